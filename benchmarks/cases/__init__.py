@@ -1,0 +1,22 @@
+"""All cases, by name."""
+
+from benchmarks.case import Case
+from benchmarks.cases import cluster, decomposition, least_squares, logistic, small
+
+__all__ = ["CASES", "select"]
+
+CASES: dict[str, Case] = {
+    case.name: case for family in (cluster, decomposition, least_squares, logistic, small) for case in family.CASES
+}
+
+
+def select(name: str) -> list[Case]:
+    """Return the case of that name, or all whose names begin with it; ``all`` is every case."""
+    if name in CASES:
+        return [CASES[name]]
+    found = [case for key, case in CASES.items() if name == "all" or key.startswith(f"{name}_")]
+    if not found:
+        message = f"benchmarks: --case must be all or the name, or first words of the name, of a case; got {name!r}. "
+        message += f"The cases are {', '.join(CASES)}."
+        raise KeyError(message)
+    return found

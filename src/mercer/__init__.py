@@ -1,0 +1,45 @@
+"""mercer: classical machine learning, whole, with estimators that show their work.
+
+Families load on first use, so ``import mercer`` costs next to nothing.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from mercer import errors
+from mercer._config import config_context, get_config, set_config
+from mercer._families import FAMILIES
+from mercer._version import __version__
+
+if TYPE_CHECKING:
+    from mercer._base.model_file import load, save
+    from mercer._versions import show_versions
+
+__all__ = [
+    "__version__",
+    "config_context",
+    "errors",
+    "get_config",
+    "load",
+    "save",
+    "set_config",
+    "show_versions",
+    "watch",
+    *FAMILIES,
+]
+
+_HOMES = {"save": "mercer._base.model_file", "load": "mercer._base.model_file", "show_versions": "mercer._versions"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in FAMILIES or name == "watch":
+        return importlib.import_module(f"mercer.{name}")
+    if name in _HOMES:
+        value = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
+        return value
+    message = f"module 'mercer' has no attribute {name!r}; it has {', '.join(sorted(__all__))}."
+    raise AttributeError(message)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,165 @@
+"""The estimator skeleton: what every mercer estimator shares.
+
+An estimator declares its parameters once (``_parameters``), and its ``fit``, marked :func:`fitting`, has five
+sentences: check, open the source, choose the solver, drive, store. :class:`Estimator` gives it the first, second,
+fourth and fifth.
+"""
+
+import warnings
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ClassVar, TypeVar
+
+from sklearn.base import BaseEstimator
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+
+from mercer._base.parameter import Rule, check_parameters
+from mercer._base.resumption import CheckpointWriter, resumed_state
+from mercer._base.validation import checked_weight
+from mercer._config import get_config
+from mercer._solver import Outcome, Solver, drive
+from mercer._source import Source, open_source
+from mercer._source.threads import n_threads
+from mercer.errors import InterruptWarning
+from mercer.watch import Checkpoint, TimeLimit
+from mercer.watch.bridge import CallbackBridge
+
+__all__ = ["Estimator", "fitting"]
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+
+
+def fitting(fit: Fit) -> Fit:
+    """Mark a method that fits: parameters are checked first, and a failure leaves the estimator as it was."""
+
+    @with_callbacks
+    @wraps(fit)
+    def checked_fit(self: "Estimator", *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            self._check_parameters()
+            return fit(self, *args, **kwargs)
+        except BaseException as error:
+            if not getattr(error, "mercer_state_kept", False):
+                keep = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")
+                state = {name: value for name, value in vars(self).items() if name in keep}
+                vars(self).clear()
+                vars(self).update(before | state)
+            raise
+
+    return checked_fit  # type: ignore[return-value]
+
+
+class Estimator(CallbackSupportMixin, BaseEstimator):
+    """Base of all mercer estimators.
+
+    Attributes
+    ----------
+    history_ : dict of ndarray
+        One array per column (``step``, ``objective``, ``seconds``, and what the solver adds), one entry per step.
+    converged_ : bool
+        Whether the solver met its own stopping rule.
+    n_iter_ : int
+        Steps taken.
+    certificate_ : Certificate
+        How far from the optimum the answer can be.
+    """
+
+    # The declared range of each constructor parameter.
+    _parameters: ClassVar[dict[str, Rule]] = {}
+    # Laws this class is exempt from, each with its reason; the law suite fails an exemption that is not needed.
+    _law_exceptions: ClassVar[dict[str, str]] = {}
+    # The scikit-learn estimator checks this class is exempt from, each with its reason.
+    _check_exceptions: ClassVar[dict[str, str]] = {}
+    # Which way the objective in history_ moves: "down" for costs, "up" for likelihoods, None where neither is promised.
+    _objective_moves: ClassVar[str | None] = "down"
+
+    def _check_parameters(self) -> None:
+        check_parameters(type(self).__name__, self._parameters, vars(self))
+
+    def _threads(self) -> int:
+        return n_threads(getattr(self, "n_jobs", None))
+
+    def _open(self, X: Any, y: Any = None, sample_weight: Any = None) -> Source:
+        """Open checked rows as a source, with the threads that ``n_jobs`` allows."""
+        return open_source(X, y, checked_weight(self, sample_weight, X.shape[0]), self._threads())
+
+    def _fitted(self, state: Any) -> dict[str, Any]:
+        """The attributes that a solver's state stands for; enough of them to predict."""
+        raise NotImplementedError  # each estimator that drives a solver defines its own
+
+    def _drive(
+        self,
+        solve: Callable[[Any], Solver],
+        source: Source,
+        *,
+        max_steps: int | None = None,
+        attributes: dict[str, Any] | None = None,
+    ) -> "Outcome":
+        """Run ``solve(start)`` over `source`, store what comes out, and say how it ended.
+
+        Parameters
+        ----------
+        solve : callable
+            From a state to resume from, or None, to a solver.
+        source : Source
+            The rows.
+        max_steps : int or None
+            The most steps the solver can yield; progress bars show it.
+        attributes : dict or None
+            Fitted attributes that do not depend on the solver's state, such as ``classes_``.
+        """
+        given = attributes or {}
+        watches, bridge, start = self._watches(source, max_steps, given)
+        outcome = drive(solve(start), source, watches)
+        for name, value in (given | self._fitted(outcome.state)).items():
+            setattr(self, name, value)
+        self.history_ = outcome.history
+        self.converged_ = outcome.converged
+        self.certificate_ = outcome.certificate
+        if "n_iter_" not in given:
+            self.n_iter_ = outcome.n_steps
+        if bridge is not None:
+            bridge.end(outcome.state)
+        for watch in watches:
+            if isinstance(watch, CheckpointWriter) and outcome.interrupt is None:
+                watch.remove()
+        return outcome
+
+    def _watches(self, source: Source, max_steps: int | None, given: dict[str, Any]) -> tuple[list[Any], Any, Any]:
+        watches: list[Any] = []
+        bridge = start = None
+        callbacks = getattr(self, "_skl_callbacks", [])
+        if callbacks or hasattr(self, "_parent_callback_ctx"):
+            root = self._init_callback_context(max_subtasks=max_steps)
+            bridge = CallbackBridge(
+                self, root, lambda state: given | self._fitted(state), X=lambda: source.whole(), y=lambda: source.y
+            )
+            watches.append(bridge)
+        for callback in callbacks:
+            if isinstance(callback, Checkpoint):
+                start = resumed_state(callback, self, source)
+                watches.append(CheckpointWriter(callback, self, source))
+        if getattr(self, "max_time", None) is not None:
+            watches.append(TimeLimit(self.max_time))
+        return watches, bridge, start
+
+    def _conclude(self, outcome: "Outcome", cure: str = "raise max_iter or tol") -> None:
+        """Say how the fit ended: a warning if short of the goal, KeyboardInterrupt again if that ended it.
+
+        Called last in ``fit``, when every attribute is in place.
+        """
+        name = type(self).__name__
+        if outcome.interrupt is not None:
+            message = f"{name}: interrupted after {outcome.n_steps} steps; the last complete state was kept."
+            warnings.warn(message, InterruptWarning, stacklevel=5)
+            if get_config()["on_interrupt"] == "raise":
+                outcome.interrupt.mercer_state_kept = True  # type: ignore[attr-defined]
+                raise outcome.interrupt
+        elif not outcome.converged and outcome.reason in ("max_iter", "max_time"):
+            reached = outcome.certificate
+            bound = "" if reached.kind == "none" else f"; {reached.kind} {reached.value:.3g} > {reached.tolerance:.3g}"
+            cure = "raise max_time" if outcome.reason == "max_time" else cure
+            message = f"{name}: stopped by {outcome.reason} after {outcome.n_steps} steps, not converged{bound}; {cure}."
+            warnings.warn(message, ConvergenceWarning, stacklevel=5)

@@ -1,0 +1,213 @@
+"""Parameter ranges, declared once on the class.
+
+The declaration makes the error text, the test values and the type line of the documentation:
+
+    _parameters = {"n_clusters": Integer(1), "algorithm": Choice("lloyd", "elkan"), "max_time": Real(0) | Nothing()}
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from numbers import Integral, Number
+from typing import Any
+
+import numpy as np
+
+from mercer.errors import ParameterError
+
+__all__ = [
+    "Array",
+    "Boolean",
+    "Choice",
+    "Function",
+    "Instance",
+    "Integer",
+    "Nothing",
+    "Real",
+    "Rule",
+    "Seed",
+    "Text",
+    "check_parameters",
+]
+
+
+class Rule:
+    """What a parameter may be."""
+
+    text: str
+
+    def accepts(self, value: Any) -> bool:
+        """Whether `value` keeps the rule."""
+        raise NotImplementedError  # each rule below defines its own
+
+    def refused(self) -> Iterator[Any]:
+        """Some values that break the rule, for tests."""
+        yield object()
+
+    def __or__(self, other: "Rule") -> "Rule":
+        return _Either(self, other)
+
+
+@dataclass(frozen=True)
+class Integer(Rule):
+    """An integer in a closed range; booleans do not count."""
+
+    low: float = -math.inf
+    high: float = math.inf
+
+    @property
+    def text(self) -> str:  # type: ignore[override]
+        return f"an integer in {_range(self.low, self.high, 'both')}"
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, Integral) and not isinstance(value, bool | np.bool_) and self.low <= value <= self.high
+
+    def refused(self) -> Iterator[Any]:
+        yield from ("text", 1.5)
+        if self.low > -math.inf:
+            yield int(self.low) - 1
+        if self.high < math.inf:
+            yield int(self.high) + 1
+
+
+@dataclass(frozen=True)
+class Real(Rule):
+    """A number in a range; `closed` says which ends belong to it. NaN never does."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    closed: str = "both"
+
+    @property
+    def text(self) -> str:  # type: ignore[override]
+        return f"a number in {_range(self.low, self.high, self.closed)}"
+
+    def accepts(self, value: Any) -> bool:
+        if not isinstance(value, Number) or isinstance(value, bool | np.bool_ | complex):
+            return False
+        above = value > self.low or (value == self.low and self.closed in ("both", "left"))
+        below = value < self.high or (value == self.high and self.closed in ("both", "right"))
+        return bool(above and below)
+
+    def refused(self) -> Iterator[Any]:
+        yield from ("text", math.nan)
+        if self.low > -math.inf:
+            yield self.low - 1.0 if self.closed in ("both", "left") else self.low
+        if self.high < math.inf:
+            yield self.high + 1.0 if self.closed in ("both", "right") else self.high
+
+
+class Choice(Rule):
+    """One of some words."""
+
+    def __init__(self, *options: str) -> None:
+        self.options = options
+        self.text = "one of " + ", ".join(repr(option) for option in options)
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, str) and value in self.options
+
+    def refused(self) -> Iterator[Any]:
+        yield from ("no such option", 3)
+
+
+class Boolean(Rule):
+    """True or False."""
+
+    text = "a boolean"
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, bool | np.bool_)
+
+    def refused(self) -> Iterator[Any]:
+        yield from ("True", 2)
+
+
+class Nothing(Rule):
+    """None."""
+
+    text = "None"
+
+    def accepts(self, value: Any) -> bool:
+        return value is None
+
+
+class Text(Rule):
+    """Any text."""
+
+    text = "a string"
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, str)
+
+
+class Array(Rule):
+    """Anything NumPy can read as an array; shape and values are checked against the data."""
+
+    text = "an array-like"
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, list | tuple | np.ndarray) or hasattr(value, "__array__") or hasattr(value, "toarray")
+
+
+class Function(Rule):
+    """A callable."""
+
+    text = "a callable"
+
+    def accepts(self, value: Any) -> bool:
+        return callable(value)
+
+
+class Instance(Rule):
+    """An instance of given classes."""
+
+    def __init__(self, *classes: type) -> None:
+        self.classes = classes
+        self.text = "an instance of " + " or ".join(one.__name__ for one in classes)
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, self.classes)
+
+
+class Seed(Rule):
+    """What ``random_state`` may be."""
+
+    text = "None, a non-negative integer, a numpy RandomState or a numpy Generator"
+
+    def accepts(self, value: Any) -> bool:
+        if value is None or isinstance(value, np.random.RandomState | np.random.Generator):
+            return True
+        return isinstance(value, Integral) and not isinstance(value, bool) and value >= 0
+
+    def refused(self) -> Iterator[Any]:
+        yield from ("seed", -1, 1.5)
+
+
+class _Either(Rule):
+    """Any of several rules."""
+
+    def __init__(self, first: Rule, second: Rule) -> None:
+        self.rules = (*(first.rules if isinstance(first, _Either) else (first,)), second)
+        self.text = " or ".join(rule.text for rule in self.rules)
+
+    def accepts(self, value: Any) -> bool:
+        return any(rule.accepts(value) for rule in self.rules)
+
+    def refused(self) -> Iterator[Any]:
+        for rule in self.rules:
+            yield from (value for value in rule.refused() if not self.accepts(value))
+
+
+def check_parameters(subject: str, rules: dict[str, Rule], values: dict[str, Any]) -> None:
+    """Raise ``ParameterError`` for the first value that breaks its rule."""
+    for name, rule in rules.items():
+        if not rule.accepts(values[name]):
+            message = f"{subject}: {name} must be {rule.text}; got {values[name]!r}."
+            raise ParameterError(message)
+
+
+def _range(low: float, high: float, closed: str) -> str:
+    left = "[" if closed in ("both", "left") and low > -math.inf else "("
+    right = "]" if closed in ("both", "right") and high < math.inf else ")"
+    return f"{left}{low:g}, {high:g}{right}"

@@ -1,0 +1,70 @@
+"""Writing checkpoints and resuming from them: the estimator's side of :class:`mercer.watch.Checkpoint`."""
+
+import zlib
+from typing import Any
+
+from mercer._base import model_file
+from mercer._solver import Step
+from mercer._source import Source
+from mercer.errors import CheckpointError, ModelFileError
+from mercer.watch import Checkpoint
+
+__all__ = ["CheckpointWriter", "resumed_state"]
+
+
+def _fingerprint(estimator: Any, source: Source) -> dict[str, Any]:
+    """What must be the same for a state to be resumed: the class, its parameters, and the data.
+
+    Threads and time limits may differ: they do not change results.
+    """
+    parameters = estimator.get_params(deep=False)
+    ends = [source.block(number) for number in {0, source.n_blocks - 1}]
+    return {
+        "estimator": type(estimator).__name__,
+        "parameters": {name: repr(value) for name, value in parameters.items() if name not in ("n_jobs", "max_time")},
+        "shape": [source.n_rows, source.n_features],
+        "dtype": str(source.dtype),
+        "data": [zlib.crc32(memoryview(block.dense()).cast("B")) for block in ends],
+    }
+
+
+class CheckpointWriter:
+    """A watch that writes the state whenever the user's checkpoint is due."""
+
+    def __init__(self, checkpoint: Checkpoint, estimator: Any, source: Source) -> None:
+        self.checkpoint = checkpoint
+        self.fingerprint = _fingerprint(estimator, source)
+        self.offset = checkpoint.resumed_from_ or 0
+
+    def step(self, number: int, step: Step) -> str | None:
+        if self.checkpoint.due():
+            record = {"fingerprint": self.fingerprint, "steps": self.offset + number + 1, "state": step.state}
+            model_file.save_plain(record, self.checkpoint.path)
+        return None
+
+    def preferred(self, last: Step) -> Step:
+        return last
+
+    def remove(self) -> None:
+        """The fit ended by itself: the file has done its work."""
+        self.checkpoint.path.unlink(missing_ok=True)
+
+
+def resumed_state(checkpoint: Checkpoint, estimator: Any, source: Source) -> Any:
+    """The state in the checkpoint's file, or None if there is no file."""
+    checkpoint.resumed_from_ = None
+    if not checkpoint.path.exists():
+        return None
+    try:
+        record = model_file.load_plain(checkpoint.path)
+    except ModelFileError as error:
+        message = f"Checkpoint: {checkpoint.path} cannot be read ({error}); delete it to start afresh."
+        raise CheckpointError(message) from error
+    if record["fingerprint"] != _fingerprint(estimator, source):
+        message = (
+            f"Checkpoint: {checkpoint.path} was written by another fit (other estimator, parameters or data); "
+            f"delete it to start afresh, or name another file."
+        )
+        raise CheckpointError(message)
+    checkpoint.resumed_from_ = record["steps"]
+    return record["state"]

@@ -1,0 +1,102 @@
+"""Input checks: scikit-learn's public validation, a threaded look for NaN and infinity, and a fast path for few rows."""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils import assert_all_finite, check_array
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mercer._source.block import rows_per_block
+from mercer._source.threads import run_numbered
+from mercer.errors import DataError
+
+__all__ = ["checked_rows", "checked_rows_and_targets", "checked_weight", "fitted_rows"]
+
+FLOATS = (np.float64, np.float32)
+# Up to this many numbers, one sum and one comparison are all the checking that a prediction needs.
+_FEW = 2**16
+
+
+def checked_rows(estimator: Any, X: Any, *, threads: int = 1, reset: bool = True, **options: Any) -> Any:
+    """Check `X` by scikit-learn's rules: dense C-ordered floats, or CSR when ``accept_sparse="csr"`` is given."""
+    allow_nan = options.pop("ensure_all_finite", True) != True  # noqa: E712
+    options = {"dtype": list(FLOATS), "order": "C"} | options
+    X = validate_data(estimator, X, reset=reset, ensure_all_finite=False, **options)
+    if not allow_nan:
+        check_finite(X, threads, estimator)
+    return X
+
+
+def checked_rows_and_targets(
+    estimator: Any, X: Any, y: Any, *, threads: int = 1, reset: bool = True, **options: Any
+) -> tuple[Any, Any]:
+    """Check `X` as :func:`checked_rows` does, and `y` to match it; takes ``multi_output`` and ``y_numeric``."""
+    options = {"dtype": list(FLOATS), "order": "C"} | options
+    X, y = validate_data(estimator, X, y, reset=reset, ensure_all_finite=False, **options)
+    check_finite(X, threads, estimator)
+    if y.dtype.kind == "f":
+        assert_all_finite(y, input_name="y", estimator_name=type(estimator).__name__)
+    return X, y
+
+
+def fitted_rows(estimator: Any, X: Any, *, accept_sparse: Any = False) -> Any:
+    """Check rows given to a fitted model. A few NumPy rows of the right shape pass in microseconds."""
+    if type(X) is np.ndarray and X.size <= _FEW and X.ndim == 2 and X.shape[0] > 0 and X.dtype.char in "fd":
+        state = estimator.__dict__
+        if (
+            state.get("n_features_in_") == X.shape[1]
+            and "feature_names_in_" not in state
+            and np.isfinite(X.sum(dtype=np.float64))
+        ):
+            return X if X.flags.c_contiguous else np.ascontiguousarray(X)
+    check_is_fitted(estimator)
+    return checked_rows(estimator, X, threads=1, reset=False, accept_sparse=accept_sparse)
+
+
+def check_finite(X: Any, threads: int, estimator: Any) -> None:
+    """Raise scikit-learn's error if `X` holds NaN or infinity.
+
+    A sum over a block is finite unless a value is not (or the sum overflows): one read, on all threads. Only when a
+    block fails does scikit-learn look again, value by value, and word the error.
+    """
+    values = X.data if issparse(X) else X
+    if values.dtype.kind != "f" or values.size == 0:
+        return
+    if values.ndim == 1:
+        values = values.reshape(1, -1) if values.size < _FEW else values[:, None]
+    rows = rows_per_block(values.shape[1])
+    suspects: list[bool] = []
+
+    def sum_is_finite(number: int) -> bool:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return bool(np.isfinite(values[number * rows : (number + 1) * rows].sum()))
+
+    run_numbered(sum_is_finite, -(-values.shape[0] // rows), threads, suspects.append)
+    if not all(suspects):
+        assert_all_finite(X, input_name="X", estimator_name=type(estimator).__name__)
+
+
+def checked_weight(estimator: Any, sample_weight: Any, n_rows: int) -> np.ndarray | None:
+    """Check weights: one non-negative finite number per row, not all zero; a scalar stands for all rows."""
+    if sample_weight is None:
+        return None
+    subject = type(estimator).__name__
+    if np.isscalar(sample_weight):
+        sample_weight = np.full(n_rows, sample_weight, dtype=np.float64)
+    weight = check_array(
+        sample_weight, ensure_2d=False, dtype=np.float64, order="C", input_name="sample_weight", estimator=estimator
+    )
+    if weight.ndim != 1:
+        message = f"{subject}: Sample weights must be 1D array or scalar; got shape {weight.shape}. Give one per row."
+        raise DataError(message)
+    if weight.shape != (n_rows,):
+        message = f"{subject}: sample_weight.shape == {weight.shape}, expected {(n_rows,)}! Give one weight per row."
+        raise DataError(message)
+    if weight.min() < 0:
+        message = f"{subject}: sample_weight must be non-negative; got {weight.min():g}. Drop the rows to be left out."
+        raise DataError(message)
+    if not weight.any():
+        message = f"{subject}: sample_weight must have a positive entry; got zeros only. Raise the weight of some rows."
+        raise DataError(message)
+    return weight

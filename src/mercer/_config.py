@@ -1,0 +1,84 @@
+"""Library-wide settings: how much memory a fit may take, and what Ctrl-C does.
+
+Settings live in a context variable, so a change made in one thread or asyncio task stays there.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from mercer.errors import ParameterError
+
+__all__ = ["config_context", "get_config", "set_config"]
+
+_DEFAULTS: dict[str, Any] = {"max_memory": None, "on_interrupt": "raise"}
+_UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+_settings: ContextVar[dict[str, Any]] = ContextVar("mercer_settings", default=_DEFAULTS)
+
+
+def get_config() -> dict[str, Any]:
+    """Return the settings in force, as a new dictionary."""
+    return dict(_settings.get())
+
+
+def set_config(**changes: Any) -> None:
+    """Change library-wide settings.
+
+    Parameters
+    ----------
+    max_memory : int, str or None
+        The most memory that one fit may take on top of its input: bytes, or text such as ``"2 GiB"``. ``None`` (the
+        default) means what the container or machine has left.
+    on_interrupt : {"raise", "keep"}
+        What Ctrl-C does once the last complete state has been stored: raise ``KeyboardInterrupt`` again (the default),
+        or return from ``fit`` with that state.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> mercer.set_config(max_memory="2 GiB")
+    >>> mercer.get_config()["max_memory"]
+    2147483648
+    >>> mercer.set_config(max_memory=None)
+    """
+    _settings.set(_settings.get() | _checked(changes))
+
+
+@contextmanager
+def config_context(**changes: Any) -> Iterator[None]:
+    """Change settings for the length of a ``with`` block; takes what :func:`set_config` takes."""
+    token = _settings.set(_settings.get() | _checked(changes))
+    try:
+        yield
+    finally:
+        _settings.reset(token)
+
+
+def _checked(changes: dict[str, Any]) -> dict[str, Any]:
+    for name in changes:
+        if name not in _DEFAULTS:
+            message = f"set_config: the settings are {', '.join(sorted(_DEFAULTS))}; got {name!r}."
+            raise ParameterError(message)
+    if "max_memory" in changes:
+        changes = changes | {"max_memory": _bytes(changes["max_memory"])}
+    if changes.get("on_interrupt", "raise") not in ("raise", "keep"):
+        message = f"set_config: on_interrupt must be 'raise' or 'keep'; got {changes['on_interrupt']!r}."
+        raise ParameterError(message)
+    return changes
+
+
+def _bytes(value: Any) -> int | None:
+    """Read a number of bytes such as 5e8, 1024 or "2 GiB"."""
+    if value is None:
+        return None
+    try:
+        if isinstance(value, str):
+            number = value.rstrip("KMGTiB ")
+            return int(float(number) * _UNITS[value[len(number) :].strip() or "B"])
+        if value > 0:
+            return int(value)
+    except (ValueError, KeyError, TypeError):
+        pass
+    message = f"set_config: max_memory must be a positive number of bytes or text like '2 GiB', or None; got {value!r}."
+    raise ParameterError(message)

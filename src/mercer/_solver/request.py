@@ -1,0 +1,84 @@
+"""What a solver can ask for besides a statistic. The driver answers with ``request.answer(source)``."""
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from threading import Thread
+from typing import Any
+
+from mercer._source import Block, Source
+from mercer._source.threads import one_blas_thread
+
+__all__ = ["Dense", "Map", "OnBlock", "Take", "Tiles"]
+
+
+@dataclass(frozen=True)
+class Map:
+    """A value per row: ``function(block)``, joined over all blocks."""
+
+    function: Callable[[Block], Any]
+
+    def answer(self, source: Source) -> Any:
+        return source.map(self.function)
+
+
+@dataclass(frozen=True)
+class Take:
+    """Rows by index, dense."""
+
+    indices: Any
+
+    def answer(self, source: Source) -> Any:
+        return source.take(self.indices)
+
+
+@dataclass(frozen=True)
+class OnBlock:
+    """A statistic of one block only: what stochastic methods ask for."""
+
+    statistic: Any
+    number: int
+
+    def answer(self, source: Source) -> Any:
+        with one_blas_thread():
+            return self.statistic.on(source.block(self.number))
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """A symmetric matrix of block against block, written into `out`."""
+
+    function: Callable[[Block, Block], Any]
+    out: Any
+
+    def answer(self, source: Source) -> Any:
+        return source.tiles(self.function, self.out)
+
+
+@dataclass(frozen=True)
+class Dense:
+    """A dense computation that cannot be cut into blocks, such as a factorisation: ``function()``.
+
+    It runs with one BLAS thread, which fixes its bits. When `heavy`, it runs on a thread of its own, so that the
+    driver stays open to Ctrl-C; an abandoned computation ends by itself and its result is dropped.
+    """
+
+    function: Callable[[], Any]
+    heavy: bool = False
+
+    def answer(self, source: Source) -> Any:  # noqa: ARG002
+        if not self.heavy:
+            return self._run()
+        promise: Future[Any] = Future()
+        Thread(target=self._fulfil, args=(promise,), daemon=True).start()
+        return promise.result()
+
+    def _run(self) -> Any:
+        with one_blas_thread():
+            return self.function()
+
+    def _fulfil(self, promise: "Future[Any]") -> None:
+        try:
+            promise.set_result(self._run())
+        except BaseException as error:
+            promise.set_exception(error)

@@ -1,0 +1,123 @@
+"""Blocks: a few thousand consecutive rows with the little linear algebra that statistics are written in.
+
+A statistic never asks whether rows are dense or sparse, on which device or of which library: it uses a block's verbs,
+and each kind of block spells them for its storage.
+"""
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Block", "DenseBlock", "SparseBlock", "rows_per_block", "rows_per_sparse_block"]
+
+Array = Any
+
+
+def rows_per_block(n_features: int) -> int:
+    """The fixed number of rows in a block: a power of two that depends on the number of columns alone.
+
+    About 2**17 numbers keep a block in the second-level cache and a block's work well above the cost of handing it
+    out. Statistics with d x d results need some 4 d rows so that adding them up stays cheap beside making them, within
+    2**21 numbers (16 MiB).
+    """
+    width = max(1, n_features)
+    rows = max(2**17 // width, min(4 * width, 2**21 // width))
+    return 2 ** (min(max(rows, 256), 16384).bit_length() - 1)
+
+
+def rows_per_sparse_block(n_rows: int, n_stored: int) -> int:
+    """Rows in a sparse block: a power of two with about 2**17 stored values in a block."""
+    rows = 2**17 * max(1, n_rows) // max(1, n_stored)
+    return 2 ** (min(max(rows, 1024), 65536).bit_length() - 1)
+
+
+class Block:
+    """Rows ``start`` to ``start + n`` of a source, with their targets and weights."""
+
+    __slots__ = ("X", "start", "weight", "xp", "y")
+    is_sparse = False
+
+    def __init__(self, X: Array, start: int, y: Array = None, weight: Array = None, xp: Any = np) -> None:
+        self.X = X
+        self.start = start
+        self.y = y
+        self.weight = weight
+        self.xp = xp
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.X.shape[0]
+
+    @property
+    def is_native(self) -> bool:
+        """Whether compiled code can read the rows: dense NumPy, C order, float32 or float64."""
+        return False
+
+    def total_weight(self) -> float:
+        """Sum of the weights; the number of rows when there are none."""
+        return float(self.n) if self.weight is None else float(self.xp.sum(self.weight))
+
+    def weighted(self, values: Array) -> Array:
+        """`values` (one row each) times the weights."""
+        if self.weight is None:
+            return values
+        return values * (self.weight if values.ndim == 1 else self.weight[:, None])
+
+    def matmul(self, right: Array) -> Array:
+        """``X @ right``, dense."""
+        return self.X @ right
+
+    def transpose_matmul(self, right: Array) -> Array:
+        """``X.T @ right``, dense."""
+        return self.X.T @ right
+
+
+class DenseBlock(Block):
+    """Rows of a dense array of any array-API library."""
+
+    __slots__ = ()
+
+    @property
+    def is_native(self) -> bool:
+        return self.xp is np
+
+    def squared_norms(self) -> Array:
+        """Sum of squares of each row, float64."""
+        if self.xp is np:
+            return np.einsum("ij,ij->i", self.X, self.X, dtype=np.float64)
+        return self.xp.sum(self.X * self.X, axis=1)
+
+    def column_sums(self) -> Array:
+        """Weighted sum of each column, float64."""
+        if self.weight is not None:
+            return self.weight @ self.xp.astype(self.X, self.weight.dtype, copy=False)
+        return self.xp.sum(self.X, axis=0, dtype=self.xp.float64)
+
+    def centred(self, shift: Array) -> Array:
+        """The rows minus `shift`, in float64."""
+        return self.xp.astype(self.X, self.xp.float64, copy=False) - shift
+
+    def dense(self) -> Array:
+        """The rows as a dense array."""
+        return self.X
+
+
+class SparseBlock(Block):
+    """Rows of a SciPy CSR array."""
+
+    __slots__ = ()
+    is_sparse = True
+
+    def squared_norms(self) -> Array:
+        return np.asarray(self.X.multiply(self.X).sum(axis=1), dtype=np.float64).ravel()
+
+    def column_sums(self) -> Array:
+        weight = np.ones(self.n) if self.weight is None else self.weight
+        return np.asarray(self.X.T @ weight, dtype=np.float64)
+
+    def centred(self, shift: Array) -> Array:
+        return self.X.toarray().astype(np.float64, copy=False) - shift
+
+    def dense(self) -> Array:
+        return self.X.toarray()

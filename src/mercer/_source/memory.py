@@ -1,0 +1,93 @@
+"""The memory forecast: what a fit is about to take, what it may take, and the refusal with its numbers.
+
+A process that asks for more than its container has is killed without a word. Code that is about to take more than a
+few row blocks calls :func:`forecast` first.
+"""
+
+import os
+from pathlib import Path
+
+from mercer._config import get_config
+from mercer.errors import MemoryForecastError
+
+__all__ = ["allowed_bytes", "forecast", "readable"]
+
+_CGROUPS = (
+    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat"),
+    (
+        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+        "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+        "/sys/fs/cgroup/memory/memory.stat",
+    ),
+)
+# Below this a look at the limits costs more than it tells.
+_SMALL = 32 * 2**20
+
+
+def forecast(subject: str, n_bytes: float, purpose: str, cure: str) -> None:
+    """Raise ``MemoryForecastError`` if `subject` would take more memory for `purpose` than it may.
+
+    Parameters
+    ----------
+    subject : str
+        Who asks, for example ``"Ridge"``.
+    n_bytes : float
+        The bytes it is about to take on top of its input.
+    purpose : str
+        What for, for example ``"the 50000 x 50000 Gram matrix"``.
+    cure : str
+        What to do instead, as an imperative: ``"use solver='lsqr'"``.
+    """
+    limit = get_config()["max_memory"]
+    if limit is None and n_bytes < _SMALL:
+        return
+    limit = allowed_bytes()
+    if n_bytes > limit:
+        message = (
+            f"{subject}: {purpose} needs {readable(n_bytes)} ({int(n_bytes)} bytes) and "
+            f"{readable(limit)} ({int(limit)} bytes) are allowed; {cure}, "
+            f"or raise the limit with mercer.set_config(max_memory=...)."
+        )
+        raise MemoryForecastError(message)
+
+
+def allowed_bytes() -> int:
+    """The bytes a fit may take: the setting, or else what the container and the machine have left."""
+    setting = get_config()["max_memory"]
+    if setting is not None:
+        return setting
+    return min([left for left in (_container_left(), _machine_left()) if left is not None], default=2**63 - 1)
+
+
+def readable(n_bytes: float) -> str:
+    """Write a number of bytes for people: ``3.2 GiB``."""
+    for unit in ("bytes", "KiB", "MiB", "GiB", "TiB"):
+        if n_bytes < 1024 or unit == "TiB":
+            return f"{n_bytes:.3g} {unit}"
+        n_bytes /= 1024
+    return ""
+
+
+def _container_left() -> int | None:
+    for limit_file, usage_file, stat_file in _CGROUPS:
+        try:
+            limit = int(Path(limit_file).read_text())
+            usage = int(Path(usage_file).read_text())
+            stat = dict(line.split() for line in Path(stat_file).read_text().splitlines())
+        except (OSError, ValueError):
+            continue
+        # The kernel gives file cache back on demand, so it does not count as taken.
+        return max(0, limit - usage + int(stat.get("inactive_file", 0)))
+    return None
+
+
+def _machine_left() -> int | None:
+    try:
+        fields = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
+        return int(fields["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError, ValueError):
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError, AttributeError):
+        return None

@@ -1,0 +1,195 @@
+"""Threads: how many a fit may use, and one crew that runs a function over fixed blocks.
+
+The crew is the only place where mercer starts threads. Work items are numbered; each thread takes the next number,
+and results are handed on in the order of the numbers. So which thread did what, and how many there were, cannot be
+seen in a result. While the crew works every BLAS is held to one thread, because a BLAS sums in an order that depends
+on its own thread count.
+"""
+
+import contextvars
+import itertools
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import joblib
+from threadpoolctl import ThreadpoolController
+
+__all__ = ["available_threads", "n_threads", "one_blas_thread", "run_numbered"]
+
+_place = threading.local()
+_pool_lock = threading.Lock()
+_pool: ThreadPoolExecutor | None = None
+_pool_size = 0
+
+
+@cache
+def _cores() -> int:
+    """Cores this process may use: affinity and cgroup quota, as joblib reads them."""
+    return joblib.cpu_count()
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    # Both BLAS copies must be loaded before the controller looks for them: NumPy's and SciPy's wheels bring one each.
+    import scipy.linalg.blas  # noqa: F401, PLC0415
+
+    return ThreadpoolController().select(user_api="blas")
+
+
+def available_threads() -> int:
+    """Threads that ``n_jobs=None`` means here and now."""
+    if getattr(_place, "inside", False) or _nested_in_joblib():
+        return 1
+    limits = [_cores()]
+    setting = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
+    if setting.isdigit() and int(setting) > 0:
+        limits.append(int(setting))
+    limits.extend(_guard.outside_limits())
+    return max(1, min(limits))
+
+
+def _nested_in_joblib() -> bool:
+    """Whether a joblib thread pool around us already uses the cores (its processes announce themselves by variables)."""
+    if threading.current_thread() is threading.main_thread():
+        return False
+    backend, _ = joblib.parallel.get_active_backend()
+    return bool(getattr(backend, "nesting_level", 0))
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Turn an ``n_jobs`` parameter into a number of threads; -1 is all, -2 all but one, as in joblib."""
+    if n_jobs is None:
+        return available_threads()
+    if n_jobs > 0:
+        return int(n_jobs)
+    return max(1, available_threads() + 1 + int(n_jobs))
+
+
+class _BlasGuard:
+    """Holds every BLAS to one thread while anyone is inside; counted, so concurrent fits cannot undo each other."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.inside = 0
+        self.before: list[int] = []
+
+    def outside_limits(self) -> list[int]:
+        """The BLAS thread counts that hold outside the guard: the user's threadpoolctl limits show there."""
+        with self.lock:
+            return list(self.before) if self.inside else [library.num_threads for library in _blas().lib_controllers]
+
+    def enter(self) -> None:
+        with self.lock:
+            if self.inside == 0:
+                self.before = [library.num_threads for library in _blas().lib_controllers]
+                for library in _blas().lib_controllers:
+                    library.set_num_threads(1)
+            self.inside += 1
+
+    def leave(self) -> None:
+        with self.lock:
+            self.inside -= 1
+            if self.inside == 0:
+                for library, number in zip(_blas().lib_controllers, self.before, strict=True):
+                    library.set_num_threads(number)
+
+
+_guard = _BlasGuard()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Hold every BLAS to one thread, so that its sums have one order whatever the machine."""
+    _guard.enter()
+    try:
+        yield
+    finally:
+        _guard.leave()
+
+
+class _Job:
+    """Numbered work shared by the crew: whoever is free takes the next number; results leave in order."""
+
+    def __init__(self, function: Callable[[int], Any], n_items: int, receive: Callable[[Any], None] | None) -> None:
+        self.function = function
+        self.n_items = n_items
+        self.receive = receive
+        self.numbers = itertools.count()
+        self.stopped = False
+        self.lock = threading.Lock()
+        self.ready: dict[int, Any] = {}
+        self.next_out = 0
+
+    def work(self) -> None:
+        _place.inside, before = True, getattr(_place, "inside", False)
+        try:
+            while not self.stopped and (number := next(self.numbers)) < self.n_items:
+                result = self.function(number)
+                if self.receive is not None:
+                    self.hand_on(number, result)
+        except BaseException:
+            self.stopped = True
+            raise
+        finally:
+            _place.inside = before
+
+    def hand_on(self, number: int, result: Any) -> None:
+        with self.lock:
+            self.ready[number] = result
+            while self.next_out in self.ready:
+                self.receive(self.ready.pop(self.next_out))
+                self.next_out += 1
+
+
+def run_numbered(
+    function: Callable[[int], Any],
+    n_items: int,
+    threads: int = 1,
+    receive: Callable[[Any], None] | None = None,
+) -> None:
+    """Call ``function(i)`` for each i below ``n_items``, and ``receive(result)`` in the order of i.
+
+    The calling thread works too, so one thread means no pool at all and Ctrl-C is seen between two items.
+    """
+    job = _Job(function, n_items, receive)
+    if getattr(_place, "inside", False):
+        threads = 1
+    with one_blas_thread():
+        crew: list[Future[None]] = []
+        try:
+            if threads > 1 and n_items > 1:
+                pool = _crew(threads - 1)
+                crew = [
+                    pool.submit(contextvars.copy_context().run, job.work) for _ in range(min(threads, n_items) - 1)
+                ]
+            job.work()
+        finally:
+            job.stopped = True
+            wait(crew)
+        for member in crew:
+            member.result()
+
+
+def _crew(size: int) -> ThreadPoolExecutor:
+    global _pool, _pool_size
+    with _pool_lock:
+        if _pool is None or _pool_size < size:
+            _pool = ThreadPoolExecutor(size, thread_name_prefix="mercer")
+            _pool_size = size
+        return _pool
+
+
+def _forget_pool() -> None:
+    """A forked child has none of its parent's threads."""
+    global _pool, _pool_size, _guard
+    _pool, _pool_size = None, 0
+    _guard = _BlasGuard()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_pool)

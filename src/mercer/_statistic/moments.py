@@ -1,0 +1,88 @@
+"""Weight, mean and scatter of rows (and of targets): all that least squares, ridge, PCA and Gaussians need.
+
+Each block is centred on its own mean, and two results merge by the pairwise update of Chan, Golub and LeVeque (1983),
+so one pass is as accurate as two: no sum of raw squares is ever formed, and a column with a large mean and a small
+variance keeps its digits.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from mercer._source import Block
+from mercer._statistic.statistic import Statistic
+
+__all__ = ["MomentSums", "Moments"]
+
+Array = Any
+
+
+@dataclass(frozen=True)
+class MomentSums:
+    """Total weight, means, and centred second moments of X, of y, and between them.
+
+    ``scatter`` is sum_i w_i (x_i - mean)(x_i - mean)^T; ``cross`` the same between X and y; ``y_scatter`` the sum of
+    squares of each target column. Without targets the last three are None.
+    """
+
+    weight: float
+    mean: Array
+    scatter: Array
+    y_mean: Array = None
+    cross: Array = None
+    y_scatter: Array = None
+
+    def __add__(self, other: "MomentSums") -> "MomentSums":
+        weight = self.weight + other.weight
+        if weight == 0:
+            return self
+        share = other.weight / weight
+        step = other.mean - self.mean
+        product = self.weight * share
+        scatter = self.scatter
+        scatter += other.scatter
+        if scatter.ndim == 2:
+            scatter += (product * step)[:, None] * step[None, :]
+        else:
+            scatter += product * step * step
+        mean = self.mean + share * step
+        if self.y_mean is None:
+            return MomentSums(weight, mean, scatter)
+        y_step = other.y_mean - self.y_mean
+        cross = self.cross + other.cross + product * (step[:, None] * y_step[None, :])
+        y_scatter = self.y_scatter + other.y_scatter + product * y_step * y_step
+        return MomentSums(weight, mean, scatter, self.y_mean + share * y_step, cross, y_scatter)
+
+
+@dataclass(frozen=True)
+class Moments(Statistic):
+    """Weighted mean and scatter of the rows, and of the block's targets where it has any.
+
+    Parameters
+    ----------
+    centre : bool
+        Whether to take means off; without, the mean is reported as zero and scatter is the raw second moment.
+    diagonal : bool
+        Only the diagonal of the scatter, as a vector.
+    """
+
+    centre: bool = True
+    diagonal: bool = False
+
+    def of(self, block: Block) -> MomentSums:
+        xp = block.xp
+        weight = block.total_weight()
+        scale = 1.0 / weight if weight else 0.0
+        zero = xp.zeros(block.X.shape[1], dtype=xp.float64)
+        mean = block.column_sums() * scale if self.centre else zero
+        rows = block.centred(mean) if self.centre or not block.is_sparse else block.centred(0.0)
+        # Roots on both factors keep the product symmetric, which lets the BLAS form one triangle only.
+        root = None if block.weight is None else xp.sqrt(block.weight)[:, None]
+        rows = rows if root is None else rows * root
+        scatter = xp.sum(rows * rows, axis=0) if self.diagonal else rows.T @ rows
+        if block.y is None:
+            return MomentSums(weight, mean, scatter)
+        y = xp.astype(block.y if block.y.ndim == 2 else block.y[:, None], xp.float64, copy=False)
+        y_zero = xp.zeros(y.shape[1], dtype=xp.float64)
+        y_mean = xp.sum(block.weighted(y), axis=0) * scale if self.centre else y_zero
+        y_rows = y - y_mean if root is None else (y - y_mean) * root
+        return MomentSums(weight, mean, scatter, y_mean, rows.T @ y_rows, xp.sum(y_rows * y_rows, axis=0))

@@ -1,0 +1,84 @@
+"""Early stopping on a validation set of the user's."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from sklearn.metrics import check_scoring
+
+__all__ = ["EarlyStopping"]
+
+
+class EarlyStopping:
+    """End a fit when the score on a given validation set has not risen for some steps; keep the best state.
+
+    Parameters
+    ----------
+    X_val : array-like of shape (n, d)
+        Validation rows, in the form the estimator itself is given (inside a Pipeline: already transformed).
+    y_val : array-like of shape (n,), default=None
+        Validation targets.
+    scoring : str, callable or None, default=None
+        A scikit-learn scorer; None means the estimator's own ``score``.
+    patience : int, default=5
+        Steps without a rise after which the fit ends.
+    min_delta : float, default=0
+        A smaller rise does not count.
+
+    Attributes
+    ----------
+    scores_ : list of float
+        The validation score after each step of the last fit.
+    best_step_ : int
+        The step whose state was kept.
+
+    Examples
+    --------
+    >>> from mercer.watch import EarlyStopping
+    >>> from mercer.linear_model import LogisticRegression
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.model_selection import train_test_split
+    >>> X, X_val, y, y_val = train_test_split(*load_breast_cancer(return_X_y=True), random_state=0)
+    >>> stop = EarlyStopping(X_val, y_val, patience=3)
+    >>> model = LogisticRegression(C=1e4).set_callbacks(stop).fit(X, y)
+    >>> model.score(X_val, y_val) == max(stop.scores_)
+    True
+    """
+
+    def __init__(
+        self,
+        X_val: Any,
+        y_val: Any = None,
+        *,
+        scoring: str | Callable[..., float] | None = None,
+        patience: int = 5,
+        min_delta: float = 0.0,
+    ) -> None:
+        self.X_val = X_val
+        self.y_val = y_val
+        self.scoring = scoring
+        self.patience = patience
+        self.min_delta = min_delta
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        self.scorer_ = check_scoring(estimator, self.scoring)
+        self.scores_: list[float] = []
+        self.best_step_ = -1
+        self._best = -math.inf
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        pass
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+        pass
+
+    def on_fit_task_end(self, estimator: Any, context: Any, *, fitted_estimator: Any = None) -> bool:
+        # The task that holds the steps ends too; only a leaf is a step.
+        if fitted_estimator is None or context.max_subtasks != 0:
+            return False
+        score = float(self.scorer_(fitted_estimator, self.X_val, self.y_val))
+        number = len(self.scores_)
+        self.scores_.append(score)
+        if score > self._best + self.min_delta or self.best_step_ < 0:
+            self._best, self.best_step_ = score, number
+        return number - self.best_step_ >= self.patience

@@ -1,0 +1,30 @@
+"""Run scikit-learn's own tests with mercer's classes in the place of its own.
+
+    python -m pytest -p tests.sklearn_suite.plugin --pyargs sklearn.cluster.tests.test_k_means
+
+Public names are replaced before the test module is imported, so its ``from sklearn.cluster import KMeans`` gets ours.
+Tests that differ on purpose are listed in :mod:`tests.sklearn_suite.differences`, each with its reason; they are
+expected to fail, and one that passes is reported.
+"""
+
+import fnmatch
+import importlib
+
+import pytest
+
+from tests.sklearn_suite.differences import DIFFERENCES, REPLACED
+
+for family, names in REPLACED.items():
+    theirs = importlib.import_module(f"sklearn.{family}")
+    ours = importlib.import_module(f"mercer.{family}")
+    for name in names:
+        setattr(theirs, name, getattr(ours, name))
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        identity = f"{item.module.__name__.rpartition('.')[2]}::{item.name}"
+        for pattern, reason in DIFFERENCES.items():
+            if fnmatch.fnmatchcase(identity, pattern):
+                item.add_marker(pytest.mark.xfail(reason=reason, strict=False))
+                break
