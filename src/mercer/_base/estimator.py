@@ -19,6 +19,7 @@ from mercer._base.resumption import CheckpointWriter, resumed_state
 from mercer._base.validation import checked_weight
 from mercer._config import get_config
 from mercer._solver import Outcome, Solver, drive
+from mercer._solver.driver import Recorder
 from mercer._source import Source, open_source
 from mercer._source.threads import n_threads
 from mercer.errors import InterruptWarning
@@ -111,8 +112,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             Fitted attributes that do not depend on the solver's state, such as ``classes_``.
         """
         given = attributes or {}
-        watches, bridge, start = self._watches(source, max_steps, given)
-        outcome = drive(solve(start), source, watches)
+        watches, bridge, start, recorder = self._watches(source, max_steps, given)
+        outcome = drive(solve(start), source, watches, recorder)
         for name, value in (given | self._fitted(outcome.state)).items():
             setattr(self, name, value)
         self.history_ = outcome.history
@@ -127,9 +128,12 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
                 watch.remove()
         return outcome
 
-    def _watches(self, source: Source, max_steps: int | None, given: dict[str, Any]) -> tuple[list[Any], Any, Any]:
+    def _watches(
+        self, source: Source, max_steps: int | None, given: dict[str, Any]
+    ) -> tuple[list[Any], CallbackBridge | None, Any, Recorder]:
         watches: list[Any] = []
         bridge = start = None
+        recorder = Recorder()
         callbacks = getattr(self, "_skl_callbacks", [])
         if callbacks or hasattr(self, "_parent_callback_ctx"):
             root = self._init_callback_context(max_subtasks=max_steps)
@@ -139,11 +143,11 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             watches.append(bridge)
         for callback in callbacks:
             if isinstance(callback, Checkpoint):
-                start = resumed_state(callback, self, source)
-                watches.append(CheckpointWriter(callback, self, source))
+                start, recorder = resumed_state(callback, self, source)
+                watches.append(CheckpointWriter(callback, self, source, recorder))
         if getattr(self, "max_time", None) is not None:
             watches.append(TimeLimit(self.max_time))
-        return watches, bridge, start
+        return watches, bridge, start, recorder
 
     def _conclude(self, outcome: "Outcome", cure: str = "raise max_iter or tol") -> None:
         """Say how the fit ended: a warning if short of the goal, KeyboardInterrupt again if that ended it.

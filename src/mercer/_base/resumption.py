@@ -5,6 +5,7 @@ from typing import Any
 
 from mercer._base import model_file
 from mercer._solver import Step
+from mercer._solver.driver import Recorder
 from mercer._source import Source
 from mercer.errors import CheckpointError, ModelFileError
 from mercer.watch import Checkpoint
@@ -31,14 +32,14 @@ def _fingerprint(estimator: Any, source: Source) -> dict[str, Any]:
 class CheckpointWriter:
     """A watch that writes the state whenever the user's checkpoint is due."""
 
-    def __init__(self, checkpoint: Checkpoint, estimator: Any, source: Source) -> None:
+    def __init__(self, checkpoint: Checkpoint, estimator: Any, source: Source, recorder: Recorder) -> None:
         self.checkpoint = checkpoint
         self.fingerprint = _fingerprint(estimator, source)
-        self.offset = checkpoint.resumed_from_ or 0
+        self.recorder = recorder
 
     def step(self, number: int, step: Step) -> str | None:
         if self.checkpoint.due():
-            record = {"fingerprint": self.fingerprint, "steps": self.offset + number + 1, "state": step.state}
+            record = {"fingerprint": self.fingerprint, "history": self.recorder.columns, "state": step.state}
             model_file.save_plain(record, self.checkpoint.path)
         return None
 
@@ -50,11 +51,11 @@ class CheckpointWriter:
         self.checkpoint.path.unlink(missing_ok=True)
 
 
-def resumed_state(checkpoint: Checkpoint, estimator: Any, source: Source) -> Any:
-    """The state in the checkpoint's file, or None if there is no file."""
+def resumed_state(checkpoint: Checkpoint, estimator: Any, source: Source) -> tuple[Any, Recorder]:
+    """The state in the checkpoint's file and the history up to it; None and an empty history if there is no file."""
     checkpoint.resumed_from_ = None
     if not checkpoint.path.exists():
-        return None
+        return None, Recorder()
     try:
         record = model_file.load_plain(checkpoint.path)
     except ModelFileError as error:
@@ -66,5 +67,6 @@ def resumed_state(checkpoint: Checkpoint, estimator: Any, source: Source) -> Any
             f"delete it to start afresh, or name another file."
         )
         raise CheckpointError(message)
-    checkpoint.resumed_from_ = record["steps"]
-    return record["state"]
+    recorder = Recorder(record["history"])
+    checkpoint.resumed_from_ = len(recorder)
+    return record["state"], recorder

@@ -47,20 +47,20 @@ class Outcome:
 class Recorder:
     """Builds ``history_``: one array per column, one entry per step."""
 
-    def __init__(self) -> None:
-        self.start = time.perf_counter()
-        self.columns: dict[str, list[float]] = {"step": [], "objective": [], "seconds": []}
+    def __init__(self, earlier: dict[str, list[float]] | None = None) -> None:
+        self.columns: dict[str, list[float]] = {"step": [], "objective": [], "seconds": []} | (earlier or {})
+        self.start = time.perf_counter() - (self.columns["seconds"][-1] if earlier else 0.0)
+
+    def __len__(self) -> int:
+        return len(self.columns["step"])
 
     def add(self, number: int, step: Step) -> None:
-        record = {
-            "step": number,
-            "objective": step.objective,
-            "seconds": time.perf_counter() - self.start,
-            **step.extra,
-        }
+        seconds = time.perf_counter() - self.start
+        record = {"step": number, "objective": step.objective, "seconds": seconds, **step.extra}
         for name, value in record.items():
             # A column that starts late is padded, so that all columns have one length.
-            self.columns.setdefault(name, [np.nan] * number).append(value)
+            column = self.columns.setdefault(name, [])
+            column.extend([np.nan] * (number - len(column)) + [value])
 
     def history(self) -> dict[str, np.ndarray]:
         length = len(self.columns["step"])
@@ -70,12 +70,14 @@ class Recorder:
         }
 
 
-def drive(solver: Solver, source: Source, watches: Sequence[Watch] = ()) -> Outcome:
+def drive(
+    solver: Solver, source: Source, watches: Sequence[Watch] = (), recorder: Recorder | None = None
+) -> Outcome:
     """Run `solver` over `source` to its end, or to where a watch or Ctrl-C ends it.
 
     A KeyboardInterrupt before the first completed step passes through: there is no state to keep.
     """
-    recorder = Recorder()
+    recorder = Recorder() if recorder is None else recorder
     last: Step | None = None
     answer: Any = None
     try:
@@ -89,7 +91,7 @@ def drive(solver: Solver, source: Source, watches: Sequence[Watch] = ()) -> Outc
                 answer = request.answer(source)
                 continue
             last = request
-            number = len(recorder.columns["step"])
+            number = len(recorder)
             recorder.add(number, last)
             for reason in [watch.step(number, last) for watch in watches]:
                 if reason is not None:

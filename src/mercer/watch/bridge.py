@@ -32,6 +32,7 @@ class CallbackBridge:
         self.fitted = fitted
         self.data = {"X": X, "y": y}
         self.kept: Step | None = None
+        self.seen = 0
         self.judges = [
             callback for callback in getattr(estimator, "_skl_callbacks", []) if isinstance(callback, EarlyStopping)
         ]
@@ -42,11 +43,12 @@ class CallbackBridge:
         stop = self.task.call_on_fit_task_end(
             estimator=self.estimator, **self.data, reconstruction_attributes=lambda: self.fitted(step.state)
         )
-        if any(judge.best_step_ == number for judge in self.judges):
+        if any(judge.best_step_ == self.seen for judge in self.judges):
             self.kept = step
+        self.seen += 1
         if stop:
             return "callback"
-        if self.root.max_subtasks is None or number + 1 < self.root.max_subtasks:
+        if self.root.max_subtasks is None or self.seen < self.root.max_subtasks:
             self.task = self._begin_task()
         return None
 
