@@ -28,7 +28,11 @@ __all__ = [
     *FAMILIES,
 ]
 
-_HOMES = {"save": "mercer._base.model_file", "load": "mercer._base.model_file", "show_versions": "mercer._versions"}
+_HOMES = {
+    "save": "mercer._base.model_file",
+    "load": "mercer._base.model_file",
+    "show_versions": "mercer._versions",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -13,7 +13,17 @@ from mercer._version import __version__
 
 __all__ = ["show_versions"]
 
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "joblib", "threadpoolctl", "narwhals", "pandas", "polars", "pyarrow")
+_PACKAGES = (
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "joblib",
+    "threadpoolctl",
+    "narwhals",
+    "pandas",
+    "polars",
+    "pyarrow",
+)
 
 
 def show_versions() -> None:
@@ -34,11 +44,15 @@ def show_versions() -> None:
         "platform": platform.platform(),
     }
     for library in threadpool_info():
-        lines[f"{library['user_api']} ({library['prefix']})"] = f"{library['version']}, {library['num_threads']} threads"
+        lines[f"{library['user_api']} ({library['prefix']})"] = (
+            f"{library['version']}, {library['num_threads']} threads"
+        )
     for package in _PACKAGES:
         try:
             lines[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
             lines[package] = "not installed"
     width = max(map(len, lines))
-    sys.stdout.write("".join(f"{name:<{width}}  {value}\n" for name, value in lines.items()))
+    sys.stdout.write(
+        "".join(f"{name:<{width}}  {value}\n" for name, value in lines.items())
+    )

@@ -81,12 +81,18 @@ class _BlasGuard:
     def outside_limits(self) -> list[int]:
         """The BLAS thread counts that hold outside the guard: the user's threadpoolctl limits show there."""
         with self.lock:
-            return list(self.before) if self.inside else [library.num_threads for library in _blas().lib_controllers]
+            return (
+                list(self.before)
+                if self.inside
+                else [library.num_threads for library in _blas().lib_controllers]
+            )
 
     def enter(self) -> None:
         with self.lock:
             if self.inside == 0:
-                self.before = [library.num_threads for library in _blas().lib_controllers]
+                self.before = [
+                    library.num_threads for library in _blas().lib_controllers
+                ]
                 for library in _blas().lib_controllers:
                     library.set_num_threads(1)
             self.inside += 1
@@ -95,7 +101,9 @@ class _BlasGuard:
         with self.lock:
             self.inside -= 1
             if self.inside == 0:
-                for library, number in zip(_blas().lib_controllers, self.before, strict=True):
+                for library, number in zip(
+                    _blas().lib_controllers, self.before, strict=True
+                ):
                     library.set_num_threads(number)
 
 
@@ -115,7 +123,12 @@ def one_blas_thread() -> Iterator[None]:
 class _Job:
     """Numbered work shared by the crew: whoever is free takes the next number; results leave in order."""
 
-    def __init__(self, function: Callable[[int], Any], n_items: int, receive: Callable[[Any], None] | None) -> None:
+    def __init__(
+        self,
+        function: Callable[[int], Any],
+        n_items: int,
+        receive: Callable[[Any], None] | None,
+    ) -> None:
         self.function = function
         self.n_items = n_items
         self.receive = receive
@@ -165,7 +178,8 @@ def run_numbered(
             if threads > 1 and n_items > 1:
                 pool = _crew(threads - 1)
                 crew = [
-                    pool.submit(contextvars.copy_context().run, job.work) for _ in range(min(threads, n_items) - 1)
+                    pool.submit(contextvars.copy_context().run, job.work)
+                    for _ in range(min(threads, n_items) - 1)
                 ]
             job.work()
         finally:

@@ -1,0 +1,40 @@
+"""The settings each estimator is tried with: every solver, every algorithm."""
+
+import numpy as np
+
+_CENTRES = np.random.default_rng(7).normal(size=(4, 5)) * 4
+
+SETTINGS = {
+    "KMeans": [
+        {"n_clusters": 4, "n_init": 2},
+        {"n_clusters": 4, "n_init": 1, "algorithm": "elkan"},
+        {"n_clusters": 4, "n_init": 1, "init": "random"},
+    ],
+    "MiniBatchKMeans": [
+        {"n_clusters": 4, "n_init": 1, "batch_size": 256, "max_iter": 5}
+    ],
+    "PCA": [
+        {"n_components": 3},
+        *(
+            {"n_components": 3, "svd_solver": solver}
+            for solver in ("full", "covariance_eigh", "randomized", "arpack", "power")
+        ),
+    ],
+    "IncrementalPCA": [{"n_components": 3}],
+    "LinearRegression": [{}, {"positive": True}],
+    "Ridge": [
+        {"solver": solver}
+        for solver in ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga")
+    ]
+    + [{"solver": "lbfgs", "positive": True}],
+    "LogisticRegression": [
+        {},
+        *(
+            {"solver": solver}
+            for solver in ("newton-cholesky", "newton-cg", "liblinear", "sag", "saga")
+        ),
+        {"solver": "saga", "l1_ratio": 1.0, "C": 0.1},
+        {"solver": "saga", "l1_ratio": 0.5, "C": 0.1},
+        {"solver": "liblinear", "l1_ratio": 1.0, "C": 0.1},
+    ],
+}

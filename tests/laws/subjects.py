@@ -1,0 +1,181 @@
+"""Every public estimator, found by itself, with the data and the settings that the laws try it with."""
+
+import hashlib
+import importlib
+import inspect
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from sklearn.base import BaseEstimator, is_classifier, is_clusterer, is_regressor
+from sklearn.datasets import make_blobs, make_classification, make_regression
+
+from mercer._families import FAMILIES
+from tests.laws.settings import SETTINGS
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One estimator class with one setting of its parameters."""
+
+    estimator: type
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.estimator.__name__
+
+    def __repr__(self) -> str:
+        return f"{self.name}({', '.join(f'{name}={value!r}' for name, value in self.settings.items())})"
+
+    def make(self, **changes: Any) -> Any:
+        """A new estimator, with a fixed seed where it takes one."""
+        known = inspect.signature(self.estimator).parameters
+        seed = {"random_state": 0} if "random_state" in known else {}
+        return self.estimator(
+            **{
+                **seed,
+                **self.settings,
+                **{k: v for k, v in changes.items() if k in known},
+            }
+        )
+
+    def takes(self, parameter: str) -> bool:
+        return parameter in inspect.signature(self.estimator).parameters
+
+    def fit_takes(self, parameter: str) -> bool:
+        return parameter in inspect.signature(self.estimator.fit).parameters
+
+    def data(
+        self, n: int = 500, d: int = 5, dtype: Any = np.float64
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Rows and targets of the kind this estimator learns from."""
+        X, y = _data(self.kind, n, d)
+        return X.astype(dtype), y
+
+    @property
+    def kind(self) -> str:
+        model = self.make()
+        if is_classifier(model):
+            return (
+                "two classes"
+                if self.settings.get("solver") in ("liblinear",)
+                else "classes"
+            )
+        return (
+            "numbers"
+            if is_regressor(model)
+            else "clusters"
+            if is_clusterer(model)
+            else "none"
+        )
+
+    def exempt(self, law: str) -> str | None:
+        """The reason why this class is exempt from a law, if it is."""
+        return self.estimator._law_exceptions.get(law)
+
+
+@cache
+def _data(kind: str, n: int, d: int) -> tuple[np.ndarray, np.ndarray | None]:
+    if kind in ("classes", "two classes"):
+        n_classes = 3 if kind == "classes" else 2
+        X, y = make_classification(
+            n,
+            d,
+            n_informative=min(d, 5),
+            n_redundant=0,
+            n_classes=n_classes,
+            flip_y=0.1,
+            random_state=0,
+        )
+        return X, np.array(["ash", "birch", "cedar"])[y]
+    if kind == "numbers":
+        return make_regression(n, d, noise=10.0, random_state=0)
+    X, _ = make_blobs(n, d, centers=4, cluster_std=2.0, random_state=0)
+    return X, None
+
+
+def public_estimators() -> list[type]:
+    """Every estimator class in a public family, in the order of their names."""
+    found = set()
+    for family in FAMILIES:
+        package = importlib.import_module(f"mercer.{family}")
+        for name in package.__all__:
+            thing = getattr(package, name)
+            if inspect.isclass(thing) and issubclass(thing, BaseEstimator):
+                found.add(thing)
+    return sorted(found, key=lambda one: one.__name__)
+
+
+def subjects() -> list[Subject]:
+    """Every public estimator in each of its settings; the default setting where none is listed."""
+    return [
+        Subject(estimator, settings)
+        for estimator in public_estimators()
+        for settings in SETTINGS.get(estimator.__name__, [{}])
+    ]
+
+
+def fitted(model: Any) -> dict[str, Any]:
+    """The fitted attributes, without what a clock or the number of threads decides."""
+    state = {
+        name: value
+        for name, value in vars(model).items()
+        if name.endswith("_") and not name.startswith("_")
+    }
+    if "history_" in state:
+        state["history_"] = {
+            name: column
+            for name, column in state["history_"].items()
+            if name != "seconds"
+        }
+    return state
+
+
+def digest(value: Any) -> str:
+    """A checksum of all numbers inside nested fitted attributes: equal digests mean equal bits."""
+    checksum = hashlib.sha256()
+    _absorb(checksum, value)
+    return checksum.hexdigest()[:16]
+
+
+def _absorb(checksum: Any, value: Any) -> None:
+    if isinstance(value, dict):
+        for name in sorted(value, key=str):
+            checksum.update(str(name).encode())
+            _absorb(checksum, value[name])
+    elif isinstance(value, list | tuple):
+        for one in value:
+            _absorb(checksum, one)
+    elif isinstance(value, BaseEstimator):
+        _absorb(checksum, fitted(value))
+    elif is_dataclass(value):
+        for part in fields(value):
+            _absorb(checksum, getattr(value, part.name))
+    elif scipy.sparse.issparse(value):
+        _absorb(checksum, [value.data, value.indices, value.indptr])
+    elif isinstance(value, np.ndarray) and value.dtype != object:
+        checksum.update(
+            str((value.dtype, value.shape)).encode()
+            + np.ascontiguousarray(value).tobytes()
+        )
+    else:
+        checksum.update(repr(value).encode())
+
+
+def outputs(model: Any, X: Any) -> dict[str, np.ndarray]:
+    """What a fitted model says of rows, by every method it has."""
+    methods = (
+        "predict",
+        "predict_proba",
+        "decision_function",
+        "transform",
+        "score_samples",
+    )
+    return {
+        name: np.asarray(getattr(model, name)(X))
+        for name in methods
+        if hasattr(model, name)
+    }

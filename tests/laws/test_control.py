@@ -1,0 +1,248 @@
+"""Promise 5, you stay in charge: Ctrl-C, time limits, callbacks, early stopping, checkpoints."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.callback import ProgressBar, ScoringMonitor
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import mercer
+from mercer.errors import CheckpointError, InterruptWarning
+from mercer.watch import Checkpoint, EarlyStopping, TimeLimit
+from tests.laws.subjects import digest, fitted, outputs, subjects
+
+
+def fit(model, X, y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(X, y)
+
+
+def steps(subject):
+    X, y = subject.data()
+    return len(fit(subject.make(), X, y).history_["step"])
+
+
+SUBJECTS = subjects()
+ITERATIVE = [subject for subject in SUBJECTS if steps(subject) >= 3]
+
+
+class At:
+    """A callback that does something after the step of a given number."""
+
+    def __init__(self, number, action):
+        self.number, self.action, self.seen = number, action, 0
+
+    def setup(self, estimator, context):
+        self.seen = 0
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        pass
+
+    def on_fit_task_end(self, estimator, context):
+        self.seen += 1
+        if self.seen == self.number:
+            return self.action()
+        return False
+
+
+def press_ctrl_c():
+    signal.raise_signal(signal.SIGINT)
+    return False
+
+
+def crash():
+    message = "killed"
+    raise RuntimeError(message)
+
+
+@pytest.mark.parametrize("subject", ITERATIVE, ids=repr)
+def test_ctrl_c_keeps_the_last_complete_state_and_is_raised_again(subject):
+    X, y = subject.data()
+    model = subject.make().set_callbacks(At(2, press_ctrl_c))
+    with (
+        pytest.warns(InterruptWarning, match="the last complete state was kept"),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        model.fit(X, y)
+    assert not model.converged_
+    assert len(model.history_["step"]) == 2
+    assert outputs(model, X)
+
+
+@pytest.mark.parametrize("subject", ITERATIVE, ids=repr)
+def test_ctrl_c_returns_when_asked_to_keep(subject):
+    X, y = subject.data()
+    with mercer.config_context(on_interrupt="keep"), pytest.warns(InterruptWarning):
+        model = subject.make().set_callbacks(At(1, press_ctrl_c)).fit(X, y)
+    assert not model.converged_
+    assert outputs(model, X)
+
+
+@pytest.mark.parametrize("subject", ITERATIVE, ids=repr)
+def test_max_time_ends_the_fit_with_a_usable_model(subject):
+    X, y = subject.data()
+    assert subject.takes("max_time")
+    with pytest.warns(ConvergenceWarning, match="stopped by max_time after 1 steps"):
+        model = subject.make(max_time=0.0).fit(X, y)
+    assert not model.converged_
+    assert outputs(model, X)
+    limited = fit(subject.make().set_callbacks(TimeLimit(0.0)), X, y)
+    assert digest(outputs(limited, X)) == digest(outputs(model, X))
+
+
+@pytest.mark.parametrize("subject", ITERATIVE, ids=repr)
+def test_a_crashed_fit_resumes_from_its_checkpoint_with_the_same_bits(
+    subject, tmp_path
+):
+    X, y = subject.data()
+    undisturbed = fit(subject.make(), X, y)
+    path = tmp_path / "fit.checkpoint"
+    with pytest.raises(RuntimeError, match="killed"):
+        fit(subject.make().set_callbacks(Checkpoint(path, every=0), At(3, crash)), X, y)
+    checkpoint = Checkpoint(path, every=0)
+    resumed = fit(subject.make().set_callbacks(checkpoint), X, y)
+    assert checkpoint.resumed_from_ == 2
+    assert not path.exists()
+    assert digest(fitted(resumed)) == digest(fitted(undisturbed))
+
+
+@pytest.mark.parametrize("subject", ITERATIVE[:3], ids=repr)
+def test_a_checkpoint_of_another_fit_is_refused(subject, tmp_path):
+    X, y = subject.data()
+    path = tmp_path / "fit.checkpoint"
+    with pytest.raises(RuntimeError, match="killed"):
+        fit(subject.make().set_callbacks(Checkpoint(path, every=0), At(3, crash)), X, y)
+    with pytest.raises(CheckpointError, match="written by another fit"):
+        fit(subject.make().set_callbacks(Checkpoint(path)), X + 1.0, y)
+
+
+@pytest.mark.parametrize("subject", ITERATIVE, ids=repr)
+def test_early_stopping_keeps_the_best_state_on_the_validation_set(subject):
+    X, y = subject.data()
+    if not hasattr(subject.make(), "score"):
+        pytest.skip("has no score")
+    judge = EarlyStopping(X[::2], None if y is None else y[::2], patience=2)
+    model = fit(
+        subject.make().set_callbacks(judge), X[1::2], None if y is None else y[1::2]
+    )
+    score = model.score(X[::2]) if y is None else model.score(X[::2], y[::2])
+    assert score == max(judge.scores_)
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
+def test_scikit_learns_progress_bar_follows_the_fit(subject, capsys):
+    X, y = subject.data()
+    fit(subject.make().set_callbacks(ProgressBar()), X, y)
+    assert subject.name in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("subject", ITERATIVE, ids=repr)
+def test_scikit_learns_scoring_monitor_sees_every_step(subject):
+    X, y = subject.data()
+    if y is None:
+        pytest.skip("the monitor scores targets")
+    monitor = ScoringMonitor(scoring="r2" if subject.kind == "numbers" else "accuracy")
+    model = fit(subject.make().set_callbacks(monitor), X, y)
+    assert str(len(model.history_["step"]) - 1) in str(monitor.get_logs())
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
+def test_pipelines_and_searches_carry_callbacks_and_clones(subject, capsys):
+    X, y = subject.data(200, 5)
+    pipeline = make_pipeline(StandardScaler(), subject.make()).set_callbacks(
+        ProgressBar()
+    )
+    fit(pipeline, X, y)
+    assert "Pipeline" in capsys.readouterr().out
+    if y is not None:
+        parameter = (
+            "C"
+            if subject.takes("C")
+            else "alpha"
+            if subject.takes("alpha")
+            else "fit_intercept"
+        )
+        grid = {
+            f"{subject.name.lower()}__{parameter}": [True]
+            if parameter == "fit_intercept"
+            else [0.1, 1.0]
+        }
+        search = GridSearchCV(clone(pipeline), grid, cv=2)
+        assert fit(search, X, y).best_score_ > 0
+
+
+LONG = {
+    "KMeans": "from mercer.cluster import KMeans; m = KMeans(300, n_init=50, init='random', random_state=0)",
+    "LogisticRegression": "from mercer.linear_model import LogisticRegression; "
+    "m = LogisticRegression(solver='saga', tol=1e-30, max_iter=100000)",
+    "Ridge": "from mercer.linear_model import Ridge; m = Ridge(solver='sag', tol=1e-30, max_iter=100000)",
+    "PCA": "from mercer.decomposition import PCA; m = PCA(40, svd_solver='power', tol=1e-30)",
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_ctrl_c_is_honoured_within_a_fifth_of_a_second(name, tmp_path):
+    """Asked of a process of its own, at a moment of the clock's choosing, on data that take much longer."""
+    program = f"""
+import sys, time, warnings
+import numpy as np
+warnings.simplefilter("ignore")
+rng = np.random.default_rng(0)
+X = rng.normal(size=(100_000, 50))
+y = (X[:, 0] > 0).astype(int)
+{LONG[name]}
+print("ready", flush=True)
+try:
+    m.fit(X, y)
+except KeyboardInterrupt:
+    print(time.time(), flush=True)
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline().strip() == "ready"
+    time.sleep(1.0)
+    sent = time.time()
+    os.kill(process.pid, signal.SIGINT)
+    answer, _ = process.communicate(timeout=60)
+    assert answer, "the fit ended by itself before the signal"
+    assert float(answer) - sent < 0.2
+
+
+def test_a_fit_killed_outright_resumes_with_the_same_bits(tmp_path):
+    from mercer.cluster import KMeans
+
+    program = f"""
+import numpy as np
+from mercer.cluster import KMeans
+from mercer.watch import Checkpoint
+X = np.random.default_rng(0).normal(size=(20_000, 10))
+KMeans(50, n_init=2, tol=0, random_state=0).set_callbacks(Checkpoint({str(tmp_path / "c")!r}, every=0)).fit(X)
+"""
+    process = subprocess.Popen([sys.executable, "-c", program])
+    while process.poll() is None and not (tmp_path / "c").exists():
+        time.sleep(0.005)
+    process.kill()
+    process.wait()
+    X = np.random.default_rng(0).normal(size=(20_000, 10))
+    checkpoint = Checkpoint(tmp_path / "c")
+    resumed = fit(
+        KMeans(50, n_init=2, tol=0, random_state=0).set_callbacks(checkpoint), X, None
+    )
+    assert checkpoint.resumed_from_ is not None
+    undisturbed = fit(KMeans(50, n_init=2, tol=0, random_state=0), X, None)
+    assert digest(fitted(resumed)) == digest(fitted(undisturbed))

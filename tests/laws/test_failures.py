@@ -1,0 +1,126 @@
+"""Bad input: the exception type that scikit-learn users expect, a sentence, and nothing half-fitted left behind."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from mercer.errors import ParameterError
+from tests.laws.subjects import digest, fitted, outputs, public_estimators, subjects
+
+SUBJECTS = subjects()
+BAD_ROWS = {
+    "NaN": (
+        lambda X: np.where(np.arange(X.size).reshape(X.shape) == 7, np.nan, X),
+        "contains NaN",
+    ),
+    "infinity": (
+        lambda X: np.where(np.arange(X.size).reshape(X.shape) == 7, np.inf, X),
+        "contains infinity",
+    ),
+    "one dimension": (lambda X: X[:, 0], "Expected 2D array, got 1D array"),
+    "three dimensions": (lambda X: X[:, :, None], "dim 3"),
+    "no rows": (lambda X: X[:0], "0 sample"),
+    "no columns": (lambda X: X[:, :0], "0 feature"),
+    "strings": (lambda X: np.full(X.shape, "oak"), "could not convert string to float"),
+}
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
+@pytest.mark.parametrize("fault", BAD_ROWS)
+def test_rows_that_cannot_be_used_are_refused_and_leave_nothing_behind(subject, fault):
+    X, y = subject.data(60, 5)
+    spoil, words = BAD_ROWS[fault]
+    bad = spoil(X)
+    model = subject.make()
+    with pytest.raises(ValueError, match=words):
+        model.fit(bad, None if y is None else y[: len(bad)])
+    assert not fitted(model)
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
+def test_a_failed_refit_leaves_the_earlier_fit_whole(subject):
+    X, y = subject.data(60, 5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = subject.make().fit(X, y)
+    before = digest(fitted(model))
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(np.full((60, 3), np.nan), y)
+    assert digest(fitted(model)) == before
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
+def test_predicting_checks_the_fit_the_width_and_the_values(subject):
+    X, y = subject.data(60, 5)
+    with pytest.raises(NotFittedError):
+        outputs(subject.make(), X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = subject.make().fit(X, y)
+    for method in outputs(model, X):
+        with pytest.raises(ValueError, match="5 features"):
+            getattr(model, method)(X[:, :4])
+        with pytest.raises(ValueError, match="NaN"):
+            getattr(model, method)(np.full((2, 5), np.nan))
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
+def test_one_row_and_constant_columns_fit_or_say_why_not(subject):
+    X, y = subject.data(60, 5)
+    flat = X.copy()
+    flat[:, 2] = 3.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = subject.make().fit(flat, y)
+        assert all(
+            np.isfinite(v).all()
+            for v in outputs(model, flat).values()
+            if v.dtype.kind == "f"
+        )
+        try:
+            model = subject.make().fit(X[:1], None if y is None else y[:1])
+        except ValueError as error:
+            assert any(word in str(error) for word in ("1", "one", "class"))
+        else:
+            assert all(
+                np.isfinite(v).all()
+                for v in outputs(model, X[:1]).values()
+                if v.dtype.kind == "f"
+            )
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
+@pytest.mark.parametrize("scale", [1e-150, 1e100])
+def test_extreme_scales_give_finite_numbers_or_an_error(subject, scale):
+    X, y = subject.data(60, 5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            model = subject.make().fit(X * scale, y)
+        except ValueError as error:
+            assert str(error)
+        else:
+            assert all(
+                np.isfinite(v).all()
+                for v in outputs(model, X * scale).values()
+                if v.dtype.kind == "f"
+            )
+
+
+@pytest.mark.parametrize("estimator", public_estimators(), ids=lambda one: one.__name__)
+def test_parameters_out_of_range_are_refused_by_the_declared_sentence(estimator):
+    X, y = next(subject for subject in SUBJECTS if subject.estimator is estimator).data(
+        60, 5
+    )
+    for name, rule in estimator._parameters.items():
+        for value in rule.refused():
+            model = estimator(**{name: value})
+            with pytest.raises(ParameterError) as caught:
+                model.fit(X, y)
+            assert (
+                str(caught.value)
+                == f"{estimator.__name__}: {name} must be {rule.text}; got {value!r}."
+            )
+            assert isinstance(caught.value, ValueError | TypeError)

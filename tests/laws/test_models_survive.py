@@ -1,0 +1,50 @@
+"""Promise 10, models survive: a saved model is the same model, alone, in a pipeline, in a pickle."""
+
+import pickle
+import warnings
+
+import pytest
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import mercer
+from tests.laws.subjects import digest, fitted, outputs, subjects
+
+SUBJECTS = subjects()
+
+
+def fit(model, X, y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(X, y)
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
+def test_saving_and_loading_keeps_every_bit(subject, tmp_path):
+    X, y = subject.data(200, 5)
+    model = fit(subject.make(), X, y)
+    mercer.save(model, tmp_path / "model.mercer")
+    loaded = mercer.load(tmp_path / "model.mercer")
+    assert type(loaded) is type(model)
+    assert repr(loaded.get_params()) == repr(model.get_params())
+    assert digest(fitted(loaded)) == digest(fitted(model))
+    assert digest(outputs(loaded, X)) == digest(outputs(model, X))
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
+def test_pipelines_of_both_libraries_are_saved_whole(subject, tmp_path):
+    X, y = subject.data(200, 5)
+    model = fit(make_pipeline(StandardScaler(), subject.make()), X, y)
+    mercer.save(model, tmp_path / "model.mercer")
+    loaded = mercer.load(tmp_path / "model.mercer")
+    assert digest(outputs(loaded, X)) == digest(outputs(model, X))
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
+def test_pickles_and_clones_work(subject):
+    X, y = subject.data(200, 5)
+    model = fit(subject.make(), X, y)
+    copy = pickle.loads(pickle.dumps(model))
+    assert digest(outputs(copy, X)) == digest(outputs(model, X))
+    assert digest(fitted(fit(clone(model), X, y))) == digest(fitted(model))

@@ -1,0 +1,170 @@
+"""Promises 3 and 8: any storage gives the same answer, inputs are left alone, and float32 stays float32."""
+
+import warnings
+
+import numpy as np
+import pandas
+import polars
+import pyarrow
+import pytest
+import scipy.sparse
+
+from tests.laws.subjects import digest, fitted, outputs, subjects
+
+SUBJECTS = subjects()
+NAMES = ["a", "b", "c", "d", "e"]
+
+
+def read_only(X):
+    X = X.copy()
+    X.flags.writeable = False
+    return X
+
+
+def strided(X):
+    wide = np.zeros((2 * len(X), 2 * X.shape[1]))
+    wide[::2, ::2] = X
+    return wide[::2, ::2]
+
+
+def mapped(X, folder):
+    np.save(folder / "rows.npy", X)
+    return np.load(folder / "rows.npy", mmap_mode="r")
+
+
+DENSE = {
+    "read-only": lambda X, _: read_only(X),
+    "Fortran order": lambda X, _: np.asfortranarray(X),
+    "strided": lambda X, _: strided(X),
+    "memory map": mapped,
+    "pandas": lambda X, _: pandas.DataFrame(X, columns=NAMES),
+    "polars": lambda X, _: polars.DataFrame(X, schema=NAMES),
+    "Arrow": lambda X, _: pyarrow.table(dict(zip(NAMES, X.T, strict=True))),
+    "lists": lambda X, _: X.tolist(),
+}
+
+
+def fit(subject, X, y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return subject.make().fit(X, y)
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
+def test_every_dense_place_gives_the_same_bits(subject, tmp_path):
+    X, y = subject.data(200, 5)
+    expected = {
+        k: v for k, v in fitted(fit(subject, X, y)).items() if k != "feature_names_in_"
+    }
+    for place, put in DENSE.items():
+        model = fit(subject, put(X, tmp_path), y)
+        found = {k: v for k, v in fitted(model).items() if k != "feature_names_in_"}
+        assert digest(found) == digest(expected), place
+        if place in ("pandas", "polars", "Arrow"):
+            assert model.feature_names_in_.tolist() == NAMES
+            assert all(
+                len(values) == 200
+                for values in outputs(model, put(X, tmp_path)).values()
+            )
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
+@pytest.mark.parametrize("store", [scipy.sparse.csr_array, scipy.sparse.csc_matrix])
+def test_sparse_rows_give_the_dense_answer_to_rounding(subject, store):
+    X, y = subject.data(200, 5)
+    X = np.where(np.abs(X) < 0.5, 0.0, X)
+    if not subject.make().__sklearn_tags__().input_tags.sparse:
+        with pytest.raises((TypeError, ValueError), match=r"[Ss]parse"):
+            fit(subject, store(X), y)
+        return
+    dense, sparse = fit(subject, X, y), fit(subject, store(X), y)
+    for name, expected in outputs(dense, X).items():
+        if expected.dtype.kind == "f":
+            rough = 1e-6 if subject.exempt("sparse rounding") is None else 1e-2
+            found = outputs(sparse, X)[name]
+            np.testing.assert_allclose(
+                found,
+                expected,
+                rtol=rough,
+                atol=rough * np.abs(expected).max(),
+                err_msg=name,
+            )
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
+def test_fitting_and_predicting_leave_the_input_as_it_was(subject):
+    X, y = subject.data(200, 5)
+    before = digest([X, y])
+    outputs(fit(subject, X, y), X)
+    assert digest([X, y]) == before
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
+def test_float32_stays_float32_and_agrees_with_float64(subject):
+    X, y = subject.data(300, 5)
+    X = X.astype(np.float32).astype(np.float64)
+    double, single = fit(subject, X, y), fit(subject, X.astype(np.float32), y)
+    expected = outputs(double, X)
+    for name, found in outputs(single, X.astype(np.float32)).items():
+        if found.dtype.kind == "f" and subject.exempt(f"float32 {name}") is None:
+            assert found.dtype == np.float32, name
+            np.testing.assert_allclose(
+                found,
+                expected[name],
+                rtol=2e-2,
+                atol=2e-3 * np.abs(expected[name]).max(),
+            )
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
+def test_the_order_of_rows_does_not_matter(subject):
+    if (
+        subject.exempt("row order")
+        or subject.takes("random_state")
+        and subject.takes("n_clusters")
+    ):
+        pytest.skip("random choices fall on other rows: equal in distribution only")
+    X, y = subject.data(300, 5)
+    order = np.random.default_rng(0).permutation(len(X))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        settings = {"tol": 1e-8, "max_iter": 20000}
+        first = subject.make(**settings).fit(X, y)
+        second = subject.make(**settings).fit(X[order], None if y is None else y[order])
+    for name, expected in outputs(first, X).items():
+        if expected.dtype.kind == "f":
+            scale = np.abs(expected).max()
+            np.testing.assert_allclose(
+                outputs(second, X)[name],
+                expected,
+                rtol=1e-4,
+                atol=1e-5 * scale,
+                err_msg=name,
+            )
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
+def test_predictions_do_not_depend_on_which_rows_come_along(subject):
+    X, y = subject.data(300, 5)
+    model = fit(subject, X, y)
+    whole = outputs(model, X)
+    for name, found in outputs(model, X[7:8]).items():
+        if found.dtype.kind == "f":
+            np.testing.assert_allclose(
+                found[0], whole[name][7], rtol=1e-10, atol=1e-12, err_msg=name
+            )
+        else:
+            assert found[0] == whole[name][7]
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
+@pytest.mark.parametrize("container", ["pandas", "polars"])
+def test_transformers_return_frames_when_asked(subject, container):
+    X, y = subject.data(100, 5)
+    model = subject.make()
+    if not hasattr(model, "transform"):
+        pytest.skip("not a transformer")
+    frame = pandas.DataFrame(X, columns=NAMES)
+    result = fit(subject, frame, y).set_output(transform=container).transform(frame)
+    assert type(result).__module__.split(".")[0] == container
+    assert len(result) == 100

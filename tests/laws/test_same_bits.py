@@ -1,0 +1,79 @@
+"""Promise 2, same seed, same bits: threads, BLAS settings and processes leave no trace in a result."""
+
+import json
+import os
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+from tests.laws.subjects import digest, fitted, outputs, subjects
+
+SUBJECTS = subjects()
+# 64 columns make blocks of 2048 rows, so these rows fill more than three of them.
+SHAPE = (6500, 64)
+
+
+def digest_of_fit(subject, n_jobs):
+    X, y = subject.data(*SHAPE)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = subject.make(n_jobs=n_jobs, max_iter=5).fit(X, y)
+        return digest([fitted(model), outputs(model, X[:100])])
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
+def test_the_number_of_threads_does_not_change_a_bit(subject):
+    assert len({digest_of_fit(subject, n_jobs) for n_jobs in (1, 2, 5)}) == 1
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
+def test_two_fits_with_one_seed_agree_and_generators_are_accepted(subject):
+    X, y = subject.data(300, 5)
+    if not subject.takes("random_state"):
+        pytest.skip("takes no random_state")
+    for seed in (3, np.random.RandomState, np.random.default_rng):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            first, second = (
+                subject.make(random_state=seed if seed == 3 else seed(3)).fit(X, y)
+                for _ in range(2)
+            )
+        assert digest(fitted(first)) == digest(fitted(second))
+
+
+def test_fresh_processes_with_other_thread_settings_give_the_same_bits():
+    """One process per setting fits every subject; the BLAS's own threads are part of the setting."""
+    answers = []
+    for threads in ("1", "2", "5"):
+        environment = os.environ | {
+            "OMP_NUM_THREADS": threads,
+            "OPENBLAS_NUM_THREADS": threads,
+        }
+        command = [
+            sys.executable,
+            "-c",
+            "from tests.laws.test_same_bits import report; report()",
+        ]
+        ran = subprocess.run(
+            command,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=600,
+        )
+        answers.append(json.loads(ran.stdout))
+    for name, found in answers[0].items():
+        assert found == answers[1][name] == answers[2][name], name
+
+
+def report():
+    """Print the digest of every subject's fit; called in a fresh process."""
+    sys.stdout.write(
+        json.dumps(
+            {repr(subject): digest_of_fit(subject, None) for subject in SUBJECTS}
+        )
+    )

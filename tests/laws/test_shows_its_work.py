@@ -1,0 +1,74 @@
+"""Promise 4: history, convergence and certificate on every fit, and they are true."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from mercer._solver import Certificate
+from tests.laws.certificates import RECOMPUTED
+from tests.laws.subjects import subjects
+
+SUBJECTS = subjects()
+
+
+def fit(subject, X, y, **changes):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return subject.make(**changes).fit(X, y)
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
+def test_every_fit_has_a_history_a_verdict_and_a_certificate(subject):
+    X, y = subject.data()
+    model = fit(subject, X, y)
+    columns = {name: len(column) for name, column in model.history_.items()}
+    assert {"step", "objective", "seconds"} <= set(columns)
+    assert len(set(columns.values())) == 1
+    assert columns["step"] >= 1
+    assert model.history_["step"].tolist() == list(range(columns["step"]))
+    assert np.all(np.diff(model.history_["seconds"]) >= 0)
+    assert np.isfinite(model.history_["objective"]).all()
+    assert isinstance(model.converged_, bool)
+    assert isinstance(model.certificate_, Certificate)
+    assert model.certificate_.statement
+    assert hasattr(model, "n_iter_")
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
+def test_the_objective_moves_in_its_proper_direction(subject):
+    X, y = subject.data()
+    model = fit(subject, X, y)
+    direction = {"down": -1, "up": 1, None: 0}[subject.estimator._objective_moves]
+    changes = direction * np.diff(model.history_["objective"])
+    slack = 1e-9 * np.abs(model.history_["objective"]).max()
+    rises = bool((changes < -slack).any())
+    assert rises == bool(subject.exempt("monotone objective") and rises)
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
+def test_the_certificate_is_honest(subject):
+    """Recomputed from public attributes and the data alone, in float64, by other code."""
+    X, y = subject.data()
+    model = fit(subject, X, y)
+    certificate = model.certificate_
+    if certificate.kind == "none":
+        assert np.isnan(certificate.value)
+        assert not certificate.satisfied
+        return
+    assert certificate.satisfied == (certificate.value <= certificate.tolerance)
+    value = RECOMPUTED[certificate.kind, subject.name](model, X, y)
+    # A solver may report a bound it can compute cheaply; it must not be smaller than the truth, nor far above it.
+    assert value <= certificate.value * 1.01 + 1e-9 * (
+        1 + abs(model.history_["objective"][-1])
+    )
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
+def test_a_run_cut_short_says_so(subject):
+    X, y = subject.data()
+    model = fit(subject, X, y)
+    if len(model.history_["step"]) < 3 or not subject.takes("max_iter"):
+        pytest.skip("ends in one or two steps, or has no max_iter")
+    short = fit(subject, X, y, max_iter=1)
+    assert not short.converged_
