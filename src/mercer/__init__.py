@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from mercer._base.model_file import load, save
     from mercer._versions import show_versions
 
+_PACKAGES = (*FAMILIES, "datasets", "inspection", "watch")
+
 __all__ = [
     "__version__",
     "config_context",
@@ -24,8 +26,7 @@ __all__ = [
     "save",
     "set_config",
     "show_versions",
-    "watch",
-    *FAMILIES,
+    *_PACKAGES,
 ]
 
 _HOMES = {
@@ -36,7 +37,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in FAMILIES or name == "watch":
+    if name in _PACKAGES:
         return importlib.import_module(f"mercer.{name}")
     if name in _HOMES:
         value = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)

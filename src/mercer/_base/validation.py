@@ -1,5 +1,6 @@
 """Input checks: scikit-learn's public validation, a threaded look for NaN and infinity, and a fast path for few rows."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ def checked_rows(
     estimator: Any, X: Any, *, threads: int = 1, reset: bool = True, **options: Any
 ) -> Any:
     """Check `X` by scikit-learn's rules: dense C-ordered floats, or CSR when ``accept_sparse="csr"`` is given."""
-    allow_nan = options.pop("ensure_all_finite", True) != True  # noqa: E712
+    allow_nan = options.pop("ensure_all_finite", True) != True
     options = {"dtype": list(FLOATS), "order": "C"} | options
     X = validate_data(estimator, X, reset=reset, ensure_all_finite=False, **options)
     if not allow_nan:
@@ -63,7 +64,7 @@ def fitted_rows(estimator: Any, X: Any, *, accept_sparse: Any = False) -> Any:
         if (
             state.get("n_features_in_") == X.shape[1]
             and "feature_names_in_" not in state
-            and np.isfinite(X.sum(dtype=np.float64))
+            and _sum_is_finite(X)
         ):
             return X if X.flags.c_contiguous else np.ascontiguousarray(X)
     check_is_fitted(estimator)
@@ -84,15 +85,24 @@ def check_finite(X: Any, threads: int, estimator: Any) -> None:
     if values.ndim == 1:
         values = values.reshape(1, -1) if values.size < _FEW else values[:, None]
     rows = rows_per_block(values.shape[1])
-    suspects: list[bool] = []
+    verdicts: list[bool] = []
 
-    def sum_is_finite(number: int) -> bool:
-        with np.errstate(over="ignore", invalid="ignore"):
-            return bool(np.isfinite(values[number * rows : (number + 1) * rows].sum()))
+    run_numbered(
+        lambda number: _sum_is_finite(values[number * rows : (number + 1) * rows]),
+        -(-values.shape[0] // rows),
+        threads,
+        verdicts.append,
+    )
+    if not all(verdicts):
+        with np.errstate(invalid="ignore"):
+            assert_all_finite(
+                X, input_name="X", estimator_name=type(estimator).__name__
+            )
 
-    run_numbered(sum_is_finite, -(-values.shape[0] // rows), threads, suspects.append)
-    if not all(suspects):
-        assert_all_finite(X, input_name="X", estimator_name=type(estimator).__name__)
+
+def _sum_is_finite(values: np.ndarray) -> bool:
+    with np.errstate(over="ignore", invalid="ignore"):
+        return math.isfinite(values.sum())
 
 
 def checked_weight(

@@ -66,7 +66,7 @@ class Dense:
     function: Callable[[], Any]
     heavy: bool = False
 
-    def answer(self, source: Source) -> Any:  # noqa: ARG002
+    def answer(self, source: Source) -> Any:
         if not self.heavy:
             return self._run()
         promise: Future[Any] = Future()

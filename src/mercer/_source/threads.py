@@ -36,7 +36,7 @@ def _cores() -> int:
 @cache
 def _blas() -> ThreadpoolController:
     # Both BLAS copies must be loaded before the controller looks for them: NumPy's and SciPy's wheels bring one each.
-    import scipy.linalg.blas  # noqa: F401, PLC0415
+    import scipy.linalg.blas  # noqa: F401
 
     return ThreadpoolController().select(user_api="blas")
 

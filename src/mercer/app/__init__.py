@@ -1,0 +1,1 @@
+"""The command line and the HTML report. Needs the extra: ``pip install mercer[app]``."""

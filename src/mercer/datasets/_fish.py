@@ -1,0 +1,113 @@
+"""The fish on the conveyor: the sorting example with which pattern classification is taught, as a table.
+
+A packing plant weighs and photographs each fish. Salmon come in two sizes, since some return after one winter at sea
+and some after several, so their class density has two modes and no single Gaussian describes it.
+"""
+
+import csv
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from mercer._base.randomness import seed_sequence
+
+__all__ = ["load_fish", "make_fish"]
+
+FEATURES = ("length_cm", "height_cm", "width_cm", "lightness")
+SPECIES = ("salmon", "sea bass", "trout")
+# Per group: species, share, mean length, spread of length, height and width per length, lightness, grams per cm^3.
+_GROUPS = (
+    ("salmon", 0.22, 56.0, 3.5, 0.195, 0.105, 3.4, 0.52),
+    ("salmon", 0.18, 78.0, 4.5, 0.215, 0.115, 3.9, 0.54),
+    ("sea bass", 0.33, 62.0, 6.0, 0.245, 0.125, 6.1, 0.56),
+    ("trout", 0.27, 47.0, 5.0, 0.235, 0.120, 4.9, 0.55),
+)
+
+
+def make_fish(
+    n_samples: int = 420, *, random_state: Any = 0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Draw fish from the known truth.
+
+    Parameters
+    ----------
+    n_samples : int, default=420
+        Number of fish.
+    random_state : None, int, RandomState or Generator, default=0
+        The seed.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, 4)
+        Length, height and width in centimetres, and lightness of the skin from 0 to 10.
+    weight : ndarray of shape (n_samples,)
+        Weight in grams: proportional to length x height x width, with 6 % of spread.
+    species : ndarray of shape (n_samples,)
+        ``"salmon"``, ``"sea bass"`` or ``"trout"``.
+
+    Examples
+    --------
+    >>> from mercer.datasets import make_fish
+    >>> X, weight, species = make_fish(1000)
+    >>> X.shape, sorted(set(species.tolist()))
+    ((1000, 4), ['salmon', 'sea bass', 'trout'])
+    """
+    random = np.random.default_rng(seed_sequence(random_state))
+    group = random.choice(len(_GROUPS), size=n_samples, p=[one[1] for one in _GROUPS])
+    _, _, length, spread, tall, wide, light, density = zip(*_GROUPS, strict=True)
+    size = random.normal(np.take(length, group), np.take(spread, group))
+    height = size * np.take(tall, group) * random.lognormal(0, 0.05, n_samples)
+    width = size * np.take(wide, group) * random.lognormal(0, 0.05, n_samples)
+    lightness = np.clip(random.normal(np.take(light, group), 0.8), 0, 10)
+    weight = (
+        size
+        * height
+        * width
+        * np.take(density, group)
+        * random.lognormal(0, 0.06, n_samples)
+    )
+    species = np.array([_GROUPS[one][0] for one in group])
+    return np.column_stack([size, height, width, lightness]), weight, species
+
+
+def load_fish(*, as_frame: bool = False) -> Bunch:
+    """Load the bundled table of 420 fish.
+
+    Parameters
+    ----------
+    as_frame : bool, default=False
+        Whether ``data`` is a pandas DataFrame and ``weight`` and ``species`` are Series.
+
+    Returns
+    -------
+    table : Bunch
+        ``data`` (420 x 4), ``weight`` in grams (a regression target), ``species`` (a classification target),
+        ``feature_names``.
+
+    Examples
+    --------
+    >>> from mercer.datasets import load_fish
+    >>> fish = load_fish()
+    >>> fish.data.shape, fish.feature_names[0]
+    ((420, 4), 'length_cm')
+    """
+    with (files("mercer.datasets") / "data" / "fish.csv").open(
+        encoding="utf-8", newline=""
+    ) as file:
+        rows = list(csv.DictReader(file))
+    data = np.array([[float(row[name]) for name in FEATURES] for row in rows])
+    weight = np.array([float(row["weight_g"]) for row in rows])
+    species = np.array([row["species"] for row in rows])
+    if as_frame:
+        import pandas
+
+        data = pandas.DataFrame(data, columns=list(FEATURES))
+        weight, species = (
+            pandas.Series(weight, name="weight_g"),
+            pandas.Series(species, name="species"),
+        )
+    return Bunch(
+        data=data, weight=weight, species=species, feature_names=list(FEATURES)
+    )

@@ -1,0 +1,84 @@
+"""Declared ranges: what they accept, what they say, and the values they offer to tests."""
+
+import math
+
+import numpy as np
+import pytest
+
+from mercer._base.parameter import (
+    Array,
+    Boolean,
+    Choice,
+    Function,
+    Instance,
+    Integer,
+    Nothing,
+    Real,
+    Seed,
+    Text,
+    check_parameters,
+)
+from mercer.errors import ParameterError
+
+RULES = {
+    "integer": (
+        Integer(1),
+        [1, np.int64(5)],
+        [0, 1.5, True, "1", None],
+        "an integer in [1, inf)",
+    ),
+    "bounded": (Integer(1, 3), [1, 3], [4], "an integer in [1, 3]"),
+    "real": (
+        Real(0),
+        [0, 0.5, np.float32(2), math.inf],
+        [-0.1, math.nan, True, "0", 1j],
+        "a number in [0, inf)",
+    ),
+    "open": (Real(0, 1, closed="neither"), [0.5], [0, 1], "a number in (0, 1)"),
+    "half open": (Real(0, 1, closed="left"), [0], [1], "a number in [0, 1)"),
+    "choice": (Choice("a", "b"), ["a"], ["c", 1, None], "one of 'a', 'b'"),
+    "boolean": (Boolean(), [True, np.False_], [1, "True"], "a boolean"),
+    "nothing": (Nothing(), [None], [0, ""], "None"),
+    "text": (Text(), ["x"], [1], "a string"),
+    "array": (Array(), [[1], np.zeros(2)], ["x", 3], "an array-like"),
+    "function": (Function(), [len], [3], "a callable"),
+    "instance": (Instance(dict), [{}], [[]], "an instance of dict"),
+    "seed": (
+        Seed(),
+        [None, 0, np.random.default_rng(0), np.random.RandomState(0)],
+        [-1, "x", 1.5, True],
+        "None, a non-negative integer, a numpy RandomState or a numpy Generator",
+    ),
+    "either": (
+        Integer(1) | Nothing() | Choice("auto"),
+        [1, None, "auto"],
+        [0, "other"],
+        "an integer in [1, inf) or None or one of 'auto'",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_rule_accepts_refuses_and_reads_as_declared(name):
+    rule, good, bad, text = RULES[name]
+    assert all(rule.accepts(value) for value in good)
+    assert not any(rule.accepts(value) for value in bad)
+    assert rule.text == text
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_every_value_offered_as_refused_is_refused(name):
+    rule = RULES[name][0]
+    values = list(rule.refused())
+    assert values
+    assert not any(rule.accepts(value) for value in values)
+
+
+def test_the_error_has_subject_rule_and_value():
+    with pytest.raises(ParameterError) as caught:
+        check_parameters("KMeans", {"n_clusters": Integer(1)}, {"n_clusters": 0})
+    assert (
+        str(caught.value) == "KMeans: n_clusters must be an integer in [1, inf); got 0."
+    )
+    assert isinstance(caught.value, ValueError)
+    assert isinstance(caught.value, TypeError)

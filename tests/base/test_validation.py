@@ -1,0 +1,90 @@
+"""Input checks: the fast path, the threaded look for NaN, and weights."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.base import BaseEstimator
+
+from mercer._base.validation import (
+    check_finite,
+    checked_rows,
+    checked_weight,
+    fitted_rows,
+)
+
+
+class Model(BaseEstimator):
+    def fit(self, X, y=None):
+        return self
+
+
+def fitted_model(n_features=4):
+    model = Model()
+    model.n_features_in_ = n_features
+    return model
+
+
+@pytest.mark.parametrize("spoiler", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_one_bad_value_in_any_block_is_found(spoiler, threads):
+    X = np.random.default_rng(0).normal(size=(40_000, 8))
+    check_finite(X, threads, Model())
+    for row in (0, 17_000, 39_999):
+        bad = X.copy()
+        bad[row, 3] = spoiler
+        with pytest.raises(ValueError, match="Input X contains"):
+            check_finite(bad, threads, Model())
+
+
+def test_sums_that_overflow_are_not_taken_for_infinity():
+    check_finite(np.full((1000, 3), 1e308), 1, Model())
+    check_finite(np.array([[1e308, 1e308], [-1e308, -1e308]]), 1, Model())
+
+
+def test_opposite_infinities_are_found():
+    with pytest.raises(ValueError, match="infinity"):
+        check_finite(np.array([[np.inf, -np.inf]]), 1, Model())
+
+
+def test_sparse_rows_are_checked_where_values_are_stored():
+    X = scipy.sparse.random(1000, 50, 0.1, "csr", random_state=0)
+    check_finite(X, 2, Model())
+    X.data[7] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        check_finite(X, 2, Model())
+
+
+def test_a_few_numpy_rows_pass_untouched():
+    X = np.ones((1, 4))
+    assert fitted_rows(fitted_model(), X) is X
+    assert fitted_rows(
+        fitted_model(), np.asfortranarray(np.ones((3, 4)))
+    ).flags.c_contiguous
+
+
+@pytest.mark.parametrize(
+    ("X", "words"),
+    [
+        (np.full((1, 4), np.nan), "NaN"),
+        (np.ones((1, 3)), "3 features, but Model is expecting 4"),
+        (np.ones(4), "Expected 2D"),
+        (np.ones((0, 4)), "0 sample"),
+        (scipy.sparse.eye_array(4), "[Ss]parse"),
+    ],
+)
+def test_what_the_fast_path_will_not_take_gets_scikit_learns_words(X, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        fitted_rows(fitted_model(), X)
+
+
+def test_integers_become_float64_and_floats_keep_their_precision():
+    assert checked_rows(Model(), np.arange(6).reshape(2, 3)).dtype == np.float64
+    assert checked_rows(Model(), np.ones((2, 3), np.float32)).dtype == np.float32
+
+
+def test_weights_become_one_float64_per_row():
+    assert checked_weight(Model(), None, 3) is None
+    assert checked_weight(Model(), 2, 3).tolist() == [2.0, 2.0, 2.0]
+    assert checked_weight(Model(), [1, 0, 3], 3).dtype == np.float64
+    with pytest.raises(ValueError, match="Sample weights must be 1D array or scalar"):
+        checked_weight(Model(), np.ones((3, 1)), 3)

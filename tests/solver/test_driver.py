@@ -1,0 +1,157 @@
+"""The driver: answers requests, records steps, obeys watches, survives Ctrl-C."""
+
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from mercer._solver import (
+    Certificate,
+    Dense,
+    Map,
+    OnBlock,
+    Solution,
+    Step,
+    Take,
+    Tiles,
+    drive,
+)
+from mercer._solver.driver import Recorder
+from mercer._source import ArraySource
+from mercer._statistic import Moments
+
+X = np.random.default_rng(0).normal(size=(5000, 64))
+DONE = Certificate.of("residual", 0.0, 1e-6, "Nothing is left.")
+
+
+def counting(limit, start=0):
+    for number in range(start, limit):
+        yield Step(float(limit - number), number)
+    return Solution(limit, converged=True, certificate=DONE)
+
+
+class StopAt:
+    def __init__(self, number):
+        self.number = number
+
+    def step(self, number, step):
+        return "enough" if number == self.number else None
+
+    def preferred(self, last):
+        return last
+
+
+def test_each_request_is_sent_its_answer():
+    def solver():
+        moments = yield Moments()
+        np.testing.assert_allclose(moments.mean, X.mean(axis=0), atol=1e-12)
+        norms = yield Map(lambda block: block.squared_norms())
+        np.testing.assert_allclose(norms, (X**2).sum(axis=1))
+        rows = yield Take([3, 1])
+        assert np.array_equal(rows, X[[3, 1]])
+        part = yield OnBlock(Moments(), 0)
+        assert part.weight == 2048
+        gram = yield Tiles(lambda a, b: a.X @ b.X.T, np.empty((5000, 5000)))
+        np.testing.assert_allclose(gram[:3, :3], X[:3] @ X[:3].T)
+        for heavy in (False, True):
+            assert (yield Dense(lambda: 6 * 7, heavy=heavy)) == 42
+        return Solution("answer", converged=True, certificate=DONE)
+
+    assert drive(solver(), ArraySource(X)).state == "answer"
+
+
+def test_history_has_one_entry_per_step_and_pads_late_columns():
+    def solver():
+        yield Step(3.0, 0)
+        yield Step(2.0, 1, extra={"gap": 0.5})
+        yield Step(1.0, 2)
+        return Solution(2, converged=True, certificate=DONE)
+
+    outcome = drive(solver(), ArraySource(X))
+    assert outcome.history["step"].tolist() == [0, 1, 2]
+    assert outcome.history["objective"].tolist() == [3.0, 2.0, 1.0]
+    assert np.array_equal(outcome.history["gap"], [np.nan, 0.5, np.nan], equal_nan=True)
+    assert np.all(np.diff(outcome.history["seconds"]) >= 0)
+    assert (outcome.reason, outcome.converged, outcome.n_steps) == (
+        "converged",
+        True,
+        3,
+    )
+
+
+def test_a_watch_ends_the_fit_at_its_step():
+    outcome = drive(counting(10), ArraySource(X), [StopAt(3)])
+    assert (outcome.state, outcome.reason, outcome.converged, outcome.n_steps) == (
+        3,
+        "enough",
+        False,
+        4,
+    )
+    assert outcome.certificate.kind == "none"
+    assert "ended early (enough)" in outcome.certificate.statement
+
+
+def test_a_recorder_continues_where_an_earlier_one_stopped():
+    first = Recorder()
+    drive(counting(10), ArraySource(X), [StopAt(3)], first)
+    outcome = drive(counting(10, start=4), ArraySource(X), (), Recorder(first.columns))
+    assert outcome.history["step"].tolist() == list(range(10))
+    assert outcome.history["objective"].tolist() == [10.0 - i for i in range(10)]
+
+
+def test_ctrl_c_keeps_the_last_step_and_closes_the_solver():
+    closed = []
+
+    def solver():
+        try:
+            yield Step(1.0, "first")
+            signal.raise_signal(signal.SIGINT)
+            yield Step(0.0, "second")
+        finally:
+            closed.append(True)
+
+    outcome = drive(solver(), ArraySource(X))
+    assert (outcome.state, outcome.reason) == ("first", "interrupt")
+    assert isinstance(outcome.interrupt, KeyboardInterrupt)
+    assert closed == [True]
+
+
+def test_ctrl_c_before_the_first_step_passes_through():
+    def solver():
+        signal.raise_signal(signal.SIGINT)
+        yield Step(1.0, "never")
+
+    with pytest.raises(KeyboardInterrupt):
+        drive(solver(), ArraySource(X))
+
+
+def test_ctrl_c_reaches_a_heavy_dense_computation_at_once():
+    def solver():
+        yield Step(1.0, "state")
+        yield Dense(lambda: time.sleep(5), heavy=True)
+
+    threading.Timer(
+        0.2, lambda: signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+    ).start()
+    begin = time.perf_counter()
+    assert drive(solver(), ArraySource(X)).reason == "interrupt"
+    assert time.perf_counter() - begin < 1.0
+
+
+def test_errors_of_a_solver_and_of_a_request_pass_through():
+    def solver():
+        yield Dense(lambda: 1 / 0, heavy=True)
+
+    with pytest.raises(ZeroDivisionError):
+        drive(solver(), ArraySource(X))
+
+
+def test_certificates_compare_or_say_that_there_is_none():
+    assert Certificate.of("gap", 1e-9, 1e-6).satisfied
+    assert not Certificate.of("gap", 1e-3, 1e-6).satisfied
+    assert not Certificate.of("gap", float("nan"), 1e-6).satisfied
+    none = Certificate.none("No bound is known.")
+    assert np.isnan(none.value)
+    assert not none.satisfied

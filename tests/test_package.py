@@ -1,0 +1,50 @@
+"""The package as a whole: names, laziness, versions."""
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+import mercer
+from mercer._families import FAMILIES
+
+
+@pytest.mark.parametrize(
+    "name", ["mercer", "mercer.watch", *(f"mercer.{family}" for family in FAMILIES)]
+)
+def test_every_public_name_exists(name):
+    module = importlib.import_module(name)
+    assert module.__all__ == sorted(set(module.__all__)) or name == "mercer"
+    for public in module.__all__:
+        assert getattr(module, public) is not None
+
+
+def test_families_load_on_first_use_only():
+    code = "import sys, mercer; print([m for m in sys.modules if m.startswith(('sklearn', 'scipy', 'mercer.'))])"
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    loaded = eval(ran.stdout)
+    assert not [name for name in loaded if name.startswith(("sklearn", "scipy"))]
+    assert not [name for name in loaded if name.split(".")[-1] in FAMILIES]
+
+
+def test_unknown_names_are_refused_with_the_list_of_known_ones():
+    with pytest.raises(
+        AttributeError,
+        match="module 'mercer' has no attribute 'clusters'; it has .*cluster",
+    ):
+        mercer.clusters  # noqa: B018
+
+
+def test_show_versions_tells_level_threads_and_blas(capsys):
+    mercer.show_versions()
+    text = capsys.readouterr().out
+    for word in (mercer.__version__, "native code", "threads", "blas", "scikit-learn"):
+        assert word in text
+
+
+def test_the_error_tree_in_the_documentation_is_the_real_one():
+    for name in mercer.errors.__all__:
+        assert f"+-- {name}" in mercer.errors.__doc__ or name == "MercerError"
