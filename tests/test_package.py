@@ -10,9 +10,7 @@ import mercer
 from mercer._families import FAMILIES
 
 
-@pytest.mark.parametrize(
-    "name", ["mercer", "mercer.watch", *(f"mercer.{family}" for family in FAMILIES)]
-)
+@pytest.mark.parametrize("name", ["mercer", "mercer.watch", *(f"mercer.{family}" for family in FAMILIES)])
 def test_every_public_name_exists(name):
     module = importlib.import_module(name)
     assert module.__all__ == sorted(set(module.__all__)) or name == "mercer"
@@ -22,19 +20,14 @@ def test_every_public_name_exists(name):
 
 def test_families_load_on_first_use_only():
     code = "import sys, mercer; print([m for m in sys.modules if m.startswith(('sklearn', 'scipy', 'mercer.'))])"
-    ran = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = eval(ran.stdout)
     assert not [name for name in loaded if name.startswith(("sklearn", "scipy"))]
     assert not [name for name in loaded if name.split(".")[-1] in FAMILIES]
 
 
 def test_unknown_names_are_refused_with_the_list_of_known_ones():
-    with pytest.raises(
-        AttributeError,
-        match="module 'mercer' has no attribute 'clusters'; it has .*cluster",
-    ):
+    with pytest.raises(AttributeError, match=r"module 'mercer' has no attribute 'clusters'; it has .*cluster"):
         mercer.clusters  # noqa: B018
 
 

@@ -15,25 +15,25 @@ if TYPE_CHECKING:
     from mercer._base.model_file import load, save
     from mercer._versions import show_versions
 
-_PACKAGES = (*FAMILIES, "datasets", "inspection", "watch")
-
 __all__ = [
     "__version__",
+    "cluster",
     "config_context",
+    "datasets",
+    "decomposition",
     "errors",
     "get_config",
+    "inspection",
+    "linear_model",
     "load",
     "save",
     "set_config",
     "show_versions",
-    *_PACKAGES,
+    "watch",
 ]
 
-_HOMES = {
-    "save": "mercer._base.model_file",
-    "load": "mercer._base.model_file",
-    "show_versions": "mercer._versions",
-}
+_PACKAGES = (*FAMILIES, "datasets", "inspection", "watch")
+_HOMES = {"save": "mercer._base.model_file", "load": "mercer._base.model_file", "show_versions": "mercer._versions"}
 
 
 def __getattr__(name: str) -> Any:

@@ -13,16 +13,7 @@ from mercer.errors import ParameterError
 __all__ = ["config_context", "get_config", "set_config"]
 
 _DEFAULTS: dict[str, Any] = {"max_memory": None, "on_interrupt": "raise"}
-_UNITS = {
-    "B": 1,
-    "KB": 10**3,
-    "MB": 10**6,
-    "GB": 10**9,
-    "TB": 10**12,
-    "KiB": 2**10,
-    "MiB": 2**20,
-    "GiB": 2**30,
-}
+_UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 _settings: ContextVar[dict[str, Any]] = ContextVar("mercer_settings", default=_DEFAULTS)
 
 

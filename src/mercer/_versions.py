@@ -13,17 +13,7 @@ from mercer._version import __version__
 
 __all__ = ["show_versions"]
 
-_PACKAGES = (
-    "numpy",
-    "scipy",
-    "scikit-learn",
-    "joblib",
-    "threadpoolctl",
-    "narwhals",
-    "pandas",
-    "polars",
-    "pyarrow",
-)
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "joblib", "threadpoolctl", "narwhals", "pandas", "polars", "pyarrow")
 
 
 def show_versions() -> None:
@@ -53,6 +43,4 @@ def show_versions() -> None:
         except importlib.metadata.PackageNotFoundError:
             lines[package] = "not installed"
     width = max(map(len, lines))
-    sys.stdout.write(
-        "".join(f"{name:<{width}}  {value}\n" for name, value in lines.items())
-    )
+    sys.stdout.write("".join(f"{name:<{width}}  {value}\n" for name, value in lines.items()))

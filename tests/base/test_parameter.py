@@ -21,19 +21,9 @@ from mercer._base.parameter import (
 from mercer.errors import ParameterError
 
 RULES = {
-    "integer": (
-        Integer(1),
-        [1, np.int64(5)],
-        [0, 1.5, True, "1", None],
-        "an integer in [1, inf)",
-    ),
+    "integer": (Integer(1), [1, np.int64(5)], [0, 1.5, True, "1", None], "an integer in [1, inf)"),
     "bounded": (Integer(1, 3), [1, 3], [4], "an integer in [1, 3]"),
-    "real": (
-        Real(0),
-        [0, 0.5, np.float32(2), math.inf],
-        [-0.1, math.nan, True, "0", 1j],
-        "a number in [0, inf)",
-    ),
+    "real": (Real(0), [0, 0.5, np.float32(2), math.inf], [-0.1, math.nan, True, "0", 1j], "a number in [0, inf)"),
     "open": (Real(0, 1, closed="neither"), [0.5], [0, 1], "a number in (0, 1)"),
     "half open": (Real(0, 1, closed="left"), [0], [1], "a number in [0, 1)"),
     "choice": (Choice("a", "b"), ["a"], ["c", 1, None], "one of 'a', 'b'"),
@@ -77,8 +67,6 @@ def test_every_value_offered_as_refused_is_refused(name):
 def test_the_error_has_subject_rule_and_value():
     with pytest.raises(ParameterError) as caught:
         check_parameters("KMeans", {"n_clusters": Integer(1)}, {"n_clusters": 0})
-    assert (
-        str(caught.value) == "KMeans: n_clusters must be an integer in [1, inf); got 0."
-    )
+    assert str(caught.value) == "KMeans: n_clusters must be an integer in [1, inf); got 0."
     assert isinstance(caught.value, ValueError)
     assert isinstance(caught.value, TypeError)

@@ -5,12 +5,7 @@ import pytest
 import scipy.sparse
 from sklearn.base import BaseEstimator
 
-from mercer._base.validation import (
-    check_finite,
-    checked_rows,
-    checked_weight,
-    fitted_rows,
-)
+from mercer._base.validation import check_finite, checked_rows, checked_weight, fitted_rows
 
 
 class Model(BaseEstimator):
@@ -57,9 +52,7 @@ def test_sparse_rows_are_checked_where_values_are_stored():
 def test_a_few_numpy_rows_pass_untouched():
     X = np.ones((1, 4))
     assert fitted_rows(fitted_model(), X) is X
-    assert fitted_rows(
-        fitted_model(), np.asfortranarray(np.ones((3, 4)))
-    ).flags.c_contiguous
+    assert fitted_rows(fitted_model(), np.asfortranarray(np.ones((3, 4)))).flags.c_contiguous
 
 
 @pytest.mark.parametrize(

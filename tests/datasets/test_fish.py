@@ -23,9 +23,7 @@ def test_arrays_and_frames_hold_the_same_table():
 
 
 def test_one_seed_gives_one_table():
-    assert all(
-        np.array_equal(a, b) for a, b in zip(make_fish(50), make_fish(50), strict=True)
-    )
+    assert all(np.array_equal(a, b) for a, b in zip(make_fish(50), make_fish(50), strict=True))
     assert not np.array_equal(make_fish(50)[0], make_fish(50, random_state=1)[0])
 
 

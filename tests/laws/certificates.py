@@ -12,12 +12,8 @@ def kmeans_fixed_point(model: Any, X: np.ndarray, y: Any) -> float:
     """How far the centres move in one more Lloyd iteration (squared)."""
     distance = ((X[:, None, :] - model.cluster_centers_[None]) ** 2).sum(axis=2)
     labels = distance.argmin(axis=1)
-    means = np.array(
-        [X[labels == k].mean(axis=0) for k in range(len(model.cluster_centers_))]
-    )
+    means = np.array([X[labels == k].mean(axis=0) for k in range(len(model.cluster_centers_))])
     return float(((means - model.cluster_centers_) ** 2).sum())
 
 
-RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
-    ("fixed point", "KMeans"): kmeans_fixed_point
-}
+RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {("fixed point", "KMeans"): kmeans_fixed_point}

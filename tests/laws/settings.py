@@ -10,9 +10,7 @@ SETTINGS = {
         {"n_clusters": 4, "n_init": 1, "algorithm": "elkan"},
         {"n_clusters": 4, "n_init": 1, "init": "random"},
     ],
-    "MiniBatchKMeans": [
-        {"n_clusters": 4, "n_init": 1, "batch_size": 256, "max_iter": 5}
-    ],
+    "MiniBatchKMeans": [{"n_clusters": 4, "n_init": 1, "batch_size": 256, "max_iter": 5}],
     "PCA": [
         {"n_components": 3},
         *(
@@ -22,17 +20,11 @@ SETTINGS = {
     ],
     "IncrementalPCA": [{"n_components": 3}],
     "LinearRegression": [{}, {"positive": True}],
-    "Ridge": [
-        {"solver": solver}
-        for solver in ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga")
-    ]
+    "Ridge": [{"solver": solver} for solver in ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga")]
     + [{"solver": "lbfgs", "positive": True}],
     "LogisticRegression": [
         {},
-        *(
-            {"solver": solver}
-            for solver in ("newton-cholesky", "newton-cg", "liblinear", "sag", "saga")
-        ),
+        *({"solver": solver} for solver in ("newton-cholesky", "newton-cg", "liblinear", "sag", "saga")),
         {"solver": "saga", "l1_ratio": 1.0, "C": 0.1},
         {"solver": "saga", "l1_ratio": 0.5, "C": 0.1},
         {"solver": "liblinear", "l1_ratio": 1.0, "C": 0.1},

@@ -34,13 +34,7 @@ class Subject:
         """A new estimator, with a fixed seed where it takes one."""
         known = inspect.signature(self.estimator).parameters
         seed = {"random_state": 0} if "random_state" in known else {}
-        return self.estimator(
-            **{
-                **seed,
-                **self.settings,
-                **{k: v for k, v in changes.items() if k in known},
-            }
-        )
+        return self.estimator(**{**seed, **self.settings, **{k: v for k, v in changes.items() if k in known}})
 
     def takes(self, parameter: str) -> bool:
         return parameter in inspect.signature(self.estimator).parameters
@@ -48,9 +42,7 @@ class Subject:
     def fit_takes(self, parameter: str) -> bool:
         return parameter in inspect.signature(self.estimator.fit).parameters
 
-    def data(
-        self, n: int = 500, d: int = 5, dtype: Any = np.float64
-    ) -> tuple[np.ndarray, np.ndarray | None]:
+    def data(self, n: int = 500, d: int = 5, dtype: Any = np.float64) -> tuple[np.ndarray, np.ndarray | None]:
         """Rows and targets of the kind this estimator learns from."""
         X, y = _data(self.kind, n, d)
         return X.astype(dtype), y
@@ -59,18 +51,8 @@ class Subject:
     def kind(self) -> str:
         model = self.make()
         if is_classifier(model):
-            return (
-                "two classes"
-                if self.settings.get("solver") in ("liblinear",)
-                else "classes"
-            )
-        return (
-            "numbers"
-            if is_regressor(model)
-            else "clusters"
-            if is_clusterer(model)
-            else "none"
-        )
+            return "two classes" if self.settings.get("solver") in ("liblinear",) else "classes"
+        return "numbers" if is_regressor(model) else "clusters" if is_clusterer(model) else "none"
 
     def exempt(self, law: str) -> str | None:
         """The reason why this class is exempt from a law, if it is."""
@@ -82,13 +64,7 @@ def _data(kind: str, n: int, d: int) -> tuple[np.ndarray, np.ndarray | None]:
     if kind in ("classes", "two classes"):
         n_classes = 3 if kind == "classes" else 2
         X, y = make_classification(
-            n,
-            d,
-            n_informative=min(d, 5),
-            n_redundant=0,
-            n_classes=n_classes,
-            flip_y=0.1,
-            random_state=0,
+            n, d, n_informative=min(d, 5), n_redundant=0, n_classes=n_classes, flip_y=0.1, random_state=0
         )
         return X, np.array(["ash", "birch", "cedar"])[y]
     if kind == "numbers":
@@ -120,17 +96,9 @@ def subjects() -> list[Subject]:
 
 def fitted(model: Any) -> dict[str, Any]:
     """The fitted attributes, without what a clock or the number of threads decides."""
-    state = {
-        name: value
-        for name, value in vars(model).items()
-        if name.endswith("_") and not name.startswith("_")
-    }
+    state = {name: value for name, value in vars(model).items() if name.endswith("_") and not name.startswith("_")}
     if "history_" in state:
-        state["history_"] = {
-            name: column
-            for name, column in state["history_"].items()
-            if name != "seconds"
-        }
+        state["history_"] = {name: column for name, column in state["history_"].items() if name != "seconds"}
     return state
 
 
@@ -157,25 +125,12 @@ def _absorb(checksum: Any, value: Any) -> None:
     elif scipy.sparse.issparse(value):
         _absorb(checksum, [value.data, value.indices, value.indptr])
     elif isinstance(value, np.ndarray) and value.dtype != object:
-        checksum.update(
-            str((value.dtype, value.shape)).encode()
-            + np.ascontiguousarray(value).tobytes()
-        )
+        checksum.update(str((value.dtype, value.shape)).encode() + np.ascontiguousarray(value).tobytes())
     else:
         checksum.update(repr(value).encode())
 
 
 def outputs(model: Any, X: Any) -> dict[str, np.ndarray]:
     """What a fitted model says of rows, by every method it has."""
-    methods = (
-        "predict",
-        "predict_proba",
-        "decision_function",
-        "transform",
-        "score_samples",
-    )
-    return {
-        name: np.asarray(getattr(model, name)(X))
-        for name in methods
-        if hasattr(model, name)
-    }
+    methods = ("predict", "predict_proba", "decision_function", "transform", "score_samples")
+    return {name: np.asarray(getattr(model, name)(X)) for name in methods if hasattr(model, name)}

@@ -73,10 +73,7 @@ def crash():
 def test_ctrl_c_keeps_the_last_complete_state_and_is_raised_again(subject):
     X, y = subject.data()
     model = subject.make().set_callbacks(At(2, press_ctrl_c))
-    with (
-        pytest.warns(InterruptWarning, match="the last complete state was kept"),
-        pytest.raises(KeyboardInterrupt),
-    ):
+    with pytest.warns(InterruptWarning, match="the last complete state was kept"), pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
     assert not model.converged_
     assert len(model.history_["step"]) == 2
@@ -105,9 +102,7 @@ def test_max_time_ends_the_fit_with_a_usable_model(subject):
 
 
 @pytest.mark.parametrize("subject", ITERATIVE, ids=repr)
-def test_a_crashed_fit_resumes_from_its_checkpoint_with_the_same_bits(
-    subject, tmp_path
-):
+def test_a_crashed_fit_resumes_from_its_checkpoint_with_the_same_bits(subject, tmp_path):
     X, y = subject.data()
     undisturbed = fit(subject.make(), X, y)
     path = tmp_path / "fit.checkpoint"
@@ -136,9 +131,7 @@ def test_early_stopping_keeps_the_best_state_on_the_validation_set(subject):
     if not hasattr(subject.make(), "score"):
         pytest.skip("has no score")
     judge = EarlyStopping(X[::2], None if y is None else y[::2], patience=2)
-    model = fit(
-        subject.make().set_callbacks(judge), X[1::2], None if y is None else y[1::2]
-    )
+    model = fit(subject.make().set_callbacks(judge), X[1::2], None if y is None else y[1::2])
     score = model.score(X[::2]) if y is None else model.score(X[::2], y[::2])
     assert score == max(judge.scores_)
 
@@ -163,24 +156,12 @@ def test_scikit_learns_scoring_monitor_sees_every_step(subject):
 @pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
 def test_pipelines_and_searches_carry_callbacks_and_clones(subject, capsys):
     X, y = subject.data(200, 5)
-    pipeline = make_pipeline(StandardScaler(), subject.make()).set_callbacks(
-        ProgressBar()
-    )
+    pipeline = make_pipeline(StandardScaler(), subject.make()).set_callbacks(ProgressBar())
     fit(pipeline, X, y)
     assert "Pipeline" in capsys.readouterr().out
     if y is not None:
-        parameter = (
-            "C"
-            if subject.takes("C")
-            else "alpha"
-            if subject.takes("alpha")
-            else "fit_intercept"
-        )
-        grid = {
-            f"{subject.name.lower()}__{parameter}": [True]
-            if parameter == "fit_intercept"
-            else [0.1, 1.0]
-        }
+        parameter = "C" if subject.takes("C") else "alpha" if subject.takes("alpha") else "fit_intercept"
+        grid = {f"{subject.name.lower()}__{parameter}": [True] if parameter == "fit_intercept" else [0.1, 1.0]}
         search = GridSearchCV(clone(pipeline), grid, cv=2)
         assert fit(search, X, y).best_score_ > 0
 
@@ -211,9 +192,7 @@ try:
 except KeyboardInterrupt:
     print(time.time(), flush=True)
 """
-    process = subprocess.Popen(
-        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True
-    )
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline().strip() == "ready"
     time.sleep(1.0)
     sent = time.time()
@@ -240,9 +219,7 @@ KMeans(50, n_init=2, tol=0, random_state=0).set_callbacks(Checkpoint({str(tmp_pa
     process.wait()
     X = np.random.default_rng(0).normal(size=(20_000, 10))
     checkpoint = Checkpoint(tmp_path / "c")
-    resumed = fit(
-        KMeans(50, n_init=2, tol=0, random_state=0).set_callbacks(checkpoint), X, None
-    )
+    resumed = fit(KMeans(50, n_init=2, tol=0, random_state=0).set_callbacks(checkpoint), X, None)
     assert checkpoint.resumed_from_ is not None
     undisturbed = fit(KMeans(50, n_init=2, tol=0, random_state=0), X, None)
     assert digest(fitted(resumed)) == digest(fitted(undisturbed))

@@ -11,14 +11,8 @@ from tests.laws.subjects import digest, fitted, outputs, public_estimators, subj
 
 SUBJECTS = subjects()
 BAD_ROWS = {
-    "NaN": (
-        lambda X: np.where(np.arange(X.size).reshape(X.shape) == 7, np.nan, X),
-        "contains NaN",
-    ),
-    "infinity": (
-        lambda X: np.where(np.arange(X.size).reshape(X.shape) == 7, np.inf, X),
-        "contains infinity",
-    ),
+    "NaN": (lambda X: np.where(np.arange(X.size).reshape(X.shape) == 7, np.nan, X), "contains NaN"),
+    "infinity": (lambda X: np.where(np.arange(X.size).reshape(X.shape) == 7, np.inf, X), "contains infinity"),
     "one dimension": (lambda X: X[:, 0], "Expected 2D array, got 1D array"),
     "three dimensions": (lambda X: X[:, :, None], "dim 3"),
     "no rows": (lambda X: X[:0], "0 sample"),
@@ -74,21 +68,14 @@ def test_one_row_and_constant_columns_fit_or_say_why_not(subject):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = subject.make().fit(flat, y)
-        assert all(
-            np.isfinite(v).all()
-            for v in outputs(model, flat).values()
-            if v.dtype.kind == "f"
-        )
+        assert all(np.isfinite(v).all() for v in outputs(model, flat).values() if v.dtype.kind == "f")
         try:
             model = subject.make().fit(X[:1], None if y is None else y[:1])
         except ValueError as error:
-            assert any(word in str(error) for word in ("1", "one", "class"))
+            words = str(error)
+            assert any(word in words for word in ("1", "one", "class"))
         else:
-            assert all(
-                np.isfinite(v).all()
-                for v in outputs(model, X[:1]).values()
-                if v.dtype.kind == "f"
-            )
+            assert all(np.isfinite(v).all() for v in outputs(model, X[:1]).values() if v.dtype.kind == "f")
 
 
 @pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
@@ -100,27 +87,19 @@ def test_extreme_scales_give_finite_numbers_or_an_error(subject, scale):
         try:
             model = subject.make().fit(X * scale, y)
         except ValueError as error:
-            assert str(error)
+            words = str(error)
+            assert words
         else:
-            assert all(
-                np.isfinite(v).all()
-                for v in outputs(model, X * scale).values()
-                if v.dtype.kind == "f"
-            )
+            assert all(np.isfinite(v).all() for v in outputs(model, X * scale).values() if v.dtype.kind == "f")
 
 
 @pytest.mark.parametrize("estimator", public_estimators(), ids=lambda one: one.__name__)
 def test_parameters_out_of_range_are_refused_by_the_declared_sentence(estimator):
-    X, y = next(subject for subject in SUBJECTS if subject.estimator is estimator).data(
-        60, 5
-    )
+    X, y = next(subject for subject in SUBJECTS if subject.estimator is estimator).data(60, 5)
     for name, rule in estimator._parameters.items():
         for value in rule.refused():
             model = estimator(**{name: value})
             with pytest.raises(ParameterError) as caught:
                 model.fit(X, y)
-            assert (
-                str(caught.value)
-                == f"{estimator.__name__}: {name} must be {rule.text}; got {value!r}."
-            )
+            assert str(caught.value) == f"{estimator.__name__}: {name} must be {rule.text}; got {value!r}."
             assert isinstance(caught.value, ValueError | TypeError)

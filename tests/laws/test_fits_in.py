@@ -39,10 +39,7 @@ def test_the_documentation_states_each_declared_range(estimator):
     text = " ".join(inspect.getdoc(estimator).split())
     for name, rule in estimator._parameters.items():
         default = inspect.signature(estimator).parameters[name].default
-        assert (
-            f"{name} : {' '.join(rule.text.split())}, default={default!r}"
-            in text.replace('"', "'")
-        ), name
+        assert f"{name} : {' '.join(rule.text.split())}, default={default!r}" in text.replace('"', "'"), name
 
 
 @pytest.mark.parametrize("estimator", public_estimators(), ids=lambda one: one.__name__)
@@ -50,9 +47,7 @@ def test_scikit_learns_parameters_and_defaults_are_kept(estimator):
     import importlib
 
     family = estimator.__module__.split(".")[1]
-    theirs = getattr(
-        importlib.import_module(f"sklearn.{family}"), estimator.__name__, None
-    )
+    theirs = getattr(importlib.import_module(f"sklearn.{family}"), estimator.__name__, None)
     if theirs is None:
         return
     mine = inspect.signature(estimator).parameters

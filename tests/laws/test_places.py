@@ -53,19 +53,14 @@ def fit(subject, X, y):
 @pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
 def test_every_dense_place_gives_the_same_bits(subject, tmp_path):
     X, y = subject.data(200, 5)
-    expected = {
-        k: v for k, v in fitted(fit(subject, X, y)).items() if k != "feature_names_in_"
-    }
+    expected = {k: v for k, v in fitted(fit(subject, X, y)).items() if k != "feature_names_in_"}
     for place, put in DENSE.items():
         model = fit(subject, put(X, tmp_path), y)
         found = {k: v for k, v in fitted(model).items() if k != "feature_names_in_"}
         assert digest(found) == digest(expected), place
         if place in ("pandas", "polars", "Arrow"):
             assert model.feature_names_in_.tolist() == NAMES
-            assert all(
-                len(values) == 200
-                for values in outputs(model, put(X, tmp_path)).values()
-            )
+            assert all(len(values) == 200 for values in outputs(model, put(X, tmp_path)).values())
 
 
 @pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
@@ -82,13 +77,7 @@ def test_sparse_rows_give_the_dense_answer_to_rounding(subject, store):
         if expected.dtype.kind == "f":
             rough = 1e-6 if subject.exempt("sparse rounding") is None else 1e-2
             found = outputs(sparse, X)[name]
-            np.testing.assert_allclose(
-                found,
-                expected,
-                rtol=rough,
-                atol=rough * np.abs(expected).max(),
-                err_msg=name,
-            )
+            np.testing.assert_allclose(found, expected, rtol=rough, atol=rough * np.abs(expected).max(), err_msg=name)
 
 
 @pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
@@ -108,21 +97,12 @@ def test_float32_stays_float32_and_agrees_with_float64(subject):
     for name, found in outputs(single, X.astype(np.float32)).items():
         if found.dtype.kind == "f" and subject.exempt(f"float32 {name}") is None:
             assert found.dtype == np.float32, name
-            np.testing.assert_allclose(
-                found,
-                expected[name],
-                rtol=2e-2,
-                atol=2e-3 * np.abs(expected[name]).max(),
-            )
+            np.testing.assert_allclose(found, expected[name], rtol=2e-2, atol=2e-3 * np.abs(expected[name]).max())
 
 
 @pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
 def test_the_order_of_rows_does_not_matter(subject):
-    if (
-        subject.exempt("row order")
-        or subject.takes("random_state")
-        and subject.takes("n_clusters")
-    ):
+    if subject.exempt("row order") or (subject.takes("random_state") and subject.takes("n_clusters")):
         pytest.skip("random choices fall on other rows: equal in distribution only")
     X, y = subject.data(300, 5)
     order = np.random.default_rng(0).permutation(len(X))
@@ -134,13 +114,7 @@ def test_the_order_of_rows_does_not_matter(subject):
     for name, expected in outputs(first, X).items():
         if expected.dtype.kind == "f":
             scale = np.abs(expected).max()
-            np.testing.assert_allclose(
-                outputs(second, X)[name],
-                expected,
-                rtol=1e-4,
-                atol=1e-5 * scale,
-                err_msg=name,
-            )
+            np.testing.assert_allclose(outputs(second, X)[name], expected, rtol=1e-4, atol=1e-5 * scale, err_msg=name)
 
 
 @pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
@@ -150,9 +124,7 @@ def test_predictions_do_not_depend_on_which_rows_come_along(subject):
     whole = outputs(model, X)
     for name, found in outputs(model, X[7:8]).items():
         if found.dtype.kind == "f":
-            np.testing.assert_allclose(
-                found[0], whole[name][7], rtol=1e-10, atol=1e-12, err_msg=name
-            )
+            np.testing.assert_allclose(found[0], whole[name][7], rtol=1e-10, atol=1e-12, err_msg=name)
         else:
             assert found[0] == whole[name][7]
 

@@ -37,10 +37,7 @@ def test_two_fits_with_one_seed_agree_and_generators_are_accepted(subject):
     for seed in (3, np.random.RandomState, np.random.default_rng):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            first, second = (
-                subject.make(random_state=seed if seed == 3 else seed(3)).fit(X, y)
-                for _ in range(2)
-            )
+            first, second = (subject.make(random_state=seed if seed == 3 else seed(3)).fit(X, y) for _ in range(2))
         assert digest(fitted(first)) == digest(fitted(second))
 
 
@@ -48,23 +45,9 @@ def test_fresh_processes_with_other_thread_settings_give_the_same_bits():
     """One process per setting fits every subject; the BLAS's own threads are part of the setting."""
     answers = []
     for threads in ("1", "2", "5"):
-        environment = os.environ | {
-            "OMP_NUM_THREADS": threads,
-            "OPENBLAS_NUM_THREADS": threads,
-        }
-        command = [
-            sys.executable,
-            "-c",
-            "from tests.laws.test_same_bits import report; report()",
-        ]
-        ran = subprocess.run(
-            command,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=600,
-        )
+        environment = os.environ | {"OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads}
+        command = [sys.executable, "-c", "from tests.laws.test_same_bits import report; report()"]
+        ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=600)
         answers.append(json.loads(ran.stdout))
     for name, found in answers[0].items():
         assert found == answers[1][name] == answers[2][name], name
@@ -72,8 +55,4 @@ def test_fresh_processes_with_other_thread_settings_give_the_same_bits():
 
 def report():
     """Print the digest of every subject's fit; called in a fresh process."""
-    sys.stdout.write(
-        json.dumps(
-            {repr(subject): digest_of_fit(subject, None) for subject in SUBJECTS}
-        )
-    )
+    sys.stdout.write(json.dumps({repr(subject): digest_of_fit(subject, None) for subject in SUBJECTS}))

@@ -59,9 +59,7 @@ def test_the_certificate_is_honest(subject):
     assert certificate.satisfied == (certificate.value <= certificate.tolerance)
     value = RECOMPUTED[certificate.kind, subject.name](model, X, y)
     # A solver may report a bound it can compute cheaply; it must not be smaller than the truth, nor far above it.
-    assert value <= certificate.value * 1.01 + 1e-9 * (
-        1 + abs(model.history_["objective"][-1])
-    )
+    assert value <= certificate.value * 1.01 + 1e-9 * (1 + abs(model.history_["objective"][-1]))
 
 
 @pytest.mark.parametrize("subject", SUBJECTS, ids=repr)

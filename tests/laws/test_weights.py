@@ -20,12 +20,7 @@ def tight(subject, X):
     """The subject with its iterations run to the end, so that only the problem decides the answer."""
     changes = {"tol": 1e-10, "max_iter": 5000}
     if subject.takes("n_clusters"):
-        changes |= {
-            "init": X[[0, 50, 100, 150]],
-            "n_init": 1,
-            "tol": 0.0,
-            "max_iter": 300,
-        }
+        changes |= {"init": X[[0, 50, 100, 150]], "n_init": 1, "tol": 0.0, "max_iter": 300}
     return subject.make(**changes)
 
 
@@ -36,16 +31,11 @@ def test_integer_weights_equal_repeated_rows(subject):
     weight = np.random.default_rng(0).integers(0, 4, len(X))
     weight[[0, 50, 100, 150]] = 1
     weighted = fit_quietly(tight(subject, X), X, y, sample_weight=weight.astype(float))
-    repeated = fit_quietly(
-        tight(subject, X),
-        X.repeat(weight, axis=0),
-        None if y is None else y.repeat(weight),
-    )
+    repeated = fit_quietly(tight(subject, X), X.repeat(weight, axis=0), None if y is None else y.repeat(weight))
     differences = [
         name
         for name, expected in outputs(repeated, X).items()
-        if expected.dtype.kind == "f"
-        and not np.allclose(outputs(weighted, X)[name], expected, rtol=1e-4, atol=1e-5)
+        if expected.dtype.kind == "f" and not np.allclose(outputs(weighted, X)[name], expected, rtol=1e-4, atol=1e-5)
     ]
     assert bool(differences) == bool(reason), (differences, reason)
 
@@ -57,23 +47,15 @@ def test_unit_weights_change_nothing(subject):
     ones = fit_quietly(subject.make(), X, y, sample_weight=np.ones(len(X)))
     for name, expected in outputs(plain, X).items():
         if expected.dtype.kind == "f":
-            np.testing.assert_allclose(
-                outputs(ones, X)[name], expected, rtol=1e-6, atol=1e-8, err_msg=name
-            )
+            np.testing.assert_allclose(outputs(ones, X)[name], expected, rtol=1e-6, atol=1e-8, err_msg=name)
 
 
 @pytest.mark.parametrize("subject", WEIGHTED, ids=repr)
 @pytest.mark.parametrize(
     ("weight", "words"),
     [
-        (
-            lambda n: np.zeros(n),
-            "sample_weight must have a positive entry; got zeros only",
-        ),
-        (
-            lambda n: np.r_[-1.0, np.ones(n - 1)],
-            "sample_weight must be non-negative; got -1",
-        ),
+        (lambda n: np.zeros(n), "sample_weight must have a positive entry; got zeros only"),
+        (lambda n: np.r_[-1.0, np.ones(n - 1)], "sample_weight must be non-negative; got -1"),
         (lambda n: np.ones(n - 1), "Give one weight per row"),
     ],
 )

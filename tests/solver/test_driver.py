@@ -7,17 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from mercer._solver import (
-    Certificate,
-    Dense,
-    Map,
-    OnBlock,
-    Solution,
-    Step,
-    Take,
-    Tiles,
-    drive,
-)
+from mercer._solver import Certificate, Dense, Map, OnBlock, Solution, Step, Take, Tiles, drive
 from mercer._solver.driver import Recorder
 from mercer._source import ArraySource
 from mercer._statistic import Moments
@@ -74,21 +64,12 @@ def test_history_has_one_entry_per_step_and_pads_late_columns():
     assert outcome.history["objective"].tolist() == [3.0, 2.0, 1.0]
     assert np.array_equal(outcome.history["gap"], [np.nan, 0.5, np.nan], equal_nan=True)
     assert np.all(np.diff(outcome.history["seconds"]) >= 0)
-    assert (outcome.reason, outcome.converged, outcome.n_steps) == (
-        "converged",
-        True,
-        3,
-    )
+    assert (outcome.reason, outcome.converged, outcome.n_steps) == ("converged", True, 3)
 
 
 def test_a_watch_ends_the_fit_at_its_step():
     outcome = drive(counting(10), ArraySource(X), [StopAt(3)])
-    assert (outcome.state, outcome.reason, outcome.converged, outcome.n_steps) == (
-        3,
-        "enough",
-        False,
-        4,
-    )
+    assert (outcome.state, outcome.reason, outcome.converged, outcome.n_steps) == (3, "enough", False, 4)
     assert outcome.certificate.kind == "none"
     assert "ended early (enough)" in outcome.certificate.statement
 
@@ -132,9 +113,7 @@ def test_ctrl_c_reaches_a_heavy_dense_computation_at_once():
         yield Step(1.0, "state")
         yield Dense(lambda: time.sleep(5), heavy=True)
 
-    threading.Timer(
-        0.2, lambda: signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-    ).start()
+    threading.Timer(0.2, lambda: signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)).start()
     begin = time.perf_counter()
     assert drive(solver(), ArraySource(X)).reason == "interrupt"
     assert time.perf_counter() - begin < 1.0

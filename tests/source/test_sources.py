@@ -17,10 +17,7 @@ RNG = np.random.default_rng(0)
 
 def sources(n=5000, d=64, **columns):
     X = RNG.normal(size=(n, d)) * (RNG.random((n, d)) < 0.2)
-    return X, [
-        ArraySource(X, **columns),
-        SparseSource(scipy.sparse.csr_array(X), **columns),
-    ]
+    return X, [ArraySource(X, **columns), SparseSource(scipy.sparse.csr_array(X), **columns)]
 
 
 @given(st.integers(1, 100_000))
@@ -57,9 +54,7 @@ def test_blocks_cover_every_row_once_with_its_target_and_weight():
         blocks = [source.block(number) for number in range(source.n_blocks)]
         assert np.array_equal(np.concatenate([block.dense() for block in blocks]), X)
         assert np.array_equal(np.concatenate([block.y for block in blocks]), y)
-        assert [block.start for block in blocks] == [
-            i * source.block_rows for i in range(source.n_blocks)
-        ]
+        assert [block.start for block in blocks] == [i * source.block_rows for i in range(source.n_blocks)]
         assert source.total_weight() == 5000
 
 
@@ -68,19 +63,13 @@ def test_map_joins_the_blocks_in_order_also_in_place_and_for_tuples():
     for source in both:
         source.threads = 3
         expected = (X**2).sum(axis=1)
-        np.testing.assert_allclose(
-            source.map(lambda block: block.squared_norms()), expected
-        )
+        np.testing.assert_allclose(source.map(lambda block: block.squared_norms()), expected)
         out = np.empty(len(X))
         assert source.map(lambda block: block.squared_norms(), out) is out
         np.testing.assert_allclose(out, expected)
-        first, second = source.map(
-            lambda block: (block.squared_norms(), np.full(block.n, block.start))
-        )
+        first, second = source.map(lambda block: (block.squared_norms(), np.full(block.n, block.start)))
         np.testing.assert_allclose(first, expected)
-        assert np.array_equal(
-            second // source.block_rows, np.arange(5000) // source.block_rows
-        )
+        assert np.array_equal(second // source.block_rows, np.arange(5000) // source.block_rows)
 
 
 def test_take_returns_dense_rows_in_the_order_asked():
@@ -104,18 +93,12 @@ def test_weighted_verbs_agree_between_dense_sparse_and_a_strict_array_library():
     weight = RNG.random(5000)
     X, (dense, sparse) = sources(weight=weight)
     strict = ArraySource(
-        array_api_strict.asarray(X),
-        weight=array_api_strict.asarray(weight),
-        xp=array_api_strict,
+        array_api_strict.asarray(X), weight=array_api_strict.asarray(weight), xp=array_api_strict
     ).reduce(Moments())
     for found in (dense.reduce(Moments()), sparse.reduce(Moments()), strict):
+        np.testing.assert_allclose(np.asarray(found.mean), np.average(X, axis=0, weights=weight), atol=1e-12)
         np.testing.assert_allclose(
-            np.asarray(found.mean), np.average(X, axis=0, weights=weight), atol=1e-12
-        )
-        np.testing.assert_allclose(
-            np.asarray(found.scatter),
-            np.cov(X.T, aweights=weight, ddof=0) * weight.sum(),
-            atol=1e-9,
+            np.asarray(found.scatter), np.cov(X.T, aweights=weight, ddof=0) * weight.sum(), atol=1e-9
         )
 
 
@@ -130,9 +113,7 @@ def test_sparse_blocks_grow_with_sparsity():
     assert rows_per_sparse_block(10**6, 10**6) == 65536
 
 
-@pytest.mark.parametrize(
-    "store", [scipy.sparse.csr_array, scipy.sparse.csr_matrix, np.asarray]
-)
+@pytest.mark.parametrize("store", [scipy.sparse.csr_array, scipy.sparse.csr_matrix, np.asarray])
 def test_open_source_chooses_by_storage(store):
     X = store(np.eye(3))
     expected = ArraySource if store is np.asarray else SparseSource

@@ -11,12 +11,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from mercer._source.threads import (
-    available_threads,
-    n_threads,
-    one_blas_thread,
-    run_numbered,
-)
+from mercer._source.threads import available_threads, n_threads, one_blas_thread, run_numbered
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -73,11 +68,7 @@ def test_nested_jobs_run_on_the_thread_they_are_called_from():
 
 def test_every_blas_is_held_to_one_thread_and_released_again():
     def blas_threads():
-        return [
-            library["num_threads"]
-            for library in threadpool_info()
-            if library["user_api"] == "blas"
-        ]
+        return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
 
     before = blas_threads()
     with one_blas_thread():
@@ -91,13 +82,7 @@ def test_every_blas_is_held_to_one_thread_and_released_again():
 def test_limits_of_the_environment_and_of_threadpoolctl_are_respected():
     code = "from mercer._source.threads import available_threads; print(available_threads())"
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    ran = subprocess.run(
-        [sys.executable, "-c", code],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    ran = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "1"
     with threadpool_limits(1):
         assert available_threads() == 1
@@ -105,9 +90,7 @@ def test_limits_of_the_environment_and_of_threadpoolctl_are_respected():
 
 def test_joblib_threads_are_not_multiplied():
     with joblib.parallel_config(backend="threading", n_jobs=2):
-        inside = joblib.Parallel()(
-            joblib.delayed(available_threads)() for _ in range(2)
-        )
+        inside = joblib.Parallel()(joblib.delayed(available_threads)() for _ in range(2))
     assert inside == [1, 1]
 
 
@@ -137,12 +120,7 @@ def test_sums_over_blocks_are_the_same_for_any_number_of_threads():
     totals = []
     for threads in (1, 2, 7):
         parts = []
-        run_numbered(
-            lambda number: X[number * 10 : number * 10 + 10].sum(axis=0),
-            100,
-            threads,
-            parts.append,
-        )
+        run_numbered(lambda number: X[number * 10 : number * 10 + 10].sum(axis=0), 100, threads, parts.append)
         totals.append(sum(parts))
     assert np.array_equal(totals[0], totals[1])
     assert np.array_equal(totals[0], totals[2])

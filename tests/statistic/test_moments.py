@@ -23,9 +23,7 @@ def test_mean_scatter_and_cross_are_those_of_numpy():
 def test_a_large_mean_does_not_eat_the_digits_of_the_variance():
     X = RNG.normal(size=(20_000, 3)) + 1e9
     exact = ((X - X.mean(axis=0)) ** 2).sum(axis=0)
-    np.testing.assert_allclose(
-        np.diag(ArraySource(X).reduce(Moments()).scatter), exact, rtol=1e-7
-    )
+    np.testing.assert_allclose(np.diag(ArraySource(X).reduce(Moments()).scatter), exact, rtol=1e-7)
     naive = (X**2).sum(axis=0) - len(X) * X.mean(axis=0) ** 2
     assert np.abs(naive / exact - 1).max() > 1e-3
 
@@ -35,16 +33,12 @@ def test_weights_are_repetitions():
     weighted = ArraySource(X, weight=weight.astype(float)).reduce(Moments())
     repeated = ArraySource(X.repeat(weight, axis=0)).reduce(Moments())
     assert weighted.weight == repeated.weight
-    np.testing.assert_allclose(
-        weighted.scatter, repeated.scatter, rtol=1e-10, atol=1e-9
-    )
+    np.testing.assert_allclose(weighted.scatter, repeated.scatter, rtol=1e-10, atol=1e-9)
 
 
 def test_the_diagonal_alone_is_the_diagonal():
     X = RNG.normal(size=(5000, 8))
-    full, diagonal = (
-        ArraySource(X).reduce(Moments(diagonal=flag)) for flag in (False, True)
-    )
+    full, diagonal = (ArraySource(X).reduce(Moments(diagonal=flag)) for flag in (False, True))
     np.testing.assert_allclose(np.diag(full.scatter), diagonal.scatter, rtol=1e-12)
 
 
@@ -58,9 +52,7 @@ def test_without_centring_the_scatter_is_the_raw_second_moment():
 @pytest.mark.parametrize("threads", [2, 5])
 def test_threads_do_not_change_a_bit(threads):
     X = RNG.normal(size=(9000, 40))
-    one, many = (
-        ArraySource(X, threads=count).reduce(Moments()) for count in (1, threads)
-    )
+    one, many = (ArraySource(X, threads=count).reduce(Moments()) for count in (1, threads))
     assert np.array_equal(one.scatter, many.scatter)
 
 
@@ -68,6 +60,4 @@ def test_float32_rows_are_summed_in_float64():
     X = (RNG.normal(size=(50_000, 4)) + 100).astype(np.float32)
     sums = ArraySource(X).reduce(Moments())
     assert sums.scatter.dtype == np.float64
-    np.testing.assert_allclose(
-        sums.scatter, np.cov(X.T.astype(float), ddof=0) * 50_000, rtol=1e-5, atol=5
-    )
+    np.testing.assert_allclose(sums.scatter, np.cov(X.T.astype(float), ddof=0) * 50_000, rtol=1e-5, atol=5)

@@ -44,9 +44,7 @@ def fitting(fit: Fit) -> Fit:
         except BaseException as error:
             if not getattr(error, "mercer_state_kept", False):
                 keep = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")
-                state = {
-                    name: value for name, value in vars(self).items() if name in keep
-                }
+                state = {name: value for name, value in vars(self).items() if name in keep}
                 vars(self).clear()
                 vars(self).update(before | state)
             raise
@@ -86,9 +84,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
     def _open(self, X: Any, y: Any = None, sample_weight: Any = None) -> Source:
         """Open checked rows as a source, with the threads that ``n_jobs`` allows."""
-        return open_source(
-            X, y, checked_weight(self, sample_weight, X.shape[0]), self._threads()
-        )
+        return open_source(X, y, checked_weight(self, sample_weight, X.shape[0]), self._threads())
 
     def _fitted(self, state: Any) -> dict[str, Any]:
         """The attributes that a solver's state stands for; enough of them to predict."""
@@ -142,11 +138,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         if callbacks or hasattr(self, "_parent_callback_ctx"):
             root = self._init_callback_context(max_subtasks=max_steps)
             bridge = CallbackBridge(
-                self,
-                root,
-                lambda state: given | self._fitted(state),
-                X=lambda: source.whole(),
-                y=lambda: source.y,
+                self, root, lambda state: given | self._fitted(state), X=lambda: source.whole(), y=lambda: source.y
             )
             watches.append(bridge)
         for callback in callbacks:
@@ -157,9 +149,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             watches.append(TimeLimit(self.max_time))
         return watches, bridge, start, recorder
 
-    def _conclude(
-        self, outcome: "Outcome", cure: str = "raise max_iter or tol"
-    ) -> None:
+    def _conclude(self, outcome: "Outcome", cure: str = "raise max_iter or tol") -> None:
         """Say how the fit ended: a warning if short of the goal, KeyboardInterrupt again if that ended it.
 
         Called last in ``fit``, when every attribute is in place.
@@ -173,11 +163,9 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
                 raise outcome.interrupt
         elif not outcome.converged and outcome.reason in ("max_iter", "max_time"):
             reached = outcome.certificate
-            bound = (
-                ""
-                if reached.kind == "none"
-                else f"; {reached.kind} {reached.value:.3g} > {reached.tolerance:.3g}"
-            )
+            bound = "" if reached.kind == "none" else f"; {reached.kind} {reached.value:.3g} > {reached.tolerance:.3g}"
             cure = "raise max_time" if outcome.reason == "max_time" else cure
-            message = f"{name}: stopped by {outcome.reason} after {outcome.n_steps} steps, not converged{bound}; {cure}."
+            message = (
+                f"{name}: stopped by {outcome.reason} after {outcome.n_steps} steps, not converged{bound}; {cure}."
+            )
             warnings.warn(message, ConvergenceWarning, stacklevel=5)

@@ -60,11 +60,7 @@ class Integer(Rule):
         return f"an integer in {_range(self.low, self.high, 'both')}"
 
     def accepts(self, value: Any) -> bool:
-        return (
-            isinstance(value, Integral)
-            and not isinstance(value, bool | np.bool_)
-            and self.low <= value <= self.high
-        )
+        return isinstance(value, Integral) and not isinstance(value, bool | np.bool_) and self.low <= value <= self.high
 
     def refused(self) -> Iterator[Any]:
         yield from ("text", 1.5)
@@ -87,16 +83,10 @@ class Real(Rule):
         return f"a number in {_range(self.low, self.high, self.closed)}"
 
     def accepts(self, value: Any) -> bool:
-        if not isinstance(value, Number) or isinstance(
-            value, bool | np.bool_ | complex
-        ):
+        if not isinstance(value, Number) or isinstance(value, bool | np.bool_ | complex):
             return False
-        above = value > self.low or (
-            value == self.low and self.closed in ("both", "left")
-        )
-        below = value < self.high or (
-            value == self.high and self.closed in ("both", "right")
-        )
+        above = value > self.low or (value == self.low and self.closed in ("both", "left"))
+        below = value < self.high or (value == self.high and self.closed in ("both", "right"))
         return bool(above and below)
 
     def refused(self) -> Iterator[Any]:
@@ -157,11 +147,7 @@ class Array(Rule):
     text = "an array-like"
 
     def accepts(self, value: Any) -> bool:
-        return (
-            isinstance(value, list | tuple | np.ndarray)
-            or hasattr(value, "__array__")
-            or hasattr(value, "toarray")
-        )
+        return isinstance(value, list | tuple | np.ndarray) or hasattr(value, "__array__") or hasattr(value, "toarray")
 
 
 class Function(Rule):
@@ -190,13 +176,9 @@ class Seed(Rule):
     text = "None, a non-negative integer, a numpy RandomState or a numpy Generator"
 
     def accepts(self, value: Any) -> bool:
-        if value is None or isinstance(
-            value, np.random.RandomState | np.random.Generator
-        ):
+        if value is None or isinstance(value, np.random.RandomState | np.random.Generator):
             return True
-        return (
-            isinstance(value, Integral) and not isinstance(value, bool) and value >= 0
-        )
+        return isinstance(value, Integral) and not isinstance(value, bool) and value >= 0
 
     def refused(self) -> Iterator[Any]:
         yield from ("seed", -1, 1.5)
@@ -206,10 +188,7 @@ class _Either(Rule):
     """Any of several rules."""
 
     def __init__(self, first: Rule, second: Rule) -> None:
-        self.rules = (
-            *(first.rules if isinstance(first, _Either) else (first,)),
-            second,
-        )
+        self.rules = (*(first.rules if isinstance(first, _Either) else (first,)), second)
         self.text = " or ".join(rule.text for rule in self.rules)
 
     def accepts(self, value: Any) -> bool:
@@ -220,9 +199,7 @@ class _Either(Rule):
             yield from (value for value in rule.refused() if not self.accepts(value))
 
 
-def check_parameters(
-    subject: str, rules: dict[str, Rule], values: dict[str, Any]
-) -> None:
+def check_parameters(subject: str, rules: dict[str, Rule], values: dict[str, Any]) -> None:
     """Raise ``ParameterError`` for the first value that breaks its rule."""
     for name, rule in rules.items():
         if not rule.accepts(values[name]):

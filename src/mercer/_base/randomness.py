@@ -19,18 +19,12 @@ def seed_sequence(random_state: Any) -> np.random.SeedSequence:
     if random_state is None:
         return np.random.SeedSequence()
     if isinstance(random_state, np.random.Generator):
-        return np.random.SeedSequence(
-            random_state.integers(0, 2**32, size=4, dtype=np.uint32).tolist()
-        )
+        return np.random.SeedSequence(random_state.integers(0, 2**32, size=4, dtype=np.uint32).tolist())
     if isinstance(random_state, np.random.RandomState):
-        return np.random.SeedSequence(
-            random_state.randint(0, 2**32, size=4, dtype=np.uint32).tolist()
-        )
+        return np.random.SeedSequence(random_state.randint(0, 2**32, size=4, dtype=np.uint32).tolist())
     return np.random.SeedSequence(int(random_state))
 
 
 def generators(random_state: Any, n: int) -> list[np.random.Generator]:
     """`n` independent generators, one for each work item."""
-    return [
-        np.random.default_rng(child) for child in seed_sequence(random_state).spawn(n)
-    ]
+    return [np.random.default_rng(child) for child in seed_sequence(random_state).spawn(n)]

@@ -22,11 +22,7 @@ def _fingerprint(estimator: Any, source: Source) -> dict[str, Any]:
     ends = [source.block(number) for number in {0, source.n_blocks - 1}]
     return {
         "estimator": type(estimator).__name__,
-        "parameters": {
-            name: repr(value)
-            for name, value in parameters.items()
-            if name not in ("n_jobs", "max_time")
-        },
+        "parameters": {name: repr(value) for name, value in parameters.items() if name not in ("n_jobs", "max_time")},
         "shape": [source.n_rows, source.n_features],
         "dtype": str(source.dtype),
         "data": [zlib.crc32(memoryview(block.dense()).cast("B")) for block in ends],
@@ -36,20 +32,14 @@ def _fingerprint(estimator: Any, source: Source) -> dict[str, Any]:
 class CheckpointWriter:
     """A watch that writes the state whenever the user's checkpoint is due."""
 
-    def __init__(
-        self, checkpoint: Checkpoint, estimator: Any, source: Source, recorder: Recorder
-    ) -> None:
+    def __init__(self, checkpoint: Checkpoint, estimator: Any, source: Source, recorder: Recorder) -> None:
         self.checkpoint = checkpoint
         self.fingerprint = _fingerprint(estimator, source)
         self.recorder = recorder
 
     def step(self, number: int, step: Step) -> str | None:
         if self.checkpoint.due():
-            record = {
-                "fingerprint": self.fingerprint,
-                "history": self.recorder.columns,
-                "state": step.state,
-            }
+            record = {"fingerprint": self.fingerprint, "history": self.recorder.columns, "state": step.state}
             model_file.save_plain(record, self.checkpoint.path)
         return None
 
@@ -61,9 +51,7 @@ class CheckpointWriter:
         self.checkpoint.path.unlink(missing_ok=True)
 
 
-def resumed_state(
-    checkpoint: Checkpoint, estimator: Any, source: Source
-) -> tuple[Any, Recorder]:
+def resumed_state(checkpoint: Checkpoint, estimator: Any, source: Source) -> tuple[Any, Recorder]:
     """The state in the checkpoint's file and the history up to it; None and an empty history if there is no file."""
     checkpoint.resumed_from_ = None
     if not checkpoint.path.exists():

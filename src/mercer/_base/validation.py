@@ -1,4 +1,4 @@
-"""Input checks: scikit-learn's public validation, a threaded look for NaN and infinity, and a fast path for few rows."""
+"""Input checks: scikit-learn's public validation, a threaded look for NaN, and a fast path for few rows."""
 
 import math
 from typing import Any
@@ -19,11 +19,9 @@ FLOATS = (np.float64, np.float32)
 _FEW = 2**16
 
 
-def checked_rows(
-    estimator: Any, X: Any, *, threads: int = 1, reset: bool = True, **options: Any
-) -> Any:
+def checked_rows(estimator: Any, X: Any, *, threads: int = 1, reset: bool = True, **options: Any) -> Any:
     """Check `X` by scikit-learn's rules: dense C-ordered floats, or CSR when ``accept_sparse="csr"`` is given."""
-    allow_nan = options.pop("ensure_all_finite", True) != True
+    allow_nan = not options.pop("ensure_all_finite", True)
     options = {"dtype": list(FLOATS), "order": "C"} | options
     X = validate_data(estimator, X, reset=reset, ensure_all_finite=False, **options)
     if not allow_nan:
@@ -32,19 +30,11 @@ def checked_rows(
 
 
 def checked_rows_and_targets(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    *,
-    threads: int = 1,
-    reset: bool = True,
-    **options: Any,
+    estimator: Any, X: Any, y: Any, *, threads: int = 1, reset: bool = True, **options: Any
 ) -> tuple[Any, Any]:
     """Check `X` as :func:`checked_rows` does, and `y` to match it; takes ``multi_output`` and ``y_numeric``."""
     options = {"dtype": list(FLOATS), "order": "C"} | options
-    X, y = validate_data(
-        estimator, X, y, reset=reset, ensure_all_finite=False, **options
-    )
+    X, y = validate_data(estimator, X, y, reset=reset, ensure_all_finite=False, **options)
     check_finite(X, threads, estimator)
     if y.dtype.kind == "f":
         assert_all_finite(y, input_name="y", estimator_name=type(estimator).__name__)
@@ -53,24 +43,12 @@ def checked_rows_and_targets(
 
 def fitted_rows(estimator: Any, X: Any, *, accept_sparse: Any = False) -> Any:
     """Check rows given to a fitted model. A few NumPy rows of the right shape pass in microseconds."""
-    if (
-        type(X) is np.ndarray
-        and X.size <= _FEW
-        and X.ndim == 2
-        and X.shape[0] > 0
-        and X.dtype.char in "fd"
-    ):
+    if type(X) is np.ndarray and X.size <= _FEW and X.ndim == 2 and X.shape[0] > 0 and X.dtype.char in "fd":
         state = estimator.__dict__
-        if (
-            state.get("n_features_in_") == X.shape[1]
-            and "feature_names_in_" not in state
-            and _sum_is_finite(X)
-        ):
+        if state.get("n_features_in_") == X.shape[1] and "feature_names_in_" not in state and _sum_is_finite(X):
             return X if X.flags.c_contiguous else np.ascontiguousarray(X)
     check_is_fitted(estimator)
-    return checked_rows(
-        estimator, X, threads=1, reset=False, accept_sparse=accept_sparse
-    )
+    return checked_rows(estimator, X, threads=1, reset=False, accept_sparse=accept_sparse)
 
 
 def check_finite(X: Any, threads: int, estimator: Any) -> None:
@@ -95,9 +73,7 @@ def check_finite(X: Any, threads: int, estimator: Any) -> None:
     )
     if not all(verdicts):
         with np.errstate(invalid="ignore"):
-            assert_all_finite(
-                X, input_name="X", estimator_name=type(estimator).__name__
-            )
+            assert_all_finite(X, input_name="X", estimator_name=type(estimator).__name__)
 
 
 def _sum_is_finite(values: np.ndarray) -> bool:
@@ -105,9 +81,7 @@ def _sum_is_finite(values: np.ndarray) -> bool:
         return math.isfinite(values.sum())
 
 
-def checked_weight(
-    estimator: Any, sample_weight: Any, n_rows: int
-) -> np.ndarray | None:
+def checked_weight(estimator: Any, sample_weight: Any, n_rows: int) -> np.ndarray | None:
     """Check weights: one non-negative finite number per row, not all zero; a scalar stands for all rows."""
     if sample_weight is None:
         return None
@@ -115,12 +89,7 @@ def checked_weight(
     if np.isscalar(sample_weight):
         sample_weight = np.full(n_rows, sample_weight, dtype=np.float64)
     weight = check_array(
-        sample_weight,
-        ensure_2d=False,
-        dtype=np.float64,
-        order="C",
-        input_name="sample_weight",
-        estimator=estimator,
+        sample_weight, ensure_2d=False, dtype=np.float64, order="C", input_name="sample_weight", estimator=estimator
     )
     if weight.ndim != 1:
         message = f"{subject}: Sample weights must be 1D array or scalar; got shape {weight.shape}. Give one per row."

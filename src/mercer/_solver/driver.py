@@ -48,26 +48,15 @@ class Recorder:
     """Builds ``history_``: one array per column, one entry per step."""
 
     def __init__(self, earlier: dict[str, list[float]] | None = None) -> None:
-        self.columns: dict[str, list[float]] = {
-            "step": [],
-            "objective": [],
-            "seconds": [],
-        } | (earlier or {})
-        self.start = time.perf_counter() - (
-            self.columns["seconds"][-1] if earlier else 0.0
-        )
+        self.columns: dict[str, list[float]] = {"step": [], "objective": [], "seconds": []} | (earlier or {})
+        self.start = time.perf_counter() - (self.columns["seconds"][-1] if earlier else 0.0)
 
     def __len__(self) -> int:
         return len(self.columns["step"])
 
     def add(self, number: int, step: Step) -> None:
         seconds = time.perf_counter() - self.start
-        record = {
-            "step": number,
-            "objective": step.objective,
-            "seconds": seconds,
-            **step.extra,
-        }
+        record = {"step": number, "objective": step.objective, "seconds": seconds, **step.extra}
         for name, value in record.items():
             # A column that starts late is padded, so that all columns have one length.
             column = self.columns.setdefault(name, [])
@@ -77,19 +66,13 @@ class Recorder:
         length = len(self.columns["step"])
         return {
             name: np.asarray(
-                values + [np.nan] * (length - len(values)),
-                dtype=np.int64 if name == "step" else np.float64,
+                values + [np.nan] * (length - len(values)), dtype=np.int64 if name == "step" else np.float64
             )
             for name, values in self.columns.items()
         }
 
 
-def drive(
-    solver: Solver,
-    source: Source,
-    watches: Sequence[Watch] = (),
-    recorder: Recorder | None = None,
-) -> Outcome:
+def drive(solver: Solver, source: Source, watches: Sequence[Watch] = (), recorder: Recorder | None = None) -> Outcome:
     """Run `solver` over `source` to its end, or to where a watch or Ctrl-C ends it.
 
     A KeyboardInterrupt before the first completed step passes through: there is no state to keep.
@@ -123,34 +106,19 @@ def drive(
         solver.close()
 
 
-def _completed(
-    solution: Solution, last: Step | None, watches: Sequence[Watch], recorder: Recorder
-) -> Outcome:
+def _completed(solution: Solution, last: Step | None, watches: Sequence[Watch], recorder: Recorder) -> Outcome:
     history = recorder.history()
     chosen = _preferred(last, watches)
     state = solution.state if chosen is last or chosen is None else chosen.state
     reason = "converged" if solution.converged else "max_iter"
-    return Outcome(
-        state,
-        solution.converged,
-        solution.certificate,
-        reason,
-        len(history["step"]),
-        history,
-    )
+    return Outcome(state, solution.converged, solution.certificate, reason, len(history["step"]), history)
 
 
-def _ended(
-    last: Step, reason: str, watches: Sequence[Watch], recorder: Recorder
-) -> Outcome:
+def _ended(last: Step, reason: str, watches: Sequence[Watch], recorder: Recorder) -> Outcome:
     chosen = _preferred(last, watches)
-    certificate = chosen.certificate or Certificate.none(
-        f"The fit was ended early ({reason})."
-    )
+    certificate = chosen.certificate or Certificate.none(f"The fit was ended early ({reason}).")
     history = recorder.history()
-    return Outcome(
-        chosen.state, False, certificate, reason, len(history["step"]), history
-    )
+    return Outcome(chosen.state, False, certificate, reason, len(history["step"]), history)
 
 
 def _preferred(last: Step | None, watches: Sequence[Watch]) -> Any:

@@ -35,13 +35,9 @@ class Certificate:
     statement: str = ""
 
     @classmethod
-    def of(
-        cls, kind: str, value: float, tolerance: float, statement: str = ""
-    ) -> "Certificate":
+    def of(cls, kind: str, value: float, tolerance: float, statement: str = "") -> "Certificate":
         """A certificate that is satisfied when the value is within the tolerance."""
-        return cls(
-            kind, float(value), float(tolerance), bool(value <= tolerance), statement
-        )
+        return cls(kind, float(value), float(tolerance), bool(value <= tolerance), statement)
 
     @classmethod
     def none(cls, statement: str) -> "Certificate":

@@ -15,14 +15,7 @@ Array = Any
 class ArraySource(Source):
     """Rows of a dense C-ordered array."""
 
-    def __init__(
-        self,
-        X: Array,
-        y: Array = None,
-        weight: Array = None,
-        threads: int = 1,
-        xp: Any = np,
-    ) -> None:
+    def __init__(self, X: Array, y: Array = None, weight: Array = None, threads: int = 1, xp: Any = np) -> None:
         self.X = X
         self.y = y
         self.weight = weight

@@ -8,13 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "Block",
-    "DenseBlock",
-    "SparseBlock",
-    "rows_per_block",
-    "rows_per_sparse_block",
-]
+__all__ = ["Block", "DenseBlock", "SparseBlock", "rows_per_block", "rows_per_sparse_block"]
 
 Array = Any
 
@@ -43,9 +37,7 @@ class Block:
     __slots__ = ("X", "start", "weight", "xp", "y")
     is_sparse = False
 
-    def __init__(
-        self, X: Array, start: int, y: Array = None, weight: Array = None, xp: Any = np
-    ) -> None:
+    def __init__(self, X: Array, start: int, y: Array = None, weight: Array = None, xp: Any = np) -> None:
         self.X = X
         self.start = start
         self.y = y

@@ -13,11 +13,7 @@ from mercer.errors import MemoryForecastError
 __all__ = ["allowed_bytes", "forecast", "readable"]
 
 _CGROUPS = (
-    (
-        "/sys/fs/cgroup/memory.max",
-        "/sys/fs/cgroup/memory.current",
-        "/sys/fs/cgroup/memory.stat",
-    ),
+    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat"),
     (
         "/sys/fs/cgroup/memory/memory.limit_in_bytes",
         "/sys/fs/cgroup/memory/memory.usage_in_bytes",
@@ -60,10 +56,7 @@ def allowed_bytes() -> int:
     setting = get_config()["max_memory"]
     if setting is not None:
         return setting
-    return min(
-        [left for left in (_container_left(), _machine_left()) if left is not None],
-        default=2**63 - 1,
-    )
+    return min([left for left in (_container_left(), _machine_left()) if left is not None], default=2**63 - 1)
 
 
 def readable(n_bytes: float) -> str:
@@ -80,9 +73,7 @@ def _container_left() -> int | None:
         try:
             limit = int(Path(limit_file).read_text())
             usage = int(Path(usage_file).read_text())
-            stat = dict(
-                line.split() for line in Path(stat_file).read_text().splitlines()
-            )
+            stat = dict(line.split() for line in Path(stat_file).read_text().splitlines())
         except (OSError, ValueError):
             continue
         # The kernel gives file cache back on demand, so it does not count as taken.
@@ -92,10 +83,7 @@ def _container_left() -> int | None:
 
 def _machine_left() -> int | None:
     try:
-        fields = dict(
-            line.split(":", 1)
-            for line in Path("/proc/meminfo").read_text().splitlines()
-        )
+        fields = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
         return int(fields["MemAvailable"].split()[0]) * 1024
     except (OSError, KeyError, ValueError):
         pass

@@ -90,30 +90,16 @@ class Source(ABC):
 
     def total_weight(self) -> float:
         """Sum of the weights; the number of rows when there are none."""
-        return (
-            float(self.n_rows)
-            if self.weight is None
-            else float(self.xp.sum(self.weight))
-        )
+        return float(self.n_rows) if self.weight is None else float(self.xp.sum(self.weight))
 
     def reduce(self, statistic: Any) -> Any:
         """The sum of `statistic` over all blocks."""
         if self.n_blocks == 1:
             with_blocks: list[Any] = []
-            run_numbered(
-                lambda number: statistic.on(self.block(number)),
-                1,
-                1,
-                with_blocks.append,
-            )
+            run_numbered(lambda number: statistic.on(self.block(number)), 1, 1, with_blocks.append)
             return with_blocks[0]
         tree = SumTree()
-        run_numbered(
-            lambda number: statistic.on(self.block(number)),
-            self.n_blocks,
-            self.threads,
-            tree.add,
-        )
+        run_numbered(lambda number: statistic.on(self.block(number)), self.n_blocks, self.threads, tree.add)
         return tree.total()
 
     def map(self, function: Callable[[Block], Array], out: Array = None) -> Array:
@@ -130,12 +116,7 @@ class Source(ABC):
 
             run_numbered(fill, self.n_blocks, self.threads)
             return out
-        run_numbered(
-            lambda number: function(self.block(number)),
-            self.n_blocks,
-            self.threads,
-            parts.append,
-        )
+        run_numbered(lambda number: function(self.block(number)), self.n_blocks, self.threads, parts.append)
         if isinstance(parts[0], tuple):
             return tuple(self.xp.concat(column) for column in zip(*parts, strict=True))
         return parts[0] if len(parts) == 1 else self.xp.concat(parts)

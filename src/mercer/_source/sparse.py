@@ -16,9 +16,7 @@ Array = Any
 class SparseSource(Source):
     """Rows of a CSR array or matrix."""
 
-    def __init__(
-        self, X: Any, y: Array = None, weight: Array = None, threads: int = 1
-    ) -> None:
+    def __init__(self, X: Any, y: Array = None, weight: Array = None, threads: int = 1) -> None:
         self.X = X
         self.y = y
         self.weight = weight
@@ -32,8 +30,7 @@ class SparseSource(Source):
         first, last = self.X.indptr[start], self.X.indptr[stop]
         pointers = self.X.indptr[start : stop + 1] - first
         rows = csr_array(
-            (self.X.data[first:last], self.X.indices[first:last], pointers),
-            shape=(stop - start, self.n_features),
+            (self.X.data[first:last], self.X.indices[first:last], pointers), shape=(stop - start, self.n_features)
         )
         y = None if self.y is None else self.y[start:stop]
         weight = None if self.weight is None else self.weight[start:stop]

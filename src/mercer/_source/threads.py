@@ -54,7 +54,7 @@ def available_threads() -> int:
 
 
 def _nested_in_joblib() -> bool:
-    """Whether a joblib thread pool around us already uses the cores (its processes announce themselves by variables)."""
+    """Whether a joblib thread pool around us already uses the cores; its processes tell by variables."""
     if threading.current_thread() is threading.main_thread():
         return False
     backend, _ = joblib.parallel.get_active_backend()
@@ -81,18 +81,12 @@ class _BlasGuard:
     def outside_limits(self) -> list[int]:
         """The BLAS thread counts that hold outside the guard: the user's threadpoolctl limits show there."""
         with self.lock:
-            return (
-                list(self.before)
-                if self.inside
-                else [library.num_threads for library in _blas().lib_controllers]
-            )
+            return list(self.before) if self.inside else [library.num_threads for library in _blas().lib_controllers]
 
     def enter(self) -> None:
         with self.lock:
             if self.inside == 0:
-                self.before = [
-                    library.num_threads for library in _blas().lib_controllers
-                ]
+                self.before = [library.num_threads for library in _blas().lib_controllers]
                 for library in _blas().lib_controllers:
                     library.set_num_threads(1)
             self.inside += 1
@@ -101,9 +95,7 @@ class _BlasGuard:
         with self.lock:
             self.inside -= 1
             if self.inside == 0:
-                for library, number in zip(
-                    _blas().lib_controllers, self.before, strict=True
-                ):
+                for library, number in zip(_blas().lib_controllers, self.before, strict=True):
                     library.set_num_threads(number)
 
 
@@ -123,12 +115,7 @@ def one_blas_thread() -> Iterator[None]:
 class _Job:
     """Numbered work shared by the crew: whoever is free takes the next number; results leave in order."""
 
-    def __init__(
-        self,
-        function: Callable[[int], Any],
-        n_items: int,
-        receive: Callable[[Any], None] | None,
-    ) -> None:
+    def __init__(self, function: Callable[[int], Any], n_items: int, receive: Callable[[Any], None] | None) -> None:
         self.function = function
         self.n_items = n_items
         self.receive = receive
@@ -160,10 +147,7 @@ class _Job:
 
 
 def run_numbered(
-    function: Callable[[int], Any],
-    n_items: int,
-    threads: int = 1,
-    receive: Callable[[Any], None] | None = None,
+    function: Callable[[int], Any], n_items: int, threads: int = 1, receive: Callable[[Any], None] | None = None
 ) -> None:
     """Call ``function(i)`` for each i below ``n_items``, and ``receive(result)`` in the order of i.
 
@@ -177,10 +161,7 @@ def run_numbered(
         try:
             if threads > 1 and n_items > 1:
                 pool = _crew(threads - 1)
-                crew = [
-                    pool.submit(contextvars.copy_context().run, job.work)
-                    for _ in range(min(threads, n_items) - 1)
-                ]
+                crew = [pool.submit(contextvars.copy_context().run, job.work) for _ in range(min(threads, n_items) - 1)]
             job.work()
         finally:
             job.stopped = True

@@ -50,9 +50,7 @@ class MomentSums:
         y_step = other.y_mean - self.y_mean
         cross = self.cross + other.cross + product * (step[:, None] * y_step[None, :])
         y_scatter = self.y_scatter + other.y_scatter + product * y_step * y_step
-        return MomentSums(
-            weight, mean, scatter, self.y_mean + share * y_step, cross, y_scatter
-        )
+        return MomentSums(weight, mean, scatter, self.y_mean + share * y_step, cross, y_scatter)
 
 
 @dataclass(frozen=True)
@@ -76,28 +74,15 @@ class Moments(Statistic):
         scale = 1.0 / weight if weight else 0.0
         zero = xp.zeros(block.X.shape[1], dtype=xp.float64)
         mean = block.column_sums() * scale if self.centre else zero
-        rows = (
-            block.centred(mean)
-            if self.centre or not block.is_sparse
-            else block.centred(0.0)
-        )
+        rows = block.centred(mean) if self.centre or not block.is_sparse else block.centred(0.0)
         # Roots on both factors keep the product symmetric, which lets the BLAS form one triangle only.
         root = None if block.weight is None else xp.sqrt(block.weight)[:, None]
         rows = rows if root is None else rows * root
         scatter = xp.sum(rows * rows, axis=0) if self.diagonal else rows.T @ rows
         if block.y is None:
             return MomentSums(weight, mean, scatter)
-        y = xp.astype(
-            block.y if block.y.ndim == 2 else block.y[:, None], xp.float64, copy=False
-        )
+        y = xp.astype(block.y if block.y.ndim == 2 else block.y[:, None], xp.float64, copy=False)
         y_zero = xp.zeros(y.shape[1], dtype=xp.float64)
         y_mean = xp.sum(block.weighted(y), axis=0) * scale if self.centre else y_zero
         y_rows = y - y_mean if root is None else (y - y_mean) * root
-        return MomentSums(
-            weight,
-            mean,
-            scatter,
-            y_mean,
-            rows.T @ y_rows,
-            xp.sum(y_rows * y_rows, axis=0),
-        )
+        return MomentSums(weight, mean, scatter, y_mean, rows.T @ y_rows, xp.sum(y_rows * y_rows, axis=0))

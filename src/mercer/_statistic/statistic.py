@@ -17,12 +17,7 @@ class Sums:
     """Mixin for frozen dataclasses whose fields add up one by one."""
 
     def __add__(self, other: "Sums") -> "Sums":
-        return type(self)(
-            *(
-                getattr(self, part.name) + getattr(other, part.name)
-                for part in fields(self)
-            )
-        )  # type: ignore[arg-type]
+        return type(self)(*(getattr(self, part.name) + getattr(other, part.name) for part in fields(self)))  # type: ignore[arg-type]
 
 
 class Statistic:

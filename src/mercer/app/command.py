@@ -21,9 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from mercer.app.page import write_page
         from mercer.app.tour import take_tour
     except ModuleNotFoundError as missing:
-        sys.stderr.write(
-            f"mercer: the report needs {missing.name}; install it with: pip install 'mercer[app]'\n"
-        )
+        sys.stderr.write(f"mercer: the report needs {missing.name}; install it with: pip install 'mercer[app]'\n")
         return 2
     path = Path(options.output)
     sections = take_tour(tell=lambda line: sys.stdout.write(line + "\n"))
@@ -36,29 +34,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="mercer",
-        description="Classical machine learning that shows its work.",
-        allow_abbrev=False,
+        prog="mercer", description="Classical machine learning that shows its work.", allow_abbrev=False
     )
-    parser.add_argument(
-        "--version", action="version", version=f"mercer {mercer.__version__}"
-    )
+    parser.add_argument("--version", action="version", version=f"mercer {mercer.__version__}")
     parser.set_defaults(command="run", output="report/index.html", open=True)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    run = commands.add_parser(
-        "run", help="fit, compare and plot on the bundled table; the default"
-    )
-    run.add_argument(
-        "--output",
-        default="report/index.html",
-        metavar="FILE",
-        help="where the page goes (%(default)s)",
-    )
-    run.add_argument(
-        "--no-open",
-        dest="open",
-        action="store_false",
-        help="do not open the page in a browser",
-    )
+    run = commands.add_parser("run", help="fit, compare and plot on the bundled table; the default")
+    run.add_argument("--output", default="report/index.html", metavar="FILE", help="where the page goes (%(default)s)")
+    run.add_argument("--no-open", dest="open", action="store_false", help="do not open the page in a browser")
     commands.add_parser("versions", help="print versions, CPU level and threads")
     return parser

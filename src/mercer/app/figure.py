@@ -56,15 +56,7 @@ def scatter(x: Any, y: Any, labels: Any, x_label: str, y_label: str) -> str:
     def draw(axes: Any) -> None:
         for colour, kind in zip(COLOURS, np.unique(labels), strict=False):
             chosen = np.asarray(labels) == kind
-            axes.scatter(
-                x[chosen],
-                y[chosen],
-                s=14,
-                alpha=0.75,
-                color=colour,
-                label=kind,
-                linewidths=0,
-            )
+            axes.scatter(x[chosen], y[chosen], s=14, alpha=0.75, color=colour, label=kind, linewidths=0)
         axes.legend(frameon=False, fontsize=9)
 
     return _drawn(draw, x_label, y_label)
@@ -74,13 +66,7 @@ def history(columns: dict[str, np.ndarray], name: str) -> str:
     """The objective, step by step."""
 
     def draw(axes: Any) -> None:
-        axes.plot(
-            columns["step"],
-            columns["objective"],
-            marker="o",
-            markersize=4,
-            color=COLOURS[0],
-        )
+        axes.plot(columns["step"], columns["objective"], marker="o", markersize=4, color=COLOURS[0])
         axes.xaxis.get_major_locator().set_params(integer=True)
 
     return _drawn(draw, "step", name)
@@ -92,9 +78,7 @@ def scree(shares: np.ndarray) -> str:
     def draw(axes: Any) -> None:
         number = np.arange(1, len(shares) + 1)
         axes.bar(number, shares, color=COLOURS[4], label="each")
-        axes.plot(
-            number, np.cumsum(shares), marker="o", color=COLOURS[0], label="together"
-        )
+        axes.plot(number, np.cumsum(shares), marker="o", color=COLOURS[0], label="together")
         axes.set_xticks(number)
         axes.set_ylim(0, 1.05)
         axes.legend(frameon=False, fontsize=9)
@@ -115,11 +99,7 @@ def against(true: np.ndarray, predicted: np.ndarray, x_label: str, y_label: str)
 
 def bars(names: list[str], values: np.ndarray, label: str) -> str:
     """One bar per name."""
-    return _drawn(
-        lambda axes: axes.barh(names[::-1], np.ravel(values)[::-1], color=COLOURS[2]),
-        label,
-        "",
-    )
+    return _drawn(lambda axes: axes.barh(names[::-1], np.ravel(values)[::-1], color=COLOURS[2]), label, "")
 
 
 def confusion(counts: np.ndarray, kinds: Any) -> str:

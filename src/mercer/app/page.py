@@ -31,7 +31,4 @@ def write_page(sections: Sequence[Any], path: Path) -> None:
         "made": datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(
-        environment.from_string(template).render(sections=sections, facts=facts),
-        encoding="utf-8",
-    )
+    path.write_text(environment.from_string(template).render(sections=sections, facts=facts), encoding="utf-8")

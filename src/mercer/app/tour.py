@@ -62,9 +62,7 @@ def _table(fish: Any) -> Section:
         f"{len(fish.data)} fish passed a camera and a scale. Four measurements, a weight and a species each. "
         "Salmon come in two sizes. The table shows means by species."
     )
-    picture = figure.scatter(
-        fish.data[:, 0], fish.weight, fish.species, "length (cm)", "weight (g)"
-    )
+    picture = figure.scatter(fish.data[:, 0], fish.weight, fish.species, "length (cm)", "weight (g)")
     return Section("The table", text, columns, rows, [picture])
 
 
@@ -81,39 +79,21 @@ def _projection(fish: Any) -> Section:
     rows = [
         [f"component {k + 1}", f"{value:.4f}", f"{share:.1%}", f"{total:.1%}"]
         for k, (value, share, total) in enumerate(
-            zip(
-                pca.explained_variance_,
-                pca.explained_variance_ratio_,
-                kept,
-                strict=True,
-            )
+            zip(pca.explained_variance_, pca.explained_variance_ratio_, kept, strict=True)
         )
     ]
     pictures = [
-        figure.scatter(
-            plane[:, 0],
-            plane[:, 1],
-            fish.species,
-            "first component",
-            "second component",
-        ),
+        figure.scatter(plane[:, 0], plane[:, 1], fish.species, "first component", "second component"),
         figure.scree(pca.explained_variance_ratio_),
     ]
     return Section(
-        "Four columns, two dimensions (PCA)",
-        text,
-        ["", "variance", "share", "together"],
-        rows,
-        pictures,
-        _work(pca),
+        "Four columns, two dimensions (PCA)", text, ["", "variance", "share", "together"], rows, pictures, _work(pca)
     )
 
 
 def _clusters(fish: Any) -> Section:
     settings = {"n_clusters": 4, "n_init": 10, "random_state": 0}
-    model, theirs = _both(
-        KMeans(**settings), sklearn.cluster.KMeans(**settings), fish.data
-    )
+    model, theirs = _both(KMeans(**settings), sklearn.cluster.KMeans(**settings), fish.data)
     kmeans = model[-1]
     plane = make_pipeline(StandardScaler(), PCA(2)).fit_transform(fish.data)
     agreement = adjusted_rand_score(fish.species, kmeans.labels_)
@@ -124,43 +104,21 @@ def _clusters(fish: Any) -> Section:
     )
     kinds = np.unique(fish.species)
     rows = [
-        [
-            f"cluster {k}",
-            *(
-                str(int(((kmeans.labels_ == k) & (fish.species == kind)).sum()))
-                for kind in kinds
-            ),
-        ]
+        [f"cluster {k}", *(str(int(((kmeans.labels_ == k) & (fish.species == kind)).sum())) for kind in kinds)]
         for k in range(4)
     ]
     pictures = [
-        figure.scatter(
-            plane[:, 0],
-            plane[:, 1],
-            [f"cluster {k}" for k in kmeans.labels_],
-            "first",
-            "second",
-        ),
+        figure.scatter(plane[:, 0], plane[:, 1], [f"cluster {k}" for k in kmeans.labels_], "first", "second"),
         figure.history(kmeans.history_, "inertia"),
     ]
-    return Section(
-        "Groups without names (KMeans)",
-        text,
-        ["", *kinds],
-        rows,
-        pictures,
-        _work(kmeans),
-    )
+    return Section("Groups without names (KMeans)", text, ["", *kinds], rows, pictures, _work(kmeans))
 
 
 def _weights(fish: Any) -> Section:
     # Weight is a product of lengths, so its logarithm is linear in theirs.
     X, y = np.log(fish.data[:, :3]), np.log(fish.weight)
     contestants = {
-        "LinearRegression": (
-            LinearRegression(),
-            sklearn.linear_model.LinearRegression(),
-        ),
+        "LinearRegression": (LinearRegression(), sklearn.linear_model.LinearRegression()),
         "Ridge": (Ridge(alpha=1.0), sklearn.linear_model.Ridge(alpha=1.0)),
     }
     rows, models = [], {}
@@ -168,14 +126,7 @@ def _weights(fish: Any) -> Section:
         for library, estimator in zip(("mercer", "scikit-learn"), pair, strict=True):
             scores, seconds, fitted = _judge(estimator, X, y)
             models[library, name] = fitted
-            rows.append(
-                [
-                    name,
-                    library,
-                    f"{scores.mean():.4f} ± {scores.std():.4f}",
-                    f"{seconds * 1e3:.2f} ms",
-                ]
-            )
+            rows.append([name, library, f"{scores.mean():.4f} ± {scores.std():.4f}", f"{seconds * 1e3:.2f} ms"])
     least_squares = models["mercer", "LinearRegression"][-1]
     guessed = cross_val_predict(models["mercer", "Ridge"], X, y, cv=5)
     text = (
@@ -184,21 +135,10 @@ def _weights(fish: Any) -> Section:
     )
     pictures = [
         figure.against(np.exp(y), np.exp(guessed), "weight (g)", "predicted (g)"),
-        figure.bars(
-            ["length", "height", "width"],
-            least_squares.coef_,
-            "standardised coefficient",
-        ),
+        figure.bars(["length", "height", "width"], least_squares.coef_, "standardised coefficient"),
     ]
     columns = ["estimator", "library", "R²", "time to fit"]
-    return Section(
-        "What does it weigh? (regression)",
-        text,
-        columns,
-        rows,
-        pictures,
-        _work(least_squares),
-    )
+    return Section("What does it weigh? (regression)", text, columns, rows, pictures, _work(least_squares))
 
 
 def _species(fish: Any) -> Section:
@@ -207,13 +147,7 @@ def _species(fish: Any) -> Section:
     for library, estimator in zip(("mercer", "scikit-learn"), pair, strict=True):
         scores, seconds, fitted = _judge(estimator, fish.data, fish.species)
         models.append(fitted)
-        rows.append(
-            [
-                library,
-                f"{scores.mean():.1%} ± {scores.std():.1%}",
-                f"{seconds * 1e3:.2f} ms",
-            ]
-        )
+        rows.append([library, f"{scores.mean():.1%} ± {scores.std():.1%}", f"{seconds * 1e3:.2f} ms"])
     guessed = cross_val_predict(models[0], fish.data, fish.species, cv=5)
     kinds = models[0].classes_
     text = (
@@ -225,26 +159,14 @@ def _species(fish: Any) -> Section:
         figure.history(models[0][-1].history_, "loss"),
     ]
     columns = ["library", "accuracy", "time to fit"]
-    return Section(
-        "Which fish is it? (LogisticRegression)",
-        text,
-        columns,
-        rows,
-        pictures,
-        _work(models[0][-1]),
-    )
+    return Section("Which fish is it? (LogisticRegression)", text, columns, rows, pictures, _work(models[0][-1]))
 
 
 def _both(ours: Any, theirs: Any, X: np.ndarray) -> list[Pipeline]:
-    return [
-        make_pipeline(StandardScaler(), estimator).fit(X)
-        for estimator in (ours, theirs)
-    ]
+    return [make_pipeline(StandardScaler(), estimator).fit(X) for estimator in (ours, theirs)]
 
 
-def _judge(
-    estimator: Any, X: np.ndarray, y: np.ndarray
-) -> tuple[np.ndarray, float, Pipeline]:
+def _judge(estimator: Any, X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, float, Pipeline]:
     """Cross-validated scores, the median time of a fit, and a fit to all rows."""
     model = make_pipeline(StandardScaler(), estimator)
     scores = cross_val_score(model, X, y, cv=5)

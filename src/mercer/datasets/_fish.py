@@ -26,9 +26,7 @@ _GROUPS = (
 )
 
 
-def make_fish(
-    n_samples: int = 420, *, random_state: Any = 0
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def make_fish(n_samples: int = 420, *, random_state: Any = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Draw fish from the known truth.
 
     Parameters
@@ -61,13 +59,7 @@ def make_fish(
     height = size * np.take(tall, group) * random.lognormal(0, 0.05, n_samples)
     width = size * np.take(wide, group) * random.lognormal(0, 0.05, n_samples)
     lightness = np.clip(random.normal(np.take(light, group), 0.8), 0, 10)
-    weight = (
-        size
-        * height
-        * width
-        * np.take(density, group)
-        * random.lognormal(0, 0.06, n_samples)
-    )
+    weight = size * height * width * np.take(density, group) * random.lognormal(0, 0.06, n_samples)
     species = np.array([_GROUPS[one][0] for one in group])
     return np.column_stack([size, height, width, lightness]), weight, species
 
@@ -93,9 +85,7 @@ def load_fish(*, as_frame: bool = False) -> Bunch:
     >>> fish.data.shape, fish.feature_names[0]
     ((420, 4), 'length_cm')
     """
-    with (files("mercer.datasets") / "data" / "fish.csv").open(
-        encoding="utf-8", newline=""
-    ) as file:
+    with (files("mercer.datasets") / "data" / "fish.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     data = np.array([[float(row[name]) for name in FEATURES] for row in rows])
     weight = np.array([float(row["weight_g"]) for row in rows])
@@ -104,10 +94,5 @@ def load_fish(*, as_frame: bool = False) -> Bunch:
         import pandas
 
         data = pandas.DataFrame(data, columns=list(FEATURES))
-        weight, species = (
-            pandas.Series(weight, name="weight_g"),
-            pandas.Series(species, name="species"),
-        )
-    return Bunch(
-        data=data, weight=weight, species=species, feature_names=list(FEATURES)
-    )
+        weight, species = (pandas.Series(weight, name="weight_g"), pandas.Series(species, name="species"))
+    return Bunch(data=data, weight=weight, species=species, feature_names=list(FEATURES))

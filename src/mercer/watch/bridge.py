@@ -25,12 +25,7 @@ class CallbackBridge:
     """
 
     def __init__(
-        self,
-        estimator: Any,
-        root: Any,
-        fitted: Callable[[Any], dict[str, Any]],
-        X: Any = None,
-        y: Any = None,
+        self, estimator: Any, root: Any, fitted: Callable[[Any], dict[str, Any]], X: Any = None, y: Any = None
     ) -> None:
         self.estimator = estimator
         self.root = root
@@ -39,18 +34,14 @@ class CallbackBridge:
         self.kept: Step | None = None
         self.seen = 0
         self.judges = [
-            callback
-            for callback in getattr(estimator, "_skl_callbacks", [])
-            if isinstance(callback, EarlyStopping)
+            callback for callback in getattr(estimator, "_skl_callbacks", []) if isinstance(callback, EarlyStopping)
         ]
         root.call_on_fit_task_begin(estimator=estimator, **self.data)
         self.task = self._begin_task()
 
     def step(self, number: int, step: Step) -> str | None:
         stop = self.task.call_on_fit_task_end(
-            estimator=self.estimator,
-            **self.data,
-            reconstruction_attributes=lambda: self.fitted(step.state),
+            estimator=self.estimator, **self.data, reconstruction_attributes=lambda: self.fitted(step.state)
         )
         if any(judge.best_step_ == self.seen for judge in self.judges):
             self.kept = step
@@ -67,9 +58,7 @@ class CallbackBridge:
     def end(self, state: Any) -> None:
         """Report the end of the fit."""
         self.root.call_on_fit_task_end(
-            estimator=self.estimator,
-            **self.data,
-            reconstruction_attributes=lambda: self.fitted(state),
+            estimator=self.estimator, **self.data, reconstruction_attributes=lambda: self.fitted(state)
         )
 
     def _begin_task(self) -> Any:

@@ -72,9 +72,7 @@ class EarlyStopping:
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
         pass
 
-    def on_fit_task_end(
-        self, estimator: Any, context: Any, *, fitted_estimator: Any = None
-    ) -> bool:
+    def on_fit_task_end(self, estimator: Any, context: Any, *, fitted_estimator: Any = None) -> bool:
         # The task that holds the steps ends too; only a leaf is a step.
         if fitted_estimator is None or context.max_subtasks != 0:
             return False
