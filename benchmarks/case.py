@@ -13,12 +13,23 @@ from typing import Any, Literal
 
 import numpy as np
 
-__all__ = ["Absent", "Agreement", "Case", "Contestant", "Data", "digest", "estimators", "fit_estimator", "scaled"]
+__all__ = [
+    "AbsentError",
+    "Agreement",
+    "Case",
+    "Contestant",
+    "Data",
+    "digest",
+    "estimators",
+    "fit_estimator",
+    "scaled",
+    "split",
+]
 
 Data = Mapping[str, np.ndarray]
 
 
-class Absent(Exception):
+class AbsentError(Exception):
     """A contestant's library, or the class it would run, is not installed."""
 
 
@@ -51,7 +62,7 @@ class Contestant:
         return not self.path.startswith("mercer.")
 
     def load(self) -> Any:
-        """Import the tool, or raise Absent with the reason."""
+        """Import the tool, or raise AbsentError with the reason."""
         module_name, _, attribute = self.path.rpartition(".")
         try:
             return getattr(importlib.import_module(module_name), attribute)
@@ -60,10 +71,10 @@ class Contestant:
             if error.name is None or not module_name.startswith(error.name):
                 raise
             message = f"{self.name}: {self.path} is not installed (no module {error.name})."
-            raise Absent(message) from error
+            raise AbsentError(message) from error
         except AttributeError as error:
             message = f"{self.name}: {module_name} has no {attribute}."
-            raise Absent(message) from error
+            raise AbsentError(message) from error
 
 
 @dataclass(frozen=True)
@@ -103,8 +114,14 @@ class Case:
 
 
 def scaled(rows: int, scale: float, at_least: int = 500) -> int:
-    """Return the number of rows of a case that is run at a fraction of its full size."""
+    """Return how many rows a case has when it is run at a fraction of its full size."""
     return max(int(rows * scale), min(rows, at_least))
+
+
+def split(X: np.ndarray, test_rows: int, y: np.ndarray | None = None) -> dict[str, np.ndarray]:
+    """Return the first rows as training data and the last ``test_rows`` as test data."""
+    parts = {"X": X[:-test_rows], "X_test": X[-test_rows:]}
+    return parts if y is None else parts | {"y": y[:-test_rows], "y_test": y[-test_rows:]}
 
 
 def fit_estimator(tool: Any, data: Data, threads: int, parameters: Mapping[str, Any]) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.case import Absent, Case, Contestant, Data, digest
+from benchmarks.case import AbsentError, Case, Contestant, Data, digest
 from benchmarks.cases import CASES
 from benchmarks.machine import peak_memory, reset_peak, resident_memory
 
@@ -78,7 +78,7 @@ def main(arguments: list[str]) -> None:
         contestant.load()
         data = {path.stem: np.load(path) for path in sorted(Path(folder).glob("*.npy"))}
         result = {"status": "ran"} | measure(case, contestant, data, int(threads))
-    except Absent as reason:
+    except AbsentError as reason:
         result = {"status": "absent", "reason": str(reason)}
     except Exception as error:
         # The other contestants of the run must not be lost with this one; the table shows the reason.

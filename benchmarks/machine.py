@@ -9,7 +9,7 @@ from pathlib import Path
 
 import threadpoolctl
 
-__all__ = ["describe", "peak_memory", "resident_memory", "reset_peak", "thread_environment", "versions"]
+__all__ = ["describe", "peak_memory", "reset_peak", "resident_memory", "thread_environment", "versions"]
 
 PACKAGES = ("mercer", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "daal", "faiss-cpu")
 

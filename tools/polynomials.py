@@ -9,7 +9,7 @@ import mpmath
 import numpy
 
 mpmath.mp.dps = 60
-FORMATS = {"double": (numpy.float64, 10, 6, 32), "float": (numpy.float32, 4, 3, 9)}
+FORMATS = {"double": (numpy.float64, 10, 6, 32), "float": (numpy.float32, 4, 3, 15)}
 
 
 def exp_tail(r):

@@ -9,8 +9,8 @@ import argparse
 import subprocess
 import sys
 
-# Cython says the first of the code it writes itself, to choose among the types of a fused function; a checked build asks
-# for what the other two advise against.
+# Cython says the first of the code it writes itself, to choose among the types of a fused function; a checked build
+# asks for what the other two advise against.
 EXPECTED = ("local variable 'arg' might be referenced", "Use boundscheck(False)", "Use initializedcheck(False)")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.case import Agreement, Case, Contestant, Data, estimators, scaled
+from benchmarks.case import Agreement, Case, Contestant, Data, estimators, scaled, split
 
 __all__ = ["CASES"]
 
@@ -20,10 +20,11 @@ def make(scale: float, dtype: str) -> dict[str, np.ndarray]:
     """Overlapping blobs, more of them than clusters, so that thirty iterations do not reach the fixed point."""
     random = np.random.default_rng(0)
     means = random.normal(scale=1.5, size=(2 * CLUSTERS, COLUMNS))
-    rows = scaled(ROWS, scale, at_least=2_000) + 10_000
+    test_rows = scaled(10_000, scale)
+    rows = scaled(ROWS, scale, at_least=2_000) + test_rows
     X = means[random.integers(len(means), size=rows)] + random.normal(size=(rows, COLUMNS))
-    start = X[random.choice(rows - 10_000, CLUSTERS, replace=False)]
-    parts = {"X": X[:-10_000], "X_test": X[-10_000:], "start": start}
+    start = X[random.choice(rows - test_rows, CLUSTERS, replace=False)]
+    parts = split(X, test_rows) | {"start": start}
     return {name: np.ascontiguousarray(part, dtype=dtype) for name, part in parts.items()}
 
 

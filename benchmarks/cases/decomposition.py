@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.case import Agreement, Case, Data, estimators, scaled
+from benchmarks.case import Agreement, Case, Data, estimators, scaled, split
 
 __all__ = ["CASES"]
 
@@ -15,12 +15,13 @@ COMPONENTS = 20
 def make(scale: float, rows: int, columns: int) -> dict[str, np.ndarray]:
     """Fifty latent directions of slowly falling variance under unit noise, so that component 20 is not obvious."""
     random = np.random.default_rng(0)
-    rows = scaled(rows, scale) + 10_000
+    test_rows = scaled(10_000, scale)
+    rows = scaled(rows, scale) + test_rows
     directions = np.linalg.qr(random.normal(size=(columns, 50)))[0].T
     X = random.normal(size=(rows, columns))
     X += (random.normal(size=(rows, 50)) * np.linspace(6.0, 1.0, 50)) @ directions
     X += random.normal(size=columns)
-    return {"X": X[:-10_000], "X_test": X[-10_000:]}
+    return split(X, test_rows)
 
 
 def quality(solution: Data, data: Data) -> dict[str, float]:

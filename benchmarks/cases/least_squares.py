@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.case import Agreement, Case, Contestant, Data, estimators, scaled
+from benchmarks.case import Agreement, Case, Contestant, Data, estimators, scaled, split
 
 __all__ = ["CASES", "linear_solution", "predict_linear"]
 
@@ -13,11 +13,12 @@ __all__ = ["CASES", "linear_solution", "predict_linear"]
 def make(scale: float, rows: int, columns: int, test_rows: int, at_least: int = 500) -> dict[str, np.ndarray]:
     """Columns of unit variance and unequal means; a linear response under unit noise."""
     random = np.random.default_rng(0)
+    test_rows = scaled(test_rows, scale)
     rows = scaled(rows, scale, at_least) + test_rows
     X = random.normal(size=(rows, columns))
     X += random.normal(size=columns)
     y = X @ (random.normal(size=columns) * np.sqrt(55.0 / columns)) + 3.0 + random.normal(size=rows)
-    return {"X": X[:-test_rows], "y": y[:-test_rows], "X_test": X[-test_rows:], "y_test": y[-test_rows:]}
+    return split(X, test_rows, y)
 
 
 def make_wide(scale: float) -> dict[str, np.ndarray]:

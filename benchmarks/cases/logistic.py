@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from benchmarks.case import Agreement, Case, Data, estimators, scaled
+from benchmarks.case import Agreement, Case, Data, estimators, scaled, split
 from benchmarks.cases.least_squares import linear_solution
 
 __all__ = ["CASES", "make", "quality"]
@@ -15,14 +15,15 @@ __all__ = ["CASES", "make", "quality"]
 def make(scale: float, rows: int, columns: int, classes: int = 2, unscaled: bool = False) -> dict[str, np.ndarray]:
     """Draw labels from a softmax model of mildly correlated columns; ``unscaled`` stretches columns by 0.01 to 100."""
     random = np.random.default_rng(0)
-    rows = scaled(rows, scale) + 10_000
+    test_rows = scaled(10_000, scale)
+    rows = scaled(rows, scale) + test_rows
     X = random.normal(size=(rows, columns))
     X[:, 1:] += 0.5 * X[:, :-1]
     weights = random.normal(size=(columns, classes)) * (0.9 if classes == 2 else 2.0) / np.sqrt(columns)
     y = np.argmax(X @ weights + random.gumbel(size=(rows, classes)), axis=1)
     if unscaled:
         X *= np.logspace(-2.0, 2.0, columns)
-    return {"X": X[:-10_000], "y": y[:-10_000], "X_test": X[-10_000:], "y_test": y[-10_000:]}
+    return split(X, test_rows, y)
 
 
 def quality(solution: Data, data: Data) -> dict[str, float]:

@@ -7,8 +7,8 @@
    Greatest error in units in the last place, measured against 60 digits (tests/native/test_elementary.py):
 
               exp    log    log1p  expm1  tanh   expit  log1pexp
-     double   1      1      1.5    1.5    3      2.5    2
-     float    1      1      1.5    1.5    3      2.5    2
+     double   1      1      1      1.5    2.5    2      2
+     float    1      1      1      1.5    2.5    2      2
 
    NaN gives NaN (of no particular sign), and infinities, zeros and denormal numbers are treated as C99 asks. */
 

@@ -1,1 +1,167 @@
-"""Model files."""
+"""Model files: a documented, versioned, checksummed container of plain data that executes nothing when loaded."""
+
+import os
+import platform
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import scipy
+import sklearn
+from sklearn.base import BaseEstimator
+
+from mercer._base.model_file import arrays, builtin, randomness, scikit  # noqa: F401 - each registers its types
+from mercer._base.model_file.codec import Decoder, Encoder
+from mercer._base.model_file.container import FORMAT, read_container, write_container
+from mercer._base.model_file.migration import SCHEMA, migrate_header
+from mercer._base.model_file.registry import key_of_class
+from mercer._version import __version__
+from mercer.errors import ModelFileError, ParameterError
+
+__all__ = ["load", "load_plain", "save", "save_plain"]
+
+StrPath = str | os.PathLike[str]
+
+
+def save(model: Any, path: StrPath) -> None:
+    """Write a model to a file that :func:`load` reads without executing anything.
+
+    The file is a zip archive of a JSON header and raw arrays, each with its checksum; the page *Model files* documents
+    it. It takes the place of an existing file in one step, when it is complete and on disk.
+
+    Parameters
+    ----------
+    model : estimator
+        A mercer estimator, or one of the registered scikit-learn estimators that pipelines and searches are made of,
+        fitted or not. Callbacks (``set_callbacks``) are not part of a model and are not written.
+    path : str or path-like
+        The file to write.
+
+    Raises
+    ------
+    ModelFileError
+        If the model holds something other than plain data and registered objects, such as a function of yours; the
+        message says where.
+
+    See Also
+    --------
+    load : Read the file.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import mercer
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> scaler = StandardScaler().fit([[1.0], [3.0]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     mercer.save(scaler, pathlib.Path(folder, "scaler.mercer"))
+    ...     again = mercer.load(pathlib.Path(folder, "scaler.mercer"))
+    >>> again.transform([[5.0]])
+    array([[3.]])
+    """
+    if not isinstance(model, BaseEstimator) or key_of_class(type(model)) is None:
+        message = (
+            f"save: model must be an estimator of mercer or a registered one of scikit-learn; got "
+            f"{type(model).__module__}.{type(model).__qualname__}. Pickle it if you trust every reader."
+        )
+        raise ModelFileError(message)
+    _write(model, path, type(model).__name__)
+
+
+def load(path: StrPath, *, mmap_mode: Literal["r"] | None = None) -> Any:
+    """Read a model that :func:`save` wrote.
+
+    Loading imports and runs nothing that the file names: classes come from a closed registry, and objects are given
+    their attributes without calling them. The file may come from anywhere.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file to read.
+    mmap_mode : {None, "r"}
+        ``"r"`` maps the arrays instead of reading them: they are read-only, and processes that load the same file share
+        the memory. The checksums are verified all the same, and the file must then stay as it is.
+
+    Returns
+    -------
+    estimator
+        A model equal to the one saved.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, hostile, or of a newer version.
+
+    See Also
+    --------
+    save : Write the file.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import mercer
+    >>> from sklearn.preprocessing import MinMaxScaler
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     mercer.save(MinMaxScaler().fit([[0.0], [4.0]]), pathlib.Path(folder, "scaler.mercer"))
+    ...     mercer.load(pathlib.Path(folder, "scaler.mercer")).transform([[1.0]])
+    array([[0.25]])
+    """
+    if mmap_mode not in (None, "r"):
+        message = f"load: mmap_mode must be None or 'r'; got {mmap_mode!r}."
+        raise ParameterError(message)
+    model = _read(path, mapped=mmap_mode == "r")
+    if not isinstance(model, BaseEstimator):
+        message = f"load: {os.fspath(path)}: a model must be an estimator; the file holds {type(model).__name__}."
+        raise ModelFileError(message)
+    return model
+
+
+def save_plain(value: Any, path: StrPath) -> None:
+    """Write any plain data, such as a solver's state, in the same container."""
+    _write(value, path, "value")
+
+
+def load_plain(path: StrPath) -> Any:
+    """Read what :func:`save_plain` wrote."""
+    return _read(path, mapped=False)
+
+
+def _write(value: Any, path: StrPath, name: str) -> None:
+    encoder = Encoder()
+    node = encoder.encode(value, name)
+    versions = {
+        "mercer": __version__,
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+        "python": platform.python_version(),
+    }
+    key = key_of_class(type(value))
+    header = {"format": FORMAT, "schema": SCHEMA, "written_by": versions, "class": key, "model": node}
+    write_container(Path(path), header, encoder.arrays)
+
+
+def _read(path: StrPath, mapped: bool) -> Any:
+    try:
+        header, reader = read_container(Path(path), mapped)
+        with reader:
+            header = migrate_header(header)
+            if header.keys() != {"format", "schema", "written_by", "class", "model", "arrays"}:
+                message = f"the header must have the documented fields; it has {str(sorted(header))[:200]}."
+                raise ModelFileError(message)
+            value = Decoder(reader.read_all(header["arrays"])).decode(header["model"])
+            if header["class"] != key_of_class(type(value)):
+                message = f"the header says that it holds {str(header['class'])[:80]!r}; it holds another class."
+                raise ModelFileError(message)
+            return value
+    except ModelFileError as error:
+        message = f"load: {os.fspath(path)}: {error}"
+        raise ModelFileError(message) from error.__cause__
+    except OSError:
+        raise
+    except Exception as error:
+        # A hostile file can put any plain value anywhere; what NumPy, SciPy or scikit-learn says to it is not a crash.
+        message = (
+            f"load: {os.fspath(path)}: its values do not fit together ({type(error).__name__}: {str(error)[:200]})."
+        )
+        raise ModelFileError(message) from error

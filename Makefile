@@ -1,0 +1,82 @@
+# Every target makes what it needs in .venv; a second call does only what changed.
+#   make run      the main job on bundled data            make test      lint and test
+#   make bench CASE=kmeans_f32                            make docs, coverage, sanitize, soak, dist-check, clean
+
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+PYTEST := $(PYTHON) -m pytest
+WORKERS ?= auto
+CASE ?= kmeans_f32
+BENCH ?=
+export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+
+# The build recipe proper; .py files are seen as they are, native ones are rebuilt on import.
+RECIPE := pyproject.toml meson.build meson.options $(wildcard src/mercer/_native/meson.build src/mercer/_native/*/meson.build)
+EDITABLE := $(CURDIR)/build/cp$(shell python3 -c "import sys; print('%d%d' % sys.version_info[:2])")
+STAGE := $(CURDIR)/build/sanitize-stage
+
+.PHONY: run test test-all lint format build bench docs coverage sanitize soak dist-check clean
+
+run: $(VENV)/ready-app build
+	$(PYTHON) -m mercer
+
+test: lint build
+	$(PYTEST) -n $(WORKERS) --dist worksteal
+
+test-all: lint build
+	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not soak"
+
+soak: $(VENV)/ready-test build
+	$(PYTEST) -m soak
+
+lint: $(VENV)/ready-test,lint
+	ruff check .
+	ruff format --check .
+	$(PYTHON) tools/house_rules.py
+	lint-imports
+	mypy
+
+format: $(VENV)/ready-test,lint
+	ruff check --fix .
+	ruff format .
+
+# One import brings the native modules up to date, before many processes ask for them at once.
+build: $(VENV)/ready-test,lint
+	@MESONPY_EDITABLE_VERBOSE=1 $(PYTHON) -c "import mercer._native"
+
+bench: $(VENV)/ready-bench build
+	$(PYTHON) -m benchmarks --case $(CASE) $(BENCH)
+
+docs: $(VENV)/ready-docs build
+	$(PYTHON) -m sphinx -b html docs docs/_build/html
+
+coverage: $(VENV)/ready-test,lint
+	$(PYTHON) tools/coverage.py
+
+# Bounds checks and sanitizers on; the interpreter is not built with them, so their library is loaded before it.
+sanitize: $(VENV)/ready-test,lint
+	test -f build/sanitize/build.ninja || meson setup build/sanitize -Dsanitize=true -Dchecked=true \
+		-Dpython.platlibdir=$(STAGE) -Dpython.purelibdir=$(STAGE)
+	meson install -C build/sanitize --quiet
+	LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" \
+	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 OPENBLAS_NUM_THREADS=1 \
+	MESONPY_EDITABLE_SKIP=$(EDITABLE) PYTHONPATH=$(STAGE) $(PYTEST) tests/native -p no:cacheprovider
+
+# Source distribution -> wheel -> a fresh environment -> native code at every level.
+dist-check: $(VENV)/ready-test,lint
+	$(PYTEST) -m slow tests/build
+
+$(PYTHON):
+	python3 -m venv $(VENV)
+
+$(VENV)/ready-build: pyproject.toml | $(PYTHON)
+	$(PYTHON) -m pip install --quiet "meson-python>=0.17" ninja "Cython>=3.3,<3.4" "scipy>=1.13" build
+	touch $@
+
+$(VENV)/ready-%: $(RECIPE) $(VENV)/ready-build
+	$(PYTHON) -m pip install --quiet --no-build-isolation --editable ".[$*]"
+	touch "$@"
+
+clean:
+	rm -rf build dist docs/_build report .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
+	find src tests benchmarks tools -name __pycache__ -type d -exec rm -rf {} +

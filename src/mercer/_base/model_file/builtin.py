@@ -1,0 +1,135 @@
+"""How Python's own values are written and read."""
+
+import re
+from typing import Any
+
+from mercer._base.model_file.codec import Decoder, Encoder, check_keys, decodes, encodes
+from mercer.errors import ModelFileError
+
+__all__: list[str] = []
+
+_FLOAT = re.compile(r"nan|-?inf|-?0x[01]\.[0-9a-f]{1,13}p[+-][0-9]{1,4}")
+_INTEGER = re.compile(r"-?0x[0-9a-f]+")
+_BYTES = re.compile(r"(?:[0-9a-f]{2})*")
+
+
+def _match(pattern: re.Pattern[str], text: Any) -> str:
+    if not isinstance(text, str) or pattern.fullmatch(text) is None:
+        message = f"the header must hold a hexadecimal number here; it holds {str(text)[:40]!r}."
+        raise ModelFileError(message)
+    return text
+
+
+@encodes(int)
+def _write_int(value: int, encoder: Encoder, path: str) -> dict[str, Any]:
+    return {"type": "int", "hex": hex(value)}
+
+
+@decodes("int", "hex")
+def _read_int(node: dict[str, Any], decoder: Decoder) -> int:
+    return int(_match(_INTEGER, node["hex"]), 16)
+
+
+@encodes(float)
+def _write_float(value: float, encoder: Encoder, path: str) -> dict[str, Any]:
+    return {"type": "float", "hex": value.hex()}
+
+
+@decodes("float", "hex")
+def _read_float(node: dict[str, Any], decoder: Decoder) -> float:
+    return float.fromhex(_match(_FLOAT, node["hex"]))
+
+
+@encodes(complex)
+def _write_complex(value: complex, encoder: Encoder, path: str) -> dict[str, Any]:
+    return {"type": "complex", "real": value.real.hex(), "imag": value.imag.hex()}
+
+
+@decodes("complex", "real", "imag")
+def _read_complex(node: dict[str, Any], decoder: Decoder) -> complex:
+    return complex(float.fromhex(_match(_FLOAT, node["real"])), float.fromhex(_match(_FLOAT, node["imag"])))
+
+
+@encodes(bytes)
+def _write_bytes(value: bytes, encoder: Encoder, path: str) -> dict[str, Any]:
+    return {"type": "bytes", "hex": value.hex()}
+
+
+@decodes("bytes", "hex")
+def _read_bytes(node: dict[str, Any], decoder: Decoder) -> bytes:
+    return bytes.fromhex(_match(_BYTES, node["hex"]))
+
+
+@encodes(list)
+def _write_list(value: list[Any], encoder: Encoder, path: str) -> list[Any]:
+    return encoder.encode_all(value, path)
+
+
+@encodes(tuple)
+def _write_tuple(value: tuple[Any, ...], encoder: Encoder, path: str) -> dict[str, Any]:
+    return {"type": "tuple", "items": encoder.encode_all(value, path)}
+
+
+@decodes("tuple", "items")
+def _read_tuple(node: dict[str, Any], decoder: Decoder) -> tuple[Any, ...]:
+    return tuple(decoder.decode_all(node["items"]))
+
+
+@encodes(set, frozenset)
+def _write_set(value: set[Any] | frozenset[Any], encoder: Encoder, path: str) -> dict[str, Any]:
+    # Sorted, because the order of a set of text changes from one interpreter to the next.
+    return {"type": type(value).__name__, "items": sorted(encoder.encode_all(value, path), key=str)}
+
+
+@decodes("set", "items")
+def _read_set(node: dict[str, Any], decoder: Decoder) -> set[Any]:
+    items = decoder.decode_all(node["items"])
+    check_keys(items)
+    return set(items)
+
+
+@decodes("frozenset", "items")
+def _read_frozenset(node: dict[str, Any], decoder: Decoder) -> frozenset[Any]:
+    return frozenset(_read_set(node, decoder))
+
+
+@encodes(dict)
+def _write_dict(value: dict[Any, Any], encoder: Encoder, path: str) -> dict[str, Any]:
+    items = [
+        [encoder.encode(key, f"{path} key"), encoder.encode(item, f"{path}[{key!r}]")] for key, item in value.items()
+    ]
+    return {"type": "dict", "items": items}
+
+
+@decodes("dict", "items")
+def _read_dict(node: dict[str, Any], decoder: Decoder) -> dict[Any, Any]:
+    pairs = decoder.decode_all(node["items"])
+    if not all(type(pair) is list and len(pair) == 2 for pair in pairs):
+        message = "a dictionary must be a list of pairs; it is not."
+        raise ModelFileError(message)
+    check_keys([key for key, _ in pairs])
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        message = "the keys of a dictionary must be unique; one comes twice."
+        raise ModelFileError(message)
+    return result
+
+
+@encodes(slice, range)
+def _write_span(value: slice | range, encoder: Encoder, path: str) -> dict[str, Any]:
+    parts = {name: encoder.encode(getattr(value, name), f"{path}.{name}") for name in ("start", "stop", "step")}
+    return {"type": type(value).__name__, **parts}
+
+
+@decodes("slice", "start", "stop", "step")
+def _read_slice(node: dict[str, Any], decoder: Decoder) -> slice:
+    return slice(*(decoder.decode(node[name]) for name in ("start", "stop", "step")))
+
+
+@decodes("range", "start", "stop", "step")
+def _read_range(node: dict[str, Any], decoder: Decoder) -> range:
+    start, stop, step = (decoder.decode_as(node[name], int) for name in ("start", "stop", "step"))
+    if step == 0:
+        message = "the step of a range must not be 0."
+        raise ModelFileError(message)
+    return range(start, stop, step)

@@ -1,0 +1,220 @@
+"""From objects to JSON nodes and back.
+
+None, truth values, text, integers of up to 53 bits and lists stand for themselves. Everything else is a *node*: an
+object with a ``type`` and the fields of that type. The modules beside this one say how each type is written and read,
+with :func:`encodes` and :func:`decodes`; this one walks, and guards the walk: no cycles, no depth, no stranger.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from mercer.errors import ModelFileError
+
+__all__ = ["Decoder", "Encoder", "decodes", "encodes", "encodes_where"]
+
+MAX_DEPTH = 100  # levels of values; three Python frames a level stay far below the interpreter's limit
+MAX_EXACT = 2**53  # the largest integers that every JSON reader keeps
+
+Node = Any
+Write = Callable[[Any, "Encoder", str], Node]
+Read = Callable[[dict[str, Any], "Decoder"], Any]
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_WRITE: dict[type, Write] = {}
+_WRITE_WHERE: list[tuple[Callable[[Any], bool], Write]] = []
+_READ: dict[str, tuple[frozenset[str], Read]] = {}
+
+
+def encodes(*types: type) -> Callable[[Function], Function]:
+    """Register how objects of exactly these types become nodes."""
+
+    def register(write: Function) -> Function:
+        _WRITE.update(dict.fromkeys(types, write))
+        return write
+
+    return register
+
+
+def encodes_where(accepts: Callable[[Any], bool]) -> Callable[[Function], Function]:
+    """Register how objects that `accepts` says yes to become nodes, in the order of registration."""
+
+    def register(write: Function) -> Function:
+        _WRITE_WHERE.append((accepts, write))
+        return write
+
+    return register
+
+
+def decodes(kind: str, *fields: str) -> Callable[[Function], Function]:
+    """Register how nodes of this type, with exactly these fields, become objects."""
+
+    def register(read: Function) -> Function:
+        _READ[kind] = (frozenset(("type", *fields)), read)
+        return read
+
+    return register
+
+
+class Encoder:
+    """Turns one object into a node, and collects the arrays it holds."""
+
+    def __init__(self) -> None:
+        self.arrays: list[np.ndarray[Any, Any]] = []
+        self._array_index: dict[int, int] = {}
+        self._shared: dict[int, int] = {}
+        self._open: set[int] = set()
+        self._alive: list[Any] = []  # what has been numbered must not be collected, lest its id be used again
+
+    def encode(self, value: Any, path: str) -> Node:
+        """The node of `value`; `path` says where it was found, for the refusal."""
+        kind = type(value)
+        if value is None or kind is bool or kind is str or (kind is int and abs(value) <= MAX_EXACT):
+            return value
+        write = _WRITE.get(kind) or next((write for accepts, write in _WRITE_WHERE if accepts(value)), None)
+        if write is None:
+            raise refusal(value, path)
+        if id(value) in self._open:
+            message = f"save: {path} refers to something that contains it; model files hold trees. Break the cycle."
+            raise ModelFileError(message)
+        if len(self._open) == MAX_DEPTH:
+            message = f"save: values may be nested {MAX_DEPTH} levels deep; {path[:200]} is deeper."
+            raise ModelFileError(message)
+        self._open.add(id(value))
+        try:
+            return write(value, self, path)
+        finally:
+            self._open.remove(id(value))
+
+    def encode_all(self, values: Iterable[Any], path: str) -> list[Node]:
+        """The nodes of several values."""
+        return [self.encode(value, f"{path}[{position}]") for position, value in enumerate(values)]
+
+    def array(self, array: np.ndarray[Any, Any]) -> Node:
+        """The node of an array, which is stored once however often it is met."""
+        index = self._array_index.get(id(array))
+        if index is None:
+            index = self._array_index[id(array)] = len(self.arrays)
+            self.arrays.append(array)
+        return {"type": "array", "index": index}
+
+    def shared(self, value: Any, write: Callable[[], dict[str, Any]]) -> Node:
+        """The node of an object with an identity: written the first time, referred to afterwards."""
+        if id(value) in self._shared:
+            return {"type": "same", "id": self._shared[id(value)]}
+        number = self._shared[id(value)] = len(self._shared)
+        self._alive.append(value)
+        return {**write(), "id": number}
+
+
+def refusal(value: Any, path: str, rule: str = "model files hold plain data only", cure: str = "") -> ModelFileError:
+    """The error for something that has no place in a model file."""
+    name = getattr(value, "__name__", None) if callable(value) else None
+    what = f"a {type(value).__name__} ({name})" if name else f"of class {type(value).__module__}.{type(value).__name__}"
+    cure = cure or "Use a registered transformer, or pickle if you trust every reader"
+    return ModelFileError(f"save: {path} is {what}; {rule}. {cure}.")
+
+
+class Decoder:
+    """Turns a node into an object.
+
+    Parameters
+    ----------
+    arrays : list of ndarray
+        The arrays that nodes refer to by index.
+    """
+
+    def __init__(self, arrays: list[np.ndarray[Any, Any]]) -> None:
+        self.arrays = arrays
+        self._depth = 0
+        self._shared: dict[int, Any] = {}
+        # References cost few bytes in the file, but building from them may copy: what is built in all is bounded.
+        self._budget = 2**26 + 16 * sum(array.nbytes for array in arrays)
+
+    def decode(self, node: Node) -> Any:
+        """The object of a node."""
+        if node is None or isinstance(node, bool | int | str):
+            return node
+        if self._depth == MAX_DEPTH:
+            message = f"values may be nested {MAX_DEPTH} levels deep; the header nests more."
+            raise ModelFileError(message)
+        self._depth += 1
+        value = [self.decode(item) for item in node] if isinstance(node, list) else self._read(node)
+        self._depth -= 1
+        return value
+
+    def _read(self, node: dict[str, Any]) -> Any:
+        kind = node.get("type")
+        fields, read = _READ.get(kind, (frozenset(), None)) if isinstance(kind, str) else (frozenset(), None)
+        if read is None or node.keys() - {"id"} != fields - {"id"} or ("id" in fields and "id" not in node):
+            message = f"the header holds a node of unknown type or fields: {str(kind)[:40]!r}, {str(list(node))[:120]}."
+            raise ModelFileError(message)
+        value = read(node, self)
+        if "id" in node and "id" not in fields:
+            number = integer(node["id"], 0, MAX_EXACT)
+            if number in self._shared:
+                message = f"identities must be unique; {number} comes twice."
+                raise ModelFileError(message)
+            self._shared[number] = value
+        return value
+
+    def same(self, number: Any) -> Any:
+        """The complete object that was given this number earlier."""
+        if type(number) is not int or number not in self._shared:
+            message = f"a reference must name an object that is complete; {str(number)[:20]} is not."
+            raise ModelFileError(message)
+        return self._shared[number]
+
+    def decode_as(self, node: Node, *types: type) -> Any:
+        """The object of a node, which must be of one of these types."""
+        value = self.decode(node)
+        if type(value) not in types:
+            message = (
+                f"the header must hold {' or '.join(kind.__name__ for kind in types)} here; it holds {type(value)}."
+            )
+            raise ModelFileError(message)
+        return value
+
+    def decode_all(self, nodes: Any) -> list[Any]:
+        """The objects of a JSON list of nodes."""
+        if not isinstance(nodes, list):
+            message = f"the header must hold a list here; it holds {type(nodes).__name__}."
+            raise ModelFileError(message)
+        return [self.decode(node) for node in nodes]
+
+    def charge(self, cost: int) -> None:
+        """Account for memory that a small node makes the reader take."""
+        self._budget -= cost
+        if self._budget < 0:
+            message = "its nodes would take far more memory than its arrays; the file is hostile."
+            raise ModelFileError(message)
+
+
+def integer(value: Any, low: int, high: int) -> int:
+    """Check that a number from the header is an integer in [low, high]."""
+    if type(value) is not int or not low <= value <= high:
+        message = f"the header must hold an integer in [{low}, {high}] here; it holds {str(value)[:40]}."
+        raise ModelFileError(message)
+    return value
+
+
+def check_keys(keys: list[Any]) -> None:
+    """Check that keys of a dictionary, or elements of a set, are distinct and do not collide on purpose.
+
+    Hashes of numbers and tuples are known to an enemy, and a dictionary of n colliding keys takes n^2 steps to build.
+    """
+    try:
+        hashes = Counter(map(hash, keys))
+    except TypeError as error:
+        message = f"keys must be hashable; {error}."
+        raise ModelFileError(message) from error
+    if max(hashes.values(), default=0) > 64:
+        message = "more than 64 keys share one hash; the file is hostile."
+        raise ModelFileError(message)
+
+
+@decodes("same", "id")
+def _read_same(node: dict[str, Any], decoder: Decoder) -> Any:
+    return decoder.same(node["id"])

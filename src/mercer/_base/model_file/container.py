@@ -1,0 +1,243 @@
+"""A model file's two kinds of member: raw arrays, and the JSON header that describes them.
+
+Everything is written once, in order (arrays, header, the header's checksum), to a temporary file that takes the place
+of the target only when it is complete and on disk.
+"""
+
+import hashlib
+import json
+import mmap
+import os
+import re
+import secrets
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, Self
+
+import numpy as np
+
+from mercer._base.model_file.archive import ALIGNMENT, MAX_MEMBERS, Member, begin_member, read_members
+from mercer._base.model_file.dtype import check_values, parse_dtype, spell_dtype
+from mercer.errors import ModelFileError
+
+__all__ = ["FORMAT", "read_container", "write_container"]
+
+FORMAT = "mercer-model"
+MAX_HEADER = 2**25  # bytes; the worst header of this size takes 0.7 GB when parsed
+MAX_NESTING = 500  # brackets; the codec allows 100 levels of values, each at most four brackets deep
+MAX_DIMENSIONS = 32
+_CHUNK = 2**22  # bytes hashed and written at a time, small enough to stay in the last-level cache
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)  # always matches at a quote: linear on any input
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_SIGNS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")  # +1 and -1 as signed bytes
+_ARRAY_FIELDS = {"dtype", "shape", "order", "bytes", "sha256"}
+
+Array = np.ndarray[Any, Any]
+
+
+def write_container(path: Path, header: dict[str, Any], arrays: Sequence[Array]) -> None:
+    """Write `header`, completed by the description of each array, and the arrays."""
+    if len(arrays) > MAX_MEMBERS - 2:
+        message = f"save: a model file holds at most {MAX_MEMBERS - 2} arrays; got {len(arrays)}. Stack some of them."
+        raise ModelFileError(message)
+    with _replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        entries = [_write_array(archive, file, _array_name(index), array) for index, array in enumerate(arrays)]
+        text = json.dumps({**header, "arrays": entries}, separators=(",", ":"), allow_nan=False).encode("ascii")
+        if len(text) > MAX_HEADER:
+            message = (
+                f"save: lists, dictionaries and object arrays may take {MAX_HEADER} bytes as JSON; got {len(text)}. "
+                f"Use numeric or fixed-width text arrays for bulk data."
+            )
+            raise ModelFileError(message)
+        for name, data in (("header.json", text), ("header.sha256", hashlib.sha256(text).hexdigest().encode())):
+            with archive.open(begin_member(archive, file, name), "w", force_zip64=True) as member:
+                member.write(data)
+
+
+def _array_name(index: int) -> str:
+    return f"arrays/{index:04d}.bin"
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[BinaryIO]:
+    """Open a file that becomes `path` in one step, if the block ends well."""
+    target = Path(os.path.realpath(path))  # behind a symbolic link, replace the file and not the link
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+    try:
+        with open(temporary, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _write_array(archive: zipfile.ZipFile, file: BinaryIO, name: str, array: Array) -> dict[str, Any]:
+    """Write one array, hashing on the way, and describe it."""
+    spelling = spell_dtype(array.dtype)
+    order = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
+    stored = np.asarray(array, dtype=spelling, order=order)  # type: ignore[call-overload]
+    data = memoryview(stored.reshape(-1, order=order).view(np.uint8))
+    digest = hashlib.sha256()
+    with archive.open(begin_member(archive, file, name), "w", force_zip64=True) as member:
+        for start in range(0, len(data), _CHUNK):
+            chunk = data[start : start + _CHUNK]
+            digest.update(chunk)
+            member.write(chunk)
+    shape = list(array.shape)
+    return {"dtype": spelling, "shape": shape, "order": order, "bytes": len(data), "sha256": digest.hexdigest()}
+
+
+def read_container(path: Path, mapped: bool) -> tuple[dict[str, Any], "ArrayReader"]:
+    """Read the header, whose checksum is verified, and prepare to read the arrays."""
+    file = open(path, "rb")  # noqa: SIM115 - handed to the reader, or closed here
+    try:
+        members = read_members(file)
+        header = _read_header(file, members)
+    except BaseException:
+        file.close()
+        raise
+    return header, ArrayReader(file, members, mapped)
+
+
+def _read_header(file: BinaryIO, members: dict[str, Member]) -> dict[str, Any]:
+    missing = {"header.json", "header.sha256"} - members.keys()
+    if missing:
+        message = f"a model file has a {min(missing)}; this zip archive has none."
+        raise ModelFileError(message)
+    if members["header.json"].size > MAX_HEADER or members["header.sha256"].size != 64:
+        message = f"a header has at most {MAX_HEADER} bytes and its checksum 64; this file declares others."
+        raise ModelFileError(message)
+    file.seek(members["header.json"].offset)
+    text = file.read(members["header.json"].size)
+    file.seek(members["header.sha256"].offset)
+    if file.read(64) != hashlib.sha256(text).hexdigest().encode():
+        message = "header.json does not match its checksum; the file is damaged. Copy it again."
+        raise ModelFileError(message)
+    header = _parse(text)
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        message = f"header.json must be an object whose format is {FORMAT!r}; this one is not."
+        raise ModelFileError(message)
+    return header
+
+
+def _parse(text: bytes) -> Any:
+    """Parse JSON of ASCII text, integers of up to 53 bits, and unique keys; nothing else."""
+    brackets = np.frombuffer(_STRING.sub(b"", text).translate(_SIGNS, _NO_BRACKETS), np.int8)
+    if np.max(np.cumsum(brackets, dtype=np.int32), initial=0) > MAX_NESTING:
+        message = f"the header may nest {MAX_NESTING} brackets; this one nests more."
+        raise ModelFileError(message)
+    try:
+        return json.loads(
+            text.decode("ascii"),
+            object_pairs_hook=_unique,
+            parse_int=_small_integer,
+            parse_float=_refuse_number,
+            parse_constant=_refuse_number,
+        )
+    except (ValueError, RecursionError) as error:
+        message = f"header.json must be plain JSON in ASCII; {str(error)[:200]}."
+        raise ModelFileError(message) from error
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        message = "a key comes twice in one object"
+        raise ValueError(message)
+    return result
+
+
+def _small_integer(digits: str) -> int:
+    if len(digits) > 17 or abs(int(digits)) > 2**53:
+        message = f"the integer {digits[:20]} has more than 53 bits"
+        raise ValueError(message)
+    return int(digits)
+
+
+def _refuse_number(digits: str) -> Any:
+    message = f"the number {digits[:20]} is not an integer"
+    raise ValueError(message)
+
+
+class ArrayReader:
+    """Reads the arrays that a header describes, each checked against the file before memory is taken for it."""
+
+    def __init__(self, file: BinaryIO, members: dict[str, Member], mapped: bool) -> None:
+        self._file = file
+        self._members = members
+        self._mapped = mapped
+
+    def read_all(self, entries: Any) -> list[Array]:
+        """Read every array; the entries and the members must correspond one to one."""
+        if not isinstance(entries, list):
+            message = "the header must list the arrays; this one does not."
+            raise ModelFileError(message)
+        names = [_array_name(index) for index in range(len(entries))]
+        strangers = self._members.keys() ^ {"header.json", "header.sha256", *names}
+        if strangers:
+            message = f"members and header must list the same arrays; they differ in {min(strangers)[:40]!r}."
+            raise ModelFileError(message)
+        source = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ) if self._mapped else None
+        return [self._read(self._members[name], entry, source) for name, entry in zip(names, entries, strict=True)]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._file.close()
+
+    def _read(self, member: Member, entry: Any, source: mmap.mmap | None) -> Array:
+        dtype, shape, order = _check_entry(entry, member.size)
+        if source is None:
+            array = np.empty(shape, dtype, order=order)  # type: ignore[call-overload]
+        elif member.offset % ALIGNMENT:
+            message = f"only arrays aligned to {ALIGNMENT} bytes can be mapped; load with mmap_mode=None."
+            raise ModelFileError(message)
+        else:
+            array = np.ndarray(shape, dtype, source, member.offset, order=order)  # type: ignore[arg-type]
+        flat = array.reshape(-1, order=order)
+        if self._fill(member, memoryview(flat.view(np.uint8)), read=source is None) != entry["sha256"]:
+            message = "an array does not match its checksum; the file is damaged. Copy it again."
+            raise ModelFileError(message)
+        check_values(flat)
+        return np.asarray(array, dtype=dtype.newbyteorder("="))
+
+    def _fill(self, member: Member, data: memoryview, read: bool) -> str:
+        """Read the member into `data`, unless it is mapped there already, and return its checksum."""
+        digest = hashlib.sha256()
+        self._file.seek(member.offset)
+        for start in range(0, len(data), _CHUNK):
+            chunk = data[start : start + _CHUNK]
+            if read and self._file.readinto(chunk) != len(chunk):  # type: ignore[attr-defined]
+                message = "an array ends too early; the file is truncated."
+                raise ModelFileError(message)
+            digest.update(chunk)
+        return digest.hexdigest()
+
+
+def _check_entry(entry: Any, size: int) -> tuple[np.dtype[Any], tuple[int, ...], str]:
+    """The dtype, shape and order of a described array, which must need exactly the member's bytes."""
+    if not isinstance(entry, dict) or entry.keys() != _ARRAY_FIELDS:
+        message = f"an array is described by {', '.join(sorted(_ARRAY_FIELDS))}; one entry is not."
+        raise ModelFileError(message)
+    shape, order = entry["shape"], entry["order"]
+    dtype = parse_dtype(entry["dtype"])
+    if not isinstance(shape, list) or len(shape) > MAX_DIMENSIONS or not all(_is_length(length) for length in shape):
+        message = f"a shape is a list of at most {MAX_DIMENSIONS} integers in [0, 2**48]; got {str(shape)[:80]}."
+        raise ModelFileError(message)
+    needed = dtype.itemsize
+    for length in shape:
+        needed *= length
+    if order not in ("C", "F") or type(entry["bytes"]) is not int or not needed == entry["bytes"] == size:
+        message = f"an array of {entry['dtype']} and shape {shape} needs {needed} bytes in order C or F; it has {size}."
+        raise ModelFileError(message)
+    return dtype, tuple(shape), order
+
+
+def _is_length(length: Any) -> bool:
+    return type(length) is int and 0 <= length <= 2**48

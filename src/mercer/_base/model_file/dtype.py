@@ -1,0 +1,45 @@
+"""The array types that a model file may hold, each with one little-endian spelling."""
+
+import re
+from typing import Any
+
+import numpy as np
+
+from mercer.errors import ModelFileError
+
+__all__ = ["check_values", "parse_dtype", "spell_dtype"]
+
+# Written out instead of handed to numpy.dtype, which also reads lists of fields, object pointers and foreign sizes.
+# The digits bound an item to 10 MB, so that even an empty array costs nothing.
+_SPELLING = re.compile(
+    r"\|b1|\|[iu]1|<[iu][248]|<f[248]|<c(?:8|16)"
+    r"|\|S[1-9][0-9]{0,6}|<U[1-9][0-9]{0,5}"
+    r"|<[mM]8(?:\[(?:[1-9][0-9]{0,5})?(?:Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])?"
+)
+_LAST_CODE_POINT = 0x10FFFF
+
+
+def spell_dtype(dtype: np.dtype[Any]) -> str | None:
+    """The little-endian spelling of a dtype, or None if model files do not hold it."""
+    spelling = dtype.newbyteorder("<").str
+    return spelling if dtype.names is None and _SPELLING.fullmatch(spelling) else None
+
+
+def parse_dtype(spelling: Any) -> np.dtype[Any]:
+    """The dtype of a spelling that :func:`spell_dtype` can have written."""
+    if not isinstance(spelling, str) or _SPELLING.fullmatch(spelling) is None:
+        message = f"an array type must be one of the documented spellings; got {str(spelling)[:40]!r}."
+        raise ModelFileError(message)
+    return np.dtype(spelling)
+
+
+def check_values(flat: np.ndarray[Any, Any]) -> None:
+    """Refuse bytes that are no value of their type: NumPy itself trusts them and fails much later."""
+    if flat.size == 0:
+        return
+    if flat.dtype.kind == "b" and flat.view(np.uint8).max() > 1:
+        message = "a truth value must be the byte 0 or 1; the array holds others."
+        raise ModelFileError(message)
+    if flat.dtype.kind == "U" and flat.view("<u4").max() > _LAST_CODE_POINT:
+        message = "text must consist of Unicode code points; the array holds larger numbers."
+        raise ModelFileError(message)

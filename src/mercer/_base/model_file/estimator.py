@@ -1,0 +1,193 @@
+"""How estimators, splitters and small records are written and read.
+
+An object is its class key, its constructor parameters and the rest of its attributes. It is rebuilt without calling
+its constructor: a new instance is given its attributes, once the class is found in the registry and the names agree
+with it.
+"""
+
+import dataclasses
+import inspect
+from typing import Any
+
+import sklearn
+from sklearn.base import BaseEstimator
+
+from mercer._base.model_file.codec import Decoder, Encoder, decodes, encodes_where
+from mercer._base.model_file.migration import migrate_state
+from mercer._base.model_file.registry import class_of, key_of_class
+from mercer._plain import PLAIN
+from mercer.errors import ModelFileError
+
+__all__ = ["is_registered"]
+
+# Callbacks follow one fit on one machine; they are not part of the model.
+_CALLBACKS = {"_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx", "_parent_callback_ctx"}
+_REQUESTS = "_metadata_request"
+_VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+_ROUTED = (
+    *("fit", "partial_fit", "predict", "predict_proba", "predict_log_proba", "decision_function", "score"),
+    *("split", "transform", "inverse_transform"),
+)
+_ISOTONIC = "sklearn.isotonic.IsotonicRegression"
+
+
+def is_registered(value: Any) -> bool:
+    """Whether a value is an instance of a class in the registry."""
+    return not isinstance(value, type | tuple) and key_of_class(type(value)) is not None
+
+
+@encodes_where(is_registered)
+def _write_object(value: Any, encoder: Encoder, path: str) -> Any:
+    return encoder.shared(value, lambda: _describe(value, encoder, path))
+
+
+def _describe(value: Any, encoder: Encoder, path: str) -> dict[str, Any]:
+    hidden = _CALLBACKS | {_REQUESTS}
+    key = key_of_class(type(value))
+    if key == _ISOTONIC:
+        hidden = hidden | {"f_"}  # an interpolating function, made again from X_thresholds_ and y_thresholds_
+    attributes = {name: item for name, item in vars(value).items() if name not in hidden}
+    for name in attributes:
+        _check_name(name, type(value), f"save: {path}")
+    _check_memory(attributes, f"save: {path}")
+    nodes = {name: encoder.encode(item, f"{path}.{name}") for name, item in attributes.items()}
+    parameters = _parameters(type(value)).keys()
+    return {
+        "type": "object",
+        "class": key,
+        "version": getattr(type(value), "_file_version", 1),
+        "params": {name: node for name, node in nodes.items() if name in parameters},
+        "state": {name: node for name, node in nodes.items() if name not in parameters},
+        "requests": write_requests(vars(value).get(_REQUESTS), encoder, path),
+    }
+
+
+def _parameters(cls: type) -> dict[str, inspect.Parameter]:
+    parameters = inspect.signature(cls.__init__).parameters  # type: ignore[misc]
+    return {name: item for name, item in parameters.items() if name != "self" and item.kind not in _VARIADIC}
+
+
+def _check_name(name: Any, cls: type, where: str) -> None:
+    if not isinstance(name, str) or not name.isidentifier() or name.startswith("__"):
+        message = f"{where}: an attribute's name must be an identifier; got {str(name)[:40]!r}."
+        raise ModelFileError(message)
+    if inspect.isroutine(getattr(cls, name, None)):
+        message = f"{where}: an attribute may not hide a method; {cls.__name__}.{name[:40]} is one."
+        raise ModelFileError(message)
+
+
+def _check_memory(attributes: dict[str, Any], where: str) -> None:
+    """Refuse a cache folder: a later fit would unpickle, and so execute, whatever an enemy has put there."""
+    if attributes.get("memory") is not None:
+        message = f"{where}.memory must be None; a cache is not part of a model. Call set_params(memory=None) first."
+        raise ModelFileError(message)
+
+
+@decodes("object", "class", "version", "params", "state", "requests")
+def _read_object(node: dict[str, Any], decoder: Decoder) -> Any:
+    key = node["class"]
+    cls = class_of(key)
+    params, state, requests = (node[name] for name in ("params", "state", "requests"))
+    if not all(isinstance(part, dict) for part in (params, state, requests)) or params.keys() & state.keys():
+        message = f"{key} must have disjoint parameters and attributes; it has not."
+        raise ModelFileError(message)
+    attributes = {name: decoder.decode(item) for name, item in {**params, **state}.items()}
+    attributes = migrate_state(cls, key, attributes, node["version"])
+    for name in attributes:
+        _check_name(name, cls, key)
+    _check_memory(attributes, key)
+    if issubclass(cls, BaseEstimator):
+        if node["version"] == getattr(cls, "_file_version", 1):
+            _check_parameters(cls, params)
+        attributes = {**_defaults(cls, key, attributes), **attributes}
+    decoder.charge(4 * sum(getattr(item, "nbytes", 0) for item in attributes.values()) if key == _ISOTONIC else 0)
+    instance = _build(cls, attributes, key)
+    read_requests(instance, requests, decoder)
+    return instance
+
+
+def _check_parameters(cls: type, params: dict[str, Any]) -> None:
+    strangers = params.keys() - _parameters(cls).keys()
+    if strangers:
+        message = (
+            f"{cls.__name__} has parameters {', '.join(_parameters(cls))}; the file also has {min(strangers)[:40]}. "
+            f"Install the versions that wrote it, which its header lists."
+        )
+        raise ModelFileError(message)
+
+
+def _defaults(cls: type, key: str, attributes: dict[str, Any]) -> dict[str, Any]:
+    """Parameters that a class has gained since the file was written, at their defaults.
+
+    scikit-learn gives a new parameter the default that keeps the old behaviour; mercer's classes migrate instead.
+    """
+    missing = {name: item for name, item in _parameters(cls).items() if name not in attributes}
+    lost = [name for name, item in missing.items() if item.default is item.empty or key.startswith("mercer.")]
+    if lost:
+        message = f"{key} must have the parameter {lost[0]}; the file has no value for it."
+        raise ModelFileError(message)
+    return {name: item.default for name, item in missing.items()}
+
+
+def _build(cls: Any, attributes: dict[str, Any], key: str) -> Any:
+    instance = cls.__new__(cls)
+    if key == _ISOTONIC:
+        instance.__setstate__({**attributes, "_sklearn_version": sklearn.__version__})
+    else:
+        vars(instance).update(attributes)
+    return instance
+
+
+def write_requests(requests: Any, encoder: Encoder, path: str) -> dict[str, Any]:
+    """What ``set_fit_request`` and its like were told, per method."""
+    if requests is None:
+        return {}
+    told = {method: dict(getattr(requests, method).requests) for method in _ROUTED if hasattr(requests, method)}
+    return {method: encoder.encode(given, f"{path}.{method}") for method, given in told.items() if given}
+
+
+def read_requests(instance: Any, requests: dict[str, Any], decoder: Decoder) -> None:
+    """Tell an instance what it was told before."""
+    if not requests:
+        return
+    if not requests.keys() <= set(_ROUTED):
+        message = f"metadata is requested for {', '.join(_ROUTED)}; got {min(requests)[:40]!r}."
+        raise ModelFileError(message)
+    decoder.charge(2**14)
+    with sklearn.config_context(enable_metadata_routing=True):
+        for method, node in requests.items():
+            getattr(instance, f"set_{method}_request")(**decoder.decode_as(node, dict))
+
+
+@encodes_where(lambda value: PLAIN.get(type(value).__name__) is type(value) or _is_triplet(value))
+def _write_record(value: Any, encoder: Encoder, path: str) -> dict[str, Any]:
+    key = type(value).__name__ if PLAIN.get(type(value).__name__) is type(value) else key_of_class(type(value))
+    fields = {name: encoder.encode(getattr(value, name), f"{path}.{name}") for name in _fields(type(value))}
+    return {"type": "record", "class": key, "fields": fields}
+
+
+def _is_triplet(value: Any) -> bool:
+    return isinstance(value, tuple) and key_of_class(type(value)) is not None
+
+
+def _fields(cls: type) -> tuple[str, ...]:
+    if dataclasses.is_dataclass(cls):
+        return tuple(field.name for field in dataclasses.fields(cls))
+    return tuple(getattr(cls, "_fields", ()))
+
+
+@decodes("record", "class", "fields")
+def _read_record(node: dict[str, Any], decoder: Decoder) -> Any:
+    key, nodes = node["class"], node["fields"]
+    cls = PLAIN[key] if isinstance(key, str) and key in PLAIN else class_of(key)
+    names = _fields(cls)
+    if not names or not isinstance(nodes, dict) or nodes.keys() != set(names):
+        message = f"the record {str(key)[:40]} has the fields {', '.join(names)}; the file has others."
+        raise ModelFileError(message)
+    values = {name: decoder.decode(nodes[name]) for name in names}
+    if issubclass(cls, tuple):
+        return cls._make(values[name] for name in names)  # type: ignore[attr-defined]
+    instance = cls.__new__(cls)
+    for name, value in values.items():
+        object.__setattr__(instance, name, value)  # records are frozen
+    return instance

@@ -1,0 +1,25 @@
+/* Forgets the type that inline.pxd defined for elementary.h and sums.h. */
+#undef REAL
+#undef WORD
+#undef NAME
+#undef MANTISSA
+#undef BIAS
+#undef ROUNDER
+#undef ULP_ONE
+#undef WORD_OF_ULP_ONE
+#undef WORD_OF_ONE
+#undef WORD_OF_ROOT_HALF
+#undef MANTISSA_MASK
+#undef SIGN_BIT
+#undef LOG2_E
+#undef LN2_HIGH
+#undef LN2_LOW
+#undef EXP_HIGHEST
+#undef EXP_LOWEST
+#undef EXPM1_LOWEST
+#undef LARGEST
+#undef SMALLEST_NORMAL
+#undef LIFT
+#undef LIFT_EXPONENT
+#undef EXP_TAIL
+#undef LOG_TAIL

@@ -1,0 +1,155 @@
+"""The benchmark cases: right objectives, contestants that agree at a hundredth of the size, honest judging."""
+
+import numpy as np
+import pytest
+from benchmarks.case import AbsentError, Agreement, Case, Contestant, digest
+from benchmarks.cases import (
+    CASES,
+    cluster,
+    decomposition,
+    least_squares,
+    logistic,
+    select,
+)
+from benchmarks.contestant import measure
+from benchmarks.runner import judge
+
+PEERS = {
+    name: next(contestant.name for contestant in case.contestants if contestant.path.startswith("sklearn."))
+    for name, case in CASES.items()
+}
+
+
+# Truth: the objectives that everyone is judged by, against hand-computed values.
+
+
+def test_the_inertia_is_the_sum_of_squared_distances_to_the_nearest_centre():
+    data = {"X": np.array([[0.0, 0.0], [0.0, 2.0], [10.0, 0.0]], dtype=np.float32)}
+    found = cluster.quality({"centres": np.array([[0.0, 1.0], [7.0, 4.0]]), "iterations": np.array(3)}, data)
+    assert found == {"inertia": 1.0 + 1.0 + 25.0, "iterations": 3.0}
+
+
+def test_the_captured_variance_does_not_depend_on_the_length_of_the_components():
+    data = {"X": np.array([[3.0, 1.0], [-3.0, 1.0], [0.0, 3.0], [0.0, -1.0]])}
+    found = decomposition.quality({"components": np.array([[2.0, 0.0]])}, data)
+    assert found["variance"] == pytest.approx(18.0 / 26.0)
+    assert found["orthonormality_error"] == pytest.approx(3.0)
+
+
+def test_the_ridge_objective_is_the_penalised_mean_square():
+    data = {"X": np.array([[1.0], [2.0]]), "y": np.array([3.0, 4.0])}
+    data |= {"X_test": data["X"], "y_test": data["y"]}
+    found = least_squares.quality({"coefficients": np.array([2.0]), "intercept": np.array(0.5)}, data, alpha=3.0)
+    assert found["objective"] == pytest.approx((0.5**2 + 0.5**2 + 3.0 * 4.0) / 2)
+    assert found["r2"] == pytest.approx(1.0 - 0.5 / 0.5)
+
+
+def test_the_logistic_objective_is_the_same_for_one_score_and_for_two():
+    data = {"X": np.array([[1.0], [-2.0]]), "y": np.array([1, 0])}
+    data |= {"X_test": data["X"], "y_test": data["y"]}
+    single = {"coefficients": np.array([[1.5]]), "intercept": np.array([0.25]), "iterations": np.array(1)}
+    found = logistic.quality(single, data)
+    losses = np.log1p(np.exp(-1.75)) + np.log1p(np.exp(-2.75))
+    assert found["objective"] == pytest.approx(losses / 2 + 1.5**2 / 4)
+    double = single | {"coefficients": np.array([[-0.75], [0.75]]), "intercept": np.array([-0.125, 0.125])}
+    assert logistic.quality(double, data)["objective"] == pytest.approx(losses / 2 + 2 * 0.75**2 / 4)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(60, 5), (20, 50)])
+def test_ridge_by_hand_satisfies_the_normal_equations(rows, columns):
+    data = least_squares.make(1.0, rows=rows, columns=columns, test_rows=10, at_least=rows)
+    contestant = least_squares.by_hand(2.0)
+    found = contestant.fit(contestant.load(), data, 1)
+    residual = data["y"] - least_squares.predict_linear(found, data["X"])
+    np.testing.assert_allclose(data["X"].T @ residual, 2.0 * found["coefficients"], atol=1e-8)
+    assert residual.sum() == pytest.approx(0.0, abs=1e-8)
+
+
+# Agreement of contestants.
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_mercer_and_scikit_learn_agree_at_a_hundredth_of_the_size(name):
+    case = CASES[name]
+    data = case.make(0.01)
+    ours, peer = (measure(case, case.contestant(who), data, threads=2) for who in ("mercer", PEERS[name]))
+    rule = case.agreement
+    best = rule.best(run["quality"][rule.measure] for run in (ours, peer))
+    assert rule.holds(ours["quality"][rule.measure], best)
+    assert rule.holds(peer["quality"][rule.measure], best)
+    for run in (ours, peer):
+        assert run["fit_seconds"] > 0
+        assert run["one_row_microseconds"] > 0
+        assert run["extra_megabytes"] >= 0
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_data_of_a_case_are_the_same_every_time(name):
+    assert digest(CASES[name].make(0.002)) == digest(CASES[name].make(0.002))
+
+
+# Judging.
+
+
+def _case(better="lower"):
+    return Case("c", "t", dict, (), lambda solution, data: {}, Agreement("objective", better, 0.01))
+
+
+def _row(name, seconds, objective, peer=True):
+    return {
+        "contestant": name,
+        "peer": peer,
+        "status": "ran",
+        "fit_seconds": seconds,
+        "quality": {"objective": objective},
+    }
+
+
+def test_a_fast_peer_that_stops_short_is_not_the_one_to_beat():
+    rows = judge(_case(), [_row("hasty", 0.1, 1.5), _row("sound", 2.0, 1.0), _row("mercer", 1.0, 1.005, peer=False)])
+    assert [row["agrees"] for row in rows] == [False, True, True]
+    assert [row["ratio"] for row in rows] == pytest.approx([0.05, 1.0, 0.5])
+
+
+def test_the_peer_of_best_quality_is_the_bar_where_none_agrees():
+    rows = judge(_case("higher"), [_row("near", 3.0, 0.9), _row("far", 1.0, 0.5), _row("mercer", 1.5, 1.0, peer=False)])
+    assert [row["agrees"] for row in rows] == [False, False, True]
+    assert rows[2]["ratio"] == pytest.approx(0.5)
+
+
+def test_a_contestant_without_a_measurement_gets_no_ratio():
+    missing = {"contestant": "gone", "peer": True, "status": "absent", "reason": "gone: not installed."}
+    rows = judge(_case(), [missing, _row("sound", 2.0, 1.0)])
+    assert "ratio" not in rows[0]
+    assert rows[1]["ratio"] == 1.0
+
+
+# Edges and errors.
+
+
+def test_the_digest_sees_names_types_shapes_and_bits():
+    base = {"a": np.array([0.0, 1.0])}
+    others = [{"b": base["a"]}, {"a": base["a"][None]}, {"a": base["a"].astype("f4")}, {"a": np.array([-0.0, 1.0])}]
+    assert len({digest(solution) for solution in [base, *others]}) == 5
+    assert digest(base) == digest({"a": np.array([9.0, 0.0, 9.0, 1.0])[1::2]})
+
+
+def test_select_takes_a_name_first_words_or_all():
+    assert [case.name for case in select("kmeans")] == ["kmeans_f32", "kmeans_f64"]
+    assert [case.name for case in select("pca_top20")] == ["pca_top20"]
+    assert len(select("one_row_predict")) == 5
+    assert len(select("all")) == len(CASES)
+    with pytest.raises(KeyError, match=r"--case must be all or the name.*got 'kmean'\. The cases are kmeans_f32, "):
+        select("kmean")
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("no_such_library.cluster.KMeans", "peer: no_such_library.cluster.KMeans is not installed"),
+        ("numpy.NoSuchClass", "peer: numpy has no NoSuchClass."),
+    ],
+)
+def test_a_library_that_is_not_installed_is_absent_with_a_reason(path, message):
+    with pytest.raises(AbsentError, match=message):
+        Contestant("peer", path, fit=print, solution=dict, predict=print).load()

@@ -1,0 +1,101 @@
+"""The models that golden files are made of: for each, a function that fits it and returns it with rows to predict.
+
+``tools/make_golden.py`` writes one file per model into the folder of the version that made it; the test beside this
+module loads every file ever committed and compares what it predicts with what it predicted then.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+__all__ = ["MODELS", "predict"]
+
+Model = tuple[Any, Any]
+
+
+def _table() -> tuple[np.ndarray, np.ndarray]:
+    """Twelve rows without randomness, so that the file does not depend on a generator's stream."""
+    grid = np.arange(36, dtype=float).reshape(12, 3)
+    X = np.column_stack([np.sin(grid[:, 0]), np.sqrt(grid[:, 1]), grid[:, 2] % 5])
+    return X, (X[:, 0] + X[:, 2] > 2).astype(int)
+
+
+def _mixed_table() -> tuple[np.ndarray, np.ndarray]:
+    X, y = _table()
+    mixed = np.empty((12, 3), dtype=object)
+    mixed[:, 0] = X[:, 0].tolist()
+    mixed[:, 1] = ["red", "green", "blue"] * 4
+    mixed[:, 2] = [-1.0, *X[1:, 2].tolist()]
+    return mixed, y
+
+
+def scaled_classifier() -> Model:
+    """A chain of scalers and a linear classifier."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
+
+    X, y = _table()
+    return make_pipeline(StandardScaler(), RobustScaler(), MinMaxScaler(), LogisticRegression()).fit(X, y), X
+
+
+def mixed_columns() -> Model:
+    """Numeric, text and missing (-1) columns, transformed apart, then regressed on."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.linear_model import Ridge
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    X, y = _mixed_table()
+    fill = SimpleImputer(missing_values=-1.0)
+    columns = ColumnTransformer([("scale", StandardScaler(), [0]), ("code", OneHotEncoder(), [1]), ("fill", fill, [2])])
+    return make_pipeline(columns, Ridge()).fit(X, y.astype(float)), X
+
+
+def searched_regression() -> Model:
+    """A grid search with its results, scorer and splitter."""
+    from sklearn.linear_model import Ridge
+    from sklearn.model_selection import GridSearchCV, KFold
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import PolynomialFeatures
+
+    X, y = _table()
+    pipeline = make_pipeline(PolynomialFeatures(2), Ridge())
+    search = GridSearchCV(pipeline, {"ridge__alpha": [0.1, 1.0]}, cv=KFold(3), scoring="neg_mean_squared_error")
+    return search.fit(X, y), X
+
+
+def calibrated_classifier() -> Model:
+    """A calibrated classifier, whose parts have no public class."""
+    from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.linear_model import LogisticRegression
+
+    X, y = _table()
+    return CalibratedClassifierCV(LogisticRegression(), cv=2).fit(X, y), X
+
+
+def spline_features() -> Model:
+    """Splines and univariate selection."""
+    from sklearn.feature_selection import SelectKBest
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import SplineTransformer
+
+    X, y = _table()
+    return make_pipeline(SplineTransformer(n_knots=4), SelectKBest(k=4)).fit(X, y), X
+
+
+MODELS: dict[str, Callable[[], Model]] = {
+    factory.__name__: factory
+    for factory in (scaled_classifier, mixed_columns, searched_regression, calibrated_classifier, spline_features)
+}
+
+
+def predict(model: Any, X: Any) -> np.ndarray:
+    """What a model says about rows: probabilities, predictions, or the transformed rows, whichever it has first."""
+    for method in ("predict_proba", "predict", "transform"):
+        if hasattr(model, method):
+            return np.asarray(getattr(model, method)(X), dtype=float)
+    message = f"predict: a model must predict or transform; {type(model).__name__} does neither."
+    raise TypeError(message)

@@ -1,0 +1,25 @@
+"""Every native test runs at every level that this CPU runs, and on the uncompiled source."""
+
+import importlib
+
+import pytest
+
+from mercer._native.level import list_levels
+
+LEVELS = [*list_levels(), "interpreted"]
+
+
+@pytest.fixture(params=LEVELS)
+def level(request):
+    """The name of one build of the native modules."""
+    return request.param
+
+
+@pytest.fixture
+def elementary(level):
+    return importlib.import_module(f"mercer._native.{level}.elementary")
+
+
+@pytest.fixture
+def products(level):
+    return importlib.import_module(f"mercer._native.{level}.products")

@@ -1,0 +1,35 @@
+#!/usr/bin/env python3
+"""Check the rules of the house that no general linter knows; print each breach and fail if there is one."""
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+LONGEST_FILE = 400
+NAMELESS = {"utils", "helpers", "common", "misc"}
+PRIVATE_IMPORT = re.compile(r"^\s*(?:from|import)\s+sklearn(?:\.\w+)*\.(_\w+)")
+
+
+def list_breaches(path):
+    """Yield a sentence for each rule that a Python file of the package breaks."""
+    place = path.relative_to(ROOT)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    if len(lines) > LONGEST_FILE:
+        yield f"{place}: a file has at most {LONGEST_FILE} lines; got {len(lines)}. Split it by subject."
+    if NAMELESS & {*path.with_suffix("").parts}:
+        yield f"{place}: no room is called {', '.join(sorted(NAMELESS))}. Name what is shared."
+    for number, line in enumerate(lines, start=1):
+        if PRIVATE_IMPORT.match(line):
+            yield f"{place}:{number}: only scikit-learn's public modules are imported; got {line.strip()!r}."
+
+
+def main():
+    files = sorted((ROOT / "src").rglob("*.py"))
+    breaches = [sentence for path in files for sentence in list_breaches(path.resolve())]
+    print("\n".join(breaches) or f"The house rules hold in {len(files)} files.")
+    return int(bool(breaches))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
