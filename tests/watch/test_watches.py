@@ -1,0 +1,129 @@
+"""Watches on a small estimator of the test's own, so that every rule is seen alone."""
+
+import time
+
+import numpy as np
+import pytest
+from sklearn.callback import FitCallback
+
+import mercer
+from mercer._base import Estimator, checked_rows, fitting
+from mercer._base.parameter import Integer, Nothing, Real
+from mercer._solver import Certificate, Solution, Step
+from mercer._statistic import Moments
+from mercer.errors import CheckpointError
+from mercer.watch import Checkpoint, EarlyStopping, TimeLimit
+
+X = np.random.default_rng(0).normal(size=(200, 3))
+
+
+class Walk(Estimator):
+    """Walks towards the mean, half the way at each step; scores best at step `peak`."""
+
+    _parameters = {"max_iter": Integer(1), "peak": Integer(0), "max_time": Real(0) | Nothing()}
+
+    def __init__(self, max_iter=10, peak=99, max_time=None):
+        self.max_iter = max_iter
+        self.peak = peak
+        self.max_time = max_time
+
+    @fitting
+    def fit(self, X, y=None):
+        source = self._open(checked_rows(self, X))
+        outcome = self._drive(self._walk, source, max_steps=self.max_iter)
+        self._conclude(outcome)
+        return self
+
+    def _walk(self, start):
+        number, place = (0, np.zeros(3)) if start is None else start
+        while number < self.max_iter:
+            moments = yield Moments()
+            place = (place + moments.mean) / 2
+            number += 1
+            yield Step(float(((place - moments.mean) ** 2).sum()), (number, place))
+        return Solution((number, place), converged=True, certificate=Certificate.none("A walk."))
+
+    def _fitted(self, state):
+        return {"number_": state[0], "place_": state[1]}
+
+    def score(self, X, y=None):
+        return -abs(self.number_ - self.peak)
+
+
+def test_all_watches_follow_scikit_learns_protocol():
+    for watch in (TimeLimit(1), EarlyStopping(X), Checkpoint("nowhere")):
+        assert isinstance(watch, FitCallback)
+        Walk().set_callbacks(watch)
+
+
+def test_a_fit_without_watches_takes_all_its_steps():
+    model = Walk().fit(X)
+    assert (model.number_, model.n_iter_, model.converged_) == (10, 10, True)
+    assert np.all(np.diff(model.history_["objective"]) < 0)
+
+
+def test_a_time_limit_counts_from_the_start_of_the_fit():
+    limit = TimeLimit(0.2)
+    time.sleep(0.25)
+    assert Walk().set_callbacks(limit).fit(X).n_iter_ == 10
+    assert Walk().set_callbacks(TimeLimit(0)).fit(X).n_iter_ == 1
+
+
+def test_early_stopping_waits_for_its_patience_and_keeps_the_best():
+    judge = EarlyStopping(X, patience=3)
+    model = Walk(peak=4).set_callbacks(judge).fit(X)
+    assert judge.scores_ == [-3, -2, -1, 0, -1, -2, -3]
+    assert (judge.best_step_, model.number_, model.n_iter_) == (3, 4, 7)
+
+
+def test_early_stopping_ignores_rises_below_min_delta():
+    judge = EarlyStopping(X, patience=1, min_delta=1.5)
+    assert Walk(peak=9).set_callbacks(judge).fit(X).number_ == 1
+    assert judge.scores_ == [-8, -7]
+
+
+def test_early_stopping_uses_the_scorer_it_is_given():
+    judge = EarlyStopping(X, scoring=lambda model, X, y: float(model.number_ == 2), patience=1)
+    assert Walk().set_callbacks(judge).fit(X).number_ == 2
+
+
+def test_a_checkpoint_is_written_when_due_and_removed_at_the_end(tmp_path):
+    path = tmp_path / "walk"
+    seen = []
+
+    class Look(TimeLimit):
+        def on_fit_task_end(self, estimator, context):
+            seen.append(path.exists())
+
+    Walk().set_callbacks(Checkpoint(path, every=0), Look(0)).fit(X)
+    assert seen[0] is False
+    assert all(seen[1:])
+    assert not path.exists()
+    Walk().set_callbacks(Checkpoint(path, every=60)).fit(X)
+    assert not path.exists()
+
+
+def test_a_damaged_checkpoint_is_refused_with_the_cure(tmp_path):
+    path = tmp_path / "walk"
+    path.write_bytes(b"not a checkpoint")
+    with pytest.raises(CheckpointError, match="cannot be read .* delete it to start afresh"):
+        Walk().set_callbacks(Checkpoint(path)).fit(X)
+
+
+def test_a_failing_fit_leaves_no_attribute_behind():
+    class Stumble(Walk):
+        def _walk(self, start):
+            yield Step(1.0, (0, np.zeros(3)))
+            message = "stumbled"
+            raise RuntimeError(message)
+
+    model = Stumble()
+    with pytest.raises(RuntimeError, match="stumbled"):
+        model.fit(X)
+    assert sorted(vars(model)) == ["max_iter", "max_time", "peak"]
+
+
+def test_settings_are_per_context():
+    with mercer.config_context(on_interrupt="keep"):
+        assert mercer.get_config()["on_interrupt"] == "keep"
+    assert mercer.get_config()["on_interrupt"] == "raise"
