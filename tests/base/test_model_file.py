@@ -33,6 +33,7 @@ VALUES = [
         float("inf"),
         float("-inf"),
         float("nan"),
+        -float("nan"),
         1 + 2j,
         complex("nan-infj"),
     ),

@@ -1,5 +1,7 @@
 """Model files: fitted scikit-learn models come back whole, and say the same."""
 
+import sys
+import types
 import warnings
 
 import numpy as np
@@ -325,6 +327,21 @@ def test_a_key_outside_the_registry_has_no_meaning(key):
         class_of(key)
     with pytest.raises(ModelFileError, match=r"functions come from mercer's registry; .* is not in it"):
         function_of(key)
+
+
+def test_mercers_own_classes_are_the_estimators_that_a_family_lists(monkeypatch):
+    family = types.ModuleType("mercer.cluster")
+    family.Listed = type("Listed", (sklearn.base.BaseEstimator,), {"__module__": "mercer.cluster.listed"})
+    family.Hidden = type("Hidden", (sklearn.base.BaseEstimator,), {"__module__": "mercer.cluster.hidden"})
+    family.function, family.Strange = print, type("Strange", (), {})
+    family.__all__ = ["Listed", "function", "Strange"]
+    monkeypatch.setitem(sys.modules, "mercer.cluster", family)
+    assert class_of("mercer.cluster.Listed") is family.Listed
+    assert key_of_class(family.Listed) == "mercer.cluster.Listed"
+    assert key_of_class(family.Hidden) is None
+    for name in ("Hidden", "function", "Strange", "inner.Listed"):
+        with pytest.raises(ModelFileError, match="classes come from mercer's registry"):
+            class_of(f"mercer.cluster.{name}")
 
 
 def test_every_registered_class_has_the_key_it_is_found_by():

@@ -170,6 +170,7 @@ BAD_NODES = [
     ),
     ([{"type": "tuple", "id": 0, "items": []}] * 2, "identities must be unique; 0 comes twice"),
     ({"type": "array", "index": -1}, "an integer in"),
+    ({"type": "float", "hex": "nan:3ff0000000000000"}, "the bits of a NaN must be those of one"),
     ({"type": "float", "hex": "1e9"}, "a hexadecimal number"),
     ({"type": "float", "hex": "0x1.0p+9999"}, "too large"),
     ({"type": "int", "hex": "0x"}, "a hexadecimal number"),
@@ -221,9 +222,9 @@ def test_a_generator_position_beyond_its_buffer_is_refused(path):
 
 
 def test_sparse_indices_beyond_the_shape_are_refused(path):
-    for form in ("csr", "csc", "coo"):
+    for form, shape in (("csr", [4, 1]), ("csr", [1, 2]), ("csc", [1, 2]), ("coo", [4, 1])):
         value = getattr(scipy.sparse, f"{form}_array")(X)
-        bent(path, value, lambda node: node.update(shape=[1, 1]), "indices of a sparse array must fit its shape")
+        bent(path, value, lambda node, to=shape: node.update(shape=to), "indices of a sparse array must fit its shape")
 
 
 @pytest.mark.parametrize("name", ["__class__", "fit", "a b", "set_params", ""])

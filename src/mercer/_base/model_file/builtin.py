@@ -1,6 +1,8 @@
 """How Python's own values are written and read."""
 
+import math
 import re
+import struct
 from typing import Any
 
 from mercer._base.model_file.codec import Decoder, Encoder, check_keys, decodes, encodes
@@ -8,7 +10,8 @@ from mercer.errors import ModelFileError
 
 __all__: list[str] = []
 
-_FLOAT = re.compile(r"nan|-?inf|-?0x[01]\.[0-9a-f]{1,13}p[+-][0-9]{1,4}")
+_FLOAT = re.compile(r"nan(?::[0-9a-f]{16})?|-?inf|-?0x[01]\.[0-9a-f]{1,13}p[+-][0-9]{1,4}")
+_USUAL_NAN = "7ff8000000000000"
 _INTEGER = re.compile(r"-?0x[0-9a-f]+")
 _BYTES = re.compile(r"(?:[0-9a-f]{2})*")
 
@@ -18,6 +21,23 @@ def _match(pattern: re.Pattern[str], text: Any) -> str:
         message = f"the header must hold a hexadecimal number here; it holds {str(text)[:40]!r}."
         raise ModelFileError(message)
     return text
+
+
+def _spell_float(value: float) -> str:
+    """C99's hexadecimal form; a NaN other than the usual one is followed by its bits."""
+    bits = struct.pack(">d", value).hex()
+    return f"nan:{bits}" if math.isnan(value) and bits != _USUAL_NAN else value.hex()
+
+
+def _parse_float(text: Any) -> float:
+    _match(_FLOAT, text)
+    if not text.startswith("nan:"):
+        return float.fromhex(text)
+    value: float = struct.unpack(">d", bytes.fromhex(text[4:]))[0]
+    if not math.isnan(value):
+        message = f"the bits of a NaN must be those of one; got {text!r}."
+        raise ModelFileError(message)
+    return value
 
 
 @encodes(int)
@@ -32,22 +52,22 @@ def _read_int(node: dict[str, Any], decoder: Decoder) -> int:
 
 @encodes(float)
 def _write_float(value: float, encoder: Encoder, path: str) -> dict[str, Any]:
-    return {"type": "float", "hex": value.hex()}
+    return {"type": "float", "hex": _spell_float(value)}
 
 
 @decodes("float", "hex")
 def _read_float(node: dict[str, Any], decoder: Decoder) -> float:
-    return float.fromhex(_match(_FLOAT, node["hex"]))
+    return _parse_float(node["hex"])
 
 
 @encodes(complex)
 def _write_complex(value: complex, encoder: Encoder, path: str) -> dict[str, Any]:
-    return {"type": "complex", "real": value.real.hex(), "imag": value.imag.hex()}
+    return {"type": "complex", "real": _spell_float(value.real), "imag": _spell_float(value.imag)}
 
 
 @decodes("complex", "real", "imag")
 def _read_complex(node: dict[str, Any], decoder: Decoder) -> complex:
-    return complex(float.fromhex(_match(_FLOAT, node["real"])), float.fromhex(_match(_FLOAT, node["imag"])))
+    return complex(_parse_float(node["real"]), _parse_float(node["imag"]))
 
 
 @encodes(bytes)

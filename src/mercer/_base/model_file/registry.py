@@ -108,7 +108,7 @@ def _find_class(key: str) -> type | None:
         return PART_MAKERS[key]()
     for family in FAMILIES:
         if key.startswith(f"mercer.{family}."):
-            return _own_class(family, key.rpartition(".")[2])
+            return _own_class(family, key.removeprefix(f"mercer.{family}."))
     return None
 
 
