@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.case import AbsentError, Case, Contestant, Data, digest
 from benchmarks.cases import CASES
-from benchmarks.machine import peak_memory, reset_peak, resident_memory
+from benchmarks.machine import busy_seconds, peak_memory, reset_peak, resident_memory
 
 __all__ = ["main", "measure"]
 
@@ -30,8 +30,8 @@ PREDICT_CALLS = 5
 def measure(case: Case, contestant: Contestant, data: Data, threads: int) -> dict[str, Any]:
     """Return the measurements of one fit: time, cores, memory, prediction times, quality and digest.
 
-    The warm-up fits a few hundred rows and predicts, so that imports, dispatch tables, thread pools and BLAS buffers
-    are paid for before the clock starts, by everyone alike.
+    The warm-up fits a small copy of the problem and predicts, so that imports, dispatch tables, thread pools and BLAS
+    buffers are paid for before the clock starts, by everyone alike.
     """
     tool = contestant.load()
     small = case.make(WARM_UP_SCALE)
@@ -40,16 +40,19 @@ def measure(case: Case, contestant: Contestant, data: Data, threads: int) -> dic
 
     reset_peak()
     memory = resident_memory()
-    cpu, wall = time.process_time(), time.perf_counter()
+    busy, cpu, wall = busy_seconds(), time.process_time(), time.perf_counter()
     model = contestant.fit(tool, data, threads)
     seconds = time.perf_counter() - wall
     cores = (time.process_time() - cpu) / seconds
+    others = (busy_seconds() - busy) / seconds - cores
     peak = peak_memory()
 
     solution = contestant.solution(model)
     return {
         "fit_seconds": seconds,
         "cores": cores,
+        # The counter ticks a hundred times a second, so a fit of a few ticks tells nothing about its neighbours.
+        "others_cores": max(others, 0.0) if seconds > 0.1 else 0.0,
         "peak_megabytes": peak / 1e6,
         "extra_megabytes": max(peak - memory, 0) / 1e6,
         "predict_seconds": median(_times(lambda: contestant.predict(model, data["X_test"]), PREDICT_CALLS)),
@@ -98,7 +101,7 @@ def _times(action: Callable[[], object], calls: int, limit: float = float("inf")
 
 
 def _pin(threads: int) -> None:
-    """Keep to as many cores as threads: TBB, which oneDAL runs on, reads no environment variable."""
+    """Keep to as many cores as threads, so that a pool which heeds neither environment nor n_jobs gains nothing."""
     if hasattr(os, "sched_setaffinity"):
         allowed = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, allowed[: max(threads, 1)])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import threadpoolctl
 
-__all__ = ["describe", "peak_memory", "reset_peak", "resident_memory", "thread_environment", "versions"]
+__all__ = ["busy_seconds", "describe", "peak_memory", "reset_peak", "resident_memory", "thread_environment", "versions"]
 
 PACKAGES = ("mercer", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "daal", "faiss-cpu")
 
@@ -42,6 +42,15 @@ def thread_environment(threads: int) -> dict[str, str]:
     """Return the variables that hold every thread pool in use here to a number of threads."""
     names = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR", "VECLIB_MAXIMUM")
     return {f"{name}_NUM_THREADS" if name != "VECLIB_MAXIMUM" else f"{name}_THREADS": str(threads) for name in names}
+
+
+def busy_seconds() -> float:
+    """Return the seconds that all cores together have worked since the machine started; nan where it is not told."""
+    counters = Path("/proc/stat")
+    if not counters.exists():
+        return float("nan")
+    user, nice, system, _, _, interrupt, soft_interrupt, stolen = map(int, counters.read_text().split()[1:9])
+    return (user + nice + system + interrupt + soft_interrupt + stolen) / os.sysconf("SC_CLK_TCK")
 
 
 def resident_memory() -> int:

@@ -11,6 +11,7 @@ PAGE = ROOT / "docs" / "benchmarks.md"
 PICTURE = ROOT / "docs" / "_static" / "benchmarks.svg"
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 COLUMNS = ("contestant", "fit s", "to best peer", "cores", "extra MB", "predict ms", "one row µs", "quality")
+DISTURBED = 0.2
 # One colour and mark per library; variants of a library share them.
 LIBRARIES = {
     "mercer": ("#c1272d", "D"),
@@ -36,7 +37,7 @@ def scaling_table(result: dict[str, Any]) -> str:
     rows = [row for row in result["scaling"] if row["status"] == "ran"]
     lines = [f"**{result['case']}**: {result['title']}; {result['hardware']['cores']} cores", ""]
     cells = [
-        (row["contestant"], str(row["threads"]), _number(row["fit_seconds"]), f"{row['cores']:.2f}", row["digest"][:16])
+        (row["contestant"], str(row["threads"]), _seconds(row), f"{row['cores']:.2f}", row["digest"][:16])
         for row in rows
     ]
     lines += [*_markdown(("contestant", "threads", "fit s", "cores", "sha256 of the fit"), cells), ""]
@@ -53,7 +54,8 @@ def write_documentation(folder: Path) -> None:
     """Render all stored results into the documentation page and draw the picture."""
     results = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
     cases = [result for result in results if "rows" in result]
-    body = [_conditions(cases), *(table(result) for result in cases)]
+    body = [f"![Time relative to the best peer, one line per case](_static/{PICTURE.name})\n", _conditions(cases)]
+    body += [table(result) for result in cases]
     body += [scaling_table(result) for result in results if "scaling" in result]
     before, _, rest = PAGE.read_text().partition(BEGIN)
     after = rest.partition(END)[2]
@@ -103,11 +105,17 @@ def _conditions(cases: list[dict[str, Any]]) -> str:
     return "\n".join(dict.fromkeys(lines)) + "\n"
 
 
+def _seconds(row: dict[str, Any]) -> str:
+    """A fit beside which other processes kept a good part of a core busy is no measurement, and says so."""
+    disturbed = row["others_cores"] > DISTURBED
+    return _number(row["fit_seconds"]) + (" (disturbed)" if disturbed else "")
+
+
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
     quality = "; ".join(f"{name} {value:.7g}" for name, value in row["quality"].items())
     return (
         row["contestant"],
-        _number(row["fit_seconds"]),
+        _seconds(row),
         f"{row['ratio']:.2f}" if "ratio" in row else "",
         f"{row['cores']:.2f}",
         f"{row['extra_megabytes']:.0f}",

@@ -24,6 +24,7 @@ TIME_LIMIT = 600.0
 MEASURED = (
     "fit_seconds",
     "cores",
+    "others_cores",
     "peak_megabytes",
     "extra_megabytes",
     "predict_seconds",

@@ -118,7 +118,7 @@ CASES = (
         partial(make, dtype="float64"),
         mini_batch,
         quality,
-        # The batches are random: two seeds of scikit-learn differ by some tenths of a per cent.
-        Agreement("inertia", "lower", 0.02),
+        # The batches are random: over six seeds scikit-learn's inertia spreads by 1.6 %.
+        Agreement("inertia", "lower", 0.03),
     ),
 )

@@ -3,14 +3,7 @@
 import numpy as np
 import pytest
 from benchmarks.case import AbsentError, Agreement, Case, Contestant, digest
-from benchmarks.cases import (
-    CASES,
-    cluster,
-    decomposition,
-    least_squares,
-    logistic,
-    select,
-)
+from benchmarks.cases import CASES, cluster, decomposition, least_squares, logistic, select
 from benchmarks.contestant import measure
 from benchmarks.runner import judge
 
