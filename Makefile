@@ -9,6 +9,7 @@ WORKERS ?= auto
 CASE ?= kmeans_f32
 BENCH ?=
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+export NINJA := $(CURDIR)/tools/ninja
 
 # The build recipe proper; .py files are seen as they are, native ones are rebuilt on import.
 RECIPE := pyproject.toml meson.build meson.options $(wildcard src/mercer/_native/meson.build src/mercer/_native/*/meson.build)
@@ -33,7 +34,7 @@ lint: $(VENV)/ready-test,lint
 	ruff check .
 	ruff format --check .
 	$(PYTHON) tools/house_rules.py
-	lint-imports
+	MESONPY_EDITABLE_SKIP=$(EDITABLE) PYTHONPATH=src lint-imports
 	mypy
 
 format: $(VENV)/ready-test,lint

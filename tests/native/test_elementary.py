@@ -65,37 +65,36 @@ def saturate(function, x):
 
 @cache
 def truths(function, real):
+    """Points, and for each the truth as a float64, one unit in the last place of it, and what is left in such units."""
+    points = draw_points(function, real)
     with mpmath.workdps(60):
-        points = draw_points(function, real)
-        return points, [saturate(function, x) for x in points.tolist()]
-
-
-def measure_error(got, truth, real):
-    """Distance of a finite result to the truth in units in the last place of the truth."""
-    limits = numpy.finfo(real)
-    unit = numpy.spacing(real(max(abs(float(truth)), float(limits.smallest_normal))))
-    return float(abs(mpmath.mpf(got) - truth) / mpmath.mpf(float(unit)))
+        exact = [saturate(function, x) for x in points.tolist()]
+        near = numpy.array([float(value) for value in exact])
+        within = numpy.clip(numpy.abs(near), numpy.finfo(real).smallest_normal, numpy.finfo(real).max / 2)
+        units = numpy.spacing(within.astype(real)).astype(float)
+        left = [0.0 if numpy.isinf(a) else float((b - mpmath.mpf(a)) / mpmath.mpf(u))
+                for a, b, u in zip(near.tolist(), exact, units.tolist())]  # fmt: skip
+    return points, near, units, numpy.array(left)
 
 
 @pytest.mark.parametrize("real", REALS)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_error_stays_below_what_is_documented(elementary, function, real):
-    points, true = truths(function, real)
-    greatest = float(numpy.finfo(real).max)
-    with mpmath.workdps(60):
-        for x, got, truth in zip(points.tolist(), apply(elementary, function, points).tolist(), true):
-            if abs(truth) > greatest * (1 + float(numpy.finfo(real).eps) / 4):
-                assert got == float(mpmath.sign(truth)) * INFINITY, x
-            else:
-                assert measure_error(got, truth, real) <= ALLOWED[function], x
+    points, near, units, left = truths(function, real)
+    got = apply(elementary, function, points).astype(float)
+    too_large = numpy.abs(near) > float(numpy.finfo(real).max)
+    numpy.testing.assert_array_equal(got[too_large], numpy.sign(near[too_large]) * INFINITY)
+    points, got, near, units, left = (values[~too_large] for values in (points, got, near, units, left))
+    error = numpy.abs((got - near) / units - left)
+    assert error.max() <= ALLOWED[function], points[error.argmax()]
 
 
 @pytest.mark.parametrize("real", REALS)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_every_level_gives_the_bits_of_the_uncompiled_arithmetic(elementary, function, real):
-    patterns = draw_bit_patterns(real, 3001, seed=2)
+    patterns = draw_bit_patterns(real, 1501, seed=2)
     special = numpy.array([0.0, -0.0, INFINITY, -INFINITY, NAN, 1, -1, 709.78, -745.2, 88.7, -103.9], dtype=real)
-    x = numpy.concatenate([patterns, special, numpy.linspace(-20, 20, 990, dtype=real)])
+    x = numpy.concatenate([patterns, special, numpy.linspace(-20, 20, 490, dtype=real)])
     assert same_bits(apply(elementary, function, x), getattr(inline, function)(x))
 
 
@@ -141,7 +140,7 @@ def test_denormal_numbers_go_in_and_come_out(elementary, real):
 
 @pytest.mark.parametrize("real", REALS)
 def test_no_function_falls_where_its_function_rises(elementary, real):
-    x = numpy.linspace(-30, 30, 20_001, dtype=real)
+    x = numpy.linspace(-30, 30, 2_001, dtype=real)
     for function in ("exp", "expm1", "tanh", "expit", "log1pexp"):
         result = apply(elementary, function, x).astype(numpy.float64)
         slack = ALLOWED[function] * numpy.spacing(numpy.abs(result[:-1]).astype(real)).astype(numpy.float64)

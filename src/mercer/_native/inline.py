@@ -25,37 +25,52 @@ __all__ = [
 
 
 class Format(NamedTuple):
-    """What the arithmetic needs to know of a floating-point type."""
+    """What the arithmetic needs to know of a floating-point type, in that type."""
 
-    real: type
-    word: type
-    mantissa: int
-    bias: int
-    word_of_root_half: int
-    log2_e: float
-    ln2_high: float
-    ln2_low: float
-    exp_highest: float
-    exp_lowest: float
-    expm1_lowest: float
-    lift_exponent: int
-    exp_tail: tuple[float, ...]
-    log_tail: tuple[float, ...]
+    real: Any
+    word: Any
+    mantissa: Any
+    bias: Any
+    word_of_root_half: Any
+    log2_e: Any
+    ln2_high: Any
+    ln2_low: Any
+    exp_highest: Any
+    exp_lowest: Any
+    expm1_lowest: Any
+    lift: Any
+    lift_exponent: Any
+    rounder: Any
+    ulp_one: Any
+    largest: Any
+    smallest_normal: Any
+    exp_tail: tuple[Any, ...]
+    log_tail: tuple[Any, ...]
+
+
+def _describe(real, word, mantissa, bias, word_of_root_half, bounds, lift_exponent, logarithms, exp_tail, log_tail):
+    limits = numpy.finfo(real)
+    return Format(
+        real, word, word(mantissa), word(bias), word(word_of_root_half),
+        *map(real, logarithms), *map(real, bounds), real(2.0**lift_exponent), real(lift_exponent),
+        real(1.5 * 2.0**mantissa), real(2.0**mantissa), limits.max, limits.smallest_normal,
+        tuple(map(real, exp_tail)), tuple(map(real, log_tail)),
+    )  # fmt: skip
 
 
 # fmt: off
-_DOUBLE = Format(
-    numpy.float64, numpy.uint64, 52, 1023, 0x3FE6A09E667F3BCD,
-    1.4426950408889634, 0.6931471803691238, 1.9082149292705877e-10, 710.0, -746.0, -40.0, 54,
+_DOUBLE = _describe(
+    numpy.float64, numpy.uint64, 52, 1023, 0x3FE6A09E667F3BCD, (710.0, -746.0, -40.0), 54,
+    (1.4426950408889634, 0.6931471803691238, 1.9082149292705877e-10),
     (0.5, 0.1666666666666667, 0.04166666666666667, 0.008333333333326136, 0.0013888888888883748,
      0.00019841269874820627, 2.4801587325547743e-05, 2.7557255400206422e-06, 2.75572736431103e-07,
      2.5105217004720745e-08, 2.0914686968086876e-09),
     (0.666666666666667, 0.39999999999899505, 0.28571428625975487, 0.2222221113479508, 0.18182889125261723,
      0.15331721600556042, 0.14616449685043406),
 )
-_FLOAT = Format(
-    numpy.float32, numpy.uint32, 23, 127, 0x3F3504F3,
-    1.4426950216293335, 0.693145751953125, 1.428606765330187e-06, 89.0, -104.0, -20.0, 25,
+_FLOAT = _describe(
+    numpy.float32, numpy.uint32, 23, 127, 0x3F3504F3, (89.0, -104.0, -20.0), 25,
+    (1.4426950216293335, 0.693145751953125, 1.428606765330187e-06),
     (0.5, 0.16666576266288757, 0.041666556149721146, 0.008363178931176662, 0.0013926184037700295),
     (0.6666666865348816, 0.4000012278556824, 0.2855082154273987, 0.2333046793937683),
 )
@@ -87,49 +102,42 @@ def _evaluate(coefficients, x):
     return result
 
 
-def _rounder(kind):
-    return kind.real(1.5 * 2.0**kind.mantissa)
-
-
 def _nearest_integer(x, kind):
-    return (x + _rounder(kind)) - _rounder(kind)
+    return (x + kind.rounder) - kind.rounder
 
 
 def _power_of_two(n, kind):
-    word = (n + _rounder(kind)).view(kind.word) + kind.word(kind.bias)
-    return (word << kind.word(kind.mantissa)).view(kind.real)
+    return (((n + kind.rounder).view(kind.word) + kind.bias) << kind.mantissa).view(kind.real)
 
 
 def _reduce_exp(x, kind):
-    whole = _nearest_integer(x * kind.real(kind.log2_e), kind)
-    high = x - whole * kind.real(kind.ln2_high)
-    low = whole * kind.real(kind.ln2_low)
+    whole = _nearest_integer(x * kind.log2_e, kind)
+    high = x - whole * kind.ln2_high
+    low = whole * kind.ln2_low
     r = high - low
-    tail = [kind.real(value) for value in kind.exp_tail]
     z = r * r
-    return whole, r + (z * (_evaluate(tail[0::2], z) + r * _evaluate(tail[1::2], z)) + ((high - r) - low))
+    tail = _evaluate(kind.exp_tail[0::2], z) + r * _evaluate(kind.exp_tail[1::2], z)
+    return whole, r + (z * tail + ((high - r) - low))
 
 
 def _reduce_log(u, kind):
-    root_half, one = kind.word(kind.word_of_root_half), kind.real(1).view(kind.word)
-    word = u.view(kind.word) + (one - root_half)
-    ulp_one = kind.real(2.0**kind.mantissa)
-    exponent = ((word >> kind.word(kind.mantissa)) | ulp_one.view(kind.word)).view(kind.real)
-    mask = kind.word(2**kind.mantissa - 1)
-    return exponent - (ulp_one + kind.real(kind.bias)), ((word & mask) + root_half).view(kind.real)
+    one = kind.real(1).view(kind.word)
+    word = u.view(kind.word) + (one - kind.word_of_root_half)
+    exponent = ((word >> kind.mantissa) | kind.ulp_one.view(kind.word)).view(kind.real)
+    mask = (kind.word(1) << kind.mantissa) - kind.word(1)
+    return exponent - (kind.ulp_one + kind.real(kind.bias)), ((word & mask) + kind.word_of_root_half).view(kind.real)
 
 
 def _finish_log(k, f, c, kind):
     s = f / (kind.real(2) + f)
     z = s * s
     half = kind.real(0.5) * f * f
-    tail = _evaluate([kind.real(value) for value in kind.log_tail], z)
-    low = s * (half + z * tail) + (k * kind.real(kind.ln2_low) + c)
-    return k * kind.real(kind.ln2_high) - ((half - low) - f)
+    low = s * (half + z * _evaluate(kind.log_tail, z)) + (k * kind.ln2_low + c)
+    return k * kind.ln2_high - ((half - low) - f)
 
 
 def _close_log(u, result, kind):
-    above = _choose(u > numpy.finfo(kind.real).max, u, result)
+    above = _choose(u > kind.largest, u, result)
     below = _choose(u == 0, kind.real(-numpy.inf), kind.real(numpy.nan))
     return _choose(u > 0, above, below)
 
@@ -141,9 +149,8 @@ def _size(x):
 @_elementary
 def exp(x, kind):
     """Return e to the power of x."""
-    highest, lowest = kind.real(kind.exp_highest), kind.real(kind.exp_lowest)
-    x = _choose(highest < x, highest, x)
-    x = _choose(lowest > x, lowest, x)
+    x = _choose(kind.exp_highest < x, kind.exp_highest, x)
+    x = _choose(kind.exp_lowest > x, kind.exp_lowest, x)
     n, p = _reduce_exp(x, kind)
     half = _nearest_integer(kind.real(0.5) * n, kind)
     return ((kind.real(1) + p) * _power_of_two(half, kind)) * _power_of_two(n - half, kind)
@@ -152,9 +159,8 @@ def exp(x, kind):
 @_elementary
 def expm1(x, kind):
     """Return exp(x) - 1."""
-    highest, lowest = kind.real(kind.exp_highest), kind.real(kind.expm1_lowest)
-    bounded = _choose(highest < x, highest, x)
-    bounded = _choose(lowest > bounded, lowest, bounded)
+    bounded = _choose(kind.exp_highest < x, kind.exp_highest, x)
+    bounded = _choose(kind.expm1_lowest > bounded, kind.expm1_lowest, bounded)
     n, p = _reduce_exp(bounded, kind)
     half = _nearest_integer(kind.real(0.5) * n, kind)
     first = _power_of_two(n - half, kind)
@@ -165,10 +171,10 @@ def expm1(x, kind):
 @_elementary
 def log(x, kind):
     """Return the natural logarithm of x."""
-    denormal = x < numpy.finfo(kind.real).smallest_normal
-    lift = _choose(denormal, kind.real(2.0**kind.lift_exponent), kind.real(1))
+    denormal = x < kind.smallest_normal
+    lift = _choose(denormal, kind.lift, kind.real(1))
     k, m = _reduce_log(x * lift, kind)
-    lifted_by = _choose(denormal, kind.real(kind.lift_exponent), kind.real(0))
+    lifted_by = _choose(denormal, kind.lift_exponent, kind.real(0))
     return _close_log(x, _finish_log(k - lifted_by, m - kind.real(1), kind.real(0), kind), kind)
 
 

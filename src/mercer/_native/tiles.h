@@ -88,13 +88,14 @@ static NEVER_INLINE void NAME(score_row)(const REAL *x, Py_ssize_t d, const REAL
 }
 
 /* The least of LANES scores and, among equals, the lowest centre. Scores are compared as integers of the same order,
-   which a compiler may reduce in any order without changing the result. */
+   which a compiler may reduce in any order without changing the result; adding zero first makes both zeros one. */
 static inline void NAME(reduce)(const NAME(reals) *least, const NAME(indices) *where, int32_t *label, REAL *result)
 {
     REAL value[LANES];
     INDEX panel[LANES], key[LANES], lowest = INDEX_MAX, centre = INDEX_MAX;
+    const NAME(reals) unsigned_zero = *least + (REAL)0;
     memcpy(value, least, sizeof value);
-    memcpy(key, least, sizeof key);
+    memcpy(key, &unsigned_zero, sizeof key);
     memcpy(panel, where, sizeof panel);
     for (int lane = 0; lane < LANES; lane++) {
         key[lane] ^= key[lane] < 0 ? INDEX_MAX : 0;

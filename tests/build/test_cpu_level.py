@@ -1,0 +1,82 @@
+"""Which build of the native modules is used, and what is said when the wish cannot be met."""
+
+import importlib
+import os
+import subprocess
+import sys
+
+import pytest
+
+from mercer import _native
+from mercer._native.level import LEVELS, choose_level, list_levels
+from mercer.errors import CpuLevelError
+
+# The package has a function of the same name as this module.
+level_module = importlib.import_module("mercer._native.level")
+REPORT = (
+    "from mercer import _native; from mercer._native import elementary; print(_native.level(), elementary.__name__)"
+)
+
+
+def run_python(code, **variables):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MERCER_")}
+    return subprocess.run(
+        [sys.executable, "-c", code], env=environment | variables, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("name", list_levels())
+def test_every_level_of_this_cpu_can_be_forced(name):
+    assert run_python(REPORT, MERCER_CPU=name).stdout.split() == [name, f"mercer._native.{name}.elementary"]
+
+
+def test_the_highest_level_is_the_default():
+    assert run_python(REPORT).stdout.split()[0] == list_levels()[-1]
+    assert choose_level("") == list_levels()[-1]
+
+
+def test_native_modules_can_run_uncompiled():
+    code = REPORT + "; import cython; print(cython.compiled, elementary.__file__.endswith('elementary.py'))"
+    expected = ["interpreted", "mercer._native.interpreted.elementary", "False", "True"]
+    assert run_python(code, MERCER_INTERPRET="1").stdout.split() == expected
+
+
+def test_an_unknown_level_is_an_error_that_lists_the_levels():
+    message = "MERCER_CPU: the level must be one of v2, v3, v4, plain; got 'fast'. Correct or unset it."
+    with pytest.raises(CpuLevelError) as caught:
+        choose_level("fast")
+    assert str(caught.value) == message
+    finished = run_python(REPORT, MERCER_CPU="fast")
+    assert finished.returncode == 1
+    assert finished.stderr.strip().endswith(message)
+
+
+def test_a_level_beyond_the_cpu_is_an_error_that_names_what_it_runs(monkeypatch):
+    monkeypatch.setattr(level_module, "list_levels", lambda: ["v2", "v3"])
+    with pytest.raises(CpuLevelError) as caught:
+        choose_level("v4")
+    assert str(caught.value) == (
+        "MERCER_CPU: this CPU runs the levels v2, v3; got 'v4'. "
+        "Unset MERCER_CPU, or build mercer from source on this machine."
+    )
+
+
+def test_a_cpu_below_every_level_is_told_so(monkeypatch):
+    monkeypatch.setattr(level_module, "list_levels", list)
+    with pytest.raises(CpuLevelError, match="this CPU runs the levels none"):
+        choose_level("")
+
+
+def test_levels_are_a_prefix_of_what_exists():
+    assert set(list_levels()) <= set(LEVELS)
+    assert list_levels() in (["plain"], ["v2"], ["v2", "v3"], ["v2", "v3", "v4"])
+
+
+def test_an_absent_native_module_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="has no native module 'absent'"):
+        _native.absent  # noqa: B018
+
+
+def test_reading_a_private_name_imports_nothing():
+    with pytest.raises(AttributeError, match="has no attribute '_absent'"):
+        _native._absent  # noqa: B018
