@@ -30,7 +30,7 @@ def render_differences(replaced: dict[str, tuple[str, ...]], differences: dict[s
         modules[module][reason].append(test or "*")
     for module, reasons in sorted(modules.items()):
         lines += [f"**`{module}.py`**", "", "| reason | tests |", "|---|---|"]
-        lines += [f"| {_cell(reason)} | {_codes(tests)} |" for reason, tests in reasons.items()]
+        lines += [f"| {_prose(reason)} | {_codes(tests)} |" for reason, tests in reasons.items()]
         lines.append("")
     if not modules:
         lines += ["No test is expected to fail: there is no deliberate difference.", ""]
@@ -52,7 +52,7 @@ def render_exceptions(estimators: list[Any]) -> str:
     for estimator in estimators:
         for kind, declared in (("law", "_law_exceptions"), ("scikit-learn check", "_check_exceptions")):
             for name, reason in getattr(estimator, declared, {}).items():
-                rows.append(f"| `{estimator.__name__}` | {kind} `{_cell(name)}` | {_cell(reason)} |")
+                rows.append(f"| `{estimator.__name__}` | {kind} `{_cell(name)}` | {_prose(reason)} |")
     if not rows:
         return "No class declares an exception.\n"
     return "\n".join(["| class | exempt from | reason |", "|---|---|---|", *rows, ""])
@@ -60,6 +60,12 @@ def render_exceptions(estimators: list[Any]) -> str:
 
 def _cell(text: str) -> str:
     return re.sub(r"\s+", " ", text).replace("|", r"\|")
+
+
+def _prose(text: str) -> str:
+    """A table cell of plain words: names such as ``_private_`` are no emphasis."""
+    parts = re.split(r"(`[^`]*`)", _cell(text))
+    return "".join(part if part.startswith("`") else re.sub(r"([_*<])", r"\\\1", part) for part in parts)
 
 
 def _codes(tests: list[str]) -> str:

@@ -19,9 +19,7 @@ def draw() -> Figure:
     figure, (left, right) = plt.subplots(1, 2)
     left.semilogx(alphas, coefficients)
     left.legend(fish.feature_names)
-    left.set(xlabel="alpha", ylabel="coefficient (grams per standard deviation)", title="shrinkage")
+    left.set(xlabel="alpha", ylabel="grams per standard deviation", title="shrinkage")
     right.semilogx(alphas, freedom, color="black")
-    right.set(
-        xlabel="alpha", ylabel="effective degrees of freedom", ylim=(0, 4.2), title="from four parameters to none"
-    )
+    right.set(xlabel="alpha", ylabel="effective degrees of freedom", ylim=(0, 4.2), title="from four to none")
     return figure

@@ -28,7 +28,7 @@ def draw() -> Figure:
     right.semilogx(sizes, by_svd, label="SVD of X", color="black")
     right.semilogx(sizes, np.minimum(by_square, 3.0), label="eigenvalues of X Xᵀ", color="tab:red", linewidth=1)
     right.axvline(np.sqrt(np.finfo(float).eps), color="0.6", linestyle=":")
-    right.set(xlabel="ε", ylabel="computed / true", ylim=(-0.1, 3.1), title="smallest singular value, Läuchli")
+    right.set(xlabel="ε", ylabel="computed / true", ylim=(-0.1, 1.6), title="smallest singular value, Läuchli")
     right.invert_xaxis()
     right.legend()
     return figure
