@@ -1,7 +1,5 @@
 """Tables for the documentation, made from what the tests and the classes declare. Needs no Sphinx."""
 
-import importlib
-import inspect
 import re
 import sys
 from collections import defaultdict
@@ -11,10 +9,14 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def read_differences() -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
-    """The classes put in the place of scikit-learn's, and the reason for each of its tests that differs."""
+def _find_tests() -> None:
     if str(ROOT) not in sys.path:
         sys.path.insert(0, str(ROOT))
+
+
+def read_differences() -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
+    """The classes put in the place of scikit-learn's, and the reason for each of its tests that differs."""
+    _find_tests()
     from tests.sklearn_suite.differences import DIFFERENCES, REPLACED
 
     return REPLACED, DIFFERENCES
@@ -37,25 +39,25 @@ def render_differences(replaced: dict[str, tuple[str, ...]], differences: dict[s
     return "\n".join(lines)
 
 
-def list_estimators() -> list[type]:
-    """Every public estimator class, by name."""
-    from mercer._families import FAMILIES
+def list_models() -> list[Any]:
+    """Every public estimator, in each setting that the laws try."""
+    _find_tests()
+    from tests.laws.subjects import subjects
 
-    packages = [importlib.import_module(f"mercer.{family}") for family in FAMILIES]
-    found = {getattr(package, name) for package in packages for name in package.__all__}
-    return sorted((one for one in found if inspect.isclass(one)), key=lambda one: one.__name__)
+    return [subject.make() for subject in subjects()]
 
 
-def render_exceptions(estimators: list[Any]) -> str:
-    """The laws and scikit-learn checks that a class is exempt from, each with its reason."""
-    rows = []
-    for estimator in estimators:
-        for kind, declared in (("law", "_law_exceptions"), ("scikit-learn check", "_check_exceptions")):
-            for name, reason in getattr(estimator, declared, {}).items():
-                rows.append(f"| `{estimator.__name__}` | {kind} `{_cell(name)}` | {_prose(reason)} |")
+def render_exceptions(models: list[Any]) -> str:
+    """The laws and scikit-learn checks that a class is exempt from, in some setting at least, each with its reason."""
+    rows: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
+    for model in models:
+        for declared in ("_law_exceptions", "_check_exceptions"):
+            for name, reason in getattr(model, declared, {}).items():
+                rows[type(model).__name__, reason][name] = None
     if not rows:
         return "No class declares an exception.\n"
-    return "\n".join(["| class | exempt from | reason |", "|---|---|---|", *rows, ""])
+    lines = [f"| `{name}` | {_codes(list(laws))} | {_prose(reason)} |" for (name, reason), laws in rows.items()]
+    return "\n".join(["| class | exempt from | reason |", "|---|---|---|", *lines, ""])
 
 
 def _cell(text: str) -> str:

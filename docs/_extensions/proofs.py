@@ -4,7 +4,7 @@ from typing import Any
 
 from docutils import nodes
 from docutils.statemachine import StringList
-from proof_tables import ROOT, list_estimators, read_differences, render_differences, render_exceptions
+from proof_tables import ROOT, list_models, read_differences, render_differences, render_exceptions
 from sphinx.util.docutils import SphinxDirective
 
 
@@ -34,7 +34,7 @@ class Exceptions(TableDirective):
 
     def render(self) -> str:
         self.env.note_reread()
-        return render_exceptions(list_estimators())
+        return render_exceptions(list_models())
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -47,5 +47,11 @@ def test_exceptions_are_listed_with_class_law_and_reason(tables):
     class Sleepy:
         _law_exceptions = {"row order": "It reads\n the rows as a story."}
 
-    assert "| `Sleepy` | law `row order` | It reads the rows as a story. |" in tables.render_exceptions([Sleepy])
+        @property
+        def _check_exceptions(self):
+            return {"check_story": self._law_exceptions["row order"]}
+
+    text = tables.render_exceptions([Sleepy(), Sleepy()])
+    assert text.count("\n") == 3
+    assert "| `Sleepy` | `check_story`, `row order` | It reads the rows as a story. |" in text
     assert tables.render_exceptions([]) == "No class declares an exception.\n"
