@@ -1,0 +1,74 @@
+"""Tables for the documentation, made from what the tests and the classes declare. Needs no Sphinx."""
+
+import re
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def _find_tests() -> None:
+    if str(ROOT) not in sys.path:
+        sys.path.insert(0, str(ROOT))
+
+
+def read_differences() -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
+    """The classes put in the place of scikit-learn's, and the reason for each of its tests that differs."""
+    _find_tests()
+    from tests.sklearn_suite.differences import DIFFERENCES, REPLACED
+
+    return REPLACED, DIFFERENCES
+
+
+def render_differences(replaced: dict[str, tuple[str, ...]], differences: dict[str, str]) -> str:
+    """Which classes take part, then one table per test module, tests of one reason in one row."""
+    classes = [f"`{family}.{name}`" for family, names in sorted(replaced.items()) for name in names]
+    lines = [f"scikit-learn's tests are run with {', '.join(classes) or 'no class yet'} in the place of its own.", ""]
+    modules: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for pattern, reason in differences.items():
+        module, _, test = pattern.partition("::")
+        modules[module][reason].append(test or "*")
+    for module, reasons in sorted(modules.items()):
+        lines += [f"**`{module}.py`**", "", "| reason | tests |", "|---|---|"]
+        lines += [f"| {_prose(reason)} | {_codes(tests)} |" for reason, tests in reasons.items()]
+        lines.append("")
+    if not modules:
+        lines += ["No test is expected to fail: there is no deliberate difference.", ""]
+    return "\n".join(lines)
+
+
+def list_models() -> list[Any]:
+    """Every public estimator, in each setting that the laws try."""
+    _find_tests()
+    from tests.laws.subjects import subjects
+
+    return [subject.make() for subject in subjects()]
+
+
+def render_exceptions(models: list[Any]) -> str:
+    """The laws and scikit-learn checks that a class is exempt from, in some setting at least, each with its reason."""
+    rows: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
+    for model in models:
+        for declared in ("_law_exceptions", "_check_exceptions"):
+            for name, reason in getattr(model, declared, {}).items():
+                rows[type(model).__name__, reason][name] = None
+    if not rows:
+        return "No class declares an exception.\n"
+    lines = [f"| `{name}` | {_codes(list(laws))} | {_prose(reason)} |" for (name, reason), laws in rows.items()]
+    return "\n".join(["| class | exempt from | reason |", "|---|---|---|", *lines, ""])
+
+
+def _cell(text: str) -> str:
+    return re.sub(r"\s+", " ", text).replace("|", r"\|")
+
+
+def _prose(text: str) -> str:
+    """A table cell of plain words: names such as ``_private_`` are no emphasis."""
+    parts = re.split(r"(`[^`]*`)", _cell(text))
+    return "".join(part if part.startswith("`") else re.sub(r"([_*<])", r"\\\1", part) for part in parts)
+
+
+def _codes(tests: list[str]) -> str:
+    return ", ".join(f"`{_cell(test)}`" for test in sorted(tests))

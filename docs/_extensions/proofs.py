@@ -1,0 +1,43 @@
+"""The directives ``{differences}`` and ``{exceptions}``: tables that cannot fall behind the tests."""
+
+from typing import Any
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from proof_tables import ROOT, list_models, read_differences, render_differences, render_exceptions
+from sphinx.util.docutils import SphinxDirective
+
+
+class TableDirective(SphinxDirective):
+    """Parse the Markdown that :meth:`render` gives, in the place of the directive."""
+
+    def render(self) -> str:
+        """The table."""
+        raise NotImplementedError  # each directive below defines its own
+
+    def run(self) -> list[nodes.Node]:
+        holder = nodes.container()
+        self.state.nested_parse(StringList(self.render().split("\n"), source="generated"), 0, holder)
+        return holder.children
+
+
+class Differences(TableDirective):
+    """Deliberate differences from scikit-learn, by the tests of scikit-learn that show them."""
+
+    def render(self) -> str:
+        self.env.note_dependency(str(ROOT / "tests" / "sklearn_suite" / "differences.py"))
+        return render_differences(*read_differences())
+
+
+class Exceptions(TableDirective):
+    """Exceptions that classes declare from the laws."""
+
+    def render(self) -> str:
+        self.env.note_reread()
+        return render_exceptions(list_models())
+
+
+def setup(app: Any) -> dict[str, bool]:
+    app.add_directive("differences", Differences)
+    app.add_directive("exceptions", Exceptions)
+    return {"parallel_read_safe": True}

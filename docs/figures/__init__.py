@@ -1,0 +1,1 @@
+"""The figures of the documentation, each drawn by code from a fitted model."""
