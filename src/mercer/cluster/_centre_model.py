@@ -1,8 +1,10 @@
 """What every model made of centres can do once it is fitted: assign, measure, score."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.metrics.pairwise import euclidean_distances
 
@@ -21,14 +23,13 @@ _FEW = 2**14
 
 
 class StepPrinter:
-    """A watch that prints each step, for ``verbose``."""
+    """A watch that prints what an estimator says of each step, for ``verbose``."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, describe: Callable[[int, Step], str]) -> None:
+        self.describe = describe
 
     def step(self, number: int, step: Step) -> str | None:
-        details = "".join(f", {name} {value:.6g}" for name, value in step.extra.items())
-        print(f"{self.name}: step {number}, inertia {step.objective:.6g}{details}")
+        print(self.describe(number, step))
         return None
 
     def preferred(self, last: Step) -> Step:
@@ -68,10 +69,12 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         distances : ndarray of shape (n, k)
         """
         X = fitted_rows(self, X, accept_sparse="csr")
-        centres = self.cluster_centers_.astype(X.dtype, copy=False)
-        out = np.empty((X.shape[0], len(centres)), dtype=X.dtype)
+        centres = Centres(self.cluster_centers_.astype(X.dtype, copy=False))
+        out = np.empty((X.shape[0], centres.k), dtype=X.dtype)
         source = open_source(X, threads=n_threads(self.n_jobs))
-        return source.map(lambda block: euclidean_distances(block.X, centres), out)
+        if issparse(X):
+            return source.map(lambda block: euclidean_distances(block.X, centres.centres), out)
+        return source.map(lambda block: centres.lengths(block.X), out)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
         """Fit to `X` and return the distance of each row to each centre."""
@@ -95,8 +98,13 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
     def _watches(self, source: Source, max_steps: int | None, given: dict[str, Any]) -> Any:
         watches, *others = super()._watches(source, max_steps, given)
         if self.verbose:
-            watches.append(StepPrinter(type(self).__name__))
+            watches.append(StepPrinter(self._describe))
         return watches, *others
+
+    def _describe(self, number: int, step: Step) -> str:
+        """A line about a step."""
+        details = "".join(f", {name} {value:.6g}" for name, value in step.extra.items())
+        return f"{type(self).__name__}: Iteration {number}, inertia {step.objective:.6g}{details}"
 
     @property
     def _n_features_out(self) -> int:

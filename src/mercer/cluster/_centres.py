@@ -114,6 +114,25 @@ class Centres:
         distance = block.squared_norms()[:, None] - 2.0 * products + squares[None, :]
         return xp.maximum(distance, xp.zeros_like(distance))
 
+    def lengths(self, X: Array) -> Array:
+        """Distance of each dense row to each centre, in the rows' type.
+
+        By matrix products in float64, relative to the shift; where that leaves fewer than eight digits, directly.
+        """
+        rows, centres = X.astype(np.float64) - self.shift, self.centres.astype(np.float64) - self.shift
+        row_norms, centre_norms = np.einsum("ij,ij->i", rows, rows), np.einsum("ij,ij->i", centres, centres)
+        result = rows @ centres.T
+        result *= -2.0
+        result += row_norms[:, None]
+        result += centre_norms
+        limit = 2.0**24 * (X.shape[1] + 8) * np.finfo(np.float64).eps * (row_norms + 2.0 * centre_norms.max())
+        doubtful = np.argwhere(result <= limit[:, None])
+        for start in range(0, len(doubtful), 2**14):
+            i, j = doubtful[start : start + 2**14].T
+            step = rows[i] - centres[j]
+            result[i, j] = np.einsum("ij,ij->i", step, step)
+        return np.sqrt(result, out=result).astype(X.dtype, copy=False)
+
 
 def nearest(block: Block, centres: Centres) -> tuple[Array, Array]:
     """The nearest centre of each row of a block (among equals the lowest), and the squared distance to it."""

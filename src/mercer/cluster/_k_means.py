@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._base import checked_rows, fitting, seed_sequence
 from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
+from mercer._solver import Step
 from mercer._source import Source
 from mercer.cluster._assignment import Memory
 from mercer.cluster._centre_model import CentreModel
@@ -83,9 +84,9 @@ class KMeans(CentreModel):
 
     Notes
     -----
-    An iteration costs at most n k d multiplications, less where bounds apply; memory is 20 bytes a row and k d numbers a
-    thread, never n k. A centre that loses all its rows moves to the row farthest from its own centre. Sparse rows stay
-    sparse. A weight stands for repetitions: exactly, given the first centres; in distribution, when they are drawn.
+    An iteration costs at most n k d multiplications, less where bounds apply; memory is 20 bytes a row and some k d
+    numbers a thread, never n k. A centre that loses all its rows moves to the row farthest from its own centre. Sparse
+    rows stay sparse. A weight stands for repetitions: exactly, given the first centres; in distribution, when they are drawn.
 
     References
     ----------
@@ -186,6 +187,16 @@ class KMeans(CentreModel):
 
     def _fitted(self, state: LloydState) -> dict[str, Any]:
         return {"cluster_centers_": state.best()[0]}
+
+    def _describe(self, number: int, step: Step) -> str:
+        state, reached = step.state, step.certificate
+        line = f"KMeans: run {state.restart}: Iteration {state.iteration - 1}, inertia {step.objective:.6g}"
+        if state.iteration == 1:
+            line = f"KMeans: run {state.restart}: Initialization complete\n{line}"
+        if not state.stopped:
+            return line
+        how = f"center shift {reached.value:.3g} within tolerance {reached.tolerance:.3g}"
+        return f"{line}\nKMeans: converged: {'strict convergence' if reached.value == 0 else how}"
 
     def _store(self, state: LloydState, source: Source, memory: Memory) -> None:
         """Set what is known of the run that was kept."""

@@ -28,9 +28,9 @@ _STATEMENT = (
 class MiniBatchState:
     """Centres as running means in float64, how much weight each has seen, and what the stopping rules look at.
 
-    ``mean_cost`` is the last batch's cost per unit of weight, ``smoothed`` its moving average, ``least`` the smallest of
-    those, and ``stale`` for how many batches there was no smaller one. ``unmoved`` is the weight of rows since centres
-    of little weight were last replaced; ``real`` names the precision of the model's centres.
+    ``mean_cost`` is the last batch's cost per unit of weight, ``smoothed`` its moving average, ``least`` the smallest
+    of those, and ``stale`` for how many batches there was no smaller one. ``unmoved`` counts the rows since centres of
+    little weight were last replaced; ``real`` names the precision of the model's centres.
     """
 
     real: str

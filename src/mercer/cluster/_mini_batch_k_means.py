@@ -8,6 +8,7 @@ import numpy as np
 
 from mercer._base import checked_rows, fitting, seed_sequence
 from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
+from mercer._solver import Step
 from mercer._source import Source
 from mercer.cluster._assignment import Assignment
 from mercer.cluster._centre_model import CentreModel
@@ -282,3 +283,13 @@ class MiniBatchKMeans(CentreModel):
 
     def _fitted(self, state: MiniBatchState) -> dict[str, Any]:
         return {"cluster_centers_": state.model_centres()}
+
+    def _describe(self, number: int, step: Step) -> str:
+        state = step.state
+        line = f"MiniBatchKMeans: Minibatch step {state.step}: mean batch inertia {step.objective:.6g}"
+        if state.step > 1:
+            line += f", smoothed {state.smoothed:.6g}"
+        if not state.stopped:
+            return line
+        tired = self.max_no_improvement is not None and state.stale >= self.max_no_improvement
+        return f"{line}\nConverged ({'lack of improvement in inertia' if tired else 'small centers change'})"

@@ -242,7 +242,7 @@ class Potentials(Statistic):
 class PlusPlus:
     """Draw k rows one after the other, each in proportion to weight times squared distance to those before it.
 
-    Of `n_trials` draws for a centre the one is kept that leaves the smallest sum of squared distances (greedy k-means++).
+    Of `n_trials` draws for a centre, that which leaves the smallest sum of squared distances is kept (greedily).
     """
 
     k: int
