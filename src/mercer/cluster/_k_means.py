@@ -86,7 +86,8 @@ class KMeans(CentreModel):
     -----
     An iteration costs at most n k d multiplications, less where bounds apply; memory is 20 bytes a row and some k d
     numbers a thread, never n k. A centre that loses all its rows moves to the row farthest from its own centre. Sparse
-    rows stay sparse. A weight stands for repetitions: exactly, given the first centres; in distribution, when they are drawn.
+    rows stay sparse. A weight stands for repetitions: exactly, given the first centres; in distribution, when they are
+    drawn.
 
     References
     ----------
