@@ -99,8 +99,8 @@ class GrowingKMeans(CentreModel):
     target : a number in [0, inf) or None, default=None
         The inertia to reach; None means a tenth of the inertia about the mean, so that the clusters explain nine tenths
         of the variance. For a target of :math:`E / 2n`, as some texts scale it, give 2n times that.
-    max_clusters : an integer in [1, inf) or None, default=None
-        The most clusters; None means as many as there are rows.
+    max_clusters : an integer in [1, inf) or None, default=32
+        The most clusters; None means as many as there are rows. A fit that ends here short of its target says so.
     max_iter : an integer in [1, inf), default=300
         Most iterations between two additions.
     tol : a number in [0, inf), default=0.0001
@@ -166,7 +166,7 @@ class GrowingKMeans(CentreModel):
         self,
         target: float | None = None,
         *,
-        max_clusters: int | None = None,
+        max_clusters: int | None = 32,
         max_iter: int = 300,
         tol: float = 1e-4,
         verbose: int = 0,
