@@ -14,6 +14,8 @@ from mercer.cluster._centres import Centres
 __all__ = ["Lloyd", "LloydState", "child_seed", "fixed_point", "moved", "squared_shift"]
 
 Array = Any
+# Runs that end in one optimum differ by rounding, and that differs between dense and sparse rows: the first is kept.
+_EQUAL = 1e-9
 _STATEMENT = (
     "Sum of the squared moves that the centres would make in one more Lloyd iteration: zero at a local optimum of the "
     "inertia, where every row has its nearest centre and every centre the mean of its rows. It bounds nothing globally."
@@ -44,9 +46,13 @@ class LloydState:
 
     def best(self) -> tuple[Array, int, int]:
         """Centres, restart and iterations of the best run so far, completed or not."""
-        if self.kept_restart < 0 or self.inertia < self.kept_inertia:
+        if self.kept_restart < 0 or self.improves():
             return self.centres, self.restart, self.iteration
         return self.kept_centres, self.kept_restart, self.kept_iteration
+
+    def improves(self) -> bool:
+        """Whether the run under way is better than the best completed one, by more than rounding."""
+        return self.inertia < self.kept_inertia * (1.0 - _EQUAL)
 
 
 def fixed_point(shift: float, tolerance: float) -> Certificate:
@@ -125,7 +131,7 @@ class Lloyd:
         if sums is None:
             sums = self.memory.learn((yield self.memory.assignment(state.centres)))
         state = replace(state, inertia=sums.cost)
-        if sums.cost < state.kept_inertia:
+        if state.improves():
             state = replace(
                 state,
                 kept_restart=state.restart,
