@@ -12,6 +12,7 @@ from mercer._base import Estimator, fitted_rows
 from mercer._solver import Step
 from mercer._source import Source, open_source
 from mercer._source.block import DenseBlock
+from mercer._source.memory import forecast
 from mercer._source.threads import n_threads
 from mercer.cluster._centres import Centres, nearest
 
@@ -70,6 +71,10 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         """
         X = fitted_rows(self, X, accept_sparse="csr")
         centres = Centres(self.cluster_centers_.astype(X.dtype, copy=False))
+        size = X.shape[0] * centres.k * X.dtype.itemsize
+        forecast(
+            type(self).__name__, size, f"the {X.shape[0]} x {centres.k} distances", "transform fewer rows at a time"
+        )
         out = np.empty((X.shape[0], centres.k), dtype=X.dtype)
         source = open_source(X, threads=n_threads(self.n_jobs))
         if issparse(X):

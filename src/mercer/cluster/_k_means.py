@@ -190,14 +190,14 @@ class KMeans(CentreModel):
         return {"cluster_centers_": state.best()[0]}
 
     def _describe(self, number: int, step: Step) -> str:
-        state, reached = step.state, step.certificate
+        state, shift = step.state, step.extra["shift"]
         line = f"KMeans: run {state.restart}: Iteration {state.iteration - 1}, inertia {step.objective:.6g}"
         if state.iteration == 1:
             line = f"KMeans: run {state.restart}: Initialization complete\n{line}"
         if not state.stopped:
             return line
-        how = f"center shift {reached.value:.3g} within tolerance {reached.tolerance:.3g}"
-        return f"{line}\nKMeans: converged: {'strict convergence' if reached.value == 0 else how}"
+        how = "strict convergence" if shift == 0 else f"center shift {shift:.3g} within tolerance"
+        return f"{line}\nKMeans: converged: {how}"
 
     def _store(self, state: LloydState, source: Source, memory: Memory) -> None:
         """Set what is known of the run that was kept."""
