@@ -265,6 +265,7 @@ def try_candidates(
     weight: cython.const[cython.double][::1],
     shift: cython.const[real][::1],
     candidates: cython.const[real][:, ::1],
+    norms: cython.const[cython.double][::1],
     closest: cython.const[cython.double][::1],
     rows: cython.const[int32_t][::1],
     tile: real[:, ::1],
@@ -273,8 +274,8 @@ def try_candidates(
 ):
     """Add to `totals`, per candidate, what the weighted sum of `closest` would become with it as a new centre.
 
-    `candidates` and the rows are taken relative to `shift`; `rows` numbers the rows; `tile` (t, d) and `products`
-    (candidates, t) are scratch.
+    `candidates` and the rows are taken relative to `shift`; `norms` are the candidates' squared norms; `rows` numbers
+    the rows; `tile` (t, d) and `products` (candidates, t) are scratch.
     """
     start: cython.Py_ssize_t
     stop: cython.Py_ssize_t
@@ -296,7 +297,7 @@ def try_candidates(
                 if weight.shape[0] > 0:
                     w = weight[start + i]
                 for j in range(candidates.shape[0]):
-                    distance = max(0.0, own - 2.0 * products[j, i] + inline.dot(candidates[j], candidates[j]))
+                    distance = max(0.0, own - 2.0 * products[j, i] + norms[j])
                     totals[j] += w * min(closest[start + i], distance)
 
 

@@ -37,6 +37,7 @@ def try_candidates(
     weight: ndarray,
     shift: ndarray,
     candidates: ndarray,
+    norms: ndarray,
     closest: ndarray,
     rows: ndarray,
     tile: ndarray,

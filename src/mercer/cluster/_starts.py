@@ -223,12 +223,15 @@ class Potentials(Statistic):
         count, n_features = self.candidates.shape
         real = block.X.dtype
         shift = self.candidates[0]
+        shifted = self.candidates - shift
+        wide = shifted.astype(np.float64)
         totals = np.zeros(count)
         assignment.try_candidates(
             block.X,
             _weight(block),
             shift,
-            self.candidates - shift,
+            shifted,
+            np.einsum("ij,ij->i", wide, wide),
             self.closest[block.start : block.start + block.n],
             np.arange(block.n, dtype=np.int32),
             np.empty((_WIDTH, n_features), real),
