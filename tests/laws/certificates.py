@@ -16,4 +16,7 @@ def kmeans_fixed_point(model: Any, X: np.ndarray, y: Any) -> float:
     return float(((means - model.cluster_centers_) ** 2).sum())
 
 
-RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {("fixed point", "KMeans"): kmeans_fixed_point}
+RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
+    ("fixed point", "GrowingKMeans"): kmeans_fixed_point,
+    ("fixed point", "KMeans"): kmeans_fixed_point,
+}

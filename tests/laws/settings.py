@@ -10,6 +10,7 @@ SETTINGS = {
         {"n_clusters": 4, "n_init": 1, "algorithm": "elkan"},
         {"n_clusters": 4, "n_init": 1, "init": "random"},
     ],
+    "GrowingKMeans": [{"max_clusters": 4}],
     "MiniBatchKMeans": [{"n_clusters": 4, "n_init": 1, "batch_size": 256, "max_iter": 5}],
     "PCA": [
         {"n_components": 3},

@@ -1,0 +1,8 @@
+"""Clustering: k-means and its relatives."""
+
+from mercer.cluster._functions import k_means, kmeans_plusplus
+from mercer.cluster._growing_k_means import GrowingKMeans
+from mercer.cluster._k_means import KMeans
+from mercer.cluster._mini_batch_k_means import MiniBatchKMeans
+
+__all__ = ["GrowingKMeans", "KMeans", "MiniBatchKMeans", "k_means", "kmeans_plusplus"]

@@ -1,0 +1,199 @@
+"""The statistics of k-means: what one pass over the rows says about a set of centres."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.spatial.distance import cdist
+
+from mercer._native import assignment
+from mercer._source.block import Block
+from mercer._statistic import Statistic, Sums
+from mercer.cluster._centres import Centres, nearest
+
+__all__ = ["Assignment", "AssignmentSums", "Farthest", "Memory"]
+
+Array = Any
+
+_NONE = np.empty(0)
+# The gaps between k centres cost k^2 d once per pass; up to here that is little beside the rows.
+_MOST_GAPS = 512
+# A bounded pass that had to search this share of the rows did not pay for its bookkeeping: the next one searches all.
+_WORTHLESS = 0.75
+
+
+@dataclass(frozen=True)
+class AssignmentSums(Sums):
+    """Per centre: the weight of its rows, their weighted sum and squared distances; how many rows were searched for."""
+
+    weights: Array
+    sums: Array
+    costs: Array
+    searched: int = 0
+
+    @property
+    def cost(self) -> float:
+        """The inertia: the weighted sum of all squared distances."""
+        return float(self.costs.sum())
+
+    def means(self, otherwise: Array) -> Array:
+        """The mean of each centre's rows, in the type of `otherwise`, which stands in where a centre has none."""
+        taken = self.weights > 0
+        means = otherwise.astype(np.float64)
+        means[taken] = self.sums[taken] / self.weights[taken, None]
+        return means.astype(otherwise.dtype)
+
+
+class Memory:
+    """What a pass leaves for the next one: each row's centre, and how near any other centre can be.
+
+    It saves work and changes no result: labels are those of a full search to the last bit. So it is no part of a
+    solver's state, and a resumed fit starts with an empty one. With `always`, bounds are used whether they pay or not.
+    """
+
+    def __init__(self, n_rows: int, always: bool = False) -> None:
+        self.always = always
+        self.labels = np.zeros(n_rows, dtype=np.int32)
+        self.distances = np.empty(n_rows)
+        self.lower = np.zeros(n_rows)
+        self.centres: Array = None
+        self.inertia = np.inf
+        self.useful = False
+
+    def holds(self, centres: Array) -> bool:
+        """Whether the labels are those of `centres`."""
+        return self.centres is not None and np.array_equal(self.centres, centres)
+
+    def assignment(self, centres: Array) -> "Assignment":
+        """The pass for `centres`, given those of the pass before."""
+        drift = half_gap = None
+        if self.useful and self.centres is not None and len(self.centres) == len(centres):
+            drift, half_gap = _largest_other_move(self.centres, centres), _half_gaps(centres)
+        self.centres = centres
+        return Assignment(Centres(centres), self, drift, half_gap)
+
+    def learn(self, sums: AssignmentSums) -> AssignmentSums:
+        """Judge by a pass whether bounds are worth their while in the next one."""
+        self.inertia = sums.cost
+        self.useful = self.always or not self.useful or sums.searched <= _WORTHLESS * len(self.labels)
+        return sums
+
+
+def _largest_other_move(before: Array, after: Array) -> Array:
+    """For each centre, how far any other centre has moved; rounded up."""
+    step = after.astype(np.float64) - before
+    moves = np.sqrt(np.einsum("ij,ij->i", step, step)) * (1.0 + 1e-12)
+    if len(moves) == 1:
+        return np.zeros(1)
+    second, most = np.argpartition(moves, -2)[-2:]
+    others = np.full(len(moves), moves[most])
+    others[most] = moves[second]
+    return others
+
+
+def _half_gaps(centres: Array) -> Array:
+    """Half the distance of each centre to its nearest other one; rounded down."""
+    k = len(centres)
+    if not 1 < k <= _MOST_GAPS:
+        return np.zeros(k)
+    gaps = cdist(centres.astype(np.float64), centres.astype(np.float64))
+    np.fill_diagonal(gaps, np.inf)
+    return 0.5 * (1.0 - 1e-12) * gaps.min(axis=1)
+
+
+@dataclass(frozen=True)
+class Assignment(Statistic):
+    """Give each row to its nearest centre (among equals the lowest); sum the rows, the weights and the cost."""
+
+    centres: Centres
+    memory: Memory | None = None
+    drift: Array = None
+    half_gap: Array = None
+
+    def of(self, block: Block) -> AssignmentSums:
+        xp = block.xp
+        distance = self.centres.distances(block)
+        labels = xp.argmin(distance, axis=1)
+        members = xp.astype(labels[:, None] == xp.arange(self.centres.k)[None, :], xp.float64)
+        members = block.weighted(members)
+        rows = xp.astype(block.dense(), xp.float64, copy=False)
+        costs = xp.sum(members * xp.min(distance, axis=1)[:, None], axis=0)
+        return AssignmentSums(xp.sum(members, axis=0), members.T @ rows, costs, block.n)
+
+    def native(self, block: Block) -> AssignmentSums:
+        labels, distances, searched = self._labels(block)
+        weight = _NONE if block.weight is None else block.weight
+        weights, costs, sums = np.zeros(self.centres.k), np.zeros(self.centres.k), np.zeros(self.centres.centres.shape)
+        assignment.add_members(block.X, weight, labels, distances, weights, sums, costs)
+        return AssignmentSums(weights, sums, costs, searched)
+
+    def on(self, block: Block) -> AssignmentSums:
+        return self._sparse(block) if block.is_sparse else super().on(block)
+
+    def _labels(self, block: Block) -> tuple[Array, Array, int]:
+        if self.memory is None:
+            return *nearest(block, self.centres), block.n
+        rows = slice(block.start, block.start + block.n)
+        labels, distances = self.memory.labels[rows], self.memory.distances[rows]
+        lower = self.memory.lower[rows]
+        if self.drift is None:
+            self.centres.search(block.X, labels, distances, lower)
+            return labels, distances, block.n
+        doubtful = np.empty(block.n, dtype=np.int32)
+        centres = self.centres.centres
+        count = assignment.skip(block.X, centres, self.drift, self.half_gap, labels, distances, lower, doubtful)
+        self.centres.search(block.X, labels, distances, lower, doubtful[:count])
+        return labels, distances, count
+
+    def _sparse(self, block: Block) -> AssignmentSums:
+        labels, distances = nearest(block, self.centres)
+        if self.memory is not None:
+            self.memory.labels[block.start : block.start + block.n] = labels
+            self.memory.distances[block.start : block.start + block.n] = distances
+        weight = np.ones(block.n) if block.weight is None else block.weight
+        members = csr_array((weight, labels, np.arange(block.n + 1)), shape=(block.n, self.centres.k))
+        sums = (members.T.tocsr() @ block.X).toarray().astype(np.float64, copy=False)
+        weights = np.bincount(labels, weight, minlength=self.centres.k)
+        costs = np.bincount(labels, weight * distances, minlength=self.centres.k)
+        return AssignmentSums(weights, sums, costs, block.n)
+
+
+@dataclass(frozen=True)
+class FarthestRows:
+    """Rows with their squared distances and labels, farthest first; adding keeps the `count` farthest."""
+
+    count: int
+    distances: Array
+    rows: Array
+    labels: Array
+
+    def __add__(self, other: "FarthestRows") -> "FarthestRows":
+        parts = [np.concatenate(pair) for pair in zip(self._parts(), other._parts(), strict=True)]
+        order = np.argsort(-parts[0], stable=True)[: self.count]
+        return FarthestRows(self.count, *(part[order] for part in parts))
+
+    def _parts(self) -> tuple[Array, Array, Array]:
+        return self.distances, self.rows, self.labels
+
+
+@dataclass(frozen=True)
+class Farthest(Statistic):
+    """The rows of positive weight that lie farthest from their nearest centre; among equals the first.
+
+    With `within`, only the rows of that centre count.
+    """
+
+    centres: Centres
+    count: int
+    within: int | None = None
+
+    def of(self, block: Block) -> FarthestRows:
+        labels, distances = nearest(block, self.centres)
+        rows = np.arange(block.start, block.start + block.n)
+        eligible = np.ones(block.n, dtype=bool) if block.weight is None else block.weight > 0
+        if self.within is not None:
+            eligible &= labels == self.within
+        labels, distances, rows = (part[eligible] for part in (labels, distances, rows))
+        order = np.argsort(-distances, stable=True)[: self.count]
+        return FarthestRows(self.count, distances[order], rows[order], labels[order])
