@@ -49,7 +49,7 @@ bench: $(VENV)/ready-bench build
 	$(PYTHON) -m benchmarks --case $(CASE) $(BENCH)
 
 docs: $(VENV)/ready-docs build
-	$(PYTHON) -m sphinx -b html docs docs/_build/html
+	$(PYTHON) -m sphinx -W --keep-going -b html docs docs/_build/html
 
 coverage: $(VENV)/ready-test,lint
 	$(PYTHON) tools/coverage.py

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from benchmarks.case import AbsentError, Agreement, Case, Contestant, digest
 from benchmarks.cases import CASES, cluster, decomposition, least_squares, logistic, select
 from benchmarks.contestant import measure

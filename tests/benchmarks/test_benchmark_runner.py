@@ -3,12 +3,12 @@
 import json
 
 import pytest
-from benchmarks.cases import CASES
-from benchmarks.machine import thread_environment
-from benchmarks.runner import run_case, run_scaling
 
 from benchmarks import __main__ as command
 from benchmarks import report
+from benchmarks.cases import CASES
+from benchmarks.machine import thread_environment
+from benchmarks.runner import run_case, run_scaling
 
 
 @pytest.fixture(scope="module")

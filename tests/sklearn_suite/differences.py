@@ -13,5 +13,5 @@ DIFFERENCES: dict[str, str] = {
     "test_k_means::test_minibatch_kmeans_init_size": "reads the private attribute _init_size",
     "test_k_means::test_sample_weight_init*": "calls the private method _init_centroids",
     "test_k_means::test_sample_weight_zero*": "calls the private method _init_centroids",
-    "test_k_means::test_warning_elkan_1_cluster": "elkan works with one cluster here, so there is no fallback to warn of",
+    "test_k_means::test_warning_elkan_1_cluster": "elkan works with one cluster, so there is no fallback to warn of",
 }

@@ -106,7 +106,7 @@ def test_a_checkpoint_is_written_when_due_and_removed_at_the_end(tmp_path):
 def test_a_damaged_checkpoint_is_refused_with_the_cure(tmp_path):
     path = tmp_path / "walk"
     path.write_bytes(b"not a checkpoint")
-    with pytest.raises(CheckpointError, match="cannot be read .* delete it to start afresh"):
+    with pytest.raises(CheckpointError, match=r"cannot be read .* delete it to start afresh"):
         Walk().set_callbacks(Checkpoint(path)).fit(X)
 
 

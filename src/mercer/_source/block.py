@@ -4,6 +4,7 @@ A statistic never asks whether rows are dense or sparse, on which device or of w
 and each kind of block spells them for its storage.
 """
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ def rows_per_sparse_block(n_rows: int, n_stored: int) -> int:
     return 2 ** (min(max(rows, 1024), 65536).bit_length() - 1)
 
 
-class Block:
+class Block(ABC):
     """Rows ``start`` to ``start + n`` of a source, with their targets and weights."""
 
     __slots__ = ("X", "start", "weight", "xp", "y")
@@ -64,6 +65,22 @@ class Block:
             return values
         return values * (self.weight if values.ndim == 1 else self.weight[:, None])
 
+    @abstractmethod
+    def squared_norms(self) -> Array:
+        """Sum of squares of each row, float64."""
+
+    @abstractmethod
+    def column_sums(self) -> Array:
+        """Weighted sum of each column, float64."""
+
+    @abstractmethod
+    def centred(self, shift: Array) -> Array:
+        """The rows minus `shift`, dense, in float64."""
+
+    @abstractmethod
+    def dense(self) -> Array:
+        """The rows as a dense array."""
+
     def matmul(self, right: Array) -> Array:
         """``X @ right``, dense."""
         return self.X @ right
@@ -83,23 +100,19 @@ class DenseBlock(Block):
         return self.xp is np
 
     def squared_norms(self) -> Array:
-        """Sum of squares of each row, float64."""
         if self.xp is np:
             return np.einsum("ij,ij->i", self.X, self.X, dtype=np.float64)
         return self.xp.sum(self.X * self.X, axis=1)
 
     def column_sums(self) -> Array:
-        """Weighted sum of each column, float64."""
         if self.weight is not None:
             return self.weight @ self.xp.astype(self.X, self.weight.dtype, copy=False)
         return self.xp.sum(self.X, axis=0, dtype=self.xp.float64)
 
     def centred(self, shift: Array) -> Array:
-        """The rows minus `shift`, in float64."""
         return self.xp.astype(self.X, self.xp.float64, copy=False) - shift
 
     def dense(self) -> Array:
-        """The rows as a dense array."""
         return self.X
 
 

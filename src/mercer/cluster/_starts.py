@@ -47,7 +47,7 @@ class SparseMoments(Statistic):
 
 def column_moments(source: Source) -> Any:
     """Weighted mean and variance of each column."""
-    if not issparse(source.X):
+    if not issparse(source.whole()):
         sums = yield Moments(diagonal=True)
         return sums.mean, sums.scatter / sums.weight
     sums = yield SparseMoments()
@@ -182,7 +182,7 @@ class Nearness:
         place = np.searchsorted(np.cumsum(mass), wanted - (ends[number - 1] if number else 0.0), side="right")
         # Rounding may lead past the last row with any mass, or start on one without.
         possible = np.flatnonzero(mass > 0)
-        return start + int(possible[min(np.searchsorted(possible, place), len(possible) - 1)])
+        return start + int(possible[min(int(np.searchsorted(possible, place)), len(possible) - 1)])
 
     def potentials(self, candidates: Array) -> Array:
         """Per candidate: the weighted sum of squared distances that it would leave as the next centre."""

@@ -16,13 +16,15 @@ from mercer._base.randomness import seed_sequence
 __all__ = ["load_fish", "make_fish"]
 
 FEATURES = ("length_cm", "height_cm", "width_cm", "lightness")
-SPECIES = ("salmon", "sea bass", "trout")
-# Per group: species, share, mean length, spread of length, height and width per length, lightness, grams per cm^3.
-_GROUPS = (
-    ("salmon", 0.22, 56.0, 3.5, 0.195, 0.105, 3.4, 0.52),
-    ("salmon", 0.18, 78.0, 4.5, 0.215, 0.115, 3.9, 0.54),
-    ("sea bass", 0.33, 62.0, 6.0, 0.245, 0.125, 6.1, 0.56),
-    ("trout", 0.27, 47.0, 5.0, 0.235, 0.120, 4.9, 0.55),
+_KINDS = ("salmon", "salmon", "sea bass", "trout")
+# Per kind: share, mean length, spread of length, height and width per length, lightness, grams per cm^3.
+_GROUPS = np.array(
+    [
+        (0.22, 56.0, 3.5, 0.195, 0.105, 3.4, 0.52),
+        (0.18, 78.0, 4.5, 0.215, 0.115, 3.9, 0.54),
+        (0.33, 62.0, 6.0, 0.245, 0.125, 6.1, 0.56),
+        (0.27, 47.0, 5.0, 0.235, 0.120, 4.9, 0.55),
+    ]
 )
 
 
@@ -53,14 +55,14 @@ def make_fish(n_samples: int = 420, *, random_state: Any = 0) -> tuple[np.ndarra
     ((1000, 4), ['salmon', 'sea bass', 'trout'])
     """
     random = np.random.default_rng(seed_sequence(random_state))
-    group = random.choice(len(_GROUPS), size=n_samples, p=[one[1] for one in _GROUPS])
-    _, _, length, spread, tall, wide, light, density = zip(*_GROUPS, strict=True)
-    size = random.normal(np.take(length, group), np.take(spread, group))
-    height = size * np.take(tall, group) * random.lognormal(0, 0.05, n_samples)
-    width = size * np.take(wide, group) * random.lognormal(0, 0.05, n_samples)
-    lightness = np.clip(random.normal(np.take(light, group), 0.8), 0, 10)
-    weight = size * height * width * np.take(density, group) * random.lognormal(0, 0.06, n_samples)
-    species = np.array([_GROUPS[one][0] for one in group])
+    group = random.choice(len(_KINDS), size=n_samples, p=_GROUPS[:, 0])
+    _, length, spread, tall, wide, light, density = _GROUPS[group].T
+    size = random.normal(length, spread)
+    height = size * tall * random.lognormal(0, 0.05, n_samples)
+    width = size * wide * random.lognormal(0, 0.05, n_samples)
+    lightness = np.clip(random.normal(light, 0.8), 0, 10)
+    weight = size * height * width * density * random.lognormal(0, 0.06, n_samples)
+    species = np.array(_KINDS)[group]
     return np.column_stack([size, height, width, lightness]), weight, species
 
 
@@ -85,8 +87,8 @@ def load_fish(*, as_frame: bool = False) -> Bunch:
     >>> fish.data.shape, fish.feature_names[0]
     ((420, 4), 'length_cm')
     """
-    with (files("mercer.datasets") / "data" / "fish.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+    text = (files("mercer.datasets") / "data" / "fish.csv").read_text(encoding="utf-8")
+    rows = list(csv.DictReader(text.splitlines()))
     data = np.array([[float(row[name]) for name in FEATURES] for row in rows])
     weight = np.array([float(row["weight_g"]) for row in rows])
     species = np.array([row["species"] for row in rows])
