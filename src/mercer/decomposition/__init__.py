@@ -1,0 +1,5 @@
+"""Decomposition: principal components, whole and in batches."""
+
+from mercer.decomposition._pca import PCA
+
+__all__ = ["PCA"]
