@@ -4,7 +4,7 @@ The documentation's list of differences is made from this table.
 """
 
 REPLACED: dict[str, tuple[str, ...]] = {
-    "decomposition": ("PCA",),
+    "decomposition": ("PCA", "IncrementalPCA"),
 }
 
 DIFFERENCES: dict[str, str] = {

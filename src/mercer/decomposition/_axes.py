@@ -92,9 +92,9 @@ def fix_signs(axes: Array) -> Array:
 def settle(axes: Array, sizes: Array, count: int, tiny: float, dtype: Any) -> tuple[Array, Array]:
     """`count` axes as a model shows them: signs fixed, in the precision of the data, none left to rounding.
 
-    Axes whose size is within `tiny` of the largest have no variance that the solver can tell from zero, and any basis of
-    the space that the others leave would do. They are set to one that depends on that space alone, with size zero, so
-    that solvers, weights and repetitions agree on them too.
+    Axes whose size is within `tiny` of the largest have no variance that the solver can tell from zero, and any basis
+    of the space that the others leave would do. They are set to one that depends on that space alone, with size zero,
+    so that solvers, weights and repetitions agree on them too.
     """
     known = int(np.count_nonzero(sizes > tiny * sizes.max(initial=0.0)))
     if known < count:
@@ -138,6 +138,6 @@ def certify(residuals: Array, tolerance: float) -> Certificate:
         "residual",
         residuals.max(initial=0.0),
         tolerance,
-        "Largest |C v - lambda v| / lambda_max over the components v; each lambda is within it, times lambda_max, of an "
-        "eigenvalue of the covariance C.",
+        "Largest |C v - lambda v| / lambda_max over the components v; each lambda is within it, times lambda_max, of "
+        "an eigenvalue of the covariance C.",
     )

@@ -191,7 +191,7 @@ def arpack(task: Task, start: PrincipalAxes | None) -> Solver:
 
 @dataclass(frozen=True)
 class _Lanczos:
-    """The leading eigenvectors of S, largest first, as rows, and their eigenvalues: ARPACK asks for products when it wants them."""
+    """The leading eigenvectors of S, largest first, as rows, and their eigenvalues; ARPACK asks for products itself."""
 
     task: Task
     scatter: _Scatter

@@ -168,7 +168,7 @@ class PCA(Projection, Estimator):
         self.n_jobs = n_jobs
 
     @fitting
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "PCA":  # noqa: ARG002
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "PCA":
         """Find the components of `X`.
 
         Parameters

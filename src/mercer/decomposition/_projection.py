@@ -86,7 +86,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         X = fitted_rows(self, X)
         return open_source(X, threads=self._threads()).map(self._log_densities)
 
-    def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002
+    def score(self, X: Any, y: Any = None) -> float:
         """Mean log-likelihood of the rows; `y` is ignored."""
         return float(np.mean(self.score_samples(X)))
 
