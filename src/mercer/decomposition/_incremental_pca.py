@@ -104,7 +104,7 @@ class IncrementalPCA(Projection, Estimator):
         The rows are never overwritten, whatever this says; it is here so that scikit-learn's code runs.
     batch_size : an integer in [1, inf) or None, default=None
         Rows in a batch of ``fit``; None for five times the number of features.
-    max_time : a number in (0, inf) or None, default=None
+    max_time : a number in [0, inf) or None, default=None
         Seconds after which ``fit`` stops, with the batches taken so far.
     n_jobs : an integer in (-inf, inf) or None, default=None
         Threads of ``transform``; batches follow one another. Never changes a result.
@@ -144,7 +144,7 @@ class IncrementalPCA(Projection, Estimator):
     >>> X = load_digits().data
     >>> model = IncrementalPCA(n_components=10, batch_size=200).fit(X)
     >>> round(float(model.explained_variance_ratio_.sum()), 2)
-    0.74
+    0.73
     """
 
     _parameters: ClassVar[dict[str, Rule]] = {
@@ -152,10 +152,13 @@ class IncrementalPCA(Projection, Estimator):
         "whiten": Boolean(),
         "copy": Boolean(),
         "batch_size": Integer(1) | Nothing(),
-        "max_time": Real(0, closed="neither") | Nothing(),
+        "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
     }
-    # A cut can lose more than the next batch brings.
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "row order": "each cut to n_components forgets a little of the batches before it, so their order shows"
+    }
+    # The captured variance is a mean over the rows, which a quiet batch lowers.
     _objective_moves: ClassVar[str | None] = None
 
     def __init__(

@@ -68,7 +68,7 @@ class PCA(Projection, Estimator):
         Divide columns by their standard deviations first. This changes the components.
     whiten_floor : a number in [0, 1], default=0.0
         Whitening raises variances below this share of the largest to it.
-    max_time : a number in (0, inf) or None, default=None
+    max_time : a number in [0, inf) or None, default=None
         Seconds after which an iterative solver stops.
     n_jobs : an integer in (-inf, inf) or None, default=None
         Threads; never changes a result.
@@ -129,7 +129,7 @@ class PCA(Projection, Estimator):
         "ddof": Integer(0, 1),
         "scale": Boolean(),
         "whiten_floor": Real(0, 1),
-        "max_time": Real(0, closed="neither") | Nothing(),
+        "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
     }
     _objective_moves: ClassVar[str | None] = "up"
@@ -199,7 +199,8 @@ class PCA(Projection, Estimator):
             "randomized": randomized,
             "power": power,
         }
-        outcome = self._drive(lambda start: methods[solver](task, start), source, attributes={"solver_used_": solver})
+        with np.errstate(invalid="ignore", over="ignore"):
+            outcome = self._drive(partial(methods[solver], task), source, attributes={"solver_used_": solver})
         self._conclude(outcome, "raise iterated_power or tol")
         return self
 
