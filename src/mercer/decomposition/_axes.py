@@ -42,7 +42,7 @@ class Task:
     """How many axes, of which rows, how exactly."""
 
     subject: str
-    n_components: int | float | str
+    n_components: Any
     limit: int
     n_features: int
     dtype: Any

@@ -10,7 +10,7 @@ __all__ = ["choose_dimension", "find_elbow", "reach_share", "weigh_evidence"]
 Array = Any
 
 
-def choose_dimension(spectrum: Array, wish: int | float | str, weight: float) -> int:
+def choose_dimension(spectrum: Array, wish: Any, weight: float) -> int:
     """The number of components that `wish` (``n_components``) means for variances in falling order."""
     if wish == "mle":
         return weigh_evidence(spectrum, weight)

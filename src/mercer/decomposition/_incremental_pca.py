@@ -6,6 +6,7 @@ means are put under it, and the leading singular vectors of the stack are the ne
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -74,7 +75,7 @@ def follow(batches: list[slice], count: int, start: RunningAxes, done: int = 0) 
     state = start
     for batch in batches[done:]:
         rows = yield _Rows(batch)
-        state = yield Dense(lambda s=state, r=rows: s.with_batch(r, count))
+        state = yield Dense(partial(state.with_batch, rows, count))
         captured = float((state.values**2).sum() / max(state.n_seen - 1, 1))
         yield Step(captured, state, _CERTIFICATE, {"rows": float(state.n_seen)})
     return Solution(state, converged=True, certificate=_CERTIFICATE)
@@ -271,8 +272,8 @@ class IncrementalPCA(Projection, Estimator):
 
     def _state(self) -> RunningAxes:
         numbers = (self.mean_, self.var_, self.components_, self.singular_values_)
-        exact = [value.astype(np.float64) for value in numbers]
-        return RunningAxes(float(self.n_samples_seen_), *exact, dtype=str(self.components_.dtype))
+        mean, variance, axes, values = (value.astype(np.float64) for value in numbers)
+        return RunningAxes(float(self.n_samples_seen_), mean, variance, axes, values, str(self.components_.dtype))
 
     def _fitted(self, state: RunningAxes) -> dict[str, Any]:
         degrees = max(state.n_seen - 1, 1)

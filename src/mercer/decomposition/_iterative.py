@@ -6,6 +6,7 @@ X^T (X q) squares the condition number just as S does.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -73,14 +74,14 @@ def randomized(task: Task, start: PrincipalAxes | None) -> Solver:
     """
     width = min(task.n_components + task.n_oversamples, task.n_features)
     scatter = yield from _open(task, width * (task.iterations + 2))
-    state = start
+    state: Any = start
     if start is None:
         random = np.random.default_rng(task.seed).standard_normal((task.n_features, width))
     basis, first = (random, 0) if start is None else (start.basis, start.steps)
     asked = task.tol or np.nan
     for number in range(first, task.iterations + 2):
         orthonormal, product = yield from _orthonormal_product(task, scatter, basis)
-        axes, sizes, residuals, basis = yield Dense(lambda q=orthonormal, p=product: _ritz(task, q, p))
+        axes, sizes, residuals, basis = yield Dense(partial(_ritz, task, orthonormal, product))
         rest = max(0.0, scatter.total - float(sizes.sum()))
         state = PrincipalAxes(
             scatter.weight, scatter.mean, scatter.scale, axes, sizes, rest, task.limit, residuals, basis, number + 1
@@ -126,17 +127,17 @@ def power(task: Task, start: PrincipalAxes | None, first: Array = None) -> Solve
     random = np.random.default_rng(task.seed).standard_normal((task.n_components, task.n_features))
     random = random if first is None else np.concatenate([first[None, :], random[1:]])
     tolerance = task.tol or _POWER_TOLERANCE
-    state = start
+    state: Any = start
     basis, steps = (_unit(random[:1]), 0) if start is None else (start.basis, start.steps)
     while basis.shape[0] <= task.n_components:
         product = (yield scatter.times(basis[-1][:, None]))[:, 0]
-        axes, sizes, residuals = yield Dense(lambda b=basis, p=product, s=state: _with_current(task, s, b, p))
-        if residuals[-1] <= tolerance or steps + 1 >= task.iterations:
-            following = random[basis.shape[0] % task.n_components]
-            vector, kept, steps = yield Dense(lambda b=basis, v=following: (_project(v, b), b, 0))
-        else:
-            vector, kept, steps = yield Dense(lambda b=basis, p=product, n=steps: (_project(p, b[:-1]), b[:-1], n + 1))
+        axes, sizes, residuals = yield Dense(partial(_with_current, task, state, basis, product))
+        finished = residuals[-1] <= tolerance or steps + 1 >= task.iterations
+        kept = basis if finished else basis[:-1]
+        following = random[basis.shape[0] % task.n_components] if finished else product
+        vector = yield Dense(partial(_project, following, kept))
         basis = np.concatenate([kept, _unit(vector[None, :], basis[-1:])])
+        steps = 0 if finished else steps + 1
         rest = max(0.0, scatter.total - float(sizes.sum()))
         state = PrincipalAxes(
             scatter.weight, scatter.mean, scatter.scale, axes, sizes, rest, task.limit, residuals, basis, steps
@@ -145,7 +146,7 @@ def power(task: Task, start: PrincipalAxes | None, first: Array = None) -> Solve
     return Solution(state, bool(state.residuals.max() <= tolerance), certify(state.residuals, tolerance))
 
 
-def _with_current(task: Task, state: PrincipalAxes | None, basis: Array, product: Array) -> tuple[Array, Array, Array]:
+def _with_current(task: Task, state: Any, basis: Array, product: Array) -> tuple[Array, Array, Array]:
     """Axes, sizes and residuals of the components found and of the vector just multiplied."""
     found = basis.shape[0] - 1
     vector, size = basis[-1], max(0.0, float(basis[-1] @ product))

@@ -191,7 +191,7 @@ class PCA(Projection, Estimator):
         n_rows = _effective_rows(source)
         solver = choose_solver(self.svd_solver, self.n_components, n_rows, X.shape[1], is_sparse=issparse(X))
         task = self._task(source, n_rows, solver)
-        methods = {
+        methods: dict[str, Any] = {
             "full": full,
             "covariance_eigh": covariance_eigh,
             "gram": partial(gram, n_rows=source.n_rows),

@@ -48,8 +48,8 @@ class ScreeDisplay:
         self.explained_variance_ratio = explained_variance_ratio
         self.threshold = threshold
         self.cumulative_ = np.cumsum(explained_variance_ratio)
-        enough = [] if threshold is None else np.flatnonzero(self.cumulative_ > threshold)
-        self.n_reaching_ = int(enough[0]) + 1 if len(enough) else None
+        reached = self.cumulative_ > (np.inf if threshold is None else threshold)
+        self.n_reaching_ = int(np.argmax(reached)) + 1 if reached.any() else None
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, threshold: float | None = None, ax: Any = None, **kwargs: Any) -> Any:
