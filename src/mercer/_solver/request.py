@@ -67,18 +67,16 @@ class Dense:
     heavy: bool = False
 
     def answer(self, source: Source) -> Any:
-        if not self.heavy:
-            return self._run()
-        promise: Future[Any] = Future()
-        Thread(target=self._fulfil, args=(promise,), daemon=True).start()
-        return promise.result()
-
-    def _run(self) -> Any:
+        # Held here and not on the new thread: once one thread has set OpenBLAS's count, what another sets is ignored.
         with one_blas_thread():
-            return self.function()
+            if not self.heavy:
+                return self.function()
+            promise: Future[Any] = Future()
+            Thread(target=self._fulfil, args=(promise,), daemon=True).start()
+            return promise.result()
 
     def _fulfil(self, promise: "Future[Any]") -> None:
         try:
-            promise.set_result(self._run())
+            promise.set_result(self.function())
         except BaseException as error:
             promise.set_exception(error)
