@@ -16,7 +16,15 @@ def kmeans_fixed_point(model: Any, X: np.ndarray, y: Any) -> float:
     return float(((means - model.cluster_centers_) ** 2).sum())
 
 
+def pca_residual(model: Any, X: np.ndarray, y: Any) -> float:
+    """How far the components are from eigenvectors of the covariance, relative to the largest eigenvalue."""
+    C = np.cov(X, rowvar=False, ddof=model.ddof)
+    gaps = model.components_ @ C - model.explained_variance_[:, None] * model.components_
+    return float(np.linalg.norm(gaps, axis=1).max() / model.explained_variance_[0])
+
+
 RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("fixed point", "GrowingKMeans"): kmeans_fixed_point,
     ("fixed point", "KMeans"): kmeans_fixed_point,
+    ("residual", "PCA"): pca_residual,
 }

@@ -13,13 +13,11 @@ SETTINGS = {
     "GrowingKMeans": [{"max_clusters": 4}],
     "MiniBatchKMeans": [{"n_clusters": 4, "n_init": 1, "batch_size": 256, "max_iter": 5}],
     "PCA": [
-        {"n_components": 3},
-        *(
-            {"n_components": 3, "svd_solver": solver}
-            for solver in ("full", "covariance_eigh", "randomized", "arpack", "power")
-        ),
+        {"n_components": 2},
+        *({"n_components": 2, "svd_solver": solver} for solver in ("full", "covariance_eigh", "randomized", "power")),
+        {"n_components": 1, "svd_solver": "arpack"},
     ],
-    "IncrementalPCA": [{"n_components": 3}],
+    "IncrementalPCA": [{"n_components": 2}],
     "LinearRegression": [{}, {"positive": True}],
     "Ridge": [{"solver": solver} for solver in ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga")]
     + [{"solver": "lbfgs", "positive": True}],

@@ -79,6 +79,21 @@ def test_every_blas_is_held_to_one_thread_and_released_again():
     assert blas_threads() == before
 
 
+def test_the_blas_is_held_from_any_thread_also_after_the_main_thread_has_set_it():
+    found = []
+
+    def from_elsewhere():
+        with one_blas_thread():
+            found.extend(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
+
+    with threadpool_limits(2, user_api="blas"):
+        elsewhere = threading.Thread(target=from_elsewhere)
+        elsewhere.start()
+        elsewhere.join()
+        assert {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"} == {2}
+    assert set(found) == {1}
+
+
 def test_limits_of_the_environment_and_of_threadpoolctl_are_respected():
     code = "from mercer._source.threads import available_threads; print(available_threads())"
     environment = os.environ | {"OMP_NUM_THREADS": "1"}

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
-from mercer._source import ArraySource
+from mercer._source import ArraySource, SparseSource
+from mercer._source.block import SparseBlock
 from mercer._statistic import Moments
 
 RNG = np.random.default_rng(0)
@@ -61,3 +63,15 @@ def test_float32_rows_are_summed_in_float64():
     sums = ArraySource(X).reduce(Moments())
     assert sums.scatter.dtype == np.float64
     np.testing.assert_allclose(sums.scatter, np.cov(X.T.astype(float), ddof=0) * 50_000, rtol=1e-5, atol=5)
+
+
+@pytest.mark.parametrize("diagonal", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sparse_rows_have_the_moments_of_dense_ones_and_stay_sparse(diagonal, weighted, monkeypatch):
+    X = RNG.normal(size=(5000, 30)) * (RNG.random((5000, 30)) < 0.1) + 3 * (RNG.random((5000, 30)) < 0.05)
+    weight = RNG.integers(0, 3, 5000).astype(float) if weighted else None
+    dense = ArraySource(X, weight=weight).reduce(Moments(diagonal=diagonal))
+    monkeypatch.setattr(SparseBlock, "centred", None)
+    sparse = SparseSource(csr_array(X), weight=weight).reduce(Moments(diagonal=diagonal))
+    np.testing.assert_allclose(sparse.mean, dense.mean, rtol=1e-12)
+    np.testing.assert_allclose(sparse.scatter, dense.scatter, rtol=1e-10, atol=1e-9)

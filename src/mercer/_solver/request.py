@@ -7,7 +7,7 @@ from threading import Thread
 from typing import Any
 
 from mercer._source import Block, Source
-from mercer._source.threads import one_blas_thread
+from mercer._source.threads import hold_blas_here, one_blas_thread
 
 __all__ = ["Dense", "Map", "OnBlock", "Take", "Tiles"]
 
@@ -67,18 +67,17 @@ class Dense:
     heavy: bool = False
 
     def answer(self, source: Source) -> Any:
-        if not self.heavy:
-            return self._run()
-        promise: Future[Any] = Future()
-        Thread(target=self._fulfil, args=(promise,), daemon=True).start()
-        return promise.result()
-
-    def _run(self) -> Any:
+        # Most BLAS counts are the process's and are held here; those kept per thread are held on the new thread.
         with one_blas_thread():
-            return self.function()
+            if not self.heavy:
+                return self.function()
+            promise: Future[Any] = Future()
+            Thread(target=self._fulfil, args=(promise,), daemon=True).start()
+            return promise.result()
 
     def _fulfil(self, promise: "Future[Any]") -> None:
         try:
-            promise.set_result(self._run())
+            hold_blas_here()
+            promise.set_result(self.function())
         except BaseException as error:
             promise.set_exception(error)

@@ -19,7 +19,7 @@ from typing import Any
 import joblib
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["available_threads", "n_threads", "one_blas_thread", "run_numbered"]
+__all__ = ["available_threads", "hold_blas_here", "n_threads", "one_blas_thread", "run_numbered"]
 
 _place = threading.local()
 _pool_lock = threading.Lock()
@@ -87,19 +87,34 @@ class _BlasGuard:
         with self.lock:
             if self.inside == 0:
                 self.before = [library.num_threads for library in _blas().lib_controllers]
-                for library in _blas().lib_controllers:
-                    library.set_num_threads(1)
+                _set_blas_threads([1] * len(self.before))
             self.inside += 1
 
     def leave(self) -> None:
         with self.lock:
             self.inside -= 1
             if self.inside == 0:
-                for library, number in zip(_blas().lib_controllers, self.before, strict=True):
-                    library.set_num_threads(number)
+                _set_blas_threads(self.before)
 
 
 _guard = _BlasGuard()
+
+
+def _set_blas_threads(numbers: list[int]) -> None:
+    for library, number in zip(_blas().lib_controllers, numbers, strict=True):
+        # threadpoolctl >= 3.8 lets one thread alone set OpenBLAS's count and drops what others ask for. The guard keeps
+        # the books for all threads, so it takes that right when it needs it and leaves it to nobody.
+        release = getattr(library, "clear_controlling_thread", lambda force: None)
+        release(force=True)
+        library.set_num_threads(number)
+        release(force=True)
+
+
+def hold_blas_here() -> None:
+    """Hold to one thread, on a thread of mercer's own, each BLAS whose count is kept per thread (those on OpenMP)."""
+    for library in _blas().lib_controllers:
+        if getattr(library, "threading_layer", "") in ("openmp", "gnu", "intel"):
+            library.set_num_threads(1)
 
 
 @contextmanager
@@ -174,7 +189,7 @@ def _crew(size: int) -> ThreadPoolExecutor:
     global _pool, _pool_size
     with _pool_lock:
         if _pool is None or _pool_size < size:
-            _pool = ThreadPoolExecutor(size, thread_name_prefix="mercer")
+            _pool = ThreadPoolExecutor(size, thread_name_prefix="mercer", initializer=hold_blas_here)
             _pool_size = size
         return _pool
 

@@ -8,6 +8,9 @@ variance keeps its digits.
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from scipy.linalg.blas import dger
+
 from mercer._source import Block
 from mercer._statistic.statistic import Statistic
 
@@ -38,12 +41,7 @@ class MomentSums:
         share = other.weight / weight
         step = other.mean - self.mean
         product = self.weight * share
-        scatter = self.scatter
-        scatter += other.scatter
-        if scatter.ndim == 2:
-            scatter += (product * step)[:, None] * step[None, :]
-        else:
-            scatter += product * step * step
+        scatter = _joined(self.scatter, other.scatter, product, step)
         mean = self.mean + share * step
         if self.y_mean is None:
             return MomentSums(weight, mean, scatter)
@@ -51,6 +49,19 @@ class MomentSums:
         cross = self.cross + other.cross + product * (step[:, None] * y_step[None, :])
         y_scatter = self.y_scatter + other.y_scatter + product * y_step * y_step
         return MomentSums(weight, mean, scatter, self.y_mean + share * y_step, cross, y_scatter)
+
+
+def _joined(first: Array, second: Array, product: float, step: Array) -> Array:
+    """Both scatters and the term between the two means, in the memory of the first."""
+    first += second
+    if first.ndim == 1:
+        first += product * step * step
+    elif isinstance(first, np.ndarray) and first.flags.c_contiguous:
+        # In place, without the d x d array of the outer product; the transpose of a symmetric matrix is itself.
+        dger(product, step, step, a=first.T, overwrite_a=1)
+    else:
+        first += (product * step)[:, None] * step[None, :]
+    return first
 
 
 @dataclass(frozen=True)
@@ -74,6 +85,8 @@ class Moments(Statistic):
         scale = 1.0 / weight if weight else 0.0
         zero = xp.zeros(block.X.shape[1], dtype=xp.float64)
         mean = block.column_sums() * scale if self.centre else zero
+        if block.is_sparse and block.y is None:
+            return MomentSums(weight, mean, _sparse_scatter(block, weight, mean, self.diagonal))
         rows = block.centred(mean) if self.centre or not block.is_sparse else block.centred(0.0)
         # Roots on both factors keep the product symmetric, which lets the BLAS form one triangle only.
         root = None if block.weight is None else xp.sqrt(block.weight)[:, None]
@@ -86,3 +99,18 @@ class Moments(Statistic):
         y_mean = xp.sum(block.weighted(y), axis=0) * scale if self.centre else y_zero
         y_rows = y - y_mean if root is None else (y - y_mean) * root
         return MomentSums(weight, mean, scatter, y_mean, rows.T @ y_rows, xp.sum(y_rows * y_rows, axis=0))
+
+
+def _sparse_scatter(block: Block, weight: float, mean: Array, diagonal: bool) -> Array:
+    """The centred scatter of sparse rows from their stored values alone; the rows are not made dense."""
+    stored = block.X.astype(np.float64, copy=False)
+    weights = np.ones(block.n) if block.weight is None else block.weight
+    if diagonal:
+        # Stored values are centred one by one; each of the others is a zero, mean^2 away from the mean.
+        row_weights = np.repeat(weights, np.diff(stored.indptr))
+        columns, n_columns = stored.indices, stored.shape[1]
+        gaps = row_weights * (stored.data - mean[columns]) ** 2
+        counted = np.bincount(columns, row_weights, n_columns)
+        return np.bincount(columns, gaps, n_columns) + np.maximum(weight - counted, 0.0) * mean**2
+    product = (stored.T @ (stored * weights[:, None])).toarray()
+    return product - weight * (mean[:, None] * mean[None, :])

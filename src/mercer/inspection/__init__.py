@@ -1,3 +1,5 @@
 """Displays: every picture the library draws, by scikit-learn's Display convention."""
 
-__all__: list[str] = []
+from mercer.inspection._scree import ScreeDisplay
+
+__all__ = ["ScreeDisplay"]

@@ -1,0 +1,143 @@
+"""What every solver of a principal component analysis is asked, and what it answers."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._plain import plain
+from mercer._solver import Certificate
+from mercer.errors import DataError
+
+__all__ = ["PrincipalAxes", "Task", "certify", "complete", "fix_signs", "residuals_of", "settle"]
+
+Array = Any
+
+
+@plain
+@dataclass(frozen=True)
+class PrincipalAxes:
+    """Orthonormal axes with the sum of squares along each: a finished model, and where an unfinished solver goes on.
+
+    With the centred (and scaled) rows X, ``sizes[k]`` is |X axes[k]|^2, ``rest`` what all the axes leave, ``limit`` the
+    most axes that the data can have, ``residuals[k]`` |X^T X axes[k] - sizes[k] axes[k]| / max sizes. ``basis`` and
+    ``steps`` are the solver's own: its unrounded vectors, and how often it has multiplied them.
+    """
+
+    weight: float
+    mean: Array
+    scale: Array
+    axes: Array
+    sizes: Array
+    rest: float
+    limit: int
+    residuals: Array
+    basis: Array = None
+    steps: int = 0
+
+
+@dataclass(frozen=True)
+class Task:
+    """How many axes, of which rows, how exactly."""
+
+    subject: str
+    n_components: Any
+    limit: int
+    n_features: int
+    dtype: Any
+    is_sparse: bool
+    refuse: Callable[[], None]
+    scaled: bool = False
+    ddof: int = 1
+    tol: float = 0.0
+    iterations: int = 0
+    n_oversamples: int = 10
+    normalizer: str = "QR"
+    seed: Any = None
+
+    @property
+    def tiny(self) -> float:
+        """Below this share of the largest, an eigenvalue of a scatter or Gram matrix is rounding."""
+        return max(10, self.n_features) * float(np.finfo(np.float64).eps)
+
+    def degrees(self, weight: float) -> float:
+        """What a sum of squares is divided by to make a variance."""
+        if weight <= self.ddof:
+            message = (
+                f"{self.subject}: a variance needs a total weight above ddof={self.ddof}; got n_samples={weight:g}. "
+                f"Give more rows, or set ddof=0."
+            )
+            raise DataError(message)
+        return weight - self.ddof
+
+    def scale(self, weight: float, mean: Array, squares: Array) -> Array:
+        """The standard deviation of each column, 1 for a constant one; None when rows are not scaled."""
+        degrees = self.degrees(weight)
+        if not self.scaled:
+            return None
+        # A constant column leaves only the rounding of its mean: some eps |mean| in each row.
+        noise = weight * (8 * np.finfo(np.float64).eps * mean) ** 2
+        return np.sqrt(np.where(squares > noise, squares / degrees, 1.0))
+
+
+def fix_signs(axes: Array) -> Array:
+    """Turn each row so that its entry of largest magnitude is positive: scikit-learn's convention."""
+    if axes.shape[0] == 0:
+        return axes
+    largest = np.argmax(np.abs(axes), axis=1)
+    return axes * np.where(axes[np.arange(axes.shape[0]), largest] < 0, -1.0, 1.0)[:, None]
+
+
+def settle(axes: Array, sizes: Array, count: int, tiny: float, dtype: Any) -> tuple[Array, Array]:
+    """`count` axes as a model shows them: signs fixed, in the precision of the data, none left to rounding.
+
+    Axes whose size is within `tiny` of the largest have no variance that the solver can tell from zero, and any basis
+    of the space that the others leave would do. They are set to one that depends on that space alone, with size zero,
+    so that solvers, weights and repetitions agree on them too.
+    """
+    known = int(np.count_nonzero(sizes > tiny * sizes.max(initial=0.0)))
+    if known < count:
+        axes = complete(axes[:known], count)
+        sizes = np.append(sizes[:known], np.zeros(count - known))
+    return np.ascontiguousarray(fix_signs(axes), dtype=dtype), sizes
+
+
+def complete(axes: Array, count: int) -> Array:
+    """Extend orthonormal rows to `count` by unit vectors of the features, each made orthogonal to those before it.
+
+    The next feature is the first whose squared distance from the span is at least half the largest one: far from the
+    span, and the same one when rounding differs.
+    """
+    basis = np.concatenate([axes, np.empty((count - len(axes), axes.shape[1]))])
+    distances = 1.0 - (axes**2).sum(axis=0)
+    for row in range(len(axes), count):
+        feature = int(np.argmax(distances >= distances.max() / 2))
+        vector = np.zeros(axes.shape[1])
+        vector[feature] = 1.0
+        for _ in range(2):
+            vector -= (basis[:row] @ vector) @ basis[:row]
+        basis[row] = vector / np.sqrt((vector**2).sum())
+        distances -= basis[row] ** 2
+    return basis
+
+
+def residuals_of(products: Array, axes: Array, sizes: Array) -> Array:
+    """|A v_k - s_k v_k| / max s for each k, from ``products[k] = A v_k``."""
+    largest = sizes.max(initial=0.0)
+    if largest == 0:
+        return np.zeros(len(sizes))
+    gaps = products - sizes[:, None] * axes.astype(np.float64, copy=False)
+    # Divided before it is squared, so that data of 1e-200 does not underflow.
+    return np.sqrt(((gaps / largest) ** 2).sum(axis=1))
+
+
+def certify(residuals: Array, tolerance: float) -> Certificate:
+    """How far the axes are from eigenvectors."""
+    return Certificate.of(
+        "residual",
+        residuals.max(initial=0.0),
+        tolerance,
+        "Largest |C v - lambda v| / lambda_max over the components v; each lambda is within it, times lambda_max, of "
+        "an eigenvalue of the covariance C.",
+    )

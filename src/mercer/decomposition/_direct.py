@@ -1,0 +1,136 @@
+"""Exact solvers: eigenvectors of the covariance, singular vectors of the rows, eigenvectors of the Gram matrix.
+
+Each is a generator with one step. ``covariance_eigh`` and ``gram`` square the condition number: a singular value below
+1e-8 of the largest is lost in rounding. ``full`` factorises the rows themselves and keeps it.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh, svd
+
+from mercer._solver import Dense, Solution, Solver, Step, Tiles
+from mercer._source.memory import forecast
+from mercer._statistic import Moments, MomentSums
+from mercer.decomposition._axes import PrincipalAxes, Task, certify, residuals_of, settle
+from mercer.decomposition._dimension import choose_dimension
+from mercer.decomposition._statistics import Lift, ScatterProduct, TriangularFactor, centred_gram
+
+__all__ = ["covariance_eigh", "full", "gram", "measure"]
+
+Array = Any
+# Above this many columns a factorisation takes long enough that Ctrl-C should not wait for it.
+_HEAVY = 200
+
+
+def measure(task: Task, *, diagonal: bool) -> Any:
+    """Ask for the moments, and refuse rows whose moments are not finite; a generator that returns them."""
+    if not diagonal:
+        forecast(
+            task.subject,
+            8.0 * task.n_features**2 * 8,
+            f"the sums for a {task.n_features} x {task.n_features} covariance matrix",
+            "use svd_solver='randomized' with few components",
+        )
+    sums: MomentSums = yield Moments(diagonal=diagonal)
+    squares = sums.scatter if diagonal else np.diagonal(sums.scatter)
+    if not (np.isfinite(sums.mean).all() and np.isfinite(squares.sum())):
+        task.refuse()
+    return sums, squares, task.scale(sums.weight, sums.mean, squares)
+
+
+def covariance_eigh(task: Task, start: PrincipalAxes | None) -> Solver:
+    """Eigenvectors of the covariance matrix: one pass, then O(d^3)."""
+    if start is None:
+        sums, _, scale = yield from measure(task, diagonal=False)
+        scatter = sums.scatter if scale is None else sums.scatter / scale[:, None] / scale[None, :]
+        vectors, sizes, rest = yield Dense(lambda: _leading(scatter, task, sums.weight), task.n_features > _HEAVY)
+        axes, sizes = yield Dense(lambda: settle(vectors, sizes, len(sizes), task.tiny, task.dtype))
+        products = yield Dense(lambda: axes.astype(np.float64) @ scatter)
+        residuals = residuals_of(products, axes, sizes)
+        start = PrincipalAxes(sums.weight, sums.mean, scale, axes, sizes, rest, task.limit, residuals)
+        yield _step(task, start)
+    return _solution(task, start)
+
+
+def full(task: Task, start: PrincipalAxes | None) -> Solver:
+    """Singular vectors of the centred rows, through their triangular factor: one pass, then O(d^3)."""
+    if start is None:
+        numbers = min(task.limit, task.n_features) * task.n_features
+        forecast(task.subject, 8.0 * 8 * numbers, "the triangular factor of the rows", "use svd_solver='randomized'")
+        sums = yield TriangularFactor()
+        if not (np.isfinite(sums.mean).all() and np.isfinite(sums.factor).all()):
+            task.refuse()
+        scale = task.scale(sums.weight, sums.mean, (sums.factor**2).sum(axis=0))
+        factor = sums.factor if scale is None else sums.factor / scale
+        _, values, vectors = yield Dense(lambda: svd(factor, full_matrices=False), task.n_features > _HEAVY)
+        sizes, rest = _choose(values[: task.limit] ** 2, task, sums.weight)
+        # The factor was never squared, so that what it cannot tell from zero is squared here.
+        axes, sizes = yield Dense(lambda: settle(vectors[: len(sizes)], sizes, len(sizes), task.tiny**2, task.dtype))
+        products = yield Dense(lambda: (axes.astype(np.float64) @ factor.T) @ factor)
+        residuals = residuals_of(products, axes, sizes)
+        start = PrincipalAxes(sums.weight, sums.mean, scale, axes, sizes, rest, task.limit, residuals)
+        yield _step(task, start)
+    return _solution(task, start)
+
+
+def gram(task: Task, start: PrincipalAxes | None, n_rows: int = 0) -> Solver:
+    """Eigenvectors of the n x n matrix of inner products, lifted to feature space: for d much above n."""
+    if start is None:
+        forecast(
+            task.subject, 3.0 * 8 * n_rows**2, f"the {n_rows} x {n_rows} Gram matrix", "use svd_solver='randomized'"
+        )
+        sums, _, scale = yield from measure(task, diagonal=True)
+        inner = yield Tiles(centred_gram(sums.mean, scale), np.empty((n_rows, n_rows)))
+        vectors, sizes, rest = yield Dense(lambda: _leading(inner, task, sums.weight), n_rows > _HEAVY)
+        unit = 1.0 if scale is None else scale[:, None]
+        lifted = (yield Lift(sums.mean, vectors.T)) / unit
+        # The lifted vectors are orthogonal to rounding of the largest; QR makes the small ones so too.
+        axes = yield Dense(lambda: np.linalg.qr(lifted)[0].T)
+        axes, sizes = yield Dense(lambda: settle(axes, sizes, len(sizes), task.tiny, task.dtype))
+        products = (yield ScatterProduct(sums.mean, axes.T.astype(np.float64) / unit)) / unit
+        residuals = residuals_of(products.T, axes, sizes)
+        start = PrincipalAxes(sums.weight, sums.mean, scale, axes, sizes, rest, task.limit, residuals)
+        yield _step(task, start)
+    return _solution(task, start)
+
+
+def _leading(matrix: Array, task: Task, weight: float) -> tuple[Array, Array, float]:
+    """The wanted eigenvectors (as rows) and eigenvalues of a scatter or Gram matrix, largest first, and the rest.
+
+    Weights can promise more eigenvalues than a Gram matrix has; those are zero, and have no vector here.
+    """
+    wish, size = task.n_components, matrix.shape[0]
+    fixed = not isinstance(wish, str) and (wish >= 1 or wish == 0)
+    most = min(int(wish) if fixed else task.limit, size)
+    total = float(np.trace(matrix))
+    if most == 0:
+        return np.empty((0, size)), np.empty(0), total
+    # Bisection for a few of many; the divide-and-conquer method for all is faster from about half of them.
+    some = {"subset_by_index": [size - most, size - 1]} if most < size / 2 else {"driver": "evd"}
+    values, vectors = eigh(matrix, **some)
+    values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1].T
+    sizes, rest = _choose(values[: task.limit], task, weight)
+    if len(values) < min(task.limit, size):
+        rest = max(0.0, total - float(sizes.sum()))
+    return vectors[: len(sizes)], sizes, rest
+
+
+def _choose(values: Array, task: Task, weight: float) -> tuple[Array, float]:
+    """As many of the sizes as are wanted, padded with zeros where the data has fewer, and the sum of the others."""
+    spectrum = np.append(values, np.zeros(task.limit - len(values)))
+    count = choose_dimension(spectrum, task.n_components, weight)
+    return spectrum[:count], float(spectrum[count:].sum())
+
+
+def _step(task: Task, state: PrincipalAxes) -> Step:
+    return Step(float(state.sizes.sum()) / task.degrees(state.weight), state, _certificate(task, state))
+
+
+def _solution(task: Task, state: PrincipalAxes) -> Solution:
+    return Solution(state, converged=True, certificate=_certificate(task, state))
+
+
+def _certificate(task: Task, state: PrincipalAxes) -> Any:
+    # Backward stability: rounding leaves a small multiple of eps times the norm, growing with the size.
+    return certify(state.residuals, max(100, task.n_features) * float(np.finfo(task.dtype).eps))

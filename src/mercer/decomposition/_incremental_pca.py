@@ -1,0 +1,304 @@
+"""Principal components of rows that arrive in batches, in memory for one batch.
+
+The rows seen so far are stood for by k scaled axes, ``singular_values_[:, None] * components_``: a k x d matrix with
+their scatter, less what was cut off. A new batch, centred on its own mean, and one row for the distance between the two
+means are put under it, and the leading singular vectors of the stack are the new axes (Ross, Lim, Lin and Yang 2008).
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.linalg import svd
+from scipy.sparse import issparse
+from sklearn.utils import gen_batches
+
+from mercer._base import Estimator, checked_rows, fitting
+from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
+from mercer._plain import plain
+from mercer._solver import Certificate, Dense, Solution, Solver, Step
+from mercer._source import Source
+from mercer._source.threads import one_blas_thread
+from mercer.decomposition._axes import fix_signs
+from mercer.decomposition._projection import Projection
+from mercer.decomposition._statistics import reduced
+from mercer.errors import DataError
+
+__all__ = ["IncrementalPCA"]
+
+Array = Any
+
+
+@plain
+@dataclass(frozen=True)
+class RunningAxes:
+    """What is known of the rows seen: their number, mean and variances, and the axes with their singular values."""
+
+    n_seen: float
+    mean: Array
+    variance: Array
+    axes: Array
+    values: Array
+    dtype: str = "float64"
+
+    def with_batch(self, rows: Array, count: int) -> "RunningAxes":
+        """The state after one more batch, cut to `count` axes."""
+        rows = rows.astype(np.float64, copy=False)
+        n_batch = rows.shape[0]
+        batch_mean = rows.mean(axis=0)
+        rows = rows - batch_mean
+        total = self.n_seen + n_batch
+        step = batch_mean - self.mean
+        between = np.sqrt(self.n_seen * n_batch / total) * step
+        stack = [self.values[:, None] * self.axes, rows, between[None, :]] if self.n_seen else [rows]
+        # The triangular factor has the same singular values and is d x d, however long the batch.
+        _, values, axes = svd(reduced(np.concatenate(stack)), full_matrices=False, check_finite=False)
+        scatter = self.variance * self.n_seen + (rows**2).sum(axis=0) + between**2
+        mean = self.mean + n_batch / total * step
+        return RunningAxes(total, mean, scatter / total, fix_signs(axes[:count]), values[:count], self.dtype)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows of a batch, dense."""
+
+    batch: slice
+
+    def answer(self, source: Source) -> Array:
+        rows = source.whole()[self.batch]
+        return rows.toarray() if issparse(rows) else rows
+
+
+def follow(batches: list[slice], count: int, start: RunningAxes, done: int = 0) -> Solver:
+    """Take the batches one after the other; a step each."""
+    state = start
+    for batch in batches[done:]:
+        rows = yield _Rows(batch)
+        state = yield Dense(partial(state.with_batch, rows, count))
+        captured = float((state.values**2).sum() / max(state.n_seen - 1, 1))
+        yield Step(captured, state, _CERTIFICATE, {"rows": float(state.n_seen)})
+    return Solution(state, converged=True, certificate=_CERTIFICATE)
+
+
+_CERTIFICATE = Certificate.none(
+    "What is cut off after each batch is lost, and nothing bounds how far the axes are from those of all rows at once; "
+    "with n_components = n_features nothing is cut off and they are the same."
+)
+
+
+class IncrementalPCA(Projection, Estimator):
+    """Principal component analysis in batches: one pass, in memory for one batch and the components.
+
+    After each batch the axes are the leading right singular vectors of the old axes, scaled by their singular values,
+    with the centred batch below them::
+
+        [S V ; X_batch - mean_batch ; sqrt(n m / (n + m)) (mean - mean_batch)]
+
+    Parameters
+    ----------
+    n_components : an integer in [1, inf) or None, default=None
+        How many components; None for all that the first batch has.
+    whiten : a boolean, default=False
+        Divide scores by their standard deviations.
+    copy : a boolean, default=True
+        The rows are never overwritten, whatever this says; it is here so that scikit-learn's code runs.
+    batch_size : an integer in [1, inf) or None, default=None
+        Rows in a batch of ``fit``; None for five times the number of features.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which ``fit`` stops, with the batches taken so far.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads of ``transform``; batches follow one another. Never changes a result.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components_, n_features)
+        Orthonormal rows, by falling variance; the entry of largest magnitude in each is positive.
+    explained_variance_, explained_variance_ratio_, singular_values_ : ndarray of shape (n_components_,)
+        Variance along each component, its share of the total, and the norm of the scores.
+    mean_, var_ : ndarray of shape (n_features,)
+        Mean and variance (divided by the number of rows) of each column.
+    noise_variance_ : float
+        Mean variance along the directions left out, with what was cut off on the way.
+    n_components_, batch_size_ : int
+    n_samples_seen_ : int
+        Rows seen by ``fit``, or by all calls of ``partial_fit`` since.
+    history_ : dict of ndarray
+        The captured variance (``objective``) and the rows seen, batch by batch, of ``fit``.
+
+    Notes
+    -----
+    A batch of b rows takes O((b + k) d^2) time, or O((b + k)^2 d) for fewer rows than features, and O(b d) memory. The
+    result depends on the order of the batches, since each cut forgets the least of what was seen; with ``n_components``
+    equal to the number of features nothing is cut and it equals :class:`PCA`. Sparse rows are made dense a batch at a
+    time, in ``fit`` only.
+
+    References
+    ----------
+    Ross, Lim, Lin and Yang (2008), Incremental learning for robust visual tracking. Levy and Lindenbaum (2000),
+    Sequential Karhunen-Loeve basis extraction.
+
+    Examples
+    --------
+    >>> from mercer.decomposition import IncrementalPCA
+    >>> from sklearn.datasets import load_digits
+    >>> X = load_digits().data
+    >>> model = IncrementalPCA(n_components=10, batch_size=200).fit(X)
+    >>> round(float(model.explained_variance_ratio_.sum()), 2)
+    0.73
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "n_components": Integer(1) | Nothing(),
+        "whiten": Boolean(),
+        "copy": Boolean(),
+        "batch_size": Integer(1) | Nothing(),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "row order": "each cut to n_components forgets a little of the batches before it, so their order shows"
+    }
+    # The captured variance is a mean over the rows, which a quiet batch lowers.
+    _objective_moves: ClassVar[str | None] = None
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        whiten: bool = False,
+        copy: bool = True,
+        batch_size: int | None = None,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.whiten = whiten
+        self.copy = copy
+        self.batch_size = batch_size
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None) -> "IncrementalPCA":
+        """Forget what was seen, and take `X` batch by batch.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        IncrementalPCA
+            The fitted estimator.
+        """
+        X = checked_rows(self, X, threads=self._threads(), accept_sparse="csr")
+        source = self._open(X)
+        size = self.batch_size or 5 * X.shape[1]
+        batches = list(gen_batches(X.shape[0], size, min_batch_size=self.n_components or 0))
+        count = self._count(batches[0].stop - batches[0].start, X.shape[1], None)
+        empty = _nothing_seen(X.shape[1], X.dtype)
+
+        def solve(start: RunningAxes | None) -> Solver:
+            done = 0 if start is None else [batch.stop for batch in batches].index(int(start.n_seen)) + 1
+            return follow(batches, count, start or empty, done)
+
+        outcome = self._drive(solve, source, max_steps=len(batches), attributes={"batch_size_": size})
+        self._conclude(outcome)
+        return self
+
+    @fitting
+    def partial_fit(self, X: Any, y: Any = None, check_input: bool = True) -> "IncrementalPCA":
+        """Take `X` as one more batch.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : None
+            Ignored.
+        check_input : bool, default=True
+            Whether to check `X`; False for a float array that has been checked before.
+
+        Returns
+        -------
+        IncrementalPCA
+            The fitted estimator.
+        """
+        seen = self.__dict__.get("components_") is not None
+        if issparse(X):
+            message = (
+                "IncrementalPCA.partial_fit does not support sparse input. Either convert data to dense or use "
+                "IncrementalPCA.fit to do so in batches."
+            )
+            raise TypeError(message)
+        if check_input:
+            X = checked_rows(self, X, threads=self._threads(), reset=not seen)
+        count = self._count(X.shape[0], X.shape[1], self.components_ if seen else None)
+        state = self._state() if seen else _nothing_seen(X.shape[1], X.dtype)
+        with one_blas_thread():
+            state = state.with_batch(X, count)
+        for name, value in self._fitted(state).items():
+            setattr(self, name, value)
+        return self
+
+    def _count(self, n_rows: int, n_features: int, axes: Array) -> int:
+        """The number of components, within what the batch and the axes so far allow."""
+        wish = self.n_components
+        if wish is None:
+            return min(n_rows, n_features) if axes is None else axes.shape[0]
+        if wish > n_features:
+            message = (
+                f"IncrementalPCA: n_components={wish} invalid for n_features={n_features}, need more rows than columns "
+                f"for IncrementalPCA processing; lower it."
+            )
+            raise DataError(message)
+        if axes is None and wish > n_rows:
+            message = (
+                f"IncrementalPCA: n_components={wish} must be less or equal to the batch number of samples {n_rows} "
+                f"for the first partial_fit call; give a longer first batch."
+            )
+            raise DataError(message)
+        if axes is not None and wish != axes.shape[0]:
+            message = (
+                f"IncrementalPCA: n_components must not change between calls of partial_fit; got {wish} after "
+                f"{axes.shape[0]}. Set it back, or call fit to start afresh."
+            )
+            raise DataError(message)
+        return wish
+
+    def _state(self) -> RunningAxes:
+        numbers = (self.mean_, self.var_, self.components_, self.singular_values_)
+        mean, variance, axes, values = (value.astype(np.float64) for value in numbers)
+        return RunningAxes(float(self.n_samples_seen_), mean, variance, axes, values, str(self.components_.dtype))
+
+    def _fitted(self, state: RunningAxes) -> dict[str, Any]:
+        degrees = max(state.n_seen - 1, 1)
+        squares, total = state.values**2, float(state.variance.sum()) * state.n_seen
+        left = min(int(state.n_seen), state.axes.shape[1]) - len(squares)
+        rest = max(0.0, total - float(squares.sum()))
+        return {
+            "components_": state.axes.astype(state.dtype),
+            "mean_": state.mean.astype(state.dtype),
+            "var_": state.variance.astype(state.dtype),
+            "singular_values_": state.values.astype(state.dtype),
+            "explained_variance_": (squares / degrees).astype(state.dtype),
+            "explained_variance_ratio_": (squares / (total or 1.0)).astype(state.dtype),
+            "noise_variance_": rest / degrees / left if left > 0 else 0.0,
+            "n_components_": len(squares),
+            "n_samples_seen_": int(state.n_seen),
+        }
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _nothing_seen(n_features: int, dtype: Any) -> RunningAxes:
+    zero = np.zeros(n_features)
+    return RunningAxes(0.0, zero, zero, np.empty((0, n_features)), np.empty(0), str(np.dtype(dtype)))

@@ -1,0 +1,219 @@
+"""Iterative solvers that need only products with the scatter matrix S = X^T X of the centred rows.
+
+A product is one pass over the rows, each block read once for both factors. Where the d x d matrix S costs less than the
+products would, it is formed in one pass and the iterations run on it: the same numbers to rounding, since a product
+X^T (X q) squares the condition number just as S does.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.linalg import lu, solve_triangular
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from mercer._solver import Dense, Solution, Solver, Step
+from mercer._source import Source
+from mercer._source.threads import one_blas_thread
+from mercer.decomposition._axes import PrincipalAxes, Task, certify, residuals_of, settle
+from mercer.decomposition._direct import measure
+from mercer.decomposition._statistics import ScatterProduct
+
+__all__ = ["arpack", "power", "randomized"]
+
+Array = Any
+# What svd_solver="power" stops at when tol is 0: an eigenvector good to ten digits where the next eigenvalue is far.
+_POWER_TOLERANCE = 1e-10
+
+
+@dataclass(frozen=True)
+class _Scatter:
+    """S, as a matrix or as a product: weight, mean and scale of the rows, and the trace of S."""
+
+    weight: float
+    mean: Array
+    scale: Array
+    total: float
+    matrix: Array = None
+
+    def times(self, basis: Array) -> Any:
+        """The request whose answer is ``S basis``."""
+        if self.matrix is not None:
+            return Dense(lambda: self.matrix @ basis)
+        return _ScaledProduct(self, basis)
+
+
+@dataclass(frozen=True)
+class _ScaledProduct:
+    scatter: _Scatter
+    basis: Array
+
+    def answer(self, source: Source) -> Array:
+        unit = 1.0 if self.scatter.scale is None else self.scatter.scale[:, None]
+        return source.reduce(ScatterProduct(self.scatter.mean, self.basis / unit)) / unit
+
+
+def _open(task: Task, n_products: int) -> Any:
+    """Measure the rows; form S where `n_products` products with single vectors would cost more."""
+    # A product with one vector takes 4 n d operations, the symmetric S takes n d^2.
+    form = not task.is_sparse and task.n_features <= min(4 * n_products, 4096)
+    sums, squares, scale = yield from measure(task, diagonal=not form)
+    total = float(squares.sum() if scale is None else (squares / scale**2).sum())
+    matrix = None
+    if form:
+        matrix = sums.scatter if scale is None else sums.scatter / scale[:, None] / scale[None, :]
+    return _Scatter(sums.weight, sums.mean, scale, total, matrix)
+
+
+def randomized(task: Task, start: PrincipalAxes | None) -> Solver:
+    """Subspace iteration from random vectors (Halko, Martinsson and Tropp 2011), with Ritz values after each product.
+
+    ``iterations`` power iterations make iterations + 2 products: the first gives the range, the last the Ritz values
+    of the final subspace.
+    """
+    width = min(task.n_components + task.n_oversamples, task.n_features)
+    scatter = yield from _open(task, width * (task.iterations + 2))
+    state: Any = start
+    if start is None:
+        random = np.random.default_rng(task.seed).standard_normal((task.n_features, width))
+    basis, first = (random, 0) if start is None else (start.basis, start.steps)
+    asked = task.tol or np.nan
+    for number in range(first, task.iterations + 2):
+        orthonormal, product = yield from _orthonormal_product(task, scatter, basis)
+        axes, sizes, residuals, basis = yield Dense(partial(_ritz, task, orthonormal, product))
+        rest = max(0.0, scatter.total - float(sizes.sum()))
+        state = PrincipalAxes(
+            scatter.weight, scatter.mean, scatter.scale, axes, sizes, rest, task.limit, residuals, basis, number + 1
+        )
+        yield _step(task, state, asked)
+        if residuals.max() <= task.tol:
+            break
+    return Solution(state, converged=True, certificate=certify(state.residuals, asked))
+
+
+def _orthonormal_product(task: Task, scatter: _Scatter, basis: Array) -> Any:
+    """An orthonormal Q with the span of `basis`, and S Q."""
+    orthonormal, triangle = yield Dense(lambda: np.linalg.qr(basis))
+    if task.normalizer == "QR":
+        return orthonormal, (yield scatter.times(orthonormal))
+    # basis = Q R, so that S Q = (S basis) R^-1.
+    product = yield scatter.times(basis)
+    return orthonormal, (yield Dense(lambda: solve_triangular(triangle, product.T, trans="T").T))
+
+
+def _ritz(task: Task, orthonormal: Array, product: Array) -> tuple[Array, Array, Array, Array]:
+    """The best axes in the span of orthonormal Q, given S Q; and the basis of the next iteration, by the normaliser."""
+    inner = orthonormal.T @ product
+    values, mixing = np.linalg.eigh((inner + inner.T) / 2)
+    chosen = mixing[:, ::-1][:, : task.n_components]
+    sizes = np.maximum(values[::-1][: task.n_components], 0.0)
+    raw = (orthonormal @ chosen).T
+    axes, sizes = settle(raw, sizes, len(sizes), task.tiny, task.dtype)
+    # The products turn with their axes; those of axes without variance are zero.
+    turned = np.sign((raw * axes).sum(axis=1)) * (sizes > 0)
+    residuals = residuals_of((product @ chosen).T * turned[:, None], axes, sizes)
+    return axes, sizes, residuals, lu(product, permute_l=True)[0] if task.normalizer == "LU" else product
+
+
+def power(task: Task, start: PrincipalAxes | None, first: Array = None) -> Solver:
+    """Power iteration v <- S v / |S v|, one component after the other, each orthogonal to those before it.
+
+    For v orthogonal to the eigenvectors found, S v is the product with the deflated matrix S - sum_i s_i v_i v_i^T. The
+    error shrinks at each step by the ratio of the next eigenvalue to this one; a start orthogonal to an eigenvector
+    (`first`, by default random) never finds it. ``basis`` holds the vectors found and, last, the one to multiply next.
+    """
+    scatter = yield from _open(task, 0)
+    random = np.random.default_rng(task.seed).standard_normal((task.n_components, task.n_features))
+    random = random if first is None else np.concatenate([first[None, :], random[1:]])
+    tolerance = task.tol or _POWER_TOLERANCE
+    state: Any = start
+    basis, steps = (_unit(random[:1]), 0) if start is None else (start.basis, start.steps)
+    while basis.shape[0] <= task.n_components:
+        product = (yield scatter.times(basis[-1][:, None]))[:, 0]
+        axes, sizes, residuals = yield Dense(partial(_with_current, task, state, basis, product))
+        finished = residuals[-1] <= tolerance or steps + 1 >= task.iterations
+        kept = basis if finished else basis[:-1]
+        following = random[basis.shape[0] % task.n_components] if finished else product
+        vector = yield Dense(partial(_project, following, kept))
+        basis = np.concatenate([kept, _unit(vector[None, :], basis[-1:])])
+        steps = 0 if finished else steps + 1
+        rest = max(0.0, scatter.total - float(sizes.sum()))
+        state = PrincipalAxes(
+            scatter.weight, scatter.mean, scatter.scale, axes, sizes, rest, task.limit, residuals, basis, steps
+        )
+        yield _step(task, state, tolerance, component=axes.shape[0])
+    return Solution(state, bool(state.residuals.max() <= tolerance), certify(state.residuals, tolerance))
+
+
+def _with_current(task: Task, state: Any, basis: Array, product: Array) -> tuple[Array, Array, Array]:
+    """Axes, sizes and residuals of the components found and of the vector just multiplied."""
+    found = basis.shape[0] - 1
+    vector, size = basis[-1], max(0.0, float(basis[-1] @ product))
+    sizes = np.append(state.sizes[:found] if found else np.empty(0), size)
+    gap = np.linalg.norm(product - size * vector) / (sizes.max() or 1.0)
+    residuals = np.append(state.residuals[:found] if found else np.empty(0), gap)
+    axes, sizes = settle(basis, sizes, len(sizes), task.tiny, task.dtype)
+    return axes, sizes, residuals
+
+
+def _project(vector: Array, basis: Array) -> Array:
+    """The part of `vector` orthogonal to the rows of `basis`; twice, since once leaves rounding of its own size."""
+    for _ in range(2):
+        vector = vector - (basis @ vector) @ basis
+    return vector
+
+
+def _unit(row: Array, otherwise: Array = None) -> Array:
+    """`row` over its length, or `otherwise` where it has none: a direction without variance stays as it is."""
+    length = float(np.sqrt((row**2).sum()))
+    return row / length if length > 0 else otherwise
+
+
+def arpack(task: Task, start: PrincipalAxes | None) -> Solver:
+    """ARPACK's implicitly restarted Lanczos method (Lehoucq, Sorensen and Yang 1998) on products with S."""
+    state = start
+    tolerance = max(task.tol, max(100, task.n_features) * float(np.finfo(task.dtype).eps))
+    if state is None:
+        # Lanczos with its usual restarts makes some 10 products per component, each of one vector and so bound by the
+        # speed of memory, at which it does about a tenth of the arithmetic that forming S does.
+        scatter = yield from _open(task, 100 * task.n_components)
+        first = np.random.default_rng(task.seed).uniform(-1, 1, task.n_features)
+        vectors, values = yield _Lanczos(task, scatter, first)
+        axes, _ = yield Dense(lambda: settle(vectors, values, len(values), task.tiny, task.dtype))
+        products = (yield scatter.times(axes.T.astype(np.float64))).T
+        sizes = np.where(values > task.tiny * values[0], (products * axes).sum(axis=1), 0.0)
+        rest = max(0.0, scatter.total - float(sizes.sum()))
+        residuals = residuals_of(products, axes, sizes)
+        state = PrincipalAxes(scatter.weight, scatter.mean, scatter.scale, axes, sizes, rest, task.limit, residuals)
+        yield _step(task, state, tolerance)
+    return Solution(state, converged=True, certificate=certify(state.residuals, tolerance))
+
+
+@dataclass(frozen=True)
+class _Lanczos:
+    """The leading eigenvectors of S, largest first, as rows, and their eigenvalues; ARPACK asks for products itself."""
+
+    task: Task
+    scatter: _Scatter
+    first: Array
+
+    def answer(self, source: Source) -> tuple[Array, Array]:
+        count, size = self.task.n_components, self.task.n_features
+        if self.scatter.total == 0:
+            return np.eye(count, size), np.zeros(count)
+
+        def multiply(vector: Array) -> Array:
+            return self.scatter.times(vector.reshape(size, 1)).answer(source)
+
+        operator = LinearOperator((size, size), matvec=multiply, dtype=np.float64)
+        with one_blas_thread():
+            values, vectors = eigsh(operator, k=count, tol=self.task.tol, v0=self.first)
+            # ARPACK's vectors of a repeated eigenvalue are orthogonal to its tolerance only.
+            order = np.argsort(values)[::-1]
+            return np.linalg.qr(vectors[:, order])[0].T, np.maximum(values[order], 0.0)
+
+
+def _step(task: Task, state: PrincipalAxes, tolerance: float, **extra: float) -> Step:
+    captured = float(state.sizes.sum()) / task.degrees(state.weight)
+    return Step(captured, state, certify(state.residuals, tolerance), extra)

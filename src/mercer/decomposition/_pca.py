@@ -1,0 +1,269 @@
+"""Principal component analysis: the orthonormal directions of greatest variance.
+
+Maximising variance along a unit vector is not a convex problem, and is solved by an eigenvector: the stationary points
+of w^T C w + lambda (1 - w^T w) are C w = lambda w. No distribution is assumed; the Gaussian enters only in the
+likelihood of :meth:`PCA.score`.
+"""
+
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import issparse
+
+from mercer._base import Estimator, checked_rows, fitting, seed_sequence
+from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._base.validation import check_finite
+from mercer._source import Source
+from mercer.decomposition._axes import PrincipalAxes, Task
+from mercer.decomposition._direct import covariance_eigh, full, gram
+from mercer.decomposition._iterative import arpack, power, randomized
+from mercer.decomposition._policy import SPARSE, check_count, choose_solver, count_iterations
+from mercer.decomposition._projection import Projection
+from mercer.errors import DataError
+
+__all__ = ["PCA"]
+
+
+class PCA(Projection, Estimator):
+    """Principal component analysis: the orthonormal directions that hold most of the variance.
+
+    With C the covariance of the rows, the k components W maximise the variance of the scores, and so minimise the
+    squared error of restoring the rows from them::
+
+        max  trace(W C W^T)   subject to   W W^T = I
+
+    Row i of ``components_`` is the i-th eigenvector of C, ``explained_variance_[i]`` its eigenvalue.
+
+    Parameters
+    ----------
+    n_components : an integer in [0, inf) or a number in (0, 1) or one of 'mle', 'elbow' or None, default=None
+        How many components: a number; a share of the variance to exceed; ``"mle"``, Minka's evidence; ``"elbow"``, the
+        bend of the scree plot by profile likelihood; None for all. The last but None need an exact solver.
+    copy : a boolean, default=True
+        The rows are never overwritten, whatever this says; it is here so that scikit-learn's code runs.
+    whiten : a boolean or one of 'zca', default=False
+        Divide scores by their standard deviations, so that their covariance is I; ``"zca"`` then turns them back to the
+        features, the white rows nearest to the given ones.
+    svd_solver : one of 'auto', 'full', 'covariance_eigh', 'arpack', 'randomized', 'power', 'gram', default='auto'
+        Exact: ``"covariance_eigh"`` (one pass; squares the condition number), ``"full"`` (SVD through QR of blocks; one
+        pass, keeps singular values down to 1e-16 of the largest), ``"gram"`` (n x n inner products, for wide rows).
+        Iterative: ``"arpack"`` (Lanczos), ``"randomized"`` (subspace iteration), ``"power"`` (one vector at a time,
+        with deflation). ``"auto"`` chooses by shape as scikit-learn does, and ``"gram"`` for wide rows.
+    tol : a number in [0, inf), default=0.0
+        Where the iterative solvers stop: the largest relative residual. 0 means machine precision for ``"arpack"``,
+        1e-10 for ``"power"``, and no early stop for ``"randomized"``.
+    iterated_power : an integer in [0, inf) or one of 'auto', default='auto'
+        Power iterations of ``"randomized"`` (``"auto"``: 7, or 4 for more than a tenth of the components); most
+        iterations per component of ``"power"`` (``"auto"``: 1000).
+    n_oversamples : an integer in [1, inf), default=10
+        Extra random vectors of ``"randomized"``.
+    power_iteration_normalizer : one of 'auto', 'QR', 'LU', 'none', default='auto'
+        How ``"randomized"`` keeps its vectors apart between iterations; ``"auto"`` is ``"QR"``.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        Of the iterative solvers' first vectors.
+    ddof : an integer in [0, 1], default=1
+        Variances divide by the total weight less this.
+    scale : a boolean, default=False
+        Divide columns by their standard deviations first. This changes the components.
+    whiten_floor : a number in [0, 1], default=0.0
+        Whitening raises variances below this share of the largest to it.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which an iterative solver stops.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; never changes a result.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components_, n_features)
+        Orthonormal rows, by falling variance; the entry of largest magnitude in each is positive.
+    explained_variance_, explained_variance_ratio_, singular_values_ : ndarray of shape (n_components_,)
+        Variance of each score, its share of the total, and the norm of the scores.
+    mean_, scale_ : ndarray of shape (n_features,)
+        What is taken off the columns and what they are divided by; ``scale_`` is None unless `scale`.
+    noise_variance_ : float
+        Mean variance along the directions left out.
+    n_components_ : int
+    n_samples_ : int or float
+        Rows, or their total weight.
+    solver_used_ : str
+        The solver that ran.
+    history_ : dict of ndarray
+        The captured variance (``objective``), which rises step by step.
+    certificate_ : Certificate
+        Largest ``|C v - lambda v| / lambda_max`` over the components.
+
+    Notes
+    -----
+    For n rows, d features, k components: O(n d^2 + d^3) for ``"covariance_eigh"`` and ``"full"`` with O(d^2) memory,
+    O(n^2 d + n^3) and O(n^2) for ``"gram"``, O(n d k) an iteration and O(d k) for the others, which form the d x d
+    scatter matrix instead where that takes less work. Rows are read in blocks and never copied whole; sparse rows stay
+    sparse (not with ``"full"`` and ``"gram"``). One outlier can turn the first component: PCA is not robust.
+
+    References
+    ----------
+    Tipping and Bishop (1999), Probabilistic principal component analysis. Minka (2000), Automatic choice of
+    dimensionality for PCA. Zhu and Ghodsi (2006), Automatic dimensionality selection from the scree plot. Halko,
+    Martinsson and Tropp (2011), Finding structure with randomness.
+
+    Examples
+    --------
+    >>> from mercer.decomposition import PCA
+    >>> from sklearn.datasets import load_iris
+    >>> X = load_iris().data
+    >>> model = PCA(n_components=0.95).fit(X)
+    >>> model.n_components_, round(float(model.explained_variance_ratio_.sum()), 3)
+    (2, 0.978)
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "n_components": Integer(0) | Real(0, 1, "neither") | Choice("mle", "elbow") | Nothing(),
+        "copy": Boolean(),
+        "whiten": Boolean() | Choice("zca"),
+        "svd_solver": Choice("auto", "full", "covariance_eigh", "arpack", "randomized", "power", "gram"),
+        "tol": Real(0, closed="left"),
+        "iterated_power": Integer(0) | Choice("auto"),
+        "n_oversamples": Integer(1),
+        "power_iteration_normalizer": Choice("auto", "QR", "LU", "none"),
+        "random_state": Seed(),
+        "ddof": Integer(0, 1),
+        "scale": Boolean(),
+        "whiten_floor": Real(0, 1),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+    _objective_moves: ClassVar[str | None] = "up"
+
+    def __init__(
+        self,
+        n_components: Any = None,
+        *,
+        copy: bool = True,
+        whiten: Any = False,
+        svd_solver: str = "auto",
+        tol: float = 0.0,
+        iterated_power: Any = "auto",
+        n_oversamples: int = 10,
+        power_iteration_normalizer: str = "auto",
+        random_state: Any = None,
+        ddof: int = 1,
+        scale: bool = False,
+        whiten_floor: float = 0.0,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.copy = copy
+        self.whiten = whiten
+        self.svd_solver = svd_solver
+        self.tol = tol
+        self.iterated_power = iterated_power
+        self.n_oversamples = n_oversamples
+        self.power_iteration_normalizer = power_iteration_normalizer
+        self.random_state = random_state
+        self.ddof = ddof
+        self.scale = scale
+        self.whiten_floor = whiten_floor
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "PCA":
+        """Find the components of `X`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a weight of 2 is the row twice.
+
+        Returns
+        -------
+        PCA
+            The fitted estimator.
+        """
+        # The solver's first pass sees NaN and infinity in its sums, so that no pass of its own looks for them.
+        X = checked_rows(self, X, accept_sparse=self._accepted(X), ensure_all_finite=False)
+        source = self._open(X, sample_weight=sample_weight)
+        n_rows = _effective_rows(source)
+        solver = choose_solver(self.svd_solver, self.n_components, n_rows, X.shape[1], is_sparse=issparse(X))
+        task = self._task(source, n_rows, solver)
+        methods: dict[str, Any] = {
+            "full": full,
+            "covariance_eigh": covariance_eigh,
+            "gram": partial(gram, n_rows=source.n_rows),
+            "arpack": arpack,
+            "randomized": randomized,
+            "power": power,
+        }
+        with np.errstate(invalid="ignore", over="ignore"):
+            outcome = self._drive(partial(methods[solver], task), source, attributes={"solver_used_": solver})
+        self._conclude(outcome, "raise iterated_power or tol")
+        return self
+
+    def _accepted(self, X: Any) -> Any:
+        if issparse(X) and self.svd_solver not in SPARSE:
+            message = (
+                f"PCA: sparse rows need svd_solver to be one of {', '.join(map(repr, SPARSE))}; got "
+                f"{self.svd_solver!r}, which would make them dense."
+            )
+            raise TypeError(message)
+        return "csr" if self.svd_solver in SPARSE else False
+
+    def _task(self, source: Source, n_rows: int, solver: str) -> Task:
+        limit = min(n_rows, source.n_features)
+        wish = check_count(self.n_components, solver, n_rows, source.n_features)
+        return Task(
+            subject=type(self).__name__,
+            n_components=wish,
+            limit=limit,
+            n_features=source.n_features,
+            dtype=np.dtype(source.dtype),
+            is_sparse=issparse(source.whole()),
+            refuse=partial(self._refuse, source),
+            scaled=self.scale,
+            ddof=self.ddof,
+            tol=self.tol,
+            iterations=count_iterations(self.iterated_power, solver, wish, limit),
+            n_oversamples=self.n_oversamples,
+            normalizer={"auto": "QR"}.get(self.power_iteration_normalizer, self.power_iteration_normalizer),
+            seed=seed_sequence(self.random_state).spawn(1)[0],
+        )
+
+    def _refuse(self, source: Source) -> None:
+        check_finite(source.whole(), self._threads(), self)
+        message = "PCA: the squares of the rows overflow float64; divide the rows by a constant, or set scale=True."
+        raise DataError(message)
+
+    def _fitted(self, state: PrincipalAxes) -> dict[str, Any]:
+        order = np.argsort(-state.sizes, kind="stable")
+        sizes, dtype = state.sizes[order], state.axes.dtype
+        degrees = state.weight - self.ddof
+        left, total = state.limit - len(sizes), float(sizes.sum()) + state.rest
+        return {
+            "components_": state.axes[order],
+            "mean_": state.mean.astype(dtype),
+            "scale_": None if state.scale is None else state.scale.astype(dtype),
+            "explained_variance_": (sizes / degrees).astype(dtype),
+            "explained_variance_ratio_": (sizes / (total or 1.0)).astype(dtype),
+            "singular_values_": np.sqrt(sizes).astype(dtype),
+            "noise_variance_": state.rest / degrees / left if left > 0 else 0.0,
+            "n_components_": len(sizes),
+            "n_samples_": int(state.weight) if state.weight == int(state.weight) else state.weight,
+        }
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.input_tags.sparse = self.svd_solver in SPARSE
+        return tags
+
+
+def _effective_rows(source: Source) -> int:
+    """Rows as repetitions count them, and at least those of positive weight: fractions may sum to less."""
+    if source.weight is None:
+        return source.n_rows
+    return max(int(source.weight.sum()), int(np.count_nonzero(source.weight)))

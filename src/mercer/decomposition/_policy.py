@@ -1,0 +1,66 @@
+"""Which solver, how many components, how many iterations: what the parameters of a PCA mean for given rows."""
+
+from typing import Any
+
+from mercer.errors import DataError, ParameterError
+
+__all__ = ["EXACT", "SPARSE", "check_count", "choose_solver", "count_iterations"]
+
+EXACT = ("full", "covariance_eigh", "gram")
+SPARSE = ("auto", "covariance_eigh", "arpack", "randomized", "power")
+
+
+def choose_solver(asked: str, wish: Any, n_rows: int, n_features: int, *, is_sparse: bool) -> str:
+    """The solver that ``"auto"`` means: scikit-learn's choice, and its mirror image for wide rows."""
+    if asked != "auto":
+        return asked
+    if is_sparse:
+        return "arpack"
+    if n_features <= 1000 and n_rows >= 10 * n_features:
+        return "covariance_eigh"
+    small = min(n_rows, n_features)
+    wish = small if wish is None else wish
+    if max(n_rows, n_features) <= 500 or isinstance(wish, str) or not 1 <= wish < 0.8 * small:
+        return "full"
+    return "gram" if n_rows <= 1000 and n_features >= 10 * n_rows else "randomized"
+
+
+def check_count(wish: Any, solver: str, n_rows: int, n_features: int) -> Any:
+    """``n_components`` with None resolved, within what the solver can give."""
+    limit = min(n_rows, n_features)
+    shape = f"(n_samples={n_rows}, n_features={n_features})"
+    if wish is None:
+        wish = limit - 1 if solver == "arpack" else limit
+    if solver not in EXACT and isinstance(wish, str):
+        message = f"PCA: n_components={wish!r} cannot be a string with svd_solver={solver!r}; use svd_solver='full'."
+        raise ParameterError(message)
+    if wish == "mle" and n_rows < n_features:
+        message = (
+            f"PCA: n_components='mle' is only supported if n_samples >= n_features; got {shape}. "
+            f"Give a number, a share, or 'elbow'."
+        )
+        raise DataError(message)
+    low = 0 if solver in EXACT else 1
+    if not isinstance(wish, str) and not low <= wish <= limit:
+        message = (
+            f"PCA: n_components={wish} must be between {low} and min(n_samples, n_features)={limit} with "
+            f"svd_solver={solver!r}; lower it {shape}."
+        )
+        raise DataError(message)
+    if solver == "arpack" and wish == limit:
+        message = (
+            f"PCA: n_components={wish} must be strictly less than min(n_samples, n_features)={limit} with "
+            f"svd_solver='arpack'; lower it, or use svd_solver='full' {shape}."
+        )
+        raise DataError(message)
+    return wish
+
+
+def count_iterations(asked: Any, solver: str, wish: Any, limit: int) -> int:
+    """Power iterations of the randomised solver; the most per component of the power method."""
+    if asked != "auto":
+        return max(1, asked) if solver == "power" else asked
+    if solver == "power":
+        return 1000
+    # As in scikit-learn: few components of many are the hard ones to tell from those left out.
+    return 7 if not isinstance(wish, str) and wish < 0.1 * limit else 4
