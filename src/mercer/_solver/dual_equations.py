@@ -4,7 +4,7 @@ With rows scaled by the roots of their weights, coef = X_c^T a where (X_c X_c^T 
 made tile by tile, and means are taken off it by algebra unless they dwarf the spread.
 """
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,11 +13,11 @@ import numpy as np
 
 from mercer._solver.driver import Solver
 from mercer._solver.linear_state import LinearState, gradient_certificate
-from mercer._solver.normal_equations import Factors, by_orthogonal_triangle
+from mercer._solver.normal_equations import Factors
 from mercer._solver.request import Dense, Map, Tiles
 from mercer._solver.step import Solution, Step
 from mercer._source import Block
-from mercer._statistic.products import TransposeProduct
+from mercer._statistic.products import Residual, TransposeProduct
 
 __all__ = ["by_dual_equations"]
 
@@ -33,8 +33,13 @@ _SINGULAR = 1e-14
 _REFINE_BELOW = 1e-7
 
 
-def by_dual_equations(alpha: Array, y: Array, weight: Array, centre: bool, tolerance: float, cutoff: float) -> Solver:
-    """Solve for all targets (columns of `y`); `weight` is one number per row or None."""
+def by_dual_equations(
+    alpha: Array, y: Array, weight: Array, centre: bool, tolerance: float, otherwise: Callable[[], Solver]
+) -> Solver:
+    """Solve for all targets (columns of `y`); `weight` is one number per row or None.
+
+    `otherwise` makes the solver that takes over where the equations are singular to rounding.
+    """
     n_rows = y.shape[0]
     weight = np.ones(n_rows) if weight is None else weight
     root, share = np.sqrt(weight)[:, None], (weight / weight.sum())[:, None]
@@ -44,15 +49,21 @@ def by_dual_equations(alpha: Array, y: Array, weight: Array, centre: bool, toler
     gram *= root * root.T
     factors = yield Dense(partial(Factors, gram, alpha), n_rows > _HEAVY)
     if factors.condition < _SINGULAR:
-        return (yield from by_orthogonal_triangle(alpha, centre, tolerance, cutoff=cutoff))
+        return (yield from otherwise())
     dual, residual = yield Dense(partial(_solve, gram, factors, alpha, right))
     coef, mean = yield from _coefficients(root * dual, share, centre, mean)
-    for _ in range(2 if factors.condition < _REFINE_BELOW else 0):
-        fitted = yield Map(partial(_fitted, coef=coef, mean=mean))
-        dual += yield Dense(partial(factors.solve, right - root * fitted - alpha * dual))
-        coef, mean = yield from _coefficients(root * dual, share, centre, mean)
+    if factors.condition >= _REFINE_BELOW:
+        certificate, objective = yield Dense(partial(_judge, gram, dual, residual, alpha, right, tolerance))
+    else:
+        for _ in range(2):
+            fitted = yield Map(partial(_fitted, coef=coef, mean=mean))
+            dual += yield Dense(partial(factors.solve, right - root * fitted - alpha * dual))
+            coef, mean = yield from _coefficients(root * dual, share, centre, mean)
+        sums = yield Residual(coef, mean, y_mean)
+        size = float(np.trace(gram))
+        certificate = gradient_certificate(sums.product - alpha * coef, size, float(np.sum(right**2)), tolerance)
+        objective = float(np.sum(sums.squares) + np.sum(alpha * coef * coef))
     state = LinearState(coef, y_mean - mean @ coef, "cholesky")
-    certificate, objective = yield Dense(partial(_judge, gram, dual, residual, alpha, right, tolerance))
     yield Step(objective, state, certificate)
     return Solution(state, True, certificate)
 

@@ -4,10 +4,10 @@ transformations where they are not.
 One pass gives the scatter S = X_c^T W X_c and C = X_c^T W y_c; a Cholesky factor of S + alpha I gives the coefficients.
 Squaring X squares its condition number, so the reciprocal condition of S + alpha I decides: down to `refine_below` the
 factor is used as it is, below it the residual of the data themselves corrects the answer (the corrected seminormal
-equations of Bjorck, 1987), and below `orthogonal_below` the triangle of X and its SVD take over.
+equations of Bjorck, 1987), and below `give_up_below` another solver takes over: on dense rows, the SVD of their triangle.
 """
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from functools import partial
 from typing import Any
 
@@ -33,21 +33,32 @@ def by_normal_equations(
     centre: bool,
     tolerance: float,
     *,
-    cutoff: float,
     refine_below: float,
-    orthogonal_below: float,
+    give_up_below: float,
+    otherwise: Callable[[MomentSums], Solver],
     spectrum: bool = False,
 ) -> Solver:
-    """Solve for all targets.
+    """Solve for all targets, each with its own penalty in `alpha`.
 
-    `alpha` has one penalty per target, `cutoff` is that of :func:`by_orthogonal_triangle`, and `spectrum` says whether
-    the singular values of the rows are wanted.
+    Parameters
+    ----------
+    alpha : array of shape (n_targets,)
+    centre : bool
+        Whether there is an intercept.
+    tolerance : float
+        What the certificate is held against; the answer does not depend on it.
+    refine_below, give_up_below : float
+        Reciprocal conditions of S + alpha I below which the answer is corrected, and handed to another solver.
+    otherwise : callable
+        From the moments to that other solver.
+    spectrum : bool
+        Whether the singular values of the rows are wanted.
     """
     moments = yield LeanMoments(centre)
     heavy = moments.mean.shape[0] > _HEAVY
     factors = yield Dense(partial(Factors, moments.scatter, alpha), heavy)
-    if factors.condition < orthogonal_below:
-        return (yield from by_orthogonal_triangle(alpha, centre, tolerance, cutoff=cutoff, moments=moments))
+    if factors.condition < give_up_below:
+        return (yield from otherwise(moments))
     coef = yield Dense(partial(factors.solve, moments.cross), heavy)
     squares = None
     # Each correction multiplies the error by about eps / condition; two are enough down to 1e-8 and beyond.
@@ -110,7 +121,7 @@ def by_orthogonal_triangle(
     if moments is None:
         moments = yield LeanMoments(centre, diagonal=True)
     triangle = yield Triangle(moments.mean, moments.y_mean, centre)
-    heavy = moments.mean.shape[0] > _HEAVY
+    heavy = min(triangle.factor.shape) > _HEAVY
     coef, rank, singular = yield Dense(partial(_shrink, triangle, moments, alpha, centre, cutoff), heavy)
     intercept = moments.y_mean - moments.mean @ coef
     sums = yield Residual(coef, moments.mean, moments.y_mean)

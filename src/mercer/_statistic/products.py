@@ -10,7 +10,7 @@ from mercer._source import Block
 from mercer._statistic.moments import MomentSums, Moments
 from mercer._statistic.statistic import Statistic, Sums
 
-__all__ = ["LeanMoments", "NormalProduct", "ProductSums", "Residual", "TransposeProduct", "targets"]
+__all__ = ["Bidiagonal", "LeanMoments", "NormalProduct", "ProductSums", "Residual", "TransposeProduct", "targets"]
 
 Array = Any
 
@@ -54,49 +54,52 @@ class LeanMoments(Moments):
 
 @dataclass(frozen=True)
 class ProductSums(Sums):
-    """``product``: X^T W u for vectors u; ``total``: 1^T W u, which centring needs; ``squares``: u^T W u."""
+    """For vectors u, one value a row: X_c^T W u, 1^T W u and u^T W u, where X_c = X - 1 mean^T."""
 
     product: Array
     total: Array
     squares: Array
 
-    def centred(self, mean: Array) -> Array:
-        """X_c^T W u."""
-        return self.product - mean[:, None] * self.total
-
 
 @dataclass(frozen=True)
 class NormalProduct(Statistic):
-    """X^T W (X V - offset) for the columns of V: the product with the normal matrix, in one pass."""
+    """X_c^T W X_c V for the columns of V, in one pass."""
 
     right: Array
-    offset: Array
+    mean: Array
 
     def of(self, block: Block) -> ProductSums:
-        return _products(block, block.matmul(self.right) - self.offset)
+        rows = _CentredRows(block, self.mean)
+        return rows.sums(rows.times(self.right))
 
 
 @dataclass(frozen=True)
 class Residual(Statistic):
-    """X_c^T W r, 1^T W r and r^T W r for the residual r = (y - y_mean) - X_c coef, where X_c = X - 1 mean^T.
-
-    Dense rows are centred before they are multiplied: columns far from zero would lose digits otherwise.
-    """
+    """X_c^T W r, 1^T W r and r^T W r for the residual r = (y - y_mean) - X_c coef."""
 
     coef: Array
     mean: Array
     y_mean: Array
 
     def of(self, block: Block) -> ProductSums:
-        if block.is_sparse:
-            offset = self.y_mean - self.mean @ self.coef
-            sums = _products(block, targets(block) - block.matmul(self.coef) - offset)
-            return ProductSums(sums.centred(self.mean), sums.total, sums.squares)
-        rows = block.centred(self.mean)
-        residual = targets(block) - self.y_mean - rows @ self.coef
-        heavy = block.weighted(residual)
-        xp = block.xp
-        return ProductSums(rows.T @ heavy, xp.sum(heavy, axis=0), xp.sum(residual * heavy, axis=0))
+        rows = _CentredRows(block, self.mean)
+        return rows.sums(targets(block) - self.y_mean - rows.times(self.coef))
+
+
+@dataclass(frozen=True)
+class Bidiagonal(Statistic):
+    """One half-step of the Golub-Kahan bidiagonalisation: u = X_c V - scale u_before, written to `out`, and its sums."""
+
+    right: Array
+    mean: Array
+    before: Array
+    scale: Array
+    out: Array
+
+    def of(self, block: Block) -> ProductSums:
+        rows, places = _CentredRows(block, self.mean), slice(block.start, block.start + block.n)
+        self.out[places, :] = rows.times(self.right) - self.scale * self.before[places, :]
+        return rows.sums(self.out[places, :])
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,25 @@ class TransposeProduct(Statistic):
         return block.centred(self.shift).T @ left
 
 
-def _products(block: Block, values: Array) -> ProductSums:
-    xp = block.xp
-    heavy = block.weighted(values)
-    return ProductSums(block.transpose_matmul(heavy), xp.sum(heavy, axis=0), xp.sum(values * heavy, axis=0))
+class _CentredRows:
+    """X_c of a block: dense rows are centred first, lest columns far from zero lose digits; sparse ones by algebra."""
+
+    def __init__(self, block: Block, mean: Array) -> None:
+        self.block = block
+        self.mean = mean
+        self.rows = None if block.is_sparse else block.centred(mean)
+
+    def times(self, right: Array) -> Array:
+        if self.rows is None:
+            return self.block.matmul(right) - self.mean @ right
+        return self.rows @ right
+
+    def sums(self, values: Array) -> ProductSums:
+        xp = self.block.xp
+        heavy = self.block.weighted(values)
+        total = xp.sum(heavy, axis=0)
+        if self.rows is None:
+            product = self.block.transpose_matmul(heavy) - self.mean[:, None] * total
+        else:
+            product = self.rows.T @ heavy
+        return ProductSums(product, total, xp.sum(values * heavy, axis=0))

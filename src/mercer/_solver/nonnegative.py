@@ -1,0 +1,107 @@
+"""Least squares and ridge with coefficients that must not be negative.
+
+On the scatter S = X_c^T W X_c and C = X_c^T W y_c, each step is one sweep of coordinate descent over all coefficients
+followed by a move towards the minimum over the positive ones, cut where the first of them reaches zero. The sweep finds
+which coefficients are zero; once it has, the move lands on the exact solution. Neither can raise the objective.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.linalg import lapack
+
+from mercer._plain import plain
+from mercer._solver.driver import Solver
+from mercer._solver.linear_state import quadratic_objective
+from mercer._solver.request import Dense
+from mercer._solver.step import Certificate, Solution, Step
+from mercer._statistic import MomentSums
+from mercer._statistic.products import LeanMoments
+
+__all__ = ["NonnegativeState", "by_nonnegative_sweeps"]
+
+Array = Any
+_STATEMENT = (
+    "Violation of the optimality conditions over |X| |y| (X and y centred): the gradient X^T W r - alpha coef where "
+    "coef > 0, its positive part where coef = 0."
+)
+_HEAVY = 200  # columns from which a step takes long enough (some 10 ms) to deserve its own thread
+
+
+@plain
+@dataclass(frozen=True)
+class NonnegativeState:
+    """The model and the steps taken."""
+
+    coef: Array
+    intercept: Array
+    steps: int
+    method: str = "active set"
+
+
+def by_nonnegative_sweeps(
+    alpha: Array, centre: bool, tolerance: float, max_iter: int, start: NonnegativeState | None = None
+) -> Solver:
+    """Minimise over coef >= 0 until the optimality conditions hold to rounding, or to `tolerance` after a sweep."""
+    moments = yield LeanMoments(centre)
+    coef = np.zeros_like(moments.cross) if start is None else start.coef
+    done = 0 if start is None else start.steps
+    state = NonnegativeState(coef, moments.y_mean - moments.mean @ coef, done)
+    while done < max_iter:
+        coef, exact = yield Dense(partial(_improved, coef, alpha, moments), moments.mean.shape[0] > _HEAVY)
+        done += 1
+        state = NonnegativeState(coef, moments.y_mean - moments.mean @ coef, done)
+        certificate = _certificate(coef, alpha, moments, tolerance)
+        gradient = moments.cross - moments.scatter @ coef - alpha * coef
+        yield Step(quadratic_objective(moments, coef, gradient), state, certificate)
+        if exact and certificate.satisfied:
+            return Solution(state, True, certificate)
+    return Solution(state, False, certificate)
+
+
+def _certificate(coef: Array, alpha: Array, moments: MomentSums, tolerance: float) -> Certificate:
+    gradient = moments.cross - moments.scatter @ coef - alpha * coef
+    violation = np.linalg.norm(np.where(coef > 0, gradient, np.maximum(gradient, 0.0)))
+    scale = float(np.sqrt(np.trace(moments.scatter) * moments.y_scatter.sum()))
+    return Certificate.of("KKT residual", violation / scale if scale else violation, tolerance, _STATEMENT)
+
+
+def _improved(coef: Array, alpha: Array, moments: MomentSums) -> tuple[Array, bool]:
+    """One step for every target; whether all of them ended at the minimum over their positive coefficients."""
+    columns = [
+        _column(coef[:, target].copy(), penalty, moments.scatter, moments.cross[:, target])
+        for target, penalty in enumerate(alpha)
+    ]
+    return np.stack([column for column, _ in columns], axis=1), all(exact for _, exact in columns)
+
+
+def _column(coef: Array, penalty: float, scatter: Array, cross: Array) -> tuple[Array, bool]:
+    gradient = cross - scatter @ coef - penalty * coef
+    curvature = np.diagonal(scatter) + penalty
+    for j in np.flatnonzero(curvature > 0):
+        change = max(gradient[j] / curvature[j], -coef[j])
+        if change != 0.0:
+            coef[j] += change
+            gradient -= change * scatter[j]
+            gradient[j] -= change * penalty
+    free = np.flatnonzero(coef > 0)
+    if not free.size:
+        return coef, True
+    move = _solved(scatter[np.ix_(free, free)], penalty, cross[free]) - coef[free]
+    falling = move < 0
+    share = min(1.0, np.min(-coef[free][falling] / move[falling], initial=1.0))
+    coef[free] = np.maximum(coef[free] + share * move, 0.0)
+    return coef, share == 1.0
+
+
+def _solved(scatter: Array, penalty: float, cross: Array) -> Array:
+    """The minimum over the free coefficients; of minimum norm where there are many."""
+    matrix = scatter.copy(order="F")
+    matrix.flat[:: matrix.shape[0] + 1] += penalty
+    factor, failed = lapack.dpotrf(matrix, lower=False)
+    if not failed and np.diagonal(factor).min() > 1e-7 * np.diagonal(factor).max():
+        return lapack.dpotrs(factor, cross, lower=False)[0]
+    matrix = scatter + penalty * np.eye(scatter.shape[0])
+    return np.linalg.lstsq(matrix, cross, rcond=None)[0]
