@@ -46,11 +46,12 @@ def by_nonnegative_sweeps(
 ) -> Solver:
     """Minimise over coef >= 0 until the optimality conditions hold to rounding, or to `tolerance` after a sweep."""
     moments = yield LeanMoments(centre)
+    penalty = yield Dense(partial(_unique, alpha, moments.scatter), moments.mean.shape[0] > _HEAVY)
     coef = np.zeros_like(moments.cross) if start is None else start.coef
     done = 0 if start is None else start.steps
     state = NonnegativeState(coef, moments.y_mean - moments.mean @ coef, done)
     while done < max_iter:
-        coef, exact = yield Dense(partial(_improved, coef, alpha, moments), moments.mean.shape[0] > _HEAVY)
+        coef, exact = yield Dense(partial(_improved, coef, penalty, moments), moments.mean.shape[0] > _HEAVY)
         done += 1
         state = NonnegativeState(coef, moments.y_mean - moments.mean @ coef, done)
         certificate = _certificate(coef, alpha, moments, tolerance)
@@ -59,6 +60,19 @@ def by_nonnegative_sweeps(
         if exact and certificate.satisfied:
             return Solution(state, True, certificate)
     return Solution(state, False, certificate)
+
+
+def _unique(alpha: Array, scatter: Array) -> Array:
+    """The penalties, raised from zero to a trace where S is singular: then one of many optima is nearly the shortest.
+
+    A factor of 1e-8 is far below what the certificate tolerates and far above rounding.
+    """
+    factor, failed = lapack.dpotrf(scatter, lower=False)
+    pivots = np.diagonal(factor)
+    if not failed and pivots.min(initial=np.inf) > 1e-6 * pivots.max(initial=0.0):
+        return alpha
+    size = np.diagonal(scatter)
+    return np.maximum(alpha, 1e-8 * size.mean() if size.any() else 1.0)
 
 
 def _certificate(coef: Array, alpha: Array, moments: MomentSums, tolerance: float) -> Certificate:
@@ -97,11 +111,7 @@ def _column(coef: Array, penalty: float, scatter: Array, cross: Array) -> tuple[
 
 
 def _solved(scatter: Array, penalty: float, cross: Array) -> Array:
-    """The minimum over the free coefficients; of minimum norm where there are many."""
+    """The minimum over the free coefficients."""
     matrix = scatter.copy(order="F")
     matrix.flat[:: matrix.shape[0] + 1] += penalty
-    factor, failed = lapack.dpotrf(matrix, lower=False)
-    if not failed and np.diagonal(factor).min() > 1e-7 * np.diagonal(factor).max():
-        return lapack.dpotrs(factor, cross, lower=False)[0]
-    matrix = scatter + penalty * np.eye(scatter.shape[0])
-    return np.linalg.lstsq(matrix, cross, rcond=None)[0]
+    return lapack.dpotrs(lapack.dpotrf(matrix, lower=False, overwrite_a=True)[0], cross, lower=False)[0]

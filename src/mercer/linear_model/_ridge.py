@@ -75,8 +75,8 @@ class Ridge(LinearRegressor):
         Coefficients.
     intercept_ : float or ndarray of shape (n_targets,)
         Intercept.
-    n_iter_ : ndarray of shape (n_targets,) or None
-        Steps for each target; None for closed forms.
+    n_iter_ : ndarray of shape (n_targets,)
+        Steps for each target; one for closed forms.
     solver_ : str
         The solver in scikit-learn's words.
     solver_used_ : str
@@ -123,6 +123,17 @@ class Ridge(LinearRegressor):
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
     }
+
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "monotone objective": "steps of sag and saga along the gradient of one row may raise the objective"
+    }
+
+    @property
+    def _check_exceptions(self) -> dict[str, str]:
+        if self.solver not in ("sag", "saga"):
+            return {}
+        reason = "rows are visited at random, so a weight equals repetitions within tol and not to the last digits"
+        return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
 
     def __init__(
         self,
@@ -176,8 +187,7 @@ class Ridge(LinearRegressor):
         self._flat, self._dtype = (alpha.shape[0] == 1, y.ndim == 1), X.dtype.name
         self.solver_ = self._resolved(source)
         outcome = self._drive(lambda start: self._solver(source, alpha, start), source)
-        steps = getattr(outcome.state, "steps", None)
-        self.n_iter_ = None if steps is None else np.broadcast_to(steps, alpha.shape).astype(np.int32)
+        self.n_iter_ = np.broadcast_to(getattr(outcome.state, "steps", 1), alpha.shape).astype(np.int32)
         self._note_method(outcome.state.method)
         self._conclude(outcome)
         return self
