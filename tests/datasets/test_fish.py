@@ -4,9 +4,9 @@ import csv
 from pathlib import Path
 
 import numpy as np
+from tools.make_tables import FOLDER, fish_rows
 
 from mercer.datasets import load_fish, make_fish
-from tools.make_tables import FOLDER, fish_rows
 
 
 def test_the_bundled_file_is_what_the_generator_writes():

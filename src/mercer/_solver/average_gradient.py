@@ -140,9 +140,7 @@ def _epoch(
             chunk = order[first : first + length]
             yield Dense(partial(visits.run, chunk, target, table[target], total[target], coef[target]))
     intercept = moments.y_mean - moments.mean @ coef.T
-    return replace(
-        state, coef=coef.T.copy(), intercept=intercept, table=table, total=total, steps=state.steps + active
-    )
+    return replace(state, coef=coef.T.copy(), intercept=intercept, table=table, total=total, steps=state.steps + active)
 
 
 def _rounding(moments: MomentSums) -> Array:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mercer._source import Block
-from mercer._statistic.moments import MomentSums, Moments
+from mercer._statistic.moments import Moments, MomentSums
 from mercer._statistic.statistic import Statistic, Sums
 
 __all__ = ["Bidiagonal", "LeanMoments", "NormalProduct", "ProductSums", "Residual", "TransposeProduct", "targets"]

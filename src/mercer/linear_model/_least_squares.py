@@ -27,6 +27,8 @@ _WELL_CONDITIONED = 1e-8
 _SINGULAR = 1e-14
 # Up to this many columns a sparse problem is solved in closed form; beyond, by LSQR, which forms nothing d x d.
 _GRAM_COLUMNS = 1000
+# Sparse rows with this many entries, zeros included, may be made dense a block at a time: 32 MiB.
+_FEW = 2**22
 # Sweeps that nonnegative least squares may take; it ends by itself after a handful.
 _SWEEPS = 10_000
 
@@ -204,7 +206,7 @@ class LinearRegression(LinearRegressor):
         def by_triangle(moments: MomentSums | None = None) -> Solver:
             return by_orthogonal_triangle(alpha, centre, self.tol, cutoff=cutoff, moments=moments)
 
-        is_sparse = isinstance(source, SparseSource)
+        is_sparse = isinstance(source, SparseSource) and source.n_rows * source.n_features > _FEW
         if is_sparse and (isinstance(start, LsqrState) or source.n_features > _GRAM_COLUMNS):
             return by_steps()
         if source.n_rows < source.n_features and not is_sparse:

@@ -194,7 +194,9 @@ class Ridge(LinearRegressor):
 
     def _check_solver(self) -> None:
         if self.solver == "lbfgs" and not self.positive:
-            message = "Ridge: 'lbfgs' solver can be used only when positive=True; got positive=False. Use solver='auto'."
+            message = (
+                "Ridge: 'lbfgs' solver can be used only when positive=True; got positive=False. Use solver='auto'."
+            )
             raise ParameterError(message)
         if self.positive and self.solver not in ("auto", "lbfgs"):
             message = (
@@ -242,9 +244,7 @@ class Ridge(LinearRegressor):
                 seed = seed_sequence(self.random_state).generate_state(4)
                 limit = self.max_iter or 1000
                 rows = source.whole()
-                return by_average_gradient(
-                    rows, y, source.weight, alpha, centre, tol, limit, method, seed, start
-                )
+                return by_average_gradient(rows, y, source.weight, alpha, centre, tol, limit, method, seed, start)
             case "svd":
                 self._forecast("the triangle of the rows", 40 * smaller * source.n_features)
                 return by_orthogonal_triangle(alpha, centre, tol, cutoff=_cutoff(source))
