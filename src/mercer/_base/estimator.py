@@ -113,7 +113,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         """
         given = attributes or {}
         watches, bridge, start, recorder = self._watches(source, max_steps, given)
-        # Small products between the solver's requests sum in one order too, and the guard is entered once, not per pass.
+        # Products between the solver's requests sum in one order too, and the guard is entered once, not per pass.
         with one_blas_thread():
             outcome = drive(solve(start), source, watches, recorder)
         for name, value in (given | self._fitted(outcome.state)).items():

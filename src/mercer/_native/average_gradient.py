@@ -8,6 +8,11 @@ afterwards).
 
 import cython
 
+if cython.compiled:
+    from cython.cimports.mercer._native import inline
+else:
+    from mercer._native import inline
+
 __all__ = ["visit_dense", "visit_sparse"]
 
 real = cython.fused_type(cython.float, cython.double)
@@ -26,40 +31,30 @@ def visit_dense(
     rate: cython.double,
     decay: cython.double,
     unbiased: cython.bint,
+    scratch: cython.double[:, ::1],
 ):
-    """Visit the rows of `order`; `unbiased` chooses SAGA over SAG."""
+    """Visit the rows of `order`; `unbiased` chooses SAGA over SAG, `scratch` has a row of d numbers."""
     i: cython.Py_ssize_t
     j: cython.Py_ssize_t
     k: cython.Py_ssize_t
-    lane: cython.Py_ssize_t
-    d: cython.Py_ssize_t = X.shape[1]
-    whole: cython.Py_ssize_t = d - d % 8
-    part: cython.double[8]
     slope: cython.double
     delta: cython.double
-    value: cython.double
     direct: cython.double
     keep: cython.double = 1.0 - decay
     share: cython.double = rate / X.shape[0]
+    row: cython.double[::1] = scratch[0]
     with cython.nogil:
         for k in range(order.shape[0]):
             i = order[k]
-            for lane in range(8):
-                part[lane] = 0.0
-            for j in range(0, whole, 8):
-                for lane in range(8):
-                    part[lane] += (X[i, j + lane] - mean[j + lane]) * coef[j + lane]
-            for j in range(whole, d):
-                part[j - whole] += (X[i, j] - mean[j]) * coef[j]
-            slope = ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]))
-            slope = weight[i] * (slope - y[i])
+            for j in range(X.shape[1]):
+                row[j] = X[i, j] - mean[j]
+            slope = weight[i] * (inline.dot(row, coef) - y[i])
             delta = slope - table[i]
             table[i] = slope
-            direct = rate * delta - share * delta if unbiased else 0.0
-            for j in range(d):
-                value = X[i, j] - mean[j]
-                total[j] += delta * value
-                coef[j] = keep * coef[j] - share * total[j] - direct * value
+            direct = (rate - share) * delta if unbiased else 0.0
+            for j in range(X.shape[1]):
+                total[j] += delta * row[j]
+                coef[j] = keep * coef[j] - share * total[j] - direct * row[j]
 
 
 def visit_sparse(

@@ -95,13 +95,13 @@ class _Visits:
         divisor = 2 * steepest + np.minimum(2 * alpha, steepest) if self.unbiased else steepest
         self.rate = np.divide(1.0, divisor, out=np.zeros_like(divisor), where=divisor > 0)
         self.decay = self.rate * alpha / n_rows
-        self.scratch = np.empty((2, mean.shape[0])) if issparse(X) else None
+        self.scratch = np.empty((2, mean.shape[0]))
 
     def run(self, order: Array, target: int, table: Array, total: Array, coef: Array) -> None:
         shared = (self.mean, self.y[target], self.weight, order, table, total, coef)
         steps = (self.rate[target], self.decay[target], self.unbiased)
-        if self.scratch is None:
-            native.visit_dense(self.X, *shared, *steps)
+        if not issparse(self.X):
+            native.visit_dense(self.X, *shared, *steps, self.scratch)
         else:
             native.visit_sparse(self.X.data, self.X.indices, self.X.indptr, *shared, *steps, self.scratch)
 

@@ -4,7 +4,7 @@ transformations where they are not.
 One pass gives the scatter S = X_c^T W X_c and C = X_c^T W y_c; a Cholesky factor of S + alpha I gives the coefficients.
 Squaring X squares its condition number, so the reciprocal condition of S + alpha I decides: down to `refine_below` the
 factor is used as it is, below it the residual of the data themselves corrects the answer (the corrected seminormal
-equations of Bjorck, 1987), and below `give_up_below` another solver takes over: on dense rows, the SVD of their triangle.
+equations of Bjorck, 1987), and below `give_up_below` another solver takes over: on dense rows, the SVD of a triangle.
 """
 
 from collections.abc import Callable, Generator

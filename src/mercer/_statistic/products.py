@@ -88,7 +88,7 @@ class Residual(Statistic):
 
 @dataclass(frozen=True)
 class Bidiagonal(Statistic):
-    """One half-step of the Golub-Kahan bidiagonalisation: u = X_c V - scale u_before, written to `out`, and its sums."""
+    """Half a step of Golub-Kahan bidiagonalisation: u = X_c V - scale u_before, written to `out`, and its sums."""
 
     right: Array
     mean: Array

@@ -194,9 +194,7 @@ class Ridge(LinearRegressor):
 
     def _check_solver(self) -> None:
         if self.solver == "lbfgs" and not self.positive:
-            message = (
-                "Ridge: 'lbfgs' solver can be used only when positive=True; got positive=False. Use solver='auto'."
-            )
+            message = "Ridge: 'lbfgs' solver can be used only when positive=True; got False. Set solver='auto'."
             raise ParameterError(message)
         if self.positive and self.solver not in ("auto", "lbfgs"):
             message = (
