@@ -27,6 +27,8 @@ _STATEMENT = (
     "Violation of the optimality conditions over |X| |y| (X and y centred): the gradient X^T W r - alpha coef where "
     "coef > 0, its positive part where coef = 0."
 )
+# Violations of this size are what rounding makes of an exact solution.
+_ROUNDING = 1e-14
 _HEAVY = 200  # columns from which a step takes long enough (some 10 ms) to deserve its own thread
 
 
@@ -44,42 +46,49 @@ class NonnegativeState:
 def by_nonnegative_sweeps(
     alpha: Array, centre: bool, tolerance: float, max_iter: int, start: NonnegativeState | None = None
 ) -> Solver:
-    """Minimise over coef >= 0 until the optimality conditions hold to rounding, or to `tolerance` after a sweep."""
+    """Minimise over coef >= 0 until the optimality conditions hold to rounding, or to `tolerance` and nothing falls."""
     moments = yield LeanMoments(centre)
-    penalty = yield Dense(partial(_unique, alpha, moments.scatter), moments.mean.shape[0] > _HEAVY)
+    penalty = yield Dense(partial(_unique, alpha, moments.scatter, tolerance), moments.mean.shape[0] > _HEAVY)
     coef = np.zeros_like(moments.cross) if start is None else start.coef
     done = 0 if start is None else start.steps
     state = NonnegativeState(coef, moments.y_mean - moments.mean @ coef, done)
+    lowest = np.inf
     while done < max_iter:
         coef, exact = yield Dense(partial(_improved, coef, penalty, moments), moments.mean.shape[0] > _HEAVY)
         done += 1
         state = NonnegativeState(coef, moments.y_mean - moments.mean @ coef, done)
-        certificate = _certificate(coef, alpha, moments, tolerance)
-        gradient = moments.cross - moments.scatter @ coef - alpha * coef
-        yield Step(quadratic_objective(moments, coef, gradient), state, certificate)
-        if exact and certificate.satisfied:
-            return Solution(state, True, certificate)
+        objective, certificate = _judged(coef, alpha, moments, tolerance)
+        yield Step(objective, state, certificate)
+        # What ends the sweeps is the problem they solve, with the penalty that makes its answer unique.
+        objective, rest = _judged(coef, penalty, moments, tolerance)
+        if exact and (rest.value <= _ROUNDING or (rest.satisfied and objective >= lowest)):
+            return Solution(state, certificate.satisfied, certificate)
+        lowest = min(lowest, objective)
     return Solution(state, False, certificate)
 
 
-def _unique(alpha: Array, scatter: Array) -> Array:
+def _unique(alpha: Array, scatter: Array, tolerance: float) -> Array:
     """The penalties, raised from zero to a trace where S is singular: then one of many optima is nearly the shortest.
 
-    A factor of 1e-8 is far below what the certificate tolerates and far above rounding.
+    The trace is a part of the mean eigenvalue that the certificate tolerates; the larger it is, the less the answer
+    hangs on rounding.
     """
     factor, failed = lapack.dpotrf(scatter, lower=False)
     pivots = np.diagonal(factor)
     if not failed and pivots.min(initial=np.inf) > 1e-6 * pivots.max(initial=0.0):
         return alpha
     size = np.diagonal(scatter)
-    return np.maximum(alpha, 1e-8 * size.mean() if size.any() else 1.0)
+    trace = min(max(tolerance, 1e-10), 1e-6)
+    return np.maximum(alpha, trace * size.mean() if size.any() else 1.0)
 
 
-def _certificate(coef: Array, alpha: Array, moments: MomentSums, tolerance: float) -> Certificate:
+def _judged(coef: Array, alpha: Array, moments: MomentSums, tolerance: float) -> tuple[float, Certificate]:
+    """Objective and certificate."""
     gradient = moments.cross - moments.scatter @ coef - alpha * coef
     violation = np.linalg.norm(np.where(coef > 0, gradient, np.maximum(gradient, 0.0)))
     scale = float(np.sqrt(np.trace(moments.scatter) * moments.y_scatter.sum()))
-    return Certificate.of("KKT residual", violation / scale if scale else violation, tolerance, _STATEMENT)
+    certificate = Certificate.of("KKT residual", violation / scale if scale else violation, tolerance, _STATEMENT)
+    return quadratic_objective(moments, coef, gradient), certificate
 
 
 def _improved(coef: Array, alpha: Array, moments: MomentSums) -> tuple[Array, bool]:
