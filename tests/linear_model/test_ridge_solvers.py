@@ -120,3 +120,11 @@ def test_constant_targets_need_no_steps(solver):
     X, _, _ = problem((50, 4))
     model = Ridge(solver=solver).fit(X, np.full(50, 7.0))
     np.testing.assert_allclose(model.predict(X), 7.0)
+
+
+@pytest.mark.parametrize("shape", [(50, 4), (4, 50)])
+def test_a_closed_form_is_complete_however_short_the_time(shape):
+    X, y, _ = problem(shape)
+    limited = Ridge(max_time=0.0).fit(X, y)
+    assert limited.converged_
+    assert np.array_equal(limited.coef_, Ridge().fit(X, y).coef_)

@@ -135,7 +135,7 @@ def _epoch(
     order = draws.integers(0, n_rows, size=n_rows, dtype=np.int64)
     table, total, coef = state.table.copy(), state.total.copy(), state.coef.T.copy()
     length = max(1, _CHUNK // width)
-    for target in np.flatnonzero(active):
+    for target in np.flatnonzero(active).tolist():
         for first in range(0, n_rows, length):
             chunk = order[first : first + length]
             yield Dense(partial(visits.run, chunk, target, table[target], total[target], coef[target]))

@@ -85,7 +85,7 @@ def _unique(alpha: Array, scatter: Array, tolerance: float) -> Array:
 def _judged(coef: Array, alpha: Array, moments: MomentSums, tolerance: float) -> tuple[float, Certificate]:
     """Objective and certificate."""
     gradient = moments.cross - moments.scatter @ coef - alpha * coef
-    violation = np.linalg.norm(np.where(coef > 0, gradient, np.maximum(gradient, 0.0)))
+    violation = float(np.linalg.norm(np.where(coef > 0, gradient, np.maximum(gradient, 0.0))))
     scale = float(np.sqrt(np.trace(moments.scatter) * moments.y_scatter.sum()))
     certificate = Certificate.of("KKT residual", violation / scale if scale else violation, tolerance, _STATEMENT)
     return quadratic_objective(moments, coef, gradient), certificate

@@ -69,7 +69,8 @@ class LinearRegression(LinearRegressor):
     rank_ : int
         Singular values that count; for dense rows.
     singular_ : ndarray
-        Singular values of the centred rows, largest first; for dense rows.
+        Singular values of the centred rows, largest first; for dense rows. After ``"cholesky"`` they come from the
+        scatter, and the smallest may be off by one part in 10^8.
     residual_variance_ : float or ndarray of shape (n_targets,)
         The estimate of the noise, RSS / (sum of weights - rank - 1), or NaN where nothing is left to divide by.
     solver_used_ : str
@@ -155,6 +156,7 @@ class LinearRegression(LinearRegressor):
         source = self._open(X, y, sample_weight)
         self._flat, self._dtype = y.ndim == 1, X.dtype.name
         outcome = self._drive(lambda start: self._solver(source, start), source)
+        self._complete(outcome)
         self._describe(outcome.state, source)
         self._conclude(outcome, "raise tol or max_time")
         return self
@@ -233,7 +235,7 @@ class LinearRegression(LinearRegressor):
     def _describe(self, state: Any, source: Source) -> None:
         """Rank, singular values and noise, where the method knows them; a warning where the answer is one of many."""
         for name in ("rank_", "singular_", "residual_variance_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         if not isinstance(state, LinearState):
             return
         freedom = source.total_weight() - state.rank - int(self.fit_intercept)

@@ -6,6 +6,8 @@ import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from mercer._base import Estimator, fitted_rows
+from mercer._solver import Outcome
+from mercer._solver.linear_state import LinearState
 from mercer._source import open_source
 
 __all__ = ["LinearRegressor", "target_columns"]
@@ -70,6 +72,12 @@ class LinearRegressor(MultiOutputMixin, RegressorMixin, Estimator):
             "intercept_": 0.0 if not self.fit_intercept else intercept[0] if flat_intercept else intercept,
             "solver_used_": state.method,
         }
+
+    def _complete(self, outcome: Outcome) -> None:
+        """A closed form is complete after its one step, even if a watch asked to stop there."""
+        if isinstance(outcome.state, LinearState) and outcome.interrupt is None:
+            outcome.converged, outcome.reason = True, "converged"
+            self.converged_ = True
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -129,7 +129,7 @@ class Ridge(LinearRegressor):
     }
 
     @property
-    def _check_exceptions(self) -> dict[str, str]:
+    def _check_exceptions(self) -> dict[str, str]:  # type: ignore[override]
         if self.solver not in ("sag", "saga"):
             return {}
         reason = "rows are visited at random, so a weight equals repetitions within tol and not to the last digits"
@@ -187,7 +187,8 @@ class Ridge(LinearRegressor):
         self._flat, self._dtype = (alpha.shape[0] == 1, y.ndim == 1), X.dtype.name
         self.solver_ = self._resolved(source)
         outcome = self._drive(lambda start: self._solver(source, alpha, start), source)
-        self.n_iter_ = np.broadcast_to(getattr(outcome.state, "steps", 1), alpha.shape).astype(np.int32)
+        self._complete(outcome)
+        self.n_iter_ = np.broadcast_to(getattr(outcome.state, "steps", 1), alpha.shape).astype(np.int32)  # type: ignore[assignment]
         self._note_method(outcome.state.method)
         self._conclude(outcome)
         return self
