@@ -47,13 +47,15 @@ class LsqrState:
 def by_lsqr(
     alpha: Array, y: Array, centre: bool, tolerance: float, max_iter: int, start: LsqrState | None = None
 ) -> Solver:
-    """Minimise until the gradient is `tolerance` times |X| |r|, or the residual r is `tolerance` times |y|."""
+    """Minimise until the gradient is `tolerance` times what it was at zero, or the residual `tolerance` times |y|."""
     moments = yield LeanMoments(centre, diagonal=True)
     size, y_size = np.sqrt(moments.scatter.sum()), np.sqrt(moments.y_scatter)
+    # Below some roundings of |X| |y| the gradient is noise.
+    goal = np.maximum(tolerance * np.linalg.norm(moments.cross, axis=0), 4 * np.finfo(np.float64).eps * size * y_size)
     state = start or _start((yield Residual(np.zeros_like(moments.cross), moments.mean, moments.y_mean)), y, moments)
     while True:
         error = np.sqrt(state.phi**2 + state.damped)
-        active = (state.slope > tolerance * size * error) & (error > tolerance * y_size) & (state.phi != 0)
+        active = (state.slope > goal) & (error > tolerance * y_size) & (state.phi != 0)
         spent = int(state.steps.max(initial=0)) >= max_iter
         if spent or not active.any():
             sums = yield Residual(state.coef, moments.mean, moments.y_mean)

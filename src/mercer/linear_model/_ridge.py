@@ -52,8 +52,8 @@ class Ridge(LinearRegressor):
         The most steps of an iterative solver. None means 1000 epochs for 'sag' and 'saga', 15000 sweeps with
         ``positive``, and ten times the smaller side of X otherwise.
     tol : a number in [0, inf), default=0.0001
-        Iterative solvers end when the gradient of each target is ``tol`` times what it was at zero; 'lsqr' when it is
-        ``tol`` times |X| times the norm of the residual. Closed forms do not use it.
+        Iterative solvers end when the gradient of each target is ``tol`` times what it was at zero; 'lsqr' also when
+        the residual is ``tol`` times |y|. Closed forms do not use it.
     solver : one of 'auto', 'svd', 'cholesky', 'lsqr', 'sparse_cg', 'sag', 'saga', 'lbfgs', default='auto'
         The method. 'cholesky' solves the normal equations, of the rows if these are fewer than the columns; 'svd'
         takes the singular values of the triangle of the rows, for ill-conditioned data; 'sparse_cg' is conjugate
