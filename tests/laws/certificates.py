@@ -23,8 +23,21 @@ def pca_residual(model: Any, X: np.ndarray, y: Any) -> float:
     return float(np.linalg.norm(gaps, axis=1).max() / model.explained_variance_[0])
 
 
+def linear_gradient(model: Any, X: np.ndarray, y: np.ndarray) -> float:
+    """Norm of X^T r - alpha coef over |X| |y|, X and y centred; with positive coefficients, of its violating part."""
+    rows, targets = X - X.mean(axis=0), y - y.mean()
+    gradient = rows.T @ (targets - rows @ model.coef_) - getattr(model, "alpha", 0.0) * model.coef_
+    if model.positive:
+        gradient = np.where(model.coef_ > 0, gradient, np.maximum(gradient, 0.0))
+    return float(np.linalg.norm(gradient) / (np.linalg.norm(rows) * np.linalg.norm(targets)))
+
+
 RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("fixed point", "GrowingKMeans"): kmeans_fixed_point,
     ("fixed point", "KMeans"): kmeans_fixed_point,
     ("residual", "PCA"): pca_residual,
+    ("gradient norm", "LinearRegression"): linear_gradient,
+    ("gradient norm", "Ridge"): linear_gradient,
+    ("KKT residual", "LinearRegression"): linear_gradient,
+    ("KKT residual", "Ridge"): linear_gradient,
 }

@@ -21,7 +21,7 @@ from mercer._config import get_config
 from mercer._solver import Outcome, Solver, drive
 from mercer._solver.driver import Recorder
 from mercer._source import Source, open_source
-from mercer._source.threads import n_threads
+from mercer._source.threads import n_threads, one_blas_thread
 from mercer.errors import InterruptWarning
 from mercer.watch import Checkpoint, TimeLimit
 from mercer.watch.bridge import CallbackBridge
@@ -113,7 +113,9 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         """
         given = attributes or {}
         watches, bridge, start, recorder = self._watches(source, max_steps, given)
-        outcome = drive(solve(start), source, watches, recorder)
+        # Products between the solver's requests sum in one order too, and the guard is entered once, not per pass.
+        with one_blas_thread():
+            outcome = drive(solve(start), source, watches, recorder)
         for name, value in (given | self._fitted(outcome.state)).items():
             setattr(self, name, value)
         self.history_ = outcome.history

@@ -32,13 +32,35 @@ def checked_rows(estimator: Any, X: Any, *, threads: int = 1, reset: bool = True
 def checked_rows_and_targets(
     estimator: Any, X: Any, y: Any, *, threads: int = 1, reset: bool = True, **options: Any
 ) -> tuple[Any, Any]:
-    """Check `X` as :func:`checked_rows` does, and `y` to match it; takes ``multi_output`` and ``y_numeric``."""
-    options = {"dtype": list(FLOATS), "order": "C"} | options
-    X, y = validate_data(estimator, X, y, reset=reset, ensure_all_finite=False, **options)
+    """Check `X` as :func:`checked_rows` does, and `y` to match it; takes ``multi_output`` and ``y_numeric``.
+
+    Plain arrays that are already as they should be skip scikit-learn's look at what they might have been, which takes
+    a third of the time of ridge on 442 rows of 10.
+    """
+    if reset and _are_plain(X, y) and options.keys() <= {"accept_sparse", "multi_output", "y_numeric"}:
+        vars(estimator).pop("feature_names_in_", None)
+        estimator.n_features_in_ = X.shape[1]
+    else:
+        options = {"dtype": list(FLOATS), "order": "C"} | options
+        X, y = validate_data(estimator, X, y, reset=reset, ensure_all_finite=False, **options)
     check_finite(X, threads, estimator)
-    if y.dtype.kind == "f":
+    if y.dtype.kind == "f" and not _sum_is_finite(y):
         assert_all_finite(y, input_name="y", estimator_name=type(estimator).__name__)
     return X, y
+
+
+def _are_plain(X: Any, y: Any) -> bool:
+    """Whether rows are a C-ordered NumPy matrix of floats, not empty, and targets a matching vector of numbers."""
+    return (
+        type(X) is np.ndarray
+        and type(y) is np.ndarray
+        and X.ndim == 2
+        and X.dtype.char in "fd"
+        and X.flags.c_contiguous
+        and X.size > 0
+        and y.dtype.kind in "fiu"
+        and y.shape == (X.shape[0],)
+    )
 
 
 def fitted_rows(estimator: Any, X: Any, *, accept_sparse: Any = False) -> Any:

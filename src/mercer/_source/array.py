@@ -27,7 +27,7 @@ class ArraySource(Source):
 
     def block(self, number: int) -> DenseBlock:
         start, stop = self.bounds(number)
-        y = None if self.y is None else self.y[start:stop]
+        y = None if self.y is None else self.y[start:stop, ...]
         weight = None if self.weight is None else self.weight[start:stop]
         return DenseBlock(self.X[start:stop, :], start, y, weight, self.xp)
 

@@ -1,0 +1,153 @@
+"""Least squares and ridge in closed form, by the normal equations where they are accurate and by orthogonal
+transformations where they are not.
+
+One pass gives the scatter S = X_c^T W X_c and C = X_c^T W y_c; a Cholesky factor of S + alpha I gives the coefficients.
+Squaring X squares its condition number, so the reciprocal condition of S + alpha I decides: down to `refine_below` the
+factor is used as it is, below it the residual of the data themselves corrects the answer (the corrected seminormal
+equations of Bjorck, 1987), and below `give_up_below` another solver takes over: on dense rows, the SVD of a triangle.
+"""
+
+from collections.abc import Callable, Generator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.linalg import lapack, svd
+
+from mercer._solver.driver import Solver
+from mercer._solver.linear_state import LinearState, gradient_certificate, quadratic_objective
+from mercer._solver.request import Dense
+from mercer._solver.step import Solution, Step
+from mercer._statistic import MomentSums
+from mercer._statistic.products import LeanMoments, Residual
+from mercer._statistic.triangle import Triangle, TriangleSums
+
+__all__ = ["Factors", "by_normal_equations", "by_orthogonal_triangle"]
+
+Array = Any
+_HEAVY = 400  # columns from which a factorisation takes long enough (some 10 ms) to deserve its own thread
+
+
+def by_normal_equations(
+    alpha: Array,
+    centre: bool,
+    tolerance: float,
+    *,
+    refine_below: float,
+    give_up_below: float,
+    otherwise: Callable[[MomentSums], Solver],
+    spectrum: bool = False,
+) -> Solver:
+    """Solve for all targets, each with its own penalty in `alpha`.
+
+    Parameters
+    ----------
+    alpha : array of shape (n_targets,)
+    centre : bool
+        Whether there is an intercept.
+    tolerance : float
+        What the certificate is held against; the answer does not depend on it.
+    refine_below, give_up_below : float
+        Reciprocal conditions of S + alpha I below which the answer is corrected, and handed to another solver.
+    otherwise : callable
+        From the moments to that other solver.
+    spectrum : bool
+        Whether the singular values of the rows are wanted.
+    """
+    moments = yield LeanMoments(centre)
+    heavy = moments.mean.shape[0] > _HEAVY
+    factors = yield Dense(partial(Factors, moments.scatter, alpha), heavy)
+    if factors.condition < give_up_below:
+        return (yield from otherwise(moments))
+    coef = yield Dense(partial(factors.solve, moments.cross), heavy)
+    squares = None
+    # Each correction multiplies the error by about eps / condition; two are enough down to 1e-8 and beyond.
+    corrections = 0 if factors.condition >= refine_below else 1 + int(factors.condition < 1e-5)
+    for _ in range(corrections):
+        coef, squares = yield from _refine(coef, alpha, moments, factors)
+    gradient = moments.cross - moments.scatter @ coef - alpha * coef
+    singular = (yield Dense(partial(_singular_values, moments.scatter), heavy)) if spectrum else None
+    intercept = moments.y_mean - moments.mean @ coef
+    state = LinearState(coef, intercept, "cholesky", moments.mean.shape[0], singular, squares)
+    return (yield from _finish(state, gradient, alpha, moments, tolerance))
+
+
+class Factors:
+    """Cholesky factors of S + alpha_t I, one for each distinct penalty."""
+
+    def __init__(self, scatter: Array, alpha: Array) -> None:
+        self.columns: list[tuple[Array, Array]] = []
+        self.condition = np.inf
+        for value in np.unique(alpha):
+            matrix = scatter.copy(order="F")
+            matrix.flat[:: matrix.shape[0] + 1] += value
+            norm = np.abs(matrix).sum(axis=0).max(initial=0.0)
+            factor, failed = lapack.dpotrf(matrix, lower=False, overwrite_a=True, clean=False)
+            condition = 0.0 if failed or norm == 0.0 else lapack.dpocon(factor, norm, uplo="U")[0]
+            self.condition = min(self.condition, condition)
+            self.columns.append((alpha == value, factor))
+            if condition == 0.0:
+                return
+
+    def solve(self, right: Array) -> Array:
+        solution = np.empty_like(right)
+        for columns, factor in self.columns:
+            solution[:, columns] = lapack.dpotrs(factor, right[:, columns], lower=False)[0]
+        return solution
+
+
+def _refine(coef: Array, alpha: Array, moments: MomentSums, factors: Factors) -> Generator[Any, Any, tuple]:
+    """One correction by the residual of the data: digits lost in forming S come back."""
+    sums = yield Residual(coef, moments.mean, moments.y_mean)
+    slope = sums.product
+    change = yield Dense(partial(factors.solve, slope - alpha * coef))
+    # |r - X change|^2 = |r|^2 - change . (2 X^T r - S change)
+    squares = sums.squares - np.sum(change * (2.0 * slope - moments.scatter @ change), axis=0)
+    return coef + change, np.maximum(squares, 0.0)
+
+
+def _singular_values(scatter: Array) -> Array:
+    return np.sqrt(np.maximum(np.linalg.eigvalsh(scatter)[::-1], 0.0))
+
+
+def by_orthogonal_triangle(
+    alpha: Array, centre: bool, tolerance: float, *, cutoff: float, moments: MomentSums | None = None
+) -> Solver:
+    """Solve by the SVD of the triangular factor of the rows: exact to rounding whatever their condition.
+
+    Singular values at or below `cutoff` times the largest count as zero for unpenalised targets, which gives the
+    solution of minimum norm.
+    """
+    if moments is None:
+        moments = yield LeanMoments(centre, diagonal=True)
+    triangle = yield Triangle(moments.mean, moments.y_mean, centre)
+    heavy = min(triangle.factor.shape) > _HEAVY
+    coef, rank, singular = yield Dense(partial(_shrink, triangle, moments, alpha, centre, cutoff), heavy)
+    intercept = moments.y_mean - moments.mean @ coef
+    sums = yield Residual(coef, moments.mean, moments.y_mean)
+    state = LinearState(coef, intercept, "svd", rank, singular, sums.squares)
+    return (yield from _finish(state, sums.product - alpha * coef, alpha, moments, tolerance))
+
+
+def _shrink(triangle: TriangleSums, moments: MomentSums, alpha: Array, centre: bool, cutoff: float) -> tuple:
+    """Coefficients V diag(s / (s^2 + alpha)) U^T y, the rank and the singular values, from the triangle."""
+    first, width = int(centre), moments.mean.shape[0]
+    rows = triangle.factor[first:, first : first + width]
+    y = triangle.factor[first:, first + width :]
+    left, singular, right = svd(rows, full_matrices=False)
+    kept = singular > cutoff * (singular[0] if singular.size else 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shrunk = np.where(kept[:, None] | (alpha > 0), singular[:, None] / (singular[:, None] ** 2 + alpha), 0.0)
+    coef = right.T @ (np.nan_to_num(shrunk) * (left.T @ y))
+    return coef, int(kept.sum()), singular
+
+
+def _finish(state: LinearState, gradient: Array, alpha: Array, moments: MomentSums, tolerance: float) -> Solver:
+    diagonal = moments.scatter if moments.scatter.ndim == 1 else np.diagonal(moments.scatter)
+    certificate = gradient_certificate(gradient, diagonal.sum(), moments.y_scatter.sum(), tolerance)
+    if state.squares is None:
+        objective = quadratic_objective(moments, state.coef, gradient)
+    else:
+        objective = float(np.sum(state.squares) + np.sum(alpha * state.coef * state.coef))
+    yield Step(objective, state, certificate)
+    return Solution(state, True, certificate)

@@ -1,0 +1,141 @@
+"""Products of the rows with a few vectors: all that iterative least squares asks of the data.
+
+Means are taken off by algebra, X_c = X - 1 m^T, so sparse rows stay sparse.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from mercer._source import Block
+from mercer._statistic.moments import Moments, MomentSums
+from mercer._statistic.statistic import Statistic, Sums
+
+__all__ = ["Bidiagonal", "LeanMoments", "NormalProduct", "ProductSums", "Residual", "TransposeProduct", "targets"]
+
+Array = Any
+
+
+def targets(block: Block) -> Array:
+    """The block's targets as float64 columns."""
+    xp = block.xp
+    return xp.astype(block.y if block.y.ndim == 2 else block.y[:, None], xp.float64, copy=False)
+
+
+class LeanMoments(Moments):
+    """Moments that never make a sparse block dense: its scatter is X^T W X - (sum w) m m^T.
+
+    The subtraction costs digits when a mean is large beside the spread, which sparse columns, mostly zero, do not have.
+    """
+
+    def of(self, block: Block) -> MomentSums:
+        if not block.is_sparse:
+            return super().of(block)
+        xp = block.xp
+        weight = block.total_weight()
+        scale = 1.0 / weight if weight else 0.0
+        mean = block.column_sums() * scale if self.centre else xp.zeros(block.X.shape[1])
+        heavy = block.X if block.weight is None else block.X.multiply(block.weight[:, None]).tocsr()
+        if self.diagonal:
+            squares = xp.asarray(heavy.multiply(block.X).sum(axis=0), dtype=xp.float64).ravel()
+            scatter = xp.maximum(squares - weight * mean * mean, 0.0)
+        else:
+            scatter = xp.asarray((block.X.T @ heavy).toarray(), dtype=xp.float64)
+            scatter -= (weight * mean)[:, None] * mean
+        if block.y is None:
+            return MomentSums(weight, mean, scatter)
+        y = targets(block)
+        y_mean = xp.sum(block.weighted(y), axis=0) * scale if self.centre else xp.zeros(y.shape[1])
+        # Centred targets have weighted sum zero, so the mean of X drops out of the cross moment.
+        y_rows = y - y_mean
+        heavy_rows = block.weighted(y_rows)
+        cross = block.transpose_matmul(heavy_rows)
+        return MomentSums(weight, mean, scatter, y_mean, cross, xp.sum(y_rows * heavy_rows, axis=0))
+
+
+@dataclass(frozen=True)
+class ProductSums(Sums):
+    """For vectors u, one value a row: X_c^T W u, 1^T W u and u^T W u, where X_c = X - 1 mean^T."""
+
+    product: Array
+    total: Array
+    squares: Array
+
+
+@dataclass(frozen=True)
+class NormalProduct(Statistic):
+    """X_c^T W X_c V for the columns of V, in one pass."""
+
+    right: Array
+    mean: Array
+
+    def of(self, block: Block) -> ProductSums:
+        rows = _CentredRows(block, self.mean)
+        return rows.sums(rows.times(self.right))
+
+
+@dataclass(frozen=True)
+class Residual(Statistic):
+    """X_c^T W r, 1^T W r and r^T W r for the residual r = (y - y_mean) - X_c coef."""
+
+    coef: Array
+    mean: Array
+    y_mean: Array
+
+    def of(self, block: Block) -> ProductSums:
+        rows = _CentredRows(block, self.mean)
+        return rows.sums(targets(block) - self.y_mean - rows.times(self.coef))
+
+
+@dataclass(frozen=True)
+class Bidiagonal(Statistic):
+    """Half a step of Golub-Kahan bidiagonalisation: u = X_c V - scale u_before, written to `out`, and its sums."""
+
+    right: Array
+    mean: Array
+    before: Array
+    scale: Array
+    out: Array
+
+    def of(self, block: Block) -> ProductSums:
+        rows, places = _CentredRows(block, self.mean), slice(block.start, block.start + block.n)
+        self.out[places, :] = rows.times(self.right) - self.scale * self.before[places, :]
+        return rows.sums(self.out[places, :])
+
+
+@dataclass(frozen=True)
+class TransposeProduct(Statistic):
+    """(X - 1 shift^T)^T U for U with one row per row of the source; weights play no part."""
+
+    left: Array
+    shift: Array = None
+
+    def of(self, block: Block) -> Array:
+        left = self.left[block.start : block.start + block.n, :]
+        if self.shift is None or block.is_sparse:
+            product = block.transpose_matmul(left)
+            return product if self.shift is None else product - self.shift[:, None] * block.xp.sum(left, axis=0)
+        return block.centred(self.shift).T @ left
+
+
+class _CentredRows:
+    """X_c of a block: dense rows are centred first, lest columns far from zero lose digits; sparse ones by algebra."""
+
+    def __init__(self, block: Block, mean: Array) -> None:
+        self.block = block
+        self.mean = mean
+        self.rows = None if block.is_sparse else block.centred(mean)
+
+    def times(self, right: Array) -> Array:
+        if self.rows is None:
+            return self.block.matmul(right) - self.mean @ right
+        return self.rows @ right
+
+    def sums(self, values: Array) -> ProductSums:
+        xp = self.block.xp
+        heavy = self.block.weighted(values)
+        total = xp.sum(heavy, axis=0)
+        if self.rows is None:
+            product = self.block.transpose_matmul(heavy) - self.mean[:, None] * total
+        else:
+            product = self.rows.T @ heavy
+        return ProductSums(product, total, xp.sum(values * heavy, axis=0))

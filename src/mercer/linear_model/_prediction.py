@@ -1,0 +1,85 @@
+"""What all linear regressors share: targets in, coefficients stored, predictions out."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin
+
+from mercer._base import Estimator, fitted_rows
+from mercer._solver import Outcome
+from mercer._solver.linear_state import LinearState
+from mercer._source import open_source
+
+__all__ = ["LinearRegressor", "target_columns"]
+
+# Up to this many numbers a prediction is one product on the calling thread.
+_FEW = 2**16
+
+
+def target_columns(y: np.ndarray) -> np.ndarray:
+    """Targets as float64 columns."""
+    return np.asarray(y if y.ndim == 2 else y[:, None], dtype=np.float64)
+
+
+class LinearRegressor(MultiOutputMixin, RegressorMixin, Estimator):
+    """Predicts X coef_^T + intercept_."""
+
+    fit_intercept: bool
+    coef_: np.ndarray
+    intercept_: Any
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict the target of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
+            Predicted targets.
+        """
+        X = fitted_rows(self, X, accept_sparse="csr")
+        coef, intercept = self.coef_.T, self.intercept_
+        if type(X) is np.ndarray and X.size <= _FEW:
+            return X @ coef + intercept
+        return open_source(X, threads=self._threads()).map(lambda block: block.matmul(coef) + intercept)
+
+    def residuals(self, X: Any, y: Any) -> np.ndarray:
+        """The targets less the predictions.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Their targets.
+
+        Returns
+        -------
+        residuals : ndarray of the shape of `y`
+        """
+        return np.asarray(y) - self.predict(X)
+
+    def _linear_attributes(self, state: Any, dtype: Any, flat_coef: bool, flat_intercept: bool) -> dict[str, Any]:
+        """The attributes of a model: one target loses its axis where scikit-learn drops it."""
+        coef = state.coef.T.astype(dtype)
+        intercept = state.intercept.astype(dtype)
+        return {
+            "coef_": coef[0] if flat_coef else coef,
+            "intercept_": 0.0 if not self.fit_intercept else intercept[0] if flat_intercept else intercept,
+            "solver_used_": state.method,
+        }
+
+    def _complete(self, outcome: Outcome) -> None:
+        """A closed form is complete after its one step, even if a watch asked to stop there."""
+        if isinstance(outcome.state, LinearState) and outcome.interrupt is None:
+            outcome.converged, outcome.reason = True, "converged"
+            self.converged_ = True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

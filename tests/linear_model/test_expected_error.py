@@ -1,0 +1,41 @@
+"""The expected errors of least squares, against simulation."""
+
+import numpy as np
+import pytest
+
+from mercer.errors import ParameterError
+from mercer.linear_model import LinearRegression, expected_in_sample_error, expected_out_of_sample_error
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.catalogue("LM-03")
+def test_the_numbers_of_the_worked_example():
+    assert expected_in_sample_error(40, 8, 1.0) == pytest.approx(0.80)
+    assert expected_out_of_sample_error(40, 8, 1.0) == pytest.approx(1.20)
+    assert expected_out_of_sample_error(40, 8, 1.0, design="gaussian") == pytest.approx(1.258, abs=5e-4)
+
+
+@pytest.mark.catalogue("LM-03")
+def test_simulated_errors_agree():
+    X = RNG.normal(size=(40, 8))
+    y, fresh = X @ np.arange(8.0) + RNG.normal(size=(2, 4000, 40))
+    fits = LinearRegression(fit_intercept=False).fit(X, y.T).predict(X).T
+    assert np.mean((y - fits) ** 2) == pytest.approx(expected_in_sample_error(40, 8, 1.0), abs=0.01)
+    assert np.mean((fresh - fits) ** 2) == pytest.approx(expected_out_of_sample_error(40, 8, 1.0), abs=0.01)
+    excess = []
+    for _ in range(600):
+        rows = RNG.normal(size=(40, 8))
+        coef = LinearRegression(fit_intercept=False, n_jobs=1).fit(rows, RNG.normal(size=40)).coef_
+        excess.append(coef @ coef)
+    expected = expected_out_of_sample_error(40, 8, 1.0, design="gaussian")
+    assert 1 + np.mean(excess) == pytest.approx(expected, abs=0.03)
+
+
+def test_as_many_features_as_samples_are_refused():
+    with pytest.raises(ParameterError, match="more samples than features are needed; got n_samples=8, n_features=8"):
+        expected_in_sample_error(8, 8, 1.0)
+    with pytest.raises(ParameterError, match="more samples than features are needed"):
+        expected_out_of_sample_error(9, 8, 1.0, design="gaussian")
+    with pytest.raises(ParameterError, match="design must be 'fixed' or 'gaussian'; got 'random'"):
+        expected_out_of_sample_error(40, 8, 1.0, design="random")

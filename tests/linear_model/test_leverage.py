@@ -1,0 +1,54 @@
+"""The hat matrix is a projection, its diagonal the leverages, and both give leave-one-out residuals."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+from mercer.linear_model import LinearRegression, hat_matrix, leave_one_out_residuals, leverages
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.catalogue("LM-02")
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("rank", [3, 5])
+def test_the_hat_matrix_projects_onto_the_columns(fit_intercept, rank):
+    X = RNG.normal(size=(30, rank)) @ RNG.normal(size=(rank, 5)) + 10.0 * fit_intercept
+    y = RNG.normal(size=30)
+    P = hat_matrix(X, fit_intercept=fit_intercept)
+    np.testing.assert_allclose(P, P.T, atol=1e-14)
+    np.testing.assert_allclose(P @ P, P, atol=1e-12)
+    assert P.trace() == pytest.approx(rank + fit_intercept)
+    columns = np.c_[X, np.ones(30)] if fit_intercept else X
+    basis = scipy.linalg.orth(columns, rcond=1e-10)
+    np.testing.assert_allclose(P, basis @ basis.T, atol=1e-12)
+    if rank == 5:
+        model = LinearRegression(fit_intercept=fit_intercept).fit(X, y)
+        np.testing.assert_allclose(P @ y, model.predict(X), atol=1e-12)
+
+
+@pytest.mark.catalogue("LM-02")
+def test_leverages_are_the_diagonal_whatever_the_blocks():
+    X = RNG.normal(size=(20_000, 3)) + 1e4
+    found = leverages(X)
+    assert found.sum() == pytest.approx(4)
+    np.testing.assert_allclose(found[:200], leverages(X, n_jobs=2)[:200], rtol=0, atol=0)
+    small = X[:50]
+    np.testing.assert_allclose(leverages(small), np.diag(hat_matrix(small)), rtol=1e-10)
+
+
+@pytest.mark.catalogue("LM-02")
+def test_leave_one_out_residuals_are_those_of_refits():
+    X, y = RNG.normal(size=(15, 3)), RNG.normal(size=(15, 2))
+    expected = []
+    for i in range(15):
+        others = np.arange(15) != i
+        expected.append(y[i] - LinearRegression().fit(X[others], y[others]).predict(X[[i]])[0])
+    np.testing.assert_allclose(leave_one_out_residuals(X, y), expected, rtol=1e-9)
+
+
+def test_a_row_that_nothing_else_determines_has_no_leave_one_out_residual():
+    X = np.array([[0.0], [0.0], [0.0], [1.0]])
+    residuals = leave_one_out_residuals(X, [1.0, 2.0, 3.0, 9.0])
+    assert np.isnan(residuals[3])
+    np.testing.assert_allclose(residuals[:3], [-1.5, 0.0, 1.5], atol=1e-12)
