@@ -150,20 +150,25 @@ def test_scikit_learns_scoring_monitor_sees_every_step(subject):
         pytest.skip("the monitor scores targets")
     monitor = ScoringMonitor(scoring="r2" if subject.kind == "numbers" else "accuracy")
     model = fit(subject.make().set_callbacks(monitor), X, y)
-    assert str(len(model.history_["step"]) - 1) in str(monitor.get_logs())
+    seen = [row for row in monitor.get_logs().data if row["task_name"] == "step"]
+    assert len(seen) == len(model.history_["step"])
+    score = seen[-1]["r2" if subject.kind == "numbers" else "accuracy"]
+    assert score == pytest.approx(model.score(X, y))
 
 
 @pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
 def test_pipelines_and_searches_carry_callbacks_and_clones(subject, capsys):
     X, y = subject.data(200, 5)
-    pipeline = make_pipeline(StandardScaler(), subject.make()).set_callbacks(ProgressBar())
-    fit(pipeline, X, y)
+    pipeline = make_pipeline(StandardScaler(), subject.make())
+    fit(clone(pipeline).set_callbacks(ProgressBar()), X, y)
     assert "Pipeline" in capsys.readouterr().out
-    if y is not None:
-        parameter = "C" if subject.takes("C") else "alpha" if subject.takes("alpha") else "fit_intercept"
-        grid = {f"{subject.name.lower()}__{parameter}": [True] if parameter == "fit_intercept" else [0.1, 1.0]}
-        search = GridSearchCV(clone(pipeline), grid, cv=2)
-        assert fit(search, X, y).best_score_ > 0
+    if y is None:
+        return
+    parameter = "C" if subject.takes("C") else "alpha" if subject.takes("alpha") else "fit_intercept"
+    grid = {f"{subject.name.lower()}__{parameter}": [True] if parameter == "fit_intercept" else [0.1, 1.0]}
+    search = fit(GridSearchCV(pipeline, grid, cv=2).set_callbacks(ProgressBar()), X, y)
+    assert search.best_score_ > 0
+    assert "GridSearchCV" in capsys.readouterr().out
 
 
 LONG = {
