@@ -6,7 +6,7 @@ The documentation's list of differences is made from this table.
 REPLACED: dict[str, tuple[str, ...]] = {
     "cluster": ("KMeans", "MiniBatchKMeans", "k_means", "kmeans_plusplus"),
     "decomposition": ("IncrementalPCA", "PCA"),
-    "linear_model": ("LinearRegression", "Ridge"),
+    "linear_model": ("LinearRegression", "LogisticRegression", "Ridge"),
 }
 
 DIFFERENCES: dict[str, str] = {
@@ -36,4 +36,16 @@ DIFFERENCES: dict[str, str] = {
         "Sparse rows are centred by algebra, so the intercept does not slow sag and needs no warning."
     ),
     "test_ridge::test_lbfgs_solver_error": "The active-set method behind positive=True solves this case in one step.",
+    "test_logistic::test_logistic_cv[[]*": "compares with scikit-learn's LogisticRegressionCV to 6 digits at tol=1e-4",
+    "test_logistic::test_logistic_cv_multinomial_score*": "hands our parameters to a private function of scikit-learn",
+    "test_logistic::test_scores_attribute_layout_elasticnet": "compares with LogisticRegressionCV at a loose tolerance",
+    "test_logistic::test_logreg_predict_proba_multinomial*": "calls the private _predict_proba_lr",
+    "test_logistic::test_max_iter*": "the warning says how far from the optimum the fit stopped, in words of our own",
+    "test_logistic::test_dtype_match*liblinear]": "float32 rows give float32 coefficients with every solver",
+    "test_logistic::test_large_sparse_matrix*liblinear]": "64-bit indices are supported by every solver",
+    "test_logistic::test_large_sparse_matrix*sag*]": "64-bit indices are supported by every solver",
+    "test_logistic::test_liblinear_with_large_values": "values above 1e30 do not freeze the fit, so they are no error",
+    "test_logistic::test_newton_cholesky_fallback_to_lbfgs": "no solver is ever replaced by another silently",
+    "test_logistic::test_logisticregression_warns_with_n_jobs": "n_jobs has an effect and is not deprecated",
+    "test_logistic::test_logistic_regression_callback_support*": "callbacks see each step of every solver exactly once",
 }

@@ -86,6 +86,10 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         """Open checked rows as a source, with the threads that ``n_jobs`` allows."""
         return open_source(X, y, checked_weight(self, sample_weight, X.shape[0]), self._threads())
 
+    def _labels(self, source: Source, given: dict[str, Any]) -> Any:
+        """The targets as the user gave them, for callbacks; `given` holds the attributes known before the fit."""
+        return source.y
+
     def _fitted(self, state: Any) -> dict[str, Any]:
         """The attributes that a solver's state stands for; enough of them to predict."""
         raise NotImplementedError  # each estimator that drives a solver defines its own
@@ -140,7 +144,11 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         if callbacks or hasattr(self, "_parent_callback_ctx"):
             root = self._init_callback_context(max_subtasks=max_steps)
             bridge = CallbackBridge(
-                self, root, lambda state: given | self._fitted(state), X=lambda: source.whole(), y=lambda: source.y
+                self,
+                root,
+                lambda state: given | self._fitted(state),
+                X=lambda: source.whole(),
+                y=lambda: self._labels(source, given),
             )
             watches.append(bridge)
         for callback in callbacks:

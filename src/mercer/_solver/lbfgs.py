@@ -1,0 +1,84 @@
+"""L-BFGS in the metric of the data: the Hessian at zero, updated by the steps taken (Liu and Nocedal, 1989)."""
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._plain import plain
+from mercer._solver.line_search import search
+from mercer._solver.linear_problem import LinearProblem, Point
+from mercer._solver.metric import Metric, survey
+from mercer._solver.step import Solution
+
+__all__ = ["LbfgsState", "lbfgs"]
+
+_MEMORY = 10
+# A step is also required to promise less than this share of tol: entries of the gradient in a badly scaled column can
+# all be below tol far from the optimum.
+PROMISE = 0.01
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class LbfgsState:
+    """Parameters (k, d + 1), the last steps and changes of the gradient (m, k, d + 1), and the steps taken."""
+
+    parameters: np.ndarray
+    steps: np.ndarray
+    changes: np.ndarray
+    n_steps: int
+
+
+def lbfgs(problem: LinearProblem, start: LbfgsState | np.ndarray, max_iter: int) -> Generator[Any, Any, Solution]:
+    """Minimise `problem` from parameters, or from a state of an earlier run."""
+    if not isinstance(start, LbfgsState):
+        start = LbfgsState(start, np.empty((0, *start.shape)), np.empty((0, *start.shape)), 0)
+    moments, metric = yield from survey(problem, problem.shape[1] - 1)
+    state, point = start, (yield from problem.evaluate(start.parameters))
+    certificate = problem.certify(point, moments)
+    while True:
+        direction = -_inverse_product(state, metric, point.gradient)
+        promise = -0.5 * float(np.vdot(point.gradient, direction))
+        solved = problem.solved(point, certificate) and promise <= PROMISE * problem.tol
+        if solved or state.n_steps >= max_iter:
+            return Solution(state, solved, certificate)
+        found = yield from search(problem, point, direction)
+        if found is None and len(state.steps) == 0:
+            return Solution(state, False, certificate)
+        if found is None:
+            # The memory misleads: start it afresh from here.
+            state = LbfgsState(state.parameters, state.steps[:0], state.changes[:0], state.n_steps)
+            continue
+        state, point = _updated(state, point, found), found
+        certificate = problem.certify(point, moments)
+        yield problem.step(point, state, certificate)
+
+
+def _updated(state: LbfgsState, point: Point, found: Point) -> LbfgsState:
+    """Remember a step whose curvature is safely positive; forget the oldest beyond the memory."""
+    step, change = found.parameters - point.parameters, found.gradient - point.gradient
+    steps, changes = state.steps, state.changes
+    if np.vdot(step, change) > 1e-14 * np.sqrt(np.vdot(step, step) * np.vdot(change, change)):
+        steps = np.concatenate([steps[-_MEMORY + 1 :], step[None]])
+        changes = np.concatenate([changes[-_MEMORY + 1 :], change[None]])
+    return LbfgsState(found.parameters, steps, changes, state.n_steps + 1)
+
+
+def _inverse_product(state: LbfgsState, metric: Metric, gradient: np.ndarray) -> np.ndarray:
+    """The two-loop recursion, with the metric in the place of the identity."""
+    count = len(state.steps)
+    steps, changes = (memory.reshape(count, gradient.size) for memory in (state.steps, state.changes))
+    curvatures = np.einsum("ij,ij->i", steps, changes)
+    q = gradient.reshape(-1).copy()
+    shares = np.zeros(count)
+    for i in reversed(range(count)):
+        shares[i] = (steps[i] @ q) / curvatures[i]
+        q -= shares[i] * changes[i]
+    result = metric.solve(q.reshape(gradient.shape)).reshape(-1)
+    if count:
+        result *= curvatures[-1] / float(np.vdot(changes[-1], metric.solve(state.changes[-1])))
+    for i in range(count):
+        result += (shares[i] - (changes[i] @ result) / curvatures[i]) * steps[i]
+    return result.reshape(gradient.shape)

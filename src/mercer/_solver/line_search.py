@@ -1,0 +1,62 @@
+"""A line search by Wolfe's conditions: a generator that asks for one pass per trial step."""
+
+from collections.abc import Generator
+from typing import Any
+
+import numpy as np
+
+from mercer._solver.linear_problem import ROUNDING, LinearProblem, Point
+
+__all__ = ["search"]
+
+_DECREASE = 1e-4
+_CURVATURE = 0.9
+_TRIALS = 30
+
+
+def search(problem: LinearProblem, point: Point, direction: np.ndarray) -> Generator[Any, Any, Point | None]:
+    """The first point along `direction`, tried at step 1, that decreases J enough and flattens its slope.
+
+    Where J is flat to rounding, the approximate condition of Hager and Zhang (2005) on the slope alone decides. None
+    means that no such point was found.
+    """
+    slope = float(np.vdot(point.gradient, direction))
+    if not slope < 0:
+        return None
+    low, high = (0.0, point.objective, slope), None
+    step = 1.0
+    for _ in range(_TRIALS):
+        trial = yield from problem.evaluate(point.parameters + step * direction)
+        new_slope = float(np.vdot(trial.gradient, direction))
+        end = (step, trial.objective, new_slope)
+        if not _is_low_enough(point.objective, slope, end):
+            high = end
+        elif new_slope < _CURVATURE * slope:
+            low = end
+        else:
+            return trial
+        step = 2.0 * step if high is None else _between(low, high)
+    return trial if trial.objective < point.objective else None
+
+
+def _is_low_enough(objective: float, slope: float, end: tuple[float, float, float]) -> bool:
+    step, value, new_slope = end
+    if value <= objective + _DECREASE * step * slope:
+        return True
+    flat = value <= objective + ROUNDING * max(1.0, abs(objective))
+    return flat and new_slope <= (2.0 * _DECREASE - 1.0) * slope
+
+
+def _between(low: tuple[float, float, float], high: tuple[float, float, float]) -> float:
+    """The minimum of the cubic through both ends, kept to the middle four fifths of the interval."""
+    (a, value_a, slope_a), (b, value_b, slope_b) = low, high
+    width = b - a
+    if not np.isfinite(value_b):
+        return a + 0.1 * width
+    tilt = slope_a + slope_b - 3.0 * (value_b - value_a) / width
+    square = tilt * tilt - slope_a * slope_b
+    if square < 0:
+        return a + 0.5 * width
+    root = float(np.sqrt(square))
+    share = (root - tilt - slope_a) / (slope_b - slope_a + 2.0 * root) if slope_b - slope_a + 2.0 * root else 0.5
+    return a + min(max(share, 0.1), 0.9) * width

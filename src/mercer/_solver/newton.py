@@ -1,0 +1,132 @@
+"""Newton's method with a line search: the full Hessian by Cholesky, or its products by conjugate gradients."""
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotrs
+
+from mercer._objective import Softmax
+from mercer._plain import plain
+from mercer._solver.lbfgs import PROMISE
+from mercer._solver.line_search import search
+from mercer._solver.linear_problem import LinearProblem, Point
+from mercer._solver.metric import Metric, survey
+from mercer._solver.request import Dense
+from mercer._solver.step import Solution
+from mercer._statistic.loss import CurvatureProduct, LossCurvature
+
+__all__ = ["NewtonState", "newton_cg", "newton_cholesky"]
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class NewtonState:
+    """Parameters (k, d + 1) and the steps taken."""
+
+    parameters: np.ndarray
+    n_steps: int
+
+
+Directions = Callable[[Point], Generator[Any, Any, np.ndarray]]
+
+
+def newton_cholesky(
+    problem: LinearProblem, start: NewtonState | np.ndarray, max_iter: int
+) -> Generator[Any, Any, Solution]:
+    """Newton steps from the full Hessian, formed in one pass and factored."""
+
+    def direction(point: Point) -> Generator[Any, Any, np.ndarray]:
+        curvature = yield LossCurvature(problem.loss, point.parameters)
+        return (yield Dense(lambda: _solve_full(problem, curvature, point.gradient), heavy=curvature.shape[0] > 500))
+
+    return (yield from _newton(problem, start, max_iter, lambda metric: direction))
+
+
+def newton_cg(problem: LinearProblem, start: NewtonState | np.ndarray, max_iter: int) -> Generator[Any, Any, Solution]:
+    """Newton steps by conjugate gradients in the metric of the data, one pass per Hessian product."""
+    return (
+        yield from _newton(problem, start, max_iter, lambda metric: lambda point: _conjugate(problem, metric, point))
+    )
+
+
+def _newton(
+    problem: LinearProblem,
+    start: NewtonState | np.ndarray,
+    max_iter: int,
+    directions: Callable[[Metric], Directions],
+) -> Generator[Any, Any, Solution]:
+    state = start if isinstance(start, NewtonState) else NewtonState(start, 0)
+    moments, metric = yield from survey(problem, problem.shape[1] - 1)
+    direct = directions(metric)
+    point = yield from problem.evaluate(state.parameters)
+    certificate = problem.certify(point, moments)
+    while True:
+        promise = 0.5 * float(np.sum(point.gradient * metric.solve(point.gradient)))
+        solved = problem.solved(point, certificate) and promise <= PROMISE * problem.tol
+        if solved or state.n_steps >= max_iter:
+            return Solution(state, solved, certificate)
+        found = yield from search(problem, point, (yield from direct(point)))
+        if found is None:
+            return Solution(state, False, certificate)
+        point, state = found, NewtonState(found.parameters, state.n_steps + 1)
+        certificate = problem.certify(point, moments)
+        yield problem.step(point, state, certificate)
+
+
+def _solve_full(problem: LinearProblem, curvature: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    """Minus the inverse of the Hessian of J times the gradient."""
+    k, width = gradient.shape
+    hessian = curvature / problem.total_weight
+    hessian[np.diag_indices_from(hessian)] += np.tile(problem.penalty.l2, k)
+    used = np.ones(width, dtype=bool) if problem.fit_intercept else np.arange(width) < width - 1
+    if isinstance(problem.loss, Softmax):
+        # Scores may shift by a constant in all classes: the gradient has no part there, the Hessian needs one.
+        blocks = hessian.reshape(k, width, k, width)
+        index = np.arange(width)
+        blocks[:, index, :, index] += np.mean(np.diagonal(hessian)) / k
+    keep = np.tile(used, k)
+    step = np.zeros(k * width)
+    step[keep] = _solve_positive(
+        hessian[np.ix_(keep, keep)] if not used.all() else hessian, -gradient.reshape(-1)[keep]
+    )
+    return step.reshape(k, width)
+
+
+def _solve_positive(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Solve with a matrix that is positive semi-definite up to rounding, columns scaled to one diagonal."""
+    diagonal = np.diagonal(matrix)
+    root = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    unit = matrix / root / root[:, None]
+    lift = 0.0
+    while True:
+        factor, failed = dpotrf(unit + lift * np.eye(len(unit)) if lift else unit, lower=1)
+        if not failed:
+            return dpotrs(factor, right / root, lower=1)[0] / root
+        lift = max(1e-13, 100.0 * lift)
+
+
+def _conjugate(problem: LinearProblem, metric: Metric, point: Point) -> Generator[Any, Any, np.ndarray]:
+    """Conjugate gradients on the Newton equation, to a residual that shrinks with the gradient (superlinear)."""
+    result = np.zeros_like(point.gradient)
+    residual = -point.gradient
+    search_direction = metric.solve(residual)
+    product = float(np.sum(residual * search_direction))
+    goal = min(0.25, product**0.25) ** 2 * product
+    for _ in range(20 + residual.size):
+        sums = yield CurvatureProduct(problem.loss, point.parameters, search_direction)
+        image = sums / problem.total_weight + problem.penalty.l2 * search_direction
+        if not problem.fit_intercept:
+            image[:, -1] = 0.0
+        curvature = float(np.sum(search_direction * image))
+        if curvature <= 0:
+            break
+        result += product / curvature * search_direction
+        residual = residual - product / curvature * image
+        solved = metric.solve(residual)
+        previous, product = product, float(np.sum(residual * solved))
+        if product <= goal:
+            break
+        search_direction = solved + product / previous * search_direction
+    return result

@@ -1,0 +1,128 @@
+"""The loss of a linear model over the rows, its gradient, its Hessian, and products with its Hessian.
+
+Parameters are one matrix (k, d + 1): a row of coefficients and an intercept for each score. Scores are X W^T + b; the
+gradient of sum_i s_i loss(scores_i, y_i) is R^T [X, 1] with R the weighted residuals, and its Hessian
+sum_i s_i C_i (x) [x_i, 1][x_i, 1]^T with C_i the k x k second derivative of the loss.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._objective import Logistic, Loss
+from mercer._source import Block
+from mercer._statistic.statistic import Statistic, Sums
+
+__all__ = ["CurvatureProduct", "LossCurvature", "LossGradient", "LossSums"]
+
+Array = Any
+
+
+@dataclass(frozen=True)
+class LossSums(Sums):
+    """Weighted sum of the losses, and its gradient (k, d + 1)."""
+
+    value: float
+    gradient: Array
+
+
+@dataclass(frozen=True, eq=False)
+class LinearStatistic(Statistic):
+    """A statistic of the scores that parameters give."""
+
+    loss: Loss
+    parameters: Array
+
+    def scores(self, block: Block) -> Array:
+        """X W^T + b, of shape (n, k), float64."""
+        weights, intercept = self.parameters[:, :-1], self.parameters[:, -1]
+        return block.matmul(weights.T) + intercept[None, :]
+
+
+class LossGradient(LinearStatistic):
+    """Value and gradient of the summed loss."""
+
+    def of(self, block: Block) -> LossSums:
+        xp = block.xp
+        scores = self.scores(block)
+        value = xp.sum(block.weighted(self.loss.value(scores, block.y, xp)))
+        residual = block.weighted(self.loss.residual(scores, block.y, xp))
+        return LossSums(float(value), _joined(block, residual))
+
+    def on(self, block: Block) -> LossSums:
+        """By compiled code wherever the scores are NumPy arrays: the rows may well be sparse."""
+        return self.native(block) if block.xp is np else self.of(block)
+
+    def native(self, block: Block) -> LossSums:
+        scores = self.scores(block)
+        value = self.loss.sum_with_residual(scores, block.y, block.weight)
+        return LossSums(value, _joined(block, scores))
+
+
+@dataclass(frozen=True, eq=False)
+class LossCurvature(LinearStatistic):
+    """The Hessian of the summed loss by some columns and the intercept, for k scores and m columns a square matrix of
+    k (m + 1) rows, parameters in C order.
+    """
+
+    columns: Array = None
+
+    def of(self, block: Block) -> Array:
+        xp = block.xp
+        p = self.loss.mean(self.scores(block), xp)
+        rows = block.X if self._takes_all(block) else block.X[:, self.columns]
+        if isinstance(self.loss, Logistic):
+            return _gram(block, rows, block.weighted(p * (1.0 - p)))
+        k = p.shape[1]
+        parts = {}
+        for i in range(k):
+            for j in range(i, k):
+                factor = p[:, i : i + 1] * ((1.0 if i == j else 0.0) - p[:, j : j + 1])
+                parts[i, j] = parts[j, i] = _gram(block, rows, block.weighted(factor))
+        return xp.concat([xp.concat([parts[i, j] for j in range(k)], axis=1) for i in range(k)], axis=0)
+
+    def _takes_all(self, block: Block) -> bool:
+        return self.columns is None or len(self.columns) == block.X.shape[1]
+
+
+def _gram(block: Block, rows: Array, factor: Array) -> Array:
+    """sum_i factor_i [x_i, 1][x_i, 1]^T, with `factor` (n, 1); symmetric."""
+    xp = block.xp
+    if block.is_sparse:
+        scaled = rows.multiply(factor).tocsr()
+        inner, edge = (rows.T @ scaled).toarray(), (scaled.T @ np.ones((block.n, 1)))
+    elif bool(xp.all(factor >= 0)):
+        # Roots on both factors keep the product symmetric, which lets the BLAS form one triangle only.
+        root = xp.sqrt(factor)
+        scaled = rows * root
+        inner, edge = scaled.T @ scaled, scaled.T @ root
+    else:
+        scaled = rows * factor
+        inner, edge = rows.T @ scaled, xp.sum(scaled, axis=0)[:, None]
+    corner = xp.reshape(xp.sum(factor), (1, 1))
+    return xp.concat([xp.concat([inner, edge], axis=1), xp.concat([edge.T, corner], axis=1)], axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class CurvatureProduct(LinearStatistic):
+    """The Hessian of the summed loss times a direction (k, d + 1), without forming it."""
+
+    direction: Array
+
+    def of(self, block: Block) -> Array:
+        xp = block.xp
+        p = self.loss.mean(self.scores(block), xp)
+        change = block.matmul(self.direction[:, :-1].T) + self.direction[:, -1][None, :]
+        if isinstance(self.loss, Logistic):
+            change = p * (1.0 - p) * change
+        else:
+            change = p * (change - xp.sum(p * change, axis=1, keepdims=True))
+        return _joined(block, block.weighted(change))
+
+
+def _joined(block: Block, residual: Array) -> Array:
+    """R^T [X, 1]: the gradient by coefficients and, last, by intercepts."""
+    xp = block.xp
+    by_coefficients = block.transpose_matmul(residual).T
+    return xp.concat([by_coefficients, xp.sum(residual, axis=0)[:, None]], axis=1)
