@@ -1,7 +1,11 @@
-"""L-BFGS in the metric of the data: the Hessian at zero, updated by the steps taken (Liu and Nocedal, 1989)."""
+"""L-BFGS in the metric of the data: the Hessian at zero, updated by the steps taken (Liu and Nocedal, 1989).
+
+Where some steps have not been enough the curvature has changed on the way: for a loss of one score the metric is then
+measured anew where the fit stands, for the price of about three passes.
+"""
 
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,12 +13,14 @@ import numpy as np
 from mercer._plain import plain
 from mercer._solver.line_search import search
 from mercer._solver.linear_problem import LinearProblem, Point
-from mercer._solver.metric import Metric, survey
+from mercer._solver.metric import WIDEST_GRAM, LocalMetric, Metric, measure_at, survey
 from mercer._solver.step import Solution
 
 __all__ = ["LbfgsState", "lbfgs"]
 
 _MEMORY = 10
+# Steps in one metric. Breast cancer (569 x 30) at C=10 takes 30 steps without a new metric and 13 with.
+_RENEWAL = 4
 # A step is also required to promise less than this share of tol: entries of the gradient in a badly scaled column can
 # all be below tol far from the optimum.
 PROMISE = 0.01
@@ -23,19 +29,26 @@ PROMISE = 0.01
 @plain
 @dataclass(frozen=True, eq=False)
 class LbfgsState:
-    """Parameters (k, d + 1), the last steps and changes of the gradient (m, k, d + 1), and the steps taken."""
+    """Parameters (k, d + 1), the last steps and changes of the gradient (m, k, d + 1), the steps taken, and the place
+    where the metric was measured (empty: at zero) with the steps taken since.
+    """
 
     parameters: np.ndarray
     steps: np.ndarray
     changes: np.ndarray
     n_steps: int
+    anchor: np.ndarray
+    n_since: int
 
 
 def lbfgs(problem: LinearProblem, start: LbfgsState | np.ndarray, max_iter: int) -> Generator[Any, Any, Solution]:
     """Minimise `problem` from parameters, or from a state of an earlier run."""
     if not isinstance(start, LbfgsState):
-        start = LbfgsState(start, np.empty((0, *start.shape)), np.empty((0, *start.shape)), 0)
+        none = np.empty((0, *start.shape))
+        start = LbfgsState(start, none, none, 0, none, 0)
     moments, metric = yield from survey(problem, problem.shape[1] - 1)
+    if len(start.anchor):
+        metric = yield from measure_at(problem, start.anchor)
     state, point = start, (yield from problem.evaluate(start.parameters))
     certificate = problem.certify(point, moments)
     while True:
@@ -44,12 +57,16 @@ def lbfgs(problem: LinearProblem, start: LbfgsState | np.ndarray, max_iter: int)
         solved = problem.solved(point, certificate) and promise <= PROMISE * problem.tol
         if solved or state.n_steps >= max_iter:
             return Solution(state, solved, certificate)
+        if state.n_since >= _RENEWAL and problem.shape[0] == 1 and problem.shape[1] <= WIDEST_GRAM:
+            state = replace(state, steps=state.steps[:0], changes=state.changes[:0], anchor=state.parameters, n_since=0)
+            metric = yield from measure_at(problem, state.anchor)
+            direction = -metric.solve(point.gradient)
         found = yield from search(problem, point, direction)
         if found is None and len(state.steps) == 0:
             return Solution(state, False, certificate)
         if found is None:
             # The memory misleads: start it afresh from here.
-            state = LbfgsState(state.parameters, state.steps[:0], state.changes[:0], state.n_steps)
+            state = replace(state, steps=state.steps[:0], changes=state.changes[:0])
             continue
         state, point = _updated(state, point, found), found
         certificate = problem.certify(point, moments)
@@ -63,10 +80,10 @@ def _updated(state: LbfgsState, point: Point, found: Point) -> LbfgsState:
     if np.vdot(step, change) > 1e-14 * np.sqrt(np.vdot(step, step) * np.vdot(change, change)):
         steps = np.concatenate([steps[-_MEMORY + 1 :], step[None]])
         changes = np.concatenate([changes[-_MEMORY + 1 :], change[None]])
-    return LbfgsState(found.parameters, steps, changes, state.n_steps + 1)
+    return LbfgsState(found.parameters, steps, changes, state.n_steps + 1, state.anchor, state.n_since + 1)
 
 
-def _inverse_product(state: LbfgsState, metric: Metric, gradient: np.ndarray) -> np.ndarray:
+def _inverse_product(state: LbfgsState, metric: Metric | LocalMetric, gradient: np.ndarray) -> np.ndarray:
     """The two-loop recursion, with the metric in the place of the identity."""
     count = len(state.steps)
     steps, changes = (memory.reshape(count, gradient.size) for memory in (state.steps, state.changes))

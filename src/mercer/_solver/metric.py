@@ -15,11 +15,12 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from mercer._solver.linear_problem import LinearProblem
 from mercer._solver.request import Dense
 from mercer._statistic.class_moments import LabelledMoments, LabelledScatter
+from mercer._statistic.loss import LossCurvature
 
-__all__ = ["Metric", "survey"]
+__all__ = ["WIDEST_GRAM", "LocalMetric", "Metric", "measure_at", "survey"]
 
 # Up to this many columns the Gram matrix (n d^2 / 2 at matrix-product speed) costs less than the passes it saves.
-_WIDEST_GRAM = 512
+WIDEST_GRAM = 512
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +43,30 @@ class Metric:
         return np.concatenate([weights, intercept], axis=1)
 
 
+@dataclass(frozen=True, eq=False)
+class LocalMetric:
+    """Solves with the Hessian of J at a point, for a loss of one score: a Cholesky factor of d + 1 rows."""
+
+    factor: np.ndarray
+
+    def solve(self, gradient: np.ndarray) -> np.ndarray:
+        """The inverse Hessian applied to `gradient` (1, d + 1)."""
+        return dpotrs(self.factor, gradient.T, lower=1)[0].T
+
+
+def measure_at(problem: LinearProblem, parameters: np.ndarray) -> Generator[Any, Any, LocalMetric]:
+    """One pass: the metric at `parameters`."""
+    curvature = (yield LossCurvature(problem.loss, parameters)) / problem.total_weight
+    if not problem.fit_intercept:
+        # The gradient has no part there: any positive number will do.
+        curvature[-1, :], curvature[:, -1], curvature[-1, -1] = 0.0, 0.0, 1.0
+    factor = yield Dense(lambda: _factor(curvature, problem.penalty.l2))
+    return LocalMetric(factor)
+
+
 def survey(problem: LinearProblem, n_features: int) -> Generator[Any, Any, tuple[LabelledMoments, Metric]]:
     """One pass: the moments of the labelled rows, and the metric made of them."""
-    statistic = LabelledScatter(problem.loss, diagonal=n_features > _WIDEST_GRAM)
+    statistic = LabelledScatter(problem.loss, diagonal=n_features > WIDEST_GRAM)
     moments = statistic.read((yield statistic))
     curvature = problem.loss.start_curvature
     scatter = curvature * moments.scatter

@@ -109,7 +109,7 @@ class LogisticRegression(LinearClassifier, Estimator):
 
     Notes
     -----
-    Exact up to `tol`. One step of "lbfgs" is one pass, n d k multiplications twice; its metric is one pass of
+    Exact up to `tol`. One step of "lbfgs" is one pass, n d k multiplications twice; its metric is a pass of
     n d^2 / 2, taken for up to 512 columns. Extra memory is a few k d numbers per thread and, for "newton-cholesky" and
     l1, the (k d)^2 Hessian; "sag" and "saga" also remember n k residuals. Runs over NumPy arrays, memory maps, frames
     and CSR rows, which are never made dense. Separable classes without a penalty have no finite optimum: a warning
