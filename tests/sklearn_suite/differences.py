@@ -38,7 +38,6 @@ DIFFERENCES: dict[str, str] = {
     "test_ridge::test_lbfgs_solver_error": "The active-set method behind positive=True solves this case in one step.",
     "test_logistic::test_logistic_cv[[]*": "compares with scikit-learn's LogisticRegressionCV to 6 digits at tol=1e-4",
     "test_logistic::test_logistic_cv_multinomial_score*": "hands our parameters to a private function of scikit-learn",
-    "test_logistic::test_scores_attribute_layout_elasticnet": "compares with LogisticRegressionCV at a loose tolerance",
     "test_logistic::test_logreg_predict_proba_multinomial*": "calls the private _predict_proba_lr",
     "test_logistic::test_max_iter*": "the warning says how far from the optimum the fit stopped, in words of our own",
     "test_logistic::test_dtype_match*liblinear]": "float32 rows give float32 coefficients with every solver",
