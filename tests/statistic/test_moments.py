@@ -75,3 +75,15 @@ def test_sparse_rows_have_the_moments_of_dense_ones_and_stay_sparse(diagonal, we
     sparse = SparseSource(csr_array(X), weight=weight).reduce(Moments(diagonal=diagonal))
     np.testing.assert_allclose(sparse.mean, dense.mean, rtol=1e-12)
     np.testing.assert_allclose(sparse.scatter, dense.scatter, rtol=1e-10, atol=1e-9)
+
+
+@pytest.mark.parametrize("real", [np.float64, np.float32])
+@pytest.mark.parametrize("centre", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_compiled_twin_gives_the_definition(real, centre, weighted):
+    X, y = (RNG.normal(size=(700, 23)) + 5).astype(real), RNG.normal(size=(700, 2))
+    block = ArraySource(X, y, weight=RNG.random(700) if weighted else None).block(0)
+    statistic = Moments(centre=centre)
+    expected, found = statistic.of(block), statistic.native(block)
+    for name in ("weight", "mean", "scatter", "y_mean", "cross", "y_scatter"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-10, atol=1e-9, err_msg=name)

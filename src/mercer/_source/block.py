@@ -18,11 +18,11 @@ def rows_per_block(n_features: int) -> int:
     """The fixed number of rows in a block: a power of two that depends on the number of columns alone.
 
     About 2**17 numbers keep a block in the second-level cache and a block's work well above the cost of handing it
-    out. Statistics with d x d results need some 4 d rows so that adding them up stays cheap beside making them, within
+    out. Statistics with d x d results need some 8 d rows so that adding them up stays cheap beside making them, within
     2**21 numbers (16 MiB).
     """
     width = max(1, n_features)
-    rows = max(2**17 // width, min(4 * width, 2**21 // width))
+    rows = max(2**17 // width, min(8 * width, 2**21 // width))
     return 2 ** (min(max(rows, 256), 16384).bit_length() - 1)
 
 
