@@ -16,13 +16,22 @@ RECIPE := pyproject.toml meson.build meson.options $(wildcard src/mercer/_native
 EDITABLE := $(CURDIR)/build/cp$(shell python3 -c "import sys; print('%d%d' % sys.version_info[:2])")
 STAGE := $(CURDIR)/build/sanitize-stage
 
-.PHONY: run test test-all lint format build bench docs coverage sanitize soak dist-check clean
+.PHONY: run test sklearn-suite test-all lint format build bench docs coverage sanitize soak dist-check clean
 
 run: $(VENV)/ready-app build
 	$(PYTHON) -m mercer
 
 test: lint build
 	$(PYTEST) -n $(WORKERS) --dist worksteal
+	$(MAKE) --no-print-directory sklearn-suite
+
+# scikit-learn's own tests with mercer's classes in their place; tests/sklearn_suite lists the deliberate differences.
+sklearn-suite: build
+	$(PYTEST) -n $(WORKERS) --dist worksteal -q -r fE -W ignore -o xfail_strict=false -p tests.sklearn_suite.plugin --pyargs \
+		sklearn.cluster.tests.test_k_means \
+		sklearn.decomposition.tests.test_pca sklearn.decomposition.tests.test_incremental_pca \
+		sklearn.linear_model.tests.test_base sklearn.linear_model.tests.test_ridge \
+		sklearn.linear_model.tests.test_logistic
 
 test-all: lint build
 	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not soak"

@@ -86,10 +86,93 @@ def spline_features() -> Model:
     return make_pipeline(SplineTransformer(n_knots=4), SelectKBest(k=4)).fit(X, y), X
 
 
-MODELS: dict[str, Callable[[], Model]] = {
-    factory.__name__: factory
-    for factory in (scaled_classifier, mixed_columns, searched_regression, calibrated_classifier, spline_features)
-}
+def clusters() -> Model:
+    """k-means from given centres, behind a scaler."""
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    from mercer.cluster import KMeans
+
+    X, _ = _table()
+    return make_pipeline(StandardScaler(), KMeans(2, init=np.array([[-1.0, 0, 0], [1.0, 0, 0]]))).fit(X), X
+
+
+def mini_batch_clusters() -> Model:
+    """Mini-batch k-means, which can go on learning after it is loaded."""
+    from mercer.cluster import MiniBatchKMeans
+
+    X, _ = _table()
+    return MiniBatchKMeans(2, init=X[:2], n_init=1, batch_size=6, random_state=0).fit(X), X
+
+
+def growing_clusters() -> Model:
+    """k-means that grew its centres."""
+    from mercer.cluster import GrowingKMeans
+
+    X, _ = _table()
+    return GrowingKMeans(target=5.0).fit(X), X
+
+
+def projection() -> Model:
+    """Whitened principal components."""
+    from mercer.decomposition import PCA
+
+    X, _ = _table()
+    return PCA(2, whiten=True).fit(X), X
+
+
+def incremental_projection() -> Model:
+    """Principal components of two batches."""
+    from mercer.decomposition import IncrementalPCA
+
+    X, _ = _table()
+    return IncrementalPCA(2, batch_size=6).fit(X), X
+
+
+def linear_pipeline() -> Model:
+    """Scaled rows and least squares."""
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    from mercer.linear_model import LinearRegression
+
+    X, y = _table()
+    return make_pipeline(StandardScaler(), LinearRegression()).fit(X, y.astype(float)), X
+
+
+def ridge() -> Model:
+    """Ridge regression of two targets, each with its own penalty."""
+    from mercer.linear_model import Ridge
+
+    X, y = _table()
+    return Ridge(alpha=[0.5, 2.0]).fit(X, np.column_stack([y, X[:, 0]])), X
+
+
+def logistic_search() -> Model:
+    """A grid search over mercer's logistic regression, with named classes."""
+    from sklearn.model_selection import GridSearchCV, KFold
+
+    from mercer.linear_model import LogisticRegression
+
+    X, y = _table()
+    names = np.array(["no", "yes"])[y]
+    return GridSearchCV(LogisticRegression(), {"C": [0.5, 1.0]}, cv=KFold(2, shuffle=True, random_state=0)).fit(
+        X, names
+    ), X
+
+
+THEIRS = (scaled_classifier, mixed_columns, searched_regression, calibrated_classifier, spline_features)
+OURS = (
+    clusters,
+    mini_batch_clusters,
+    growing_clusters,
+    projection,
+    incremental_projection,
+    linear_pipeline,
+    ridge,
+    logistic_search,
+)
+MODELS: dict[str, Callable[[], Model]] = {factory.__name__: factory for factory in (*THEIRS, *OURS)}
 
 
 def predict(model: Any, X: Any) -> np.ndarray:
