@@ -18,7 +18,7 @@ STAGE := $(CURDIR)/build/sanitize-stage
 
 .PHONY: run test sklearn-suite test-all lint format build bench docs coverage sanitize soak dist-check clean
 
-run: $(VENV)/ready-app build
+run: $(VENV)/ready-app
 	$(PYTHON) -m mercer
 
 test: lint build

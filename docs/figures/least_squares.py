@@ -3,9 +3,9 @@
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
-from mercer.linear_model import Ridge
 
 from mercer.datasets import load_fish
+from mercer.linear_model import Ridge
 
 
 def draw() -> Figure:

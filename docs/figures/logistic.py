@@ -3,8 +3,9 @@
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
-from mercer.linear_model import LogisticRegression
 from sklearn.datasets import load_breast_cancer
+
+from mercer.linear_model import LogisticRegression
 
 
 def draw() -> Figure:

@@ -3,9 +3,9 @@
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
-from mercer.decomposition import PCA
 
 from mercer.datasets import load_fish
+from mercer.decomposition import PCA
 
 
 def lauchli(epsilon: float) -> np.ndarray:

@@ -208,6 +208,7 @@ class KMeans(CentreModel):
             self.labels_, self.inertia_ = self._label_training_rows(source, centres)
         chosen = self.history_["restart"] == restart
         self.history_ = {name: column[chosen] for name, column in self.history_.items()}
+        self.history_["step"] = np.arange(len(self.history_["step"]))
         distinct = len(np.unique(self.labels_))
         if distinct < self.n_clusters:
             message = (
