@@ -12,6 +12,8 @@ PEERS = {
     name: next(contestant.name for contestant in case.contestants if contestant.path.startswith("sklearn."))
     for name, case in CASES.items()
 }
+# On unscaled columns scikit-learn's default solver stops short of the optimum, which is what the case is about.
+PEERS["logistic_unscaled"] = "sklearn_newton"
 
 
 # Truth: the objectives that everyone is judged by, against hand-computed values.

@@ -1,7 +1,7 @@
 """What a solver can ask for besides a statistic. The driver answers with ``request.answer(source)``."""
 
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from threading import Thread
 from typing import Any
@@ -73,6 +73,9 @@ class Dense:
                 return self.function()
             promise: Future[Any] = Future()
             Thread(target=self._fulfil, args=(promise,), daemon=True).start()
+            # Waiting in short turns: a signal that comes just before a wait begins is seen when its turn ends.
+            while not promise.done():
+                wait([promise], timeout=0.05)
             return promise.result()
 
     def _fulfil(self, promise: "Future[Any]") -> None:
