@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -39,6 +40,13 @@ def test_two_fits_with_one_seed_agree_and_generators_are_accepted(subject):
             warnings.simplefilter("ignore")
             first, second = (subject.make(random_state=seed if seed == 3 else seed(3)).fit(X, y) for _ in range(2))
         assert digest(fitted(first)) == digest(fitted(second))
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
+def test_fits_that_run_side_by_side_do_not_disturb_each_other(subject):
+    alone = digest_of_fit(subject, 1)
+    with ThreadPoolExecutor(3) as users:
+        assert set(users.map(lambda _: digest_of_fit(subject, 2), range(3))) == {alone}
 
 
 def test_fresh_processes_with_other_thread_settings_give_the_same_bits():

@@ -4,8 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
+import sklearn
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from tests.laws.subjects import outputs, subjects
+from tests.laws.subjects import digest, fitted, outputs, subjects
 
 WEIGHTED = [subject for subject in subjects() if subject.fit_takes("sample_weight")]
 
@@ -48,6 +51,18 @@ def test_unit_weights_change_nothing(subject):
     for name, expected in outputs(plain, X).items():
         if expected.dtype.kind == "f":
             np.testing.assert_allclose(outputs(ones, X)[name], expected, rtol=1e-6, atol=1e-8, err_msg=name)
+
+
+@pytest.mark.parametrize("subject", WEIGHTED, ids=repr)
+def test_weights_are_routed_through_a_pipeline(subject):
+    X, y = subject.data(200, 5)
+    weight = np.random.default_rng(0).random(200)
+    direct = fit_quietly(subject.make(), StandardScaler().fit_transform(X), y, sample_weight=weight)
+    with sklearn.config_context(enable_metadata_routing=True):
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        pipeline = make_pipeline(scaler, subject.make().set_fit_request(sample_weight=True))
+        routed = fit_quietly(pipeline, X, y, sample_weight=weight)
+    assert digest(fitted(routed[-1])) == digest(fitted(direct))
 
 
 @pytest.mark.parametrize("subject", WEIGHTED, ids=repr)

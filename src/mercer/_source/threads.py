@@ -180,8 +180,10 @@ def run_numbered(
             job.work()
         finally:
             job.stopped = True
-            wait(crew)
-        for member in crew:
+            # Whoever has not begun is not needed: another fit may keep the crew busy for long.
+            begun = [member for member in crew if not member.cancel()]
+            wait(begun)
+        for member in begun:
             member.result()
 
 
