@@ -15,12 +15,13 @@ from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, 
 from mercer._base.validation import checked_weight
 from mercer._objective import Logistic, Softmax
 from mercer._solver import Solver, Step
+from mercer._solver.average_gradient import average_gradient
 from mercer._solver.dual_coordinate import dual_coordinate
+from mercer._solver.finite_sum import PenalisedLoss
 from mercer._solver.lbfgs import lbfgs
 from mercer._solver.linear_problem import LinearProblem
 from mercer._solver.newton import newton_cg, newton_cholesky
 from mercer._solver.proximal_newton import proximal_newton
-from mercer._solver.saga import saga
 from mercer._source import Block, Source, open_source
 from mercer._source.memory import forecast
 from mercer._source.threads import one_blas_thread
@@ -274,8 +275,8 @@ class LogisticRegression(LinearClassifier, Estimator):
         rows, seed = source.n_rows, tuple(seed_sequence(self.random_state).generate_state(4).tolist())
         if used == "dual-coordinate":
             return used, lambda state: dual_coordinate(problem, state, self.max_iter, rows, seed)
-        averaged = used == "sag"
-        return used, lambda state: saga(problem, begin if state is None else state, self.max_iter, rows, seed, averaged)
+        total = PenalisedLoss(problem)
+        return used, lambda state: average_gradient(total, begin if state is None else state, self.max_iter, seed, used)
 
     def _method(self, problem: LinearProblem) -> str:
         if self.solver == "auto":
