@@ -174,7 +174,7 @@ class KMeans(CentreModel):
         given = given_centres(self, source)
         lloyd = Lloyd(
             start=lambda seed: first_centres(self, source, given, seed),
-            moments=lambda: column_moments(source),
+            moments=column_moments,
             n_init=n_init,
             max_iter=self.max_iter,
             tol=self.tol,
