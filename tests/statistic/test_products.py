@@ -7,7 +7,7 @@ import scipy.sparse
 
 from mercer._source import ArraySource, SparseSource
 from mercer._statistic import Moments
-from mercer._statistic.products import Bidiagonal, LeanMoments, NormalProduct, Residual, TransposeProduct
+from mercer._statistic.products import Bidiagonal, NormalProduct, Residual, TransposeProduct
 from mercer._statistic.triangle import Triangle
 
 RNG = np.random.default_rng(0)
@@ -62,7 +62,7 @@ def test_half_a_bidiagonal_step_writes_its_vector_and_sums_it(place):
 @pytest.mark.parametrize("centre", [False, True])
 def test_lean_moments_of_sparse_rows_are_the_dense_ones(diagonal, centre):
     dense, sparse = (sources()[place][0] for place in ("dense", "sparse"))
-    expected, found = dense.reduce(Moments(centre, diagonal)), sparse.reduce(LeanMoments(centre, diagonal))
+    expected, found = dense.reduce(Moments(centre, diagonal)), sparse.reduce(Moments(centre, diagonal))
     for name in ("weight", "mean", "scatter", "y_mean", "cross", "y_scatter"):
         np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9, atol=1e-9, err_msg=name)
 

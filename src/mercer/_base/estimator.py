@@ -159,10 +159,10 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         if getattr(self, "max_time", None) is not None:
             watches.append(TimeLimit(self.max_time))
         if getattr(self, "verbose", False):
-            watches.append(StepPrinter(self._describe))
+            watches.append(StepPrinter(self._describe_step))
         return watches, bridge, start, recorder
 
-    def _describe(self, number: int, step: Step) -> str:
+    def _describe_step(self, number: int, step: Step) -> str:
         """A line about a step, for ``verbose``."""
         measures = "".join(f", {name} {value:.3g}" for name, value in step.extra.items())
         return f"{type(self).__name__}: step {number + 1}, objective {step.objective:.9g}{measures}"

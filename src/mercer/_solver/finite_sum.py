@@ -19,8 +19,9 @@ from mercer._solver.linear_state import gradient_certificate
 from mercer._solver.request import Map
 from mercer._solver.step import Certificate, Step
 from mercer._source import Block
+from mercer._statistic import Moments
 from mercer._statistic.class_moments import LabelledScatter
-from mercer._statistic.products import LeanMoments, Residual
+from mercer._statistic.products import Residual
 
 __all__ = ["Course", "FiniteSum", "PenalisedLoss", "RidgeTargets"]
 
@@ -133,7 +134,7 @@ class RidgeTargets:
         self.alpha, self.centre, self.tolerance = alpha, centre, tolerance
 
     def prepare(self, averaged: bool) -> Generator[Any, Any, Course]:
-        self.moments = moments = yield LeanMoments(self.centre, diagonal=True)
+        self.moments = moments = yield Moments(self.centre, diagonal=True)
         rounding = 4 * np.finfo(np.float64).eps * np.sqrt(moments.scatter.sum() * moments.y_scatter)
         self.goal = np.maximum(self.tolerance * np.linalg.norm(moments.cross, axis=0), rounding)
         width = moments.mean.shape[0]

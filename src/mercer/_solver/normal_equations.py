@@ -18,8 +18,8 @@ from mercer._solver.driver import Solver
 from mercer._solver.linear_state import LinearState, gradient_certificate, quadratic_objective
 from mercer._solver.request import Dense
 from mercer._solver.step import Solution, Step
-from mercer._statistic import MomentSums
-from mercer._statistic.products import LeanMoments, Residual
+from mercer._statistic import Moments, MomentSums
+from mercer._statistic.products import Residual
 from mercer._statistic.triangle import Triangle, TriangleSums
 
 __all__ = ["Factors", "by_normal_equations", "by_orthogonal_triangle"]
@@ -54,7 +54,7 @@ def by_normal_equations(
     spectrum : bool
         Whether the singular values of the rows are wanted.
     """
-    moments = yield LeanMoments(centre)
+    moments = yield Moments(centre)
     heavy = moments.mean.shape[0] > _HEAVY
     factors = yield Dense(partial(Factors, moments.scatter, alpha), heavy)
     if factors.condition < give_up_below:
@@ -119,7 +119,7 @@ def by_orthogonal_triangle(
     solution of minimum norm.
     """
     if moments is None:
-        moments = yield LeanMoments(centre, diagonal=True)
+        moments = yield Moments(centre, diagonal=True)
     triangle = yield Triangle(moments.mean, moments.y_mean, centre)
     heavy = min(triangle.factor.shape) > _HEAVY
     coef, rank, singular = yield Dense(partial(_shrink, triangle, moments, alpha, centre, cutoff), heavy)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mercer._source import Block
-from mercer._statistic.products import targets
+from mercer._statistic.moments import targets
 from mercer._statistic.statistic import Statistic
 
 __all__ = ["Triangle", "TriangleSums"]

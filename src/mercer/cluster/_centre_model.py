@@ -84,7 +84,7 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         labels, distances = _label_source(source, Centres(centres))
         return labels, _inertia(source, distances)
 
-    def _describe(self, number: int, step: Step) -> str:
+    def _describe_step(self, number: int, step: Step) -> str:
         """A line about a step."""
         details = "".join(f", {name} {value:.6g}" for name, value in step.extra.items())
         return f"{type(self).__name__}: Iteration {number}, inertia {step.objective:.6g}{details}"

@@ -13,7 +13,7 @@ from mercer._base.validation import FLOATS
 from mercer._source import Source, open_source
 from mercer._source.memory import forecast
 from mercer._source.threads import n_threads, one_blas_thread
-from mercer._statistic.products import LeanMoments
+from mercer._statistic import Moments
 from mercer._statistic.triangle import Triangle
 from mercer.errors import DataError
 from mercer.linear_model._least_squares import LinearRegression
@@ -110,7 +110,7 @@ def _opened(X: Any, n_jobs: int | None) -> Source:
 
 def _whitening(source: Source, centre: bool) -> tuple[np.ndarray, np.ndarray]:
     """A shift m and a matrix V / s such that (X - m) V / s has orthonormal columns that span the columns of X."""
-    moments = source.reduce(LeanMoments(centre, diagonal=True))
+    moments = source.reduce(Moments(centre, diagonal=True))
     if not np.isfinite(moments.scatter).all():
         message = "leverages: the squares of the rows overflow; scale the columns down."
         raise DataError(message)
