@@ -189,7 +189,7 @@ class KMeans(CentreModel):
     def _fitted(self, state: LloydState) -> dict[str, Any]:
         return {"cluster_centers_": state.best()[0]}
 
-    def _describe(self, number: int, step: Step) -> str:
+    def _describe_step(self, number: int, step: Step) -> str:
         state, shift = step.state, step.extra["shift"]
         line = f"KMeans: run {state.restart}: Iteration {state.iteration - 1}, inertia {step.objective:.6g}"
         if state.iteration == 1:

@@ -285,7 +285,7 @@ class MiniBatchKMeans(CentreModel):
     def _fitted(self, state: MiniBatchState) -> dict[str, Any]:
         return {"cluster_centers_": state.model_centres()}
 
-    def _describe(self, number: int, step: Step) -> str:
+    def _describe_step(self, number: int, step: Step) -> str:
         state = step.state
         line = f"MiniBatchKMeans: Minibatch step {state.step}: mean batch inertia {step.objective:.6g}"
         if state.step > 1:
