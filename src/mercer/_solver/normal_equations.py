@@ -120,20 +120,19 @@ def by_orthogonal_triangle(
     """
     if moments is None:
         moments = yield Moments(centre, diagonal=True)
-    triangle = yield Triangle(moments.mean, moments.y_mean, centre)
+    triangle = yield Triangle(centre)
     heavy = min(triangle.factor.shape) > _HEAVY
-    coef, rank, singular = yield Dense(partial(_shrink, triangle, moments, alpha, centre, cutoff), heavy)
+    coef, rank, singular = yield Dense(partial(_shrink, triangle, moments, alpha, cutoff), heavy)
     intercept = moments.y_mean - moments.mean @ coef
     sums = yield Residual(coef, moments.mean, moments.y_mean)
     state = LinearState(coef, intercept, "svd", rank, singular, sums.squares)
     return (yield from _finish(state, sums.product - alpha * coef, alpha, moments, tolerance))
 
 
-def _shrink(triangle: TriangleSums, moments: MomentSums, alpha: Array, centre: bool, cutoff: float) -> tuple:
+def _shrink(triangle: TriangleSums, moments: MomentSums, alpha: Array, cutoff: float) -> tuple:
     """Coefficients V diag(s / (s^2 + alpha)) U^T y, the rank and the singular values, from the triangle."""
-    first, width = int(centre), moments.mean.shape[0]
-    rows = triangle.factor[first:, first : first + width]
-    y = triangle.factor[first:, first + width :]
+    width = moments.mean.shape[0]
+    rows, y = triangle.factor[:, :width], triangle.factor[:, width:]
     left, singular, right = svd(rows, full_matrices=False)
     kept = singular > cutoff * (singular[0] if singular.size else 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):

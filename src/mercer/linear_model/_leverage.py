@@ -105,7 +105,7 @@ def leave_one_out_residuals(X: Any, y: Any, *, fit_intercept: bool = True, n_job
 
 def _opened(X: Any, n_jobs: int | None) -> Source:
     X = check_array(X, dtype=list(FLOATS), order="C")
-    return open_source(X, np.zeros(X.shape[0]), threads=n_threads(n_jobs))
+    return open_source(X, threads=n_threads(n_jobs))
 
 
 def _whitening(source: Source, centre: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -114,8 +114,7 @@ def _whitening(source: Source, centre: bool) -> tuple[np.ndarray, np.ndarray]:
     if not np.isfinite(moments.scatter).all():
         message = "leverages: the squares of the rows overflow; scale the columns down."
         raise DataError(message)
-    first = int(centre)
-    triangle = source.reduce(Triangle(moments.mean, moments.y_mean, centre)).factor[first:, first:-1]
+    triangle = source.reduce(Triangle(centre)).factor
     with one_blas_thread():
         _, singular, right = np.linalg.svd(triangle, full_matrices=False)
     kept = singular > max(source.n_rows, source.n_features) * np.finfo(np.float64).eps * singular.max(initial=0.0)
