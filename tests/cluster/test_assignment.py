@@ -9,7 +9,7 @@ from mercer._source import ArraySource, open_source
 from mercer._source.block import DenseBlock
 from mercer.cluster._assignment import Assignment, Farthest, Memory
 from mercer.cluster._centres import Centres, nearest
-from mercer.cluster._starts import Potentials
+from mercer.cluster._plus_plus import Potentials
 
 strict = pytest.importorskip("array_api_strict")
 

@@ -161,3 +161,10 @@ def test_the_function_returns_what_the_class_finds(blobs):
 def test_what_cannot_be_is_refused_in_words(blobs, change, error, words):
     with pytest.raises(error, match=words):
         KMeans(**{"n_clusters": 8, **change}).fit(blobs)
+
+
+def test_verbose_tells_of_each_run_and_iteration(blobs, capsys):
+    model = KMeans(3, n_init=1, random_state=0, verbose=1).fit(blobs)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "KMeans: run 0: Initialization complete"
+    assert sum("Iteration" in line for line in lines) == len(model.history_["step"])

@@ -86,7 +86,7 @@ def test_uniform_stays_in_the_box_and_mean_has_the_moments_of_the_data(rows):
     assert (box >= rows.min(axis=0)).all()
     assert (box <= rows.max(axis=0)).all()
     np.testing.assert_allclose(box.mean(axis=0), (rows.min(axis=0) + rows.max(axis=0)) / 2, atol=0.05 * np.ptp(rows))
-    near = answered(around_the_mean(20_000, np.random.default_rng(0), source), source)
+    near = answered(around_the_mean(20_000, np.random.default_rng(0), source.dtype), source)
     np.testing.assert_allclose(near.mean(axis=0), rows.mean(axis=0), atol=0.05 * rows.std(axis=0).max())
     np.testing.assert_allclose(near.std(axis=0), rows.std(axis=0), rtol=0.05)
 

@@ -5,8 +5,9 @@ import pytest
 from scipy.sparse import csr_array
 
 from mercer._source import ArraySource, open_source
+from mercer._statistic.triangle import Triangle
 from mercer.decomposition._axes import complete
-from mercer.decomposition._statistics import Lift, ScatterProduct, TriangularFactor
+from mercer.decomposition._statistics import Lift, ScatterProduct
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(20_000, 7)) @ RNG.normal(size=(7, 7)) + 10
@@ -19,7 +20,7 @@ def centred(weight):
 
 @pytest.mark.parametrize("weight", [None, WEIGHT])
 def test_the_factor_has_the_scatter_of_the_rows(weight):
-    sums = open_source(X, weight=weight, threads=2).reduce(TriangularFactor())
+    sums = open_source(X, weight=weight, threads=2).reduce(Triangle())
     assert sums.factor.shape == (7, 7)
     np.testing.assert_array_equal(sums.factor, np.triu(sums.factor))
     np.testing.assert_allclose(sums.factor.T @ sums.factor, centred(weight).T @ centred(weight), rtol=1e-11)
@@ -31,7 +32,7 @@ def test_the_factor_keeps_singular_values_that_the_scatter_matrix_loses():
     columns = RNG.normal(size=(20_000, 2))
     rows = np.c_[columns[:, 0], columns[:, 0] + 1e-9 * columns[:, 1]]
     exact = np.linalg.svd(rows - rows.mean(axis=0), compute_uv=False)
-    sums = ArraySource(rows).reduce(TriangularFactor())
+    sums = ArraySource(rows).reduce(Triangle())
     np.testing.assert_allclose(np.linalg.svd(sums.factor, compute_uv=False), exact, rtol=1e-6)
 
 
@@ -39,7 +40,7 @@ def test_fewer_rows_than_columns_are_kept_until_they_are_enough():
     rows = RNG.normal(size=(700, 300))
     source = ArraySource(rows)
     source.block_rows = 128
-    factor = source.reduce(TriangularFactor()).factor
+    factor = source.reduce(Triangle()).factor
     gaps = rows - rows.mean(axis=0)
     np.testing.assert_allclose(factor.T @ factor, gaps.T @ gaps, atol=1e-10)
 
@@ -63,8 +64,8 @@ def test_definitions_run_in_any_array_library():
     np.testing.assert_allclose(np.asarray(product), here.reduce(ScatterProduct(mean, basis)), rtol=1e-9)
     lifted = there.reduce(Lift(strict.asarray(mean), strict.asarray(vectors)))
     np.testing.assert_allclose(np.asarray(lifted), here.reduce(Lift(mean, vectors)), rtol=1e-9, atol=1e-9)
-    factor = np.asarray(there.reduce(TriangularFactor()).factor)
-    expected = here.reduce(TriangularFactor()).factor
+    factor = np.asarray(there.reduce(Triangle()).factor)
+    expected = here.reduce(Triangle()).factor
     np.testing.assert_allclose(factor.T @ factor, expected.T @ expected, rtol=1e-9)
 
 

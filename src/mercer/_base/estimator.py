@@ -18,13 +18,14 @@ from mercer._base.parameter import Rule, check_parameters
 from mercer._base.resumption import CheckpointWriter, resumed_state
 from mercer._base.validation import checked_weight
 from mercer._config import get_config
-from mercer._solver import Outcome, Solver, drive
+from mercer._solver import Outcome, Solver, Step, drive
 from mercer._solver.driver import Recorder
 from mercer._source import Source, open_source
 from mercer._source.threads import n_threads, one_blas_thread
 from mercer.errors import InterruptWarning
 from mercer.watch import Checkpoint, TimeLimit
 from mercer.watch.bridge import CallbackBridge
+from mercer.watch.step_printer import StepPrinter
 
 __all__ = ["Estimator", "fitting"]
 
@@ -157,7 +158,14 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
                 watches.append(CheckpointWriter(callback, self, source, recorder))
         if getattr(self, "max_time", None) is not None:
             watches.append(TimeLimit(self.max_time))
+        if getattr(self, "verbose", False):
+            watches.append(StepPrinter(self._describe_step))
         return watches, bridge, start, recorder
+
+    def _describe_step(self, number: int, step: Step) -> str:
+        """A line about a step, for ``verbose``."""
+        measures = "".join(f", {name} {value:.3g}" for name, value in step.extra.items())
+        return f"{type(self).__name__}: step {number + 1}, objective {step.objective:.9g}{measures}"
 
     def _conclude(self, outcome: "Outcome", cure: str = "raise max_iter or tol") -> None:
         """Say how the fit ended: a warning if short of the goal, KeyboardInterrupt again if that ended it.

@@ -12,8 +12,8 @@ from mercer._plain import plain
 from mercer._solver.driver import Solver
 from mercer._solver.linear_state import gradient_certificate, quadratic_objective
 from mercer._solver.step import Certificate, Solution, Step
-from mercer._statistic import MomentSums
-from mercer._statistic.products import LeanMoments, NormalProduct, Residual
+from mercer._statistic import Moments, MomentSums
+from mercer._statistic.products import NormalProduct, Residual
 
 __all__ = ["ConjugateState", "by_conjugate_gradient"]
 
@@ -41,7 +41,7 @@ def by_conjugate_gradient(
     `wide` says that there are more columns than rows. Then S + alpha I is alpha I plus a matrix of low rank, on which
     plain conjugate gradients end within that rank; the diagonal would hide it.
     """
-    moments = yield LeanMoments(centre, diagonal=True)
+    moments = yield Moments(centre, diagonal=True)
     diagonal = moments.scatter[:, None] + alpha
     scaling = np.ones_like(diagonal) if wide else 1.0 / np.where(diagonal > 0, diagonal, 1.0)
     goal = tolerance * np.linalg.norm(moments.cross, axis=0)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from mercer._native import stochastic, stochastic_sparse
+from mercer._native import dual_coordinate as native
 from mercer._plain import plain
 from mercer._solver.linear_problem import LinearProblem
 from mercer._solver.step import Solution
@@ -52,9 +52,9 @@ class DualChunk:
         bound = weight / (self.problem.total_weight * self.problem.penalty.l2[0])
         given = (2.0 * source.y - 1.0, bound, self.order, self.scale, self.state.logits, self.state.current[0])
         if issparse(X):
-            stochastic_sparse.logistic_dual(X.data, X.indices, X.indptr, *given)
+            native.logistic_dual_sparse(X.data, X.indices, X.indptr, *given)
         else:
-            stochastic.logistic_dual(X, *given)
+            native.logistic_dual(X, *given)
 
 
 @dataclass(frozen=True, eq=False)

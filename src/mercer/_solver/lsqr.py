@@ -13,8 +13,8 @@ from mercer._plain import plain
 from mercer._solver.driver import Solver
 from mercer._solver.linear_state import gradient_certificate
 from mercer._solver.step import Solution, Step
-from mercer._statistic import MomentSums
-from mercer._statistic.products import Bidiagonal, LeanMoments, ProductSums, Residual
+from mercer._statistic import Moments, MomentSums
+from mercer._statistic.products import Bidiagonal, ProductSums, Residual
 
 __all__ = ["LsqrState", "by_lsqr"]
 
@@ -48,7 +48,7 @@ def by_lsqr(
     alpha: Array, y: Array, centre: bool, tolerance: float, max_iter: int, start: LsqrState | None = None
 ) -> Solver:
     """Minimise until the gradient is `tolerance` times what it was at zero, or the residual `tolerance` times |y|."""
-    moments = yield LeanMoments(centre, diagonal=True)
+    moments = yield Moments(centre, diagonal=True)
     size, y_size = np.sqrt(moments.scatter.sum()), np.sqrt(moments.y_scatter)
     # Below some roundings of |X| |y| the gradient is noise.
     goal = np.maximum(tolerance * np.linalg.norm(moments.cross, axis=0), 4 * np.finfo(np.float64).eps * size * y_size)

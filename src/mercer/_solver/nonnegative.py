@@ -17,8 +17,7 @@ from mercer._solver.driver import Solver
 from mercer._solver.linear_state import quadratic_objective
 from mercer._solver.request import Dense
 from mercer._solver.step import Certificate, Solution, Step
-from mercer._statistic import MomentSums
-from mercer._statistic.products import LeanMoments
+from mercer._statistic import Moments, MomentSums
 
 __all__ = ["NonnegativeState", "by_nonnegative_sweeps"]
 
@@ -47,7 +46,7 @@ def by_nonnegative_sweeps(
     alpha: Array, centre: bool, tolerance: float, max_iter: int, start: NonnegativeState | None = None
 ) -> Solver:
     """Minimise over coef >= 0 until the optimality conditions hold to rounding, or to `tolerance` and nothing falls."""
-    moments = yield LeanMoments(centre)
+    moments = yield Moments(centre)
     penalty = yield Dense(partial(_unique, alpha, moments.scatter, tolerance), moments.mean.shape[0] > _HEAVY)
     coef = np.zeros_like(moments.cross) if start is None else start.coef
     done = 0 if start is None else start.steps

@@ -18,8 +18,8 @@ from mercer._solver.driver import Solver
 from mercer._solver.linear_state import LinearState, gradient_certificate, quadratic_objective
 from mercer._solver.request import Dense
 from mercer._solver.step import Solution, Step
-from mercer._statistic import MomentSums
-from mercer._statistic.products import LeanMoments, Residual
+from mercer._statistic import Moments, MomentSums
+from mercer._statistic.products import Residual
 from mercer._statistic.triangle import Triangle, TriangleSums
 
 __all__ = ["Factors", "by_normal_equations", "by_orthogonal_triangle"]
@@ -54,7 +54,7 @@ def by_normal_equations(
     spectrum : bool
         Whether the singular values of the rows are wanted.
     """
-    moments = yield LeanMoments(centre)
+    moments = yield Moments(centre)
     heavy = moments.mean.shape[0] > _HEAVY
     factors = yield Dense(partial(Factors, moments.scatter, alpha), heavy)
     if factors.condition < give_up_below:
@@ -119,21 +119,20 @@ def by_orthogonal_triangle(
     solution of minimum norm.
     """
     if moments is None:
-        moments = yield LeanMoments(centre, diagonal=True)
-    triangle = yield Triangle(moments.mean, moments.y_mean, centre)
+        moments = yield Moments(centre, diagonal=True)
+    triangle = yield Triangle(centre)
     heavy = min(triangle.factor.shape) > _HEAVY
-    coef, rank, singular = yield Dense(partial(_shrink, triangle, moments, alpha, centre, cutoff), heavy)
+    coef, rank, singular = yield Dense(partial(_shrink, triangle, moments, alpha, cutoff), heavy)
     intercept = moments.y_mean - moments.mean @ coef
     sums = yield Residual(coef, moments.mean, moments.y_mean)
     state = LinearState(coef, intercept, "svd", rank, singular, sums.squares)
     return (yield from _finish(state, sums.product - alpha * coef, alpha, moments, tolerance))
 
 
-def _shrink(triangle: TriangleSums, moments: MomentSums, alpha: Array, centre: bool, cutoff: float) -> tuple:
+def _shrink(triangle: TriangleSums, moments: MomentSums, alpha: Array, cutoff: float) -> tuple:
     """Coefficients V diag(s / (s^2 + alpha)) U^T y, the rank and the singular values, from the triangle."""
-    first, width = int(centre), moments.mean.shape[0]
-    rows = triangle.factor[first:, first : first + width]
-    y = triangle.factor[first:, first + width :]
+    width = moments.mean.shape[0]
+    rows, y = triangle.factor[:, :width], triangle.factor[:, width:]
     left, singular, right = svd(rows, full_matrices=False)
     kept = singular > cutoff * (singular[0] if singular.size else 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -15,7 +15,7 @@ from mercer._native import scatter
 from mercer._source import Block
 from mercer._statistic.statistic import Statistic
 
-__all__ = ["MomentSums", "Moments"]
+__all__ = ["MomentSums", "Moments", "targets"]
 
 Array = Any
 _EMPTY = np.empty(0)
@@ -87,20 +87,34 @@ class Moments(Statistic):
         scale = 1.0 / weight if weight else 0.0
         zero = xp.zeros(block.X.shape[1], dtype=xp.float64)
         mean = block.column_sums() * scale if self.centre else zero
-        if block.is_sparse and block.y is None:
-            return MomentSums(weight, mean, _sparse_scatter(block, weight, mean, self.diagonal))
-        rows = block.centred(mean) if self.centre or not block.is_sparse else block.centred(0.0)
+        if block.is_sparse:
+            return self._of_sparse(block, weight, mean)
+        rows = block.centred(mean)
         # Roots on both factors keep the product symmetric, which lets the BLAS form one triangle only.
         root = None if block.weight is None else xp.sqrt(block.weight)[:, None]
         rows = rows if root is None else rows * root
         scatter = xp.sum(rows * rows, axis=0) if self.diagonal else rows.T @ rows
         if block.y is None:
             return MomentSums(weight, mean, scatter)
-        y = xp.astype(block.y if block.y.ndim == 2 else block.y[:, None], xp.float64, copy=False)
+        y = targets(block)
         y_zero = xp.zeros(y.shape[1], dtype=xp.float64)
         y_mean = xp.sum(block.weighted(y), axis=0) * scale if self.centre else y_zero
         y_rows = y - y_mean if root is None else (y - y_mean) * root
         return MomentSums(weight, mean, scatter, y_mean, rows.T @ y_rows, xp.sum(y_rows * y_rows, axis=0))
+
+    def _of_sparse(self, block: Block, weight: float, mean: Array) -> MomentSums:
+        """The same from the stored values alone: sparse rows are not made dense."""
+        scatter = _sparse_scatter(block, weight, mean, self.diagonal)
+        if block.y is None:
+            return MomentSums(weight, mean, scatter)
+        y = targets(block)
+        y_mean = np.zeros(y.shape[1])
+        if self.centre and weight:
+            y_mean = np.sum(block.weighted(y), axis=0) / weight
+        # Centred targets have weighted sum zero, so the mean of X drops out of the cross moment.
+        y_rows = y - y_mean
+        heavy = block.weighted(y_rows)
+        return MomentSums(weight, mean, scatter, y_mean, block.transpose_matmul(heavy), np.sum(y_rows * heavy, axis=0))
 
     def native(self, block: Block) -> MomentSums:
         """The same in one walk over the block: rows are centred where they are multiplied, and never copied whole."""
@@ -108,7 +122,7 @@ class Moments(Statistic):
         if self.diagonal:
             return self.of(block)
         weight, d = block.total_weight(), X.shape[1]
-        Y = np.empty((block.n, 0)) if block.y is None else _as_columns(block.y)
+        Y = np.empty((block.n, 0)) if block.y is None else np.ascontiguousarray(targets(block))
         root = _EMPTY if block.weight is None else np.sqrt(block.weight)
         shift = np.zeros(d + Y.shape[1])
         if self.centre and weight:
@@ -123,14 +137,14 @@ class Moments(Statistic):
         scatter.unfold(sums, squares)
         if block.y is None:
             return MomentSums(weight, shift, squares)
-        targets = slice(d, len(shift))
-        return MomentSums(
-            weight, shift[:d], squares, shift[d:], sums[:d, targets].copy(), np.diagonal(sums)[targets].copy()
-        )
+        own = slice(d, len(shift))
+        return MomentSums(weight, shift[:d], squares, shift[d:], sums[:d, own].copy(), np.diagonal(sums)[own].copy())
 
 
-def _as_columns(y: Array) -> Array:
-    return np.ascontiguousarray(y if y.ndim == 2 else y[:, None], dtype=np.float64)
+def targets(block: Block) -> Array:
+    """The block's targets as float64 columns."""
+    xp = block.xp
+    return xp.astype(block.y if block.y.ndim == 2 else block.y[:, None], xp.float64, copy=False)
 
 
 def _sparse_scatter(block: Block, weight: float, mean: Array, diagonal: bool) -> Array:
@@ -144,5 +158,6 @@ def _sparse_scatter(block: Block, weight: float, mean: Array, diagonal: bool) ->
         gaps = row_weights * (stored.data - mean[columns]) ** 2
         counted = np.bincount(columns, row_weights, n_columns)
         return np.bincount(columns, gaps, n_columns) + np.maximum(weight - counted, 0.0) * mean**2
-    product = (stored.T @ (stored * weights[:, None])).toarray()
+    heavy = stored if block.weight is None else stored * weights[:, None]
+    product = (stored.T @ heavy).toarray()
     return product - weight * (mean[:, None] * mean[None, :])

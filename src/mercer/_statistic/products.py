@@ -7,49 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from mercer._source import Block
-from mercer._statistic.moments import Moments, MomentSums
+from mercer._statistic.moments import targets
 from mercer._statistic.statistic import Statistic, Sums
 
-__all__ = ["Bidiagonal", "LeanMoments", "NormalProduct", "ProductSums", "Residual", "TransposeProduct", "targets"]
+__all__ = ["Bidiagonal", "NormalProduct", "ProductSums", "Residual", "TransposeProduct"]
 
 Array = Any
-
-
-def targets(block: Block) -> Array:
-    """The block's targets as float64 columns."""
-    xp = block.xp
-    return xp.astype(block.y if block.y.ndim == 2 else block.y[:, None], xp.float64, copy=False)
-
-
-class LeanMoments(Moments):
-    """Moments that never make a sparse block dense: its scatter is X^T W X - (sum w) m m^T.
-
-    The subtraction costs digits when a mean is large beside the spread, which sparse columns, mostly zero, do not have.
-    """
-
-    def of(self, block: Block) -> MomentSums:
-        if not block.is_sparse:
-            return super().of(block)
-        xp = block.xp
-        weight = block.total_weight()
-        scale = 1.0 / weight if weight else 0.0
-        mean = block.column_sums() * scale if self.centre else xp.zeros(block.X.shape[1])
-        heavy = block.X if block.weight is None else block.X.multiply(block.weight[:, None]).tocsr()
-        if self.diagonal:
-            squares = xp.asarray(heavy.multiply(block.X).sum(axis=0), dtype=xp.float64).ravel()
-            scatter = xp.maximum(squares - weight * mean * mean, 0.0)
-        else:
-            scatter = xp.asarray((block.X.T @ heavy).toarray(), dtype=xp.float64)
-            scatter -= (weight * mean)[:, None] * mean
-        if block.y is None:
-            return MomentSums(weight, mean, scatter)
-        y = targets(block)
-        y_mean = xp.sum(block.weighted(y), axis=0) * scale if self.centre else xp.zeros(y.shape[1])
-        # Centred targets have weighted sum zero, so the mean of X drops out of the cross moment.
-        y_rows = y - y_mean
-        heavy_rows = block.weighted(y_rows)
-        cross = block.transpose_matmul(heavy_rows)
-        return MomentSums(weight, mean, scatter, y_mean, cross, xp.sum(y_rows * heavy_rows, axis=0))
 
 
 @dataclass(frozen=True)

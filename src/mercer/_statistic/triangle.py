@@ -1,64 +1,93 @@
 """The triangular factor of the rows: X = Q R without Q, one block at a time.
 
-Each block is reduced to its triangle by Householder reflections, and two triangles merge into that of both stacked
-(TSQR: Demmel, Grigori, Hoemmen and Langou, 2012). Nothing is squared, so the factor has the condition number of X and
-not its square; memory is that of a few triangles.
+Each block is centred on its own mean and reduced to its triangle by Householder reflections; two triangles merge into
+that of both stacked, with one more row for the step between their means (TSQR: Demmel, Grigori, Hoemmen and Langou,
+2012). Nothing is squared, so singular values 1e-8 of the largest keep half their digits where a covariance matrix keeps
+none; memory is that of a few triangles.
 """
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.linalg.lapack import dgeqrt, dtpqrt
 
 from mercer._source import Block
-from mercer._statistic.products import targets
+from mercer._statistic.moments import targets
 from mercer._statistic.statistic import Statistic
 
-__all__ = ["Triangle", "TriangleSums"]
+__all__ = ["Triangle", "TriangleSums", "reduced"]
 
 Array = Any
 
 
 @dataclass(frozen=True)
 class TriangleSums:
-    """The factor R of the columns [1, X - shift, y - y_shift], each row times the root of its weight."""
+    """Weight and mean of the columns [X, y], and a triangular R with R^T R their scatter.
 
+    Fewer rows than columns are kept as they are. Without centring the mean is zero.
+    """
+
+    weight: float
+    mean: Array
     factor: Array
-    xp: Any = np
 
     def __add__(self, other: "TriangleSums") -> "TriangleSums":
-        return TriangleSums(_triangle(self.xp.concat([self.factor, other.factor]), self.xp), self.xp)
+        weight = self.weight + other.weight
+        if weight == 0:
+            return self
+        share = other.weight / weight
+        step = other.mean - self.mean
+        # The scatter of two groups is the sum of theirs and of this rank-one term between their means.
+        between = (self.weight * share) ** 0.5 * step[None, :]
+        return TriangleSums(weight, self.mean + share * step, _join(self.factor, other.factor, between))
 
 
 @dataclass(frozen=True)
 class Triangle(Statistic):
-    """The triangular factor of the rows and targets.
+    """The R of a QR factorisation of the rows, targets behind them where there are any, along the fixed tree.
 
-    Parameters
-    ----------
-    shift, y_shift : array
-        Taken off first. With the means, columns far from zero keep their digits; the column of ones takes off what
-        rounding left in them.
-    centre : bool
-        Whether to put the column of ones first.
+    Each row is multiplied by the root of its weight; `centre` says whether means are taken off.
     """
 
-    shift: Array
-    y_shift: Array
     centre: bool = True
 
     def of(self, block: Block) -> TriangleSums:
         xp = block.xp
-        columns = [block.centred(self.shift), targets(block) - self.y_shift]
-        if self.centre:
-            columns.insert(0, xp.ones((block.n, 1), dtype=xp.float64))
-        rows = xp.concat(columns, axis=1)
+        rows = block.centred(0.0)
+        if block.y is not None:
+            rows = xp.concat([rows, targets(block)], axis=1)
+        weight = block.total_weight()
+        mean = xp.zeros(rows.shape[1], dtype=xp.float64)
+        if self.centre and weight:
+            mean = xp.sum(block.weighted(rows), axis=0) / weight
+            rows = rows - mean
         if block.weight is not None:
             rows = rows * xp.sqrt(block.weight)[:, None]
-        return TriangleSums(_triangle(rows, xp), xp)
+        return TriangleSums(weight, mean, reduced(rows))
 
 
-def _triangle(rows: Array, xp: Any) -> Array:
-    if rows.shape[0] <= 1:
+def reduced(rows: Array) -> Array:
+    """R of the rows, or the rows themselves where there are fewer than columns."""
+    if rows.shape[0] < rows.shape[1]:
         return rows
-    return np.linalg.qr(rows, mode="r") if xp is np else xp.linalg.qr(rows)[1]
+    xp = rows.__array_namespace__()
+    if xp is not np:
+        return xp.linalg.qr(rows)[1]
+    # Panels of 48 columns: at 1024 x 500 in two thirds of the time of numpy.linalg.qr, which takes 32.
+    n_columns = rows.shape[1]
+    factored = dgeqrt(min(48, n_columns), np.array(rows, order="F"), overwrite_a=1)[0]
+    return np.triu(factored[:n_columns])
+
+
+def _join(first: Array, second: Array, between: Array) -> Array:
+    xp = first.__array_namespace__()
+    n_columns = first.shape[1]
+    if xp is not np or not first.shape[0] == second.shape[0] == n_columns:
+        return reduced(xp.concat([first, second, between]))
+    # A triangle below a triangle: LAPACK skips the zeros of both, five times faster than QR of the stack at d = 500.
+    width = min(32, n_columns)
+    joined = dtpqrt(n_columns, width, np.asfortranarray(first), np.asfortranarray(second))[0]
+    if not between.any():
+        return np.triu(joined)
+    return np.triu(dtpqrt(0, width, joined, np.asfortranarray(between), overwrite_a=1)[0])

@@ -1,6 +1,5 @@
 """What every model made of centres can do once it is fitted: assign, measure, score."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,25 +15,11 @@ from mercer._source.memory import forecast
 from mercer._source.threads import n_threads
 from mercer.cluster._centres import Centres, nearest
 
-__all__ = ["CentreModel", "StepPrinter"]
+__all__ = ["CentreModel"]
 
 Array = Any
 # Up to this many numbers, opening a source and waking its threads costs more than the work.
 _FEW = 2**14
-
-
-class StepPrinter:
-    """A watch that prints what an estimator says of each step, for ``verbose``."""
-
-    def __init__(self, describe: Callable[[int, Step], str]) -> None:
-        self.describe = describe
-
-    def step(self, number: int, step: Step) -> str | None:
-        print(self.describe(number, step))
-        return None
-
-    def preferred(self, last: Step) -> Step:
-        return last
 
 
 class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):
@@ -42,7 +27,6 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
 
     cluster_centers_: Array
     n_jobs: int | None
-    verbose: Any
 
     def predict(self, X: Any) -> Array:
         """Return the index of the nearest centre of each row; among equals the lowest.
@@ -100,13 +84,7 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         labels, distances = _label_source(source, Centres(centres))
         return labels, _inertia(source, distances)
 
-    def _watches(self, source: Source, max_steps: int | None, given: dict[str, Any]) -> Any:
-        watches, *others = super()._watches(source, max_steps, given)
-        if self.verbose:
-            watches.append(StepPrinter(self._describe))
-        return watches, *others
-
-    def _describe(self, number: int, step: Step) -> str:
+    def _describe_step(self, number: int, step: Step) -> str:
         """A line about a step."""
         details = "".join(f", {name} {value:.6g}" for name, value in step.extra.items())
         return f"{type(self).__name__}: Iteration {number}, inertia {step.objective:.6g}{details}"

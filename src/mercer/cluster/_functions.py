@@ -11,7 +11,8 @@ from mercer._base.validation import checked_weight
 from mercer._source import open_source
 from mercer._source.threads import n_threads
 from mercer.cluster._k_means import KMeans
-from mercer.cluster._starts import PlusPlus
+from mercer.cluster._mini_batch import answered
+from mercer.cluster._plus_plus import plus_plus
 from mercer.errors import DataError
 
 __all__ = ["k_means", "kmeans_plusplus"]
@@ -124,4 +125,4 @@ def kmeans_plusplus(
         raise DataError(message)
     source = open_source(X, weight=checked_weight(None, sample_weight, X.shape[0]), threads=n_threads(n_jobs))
     generator = np.random.default_rng(seed_sequence(random_state))
-    return PlusPlus(n_clusters, generator, n_local_trials).answer(source)
+    return answered(plus_plus(n_clusters, generator, n_local_trials), source)

@@ -41,7 +41,7 @@ class Growth:
 
     def solve(self, state: GrowingState | None = None) -> Solver:
         """Grow from one centre, the mean, or from a state."""
-        mean, variance = yield from column_moments(self.source)
+        mean, variance = yield from column_moments()
         tolerance = self.tol * float(np.mean(variance))
         scatter = float(np.sum(variance)) * self.source.total_weight()
         target = 0.1 * scatter if self.target is None else self.target

@@ -174,7 +174,7 @@ class KMeans(CentreModel):
         given = given_centres(self, source)
         lloyd = Lloyd(
             start=lambda seed: first_centres(self, source, given, seed),
-            moments=lambda: column_moments(source),
+            moments=column_moments,
             n_init=n_init,
             max_iter=self.max_iter,
             tol=self.tol,
@@ -189,7 +189,7 @@ class KMeans(CentreModel):
     def _fitted(self, state: LloydState) -> dict[str, Any]:
         return {"cluster_centers_": state.best()[0]}
 
-    def _describe(self, number: int, step: Step) -> str:
+    def _describe_step(self, number: int, step: Step) -> str:
         state, shift = step.state, step.extra["shift"]
         line = f"KMeans: run {state.restart}: Iteration {state.iteration - 1}, inertia {step.objective:.6g}"
         if state.iteration == 1:

@@ -13,7 +13,7 @@ from mercer._statistic import Statistic
 from mercer.cluster._assignment import Assignment, AssignmentSums
 from mercer.cluster._centres import Centres
 from mercer.cluster._lloyd import child_seed, squared_shift
-from mercer.cluster._starts import RowDraw
+from mercer.cluster._row_draw import RowDraw
 
 __all__ = ["Batch", "MiniBatch", "MiniBatchState", "answered", "part_of"]
 

@@ -15,8 +15,9 @@ from mercer.cluster._centre_model import CentreModel
 from mercer.cluster._centres import Centres
 from mercer.cluster._lloyd import child_seed
 from mercer.cluster._mini_batch import MiniBatch, MiniBatchState, answered, part_of
+from mercer.cluster._row_draw import RowDraw
 from mercer.cluster._starting import check_enough_rows, first_centres, given_centres, number_of_starts
-from mercer.cluster._starts import RowDraw, column_moments
+from mercer.cluster._starts import column_moments
 
 __all__ = ["MiniBatchKMeans"]
 
@@ -228,7 +229,7 @@ class MiniBatchKMeans(CentreModel):
     def _solver(self, source: Source, batch_size: int, begun: bool = False) -> MiniBatch:
         tolerance = 0.0
         if self.tol > 0:
-            _, variance = answered(column_moments(source), source)
+            _, variance = answered(column_moments(), source)
             tolerance = self.tol * float(np.mean(variance))
         return MiniBatch(
             start=self._starter(source, batch_size) if not begun else None,
@@ -284,7 +285,7 @@ class MiniBatchKMeans(CentreModel):
     def _fitted(self, state: MiniBatchState) -> dict[str, Any]:
         return {"cluster_centers_": state.model_centres()}
 
-    def _describe(self, number: int, step: Step) -> str:
+    def _describe_step(self, number: int, step: Step) -> str:
         state = step.state
         line = f"MiniBatchKMeans: Minibatch step {state.step}: mean batch inertia {step.objective:.6g}"
         if state.step > 1:

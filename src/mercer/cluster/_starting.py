@@ -7,7 +7,8 @@ import numpy as np
 from sklearn.utils import check_array
 
 from mercer._source import Source
-from mercer.cluster._starts import around_the_mean, in_the_box, plus_plus, random_rows
+from mercer.cluster._plus_plus import plus_plus
+from mercer.cluster._starts import around_the_mean, in_the_box, random_rows
 from mercer.errors import DataError
 
 __all__ = ["check_enough_rows", "first_centres", "given_centres", "number_of_starts"]
@@ -76,9 +77,10 @@ def first_centres(estimator: Any, source: Source, given: Array, seed: np.random.
         state = np.random.RandomState(np.random.MT19937(seed))
         return _checked(estimator, source, init(source.whole(), k, random_state=state))
     if init == "k-means++":
-        return (yield from plus_plus(k, generator))
+        centres, _ = yield from plus_plus(k, generator)
+        return centres
     if init == "random":
         return (yield from random_rows(k, generator))
     if init == "uniform":
         return (yield from in_the_box(k, generator, source.dtype))
-    return (yield from around_the_mean(k, generator, source))
+    return (yield from around_the_mean(k, generator, source.dtype))

@@ -9,56 +9,27 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
-from mercer._native import assignment
 from mercer._solver import Take
 from mercer._source import Source
 from mercer._source.block import Block
-from mercer._source.threads import run_numbered
-from mercer._statistic import Moments, Statistic, Sums
-from mercer.cluster._centres import Centres
+from mercer._statistic import Moments, Statistic
 
-__all__ = ["PlusPlus", "RowDraw", "around_the_mean", "column_moments", "in_the_box", "plus_plus", "random_rows"]
+__all__ = ["around_the_mean", "column_moments", "in_the_box", "random_rows"]
 
 Array = Any
-_NONE = np.empty(0)
-_WIDTH = 256
 
 
-@dataclass(frozen=True)
-class ColumnSums(Sums):
-    """Weight, sum and sum of squares of each column."""
-
-    weight: float
-    first: Array
-    second: Array
-
-
-@dataclass(frozen=True)
-class SparseMoments(Statistic):
-    """Column sums of sparse rows, which are not centred because that would fill them."""
-
-    def of(self, block: Block) -> ColumnSums:
-        weight = np.ones(block.n) if block.weight is None else block.weight
-        squares = block.X.multiply(block.X)
-        return ColumnSums(block.total_weight(), block.column_sums(), np.asarray(squares.T @ weight, dtype=np.float64))
-
-
-def column_moments(source: Source) -> Any:
+def column_moments() -> Any:
     """Weighted mean and variance of each column."""
-    if not issparse(source.whole()):
-        sums = yield Moments(diagonal=True)
-        return sums.mean, sums.scatter / sums.weight
-    sums = yield SparseMoments()
-    mean = sums.first / sums.weight
-    return mean, np.maximum(0.0, sums.second / sums.weight - mean * mean)
+    sums = yield Moments(diagonal=True)
+    return sums.mean, sums.scatter / sums.weight
 
 
-def around_the_mean(k: int, generator: np.random.Generator, source: Source) -> Any:
+def around_the_mean(k: int, generator: np.random.Generator, dtype: Any) -> Any:
     """Normal positions with the data's mean and the spread of its columns."""
-    mean, variance = yield from column_moments(source)
-    return (mean + np.sqrt(variance) * generator.standard_normal((k, len(mean)))).astype(source.dtype)
+    mean, variance = yield from column_moments()
+    return (mean + np.sqrt(variance) * generator.standard_normal((k, len(mean)))).astype(dtype)
 
 
 @dataclass(frozen=True)
@@ -122,161 +93,3 @@ def random_rows(k: int, generator: np.random.Generator) -> Any:
     chosen = np.concatenate([np.sort(first), others])[:k]
     chosen = np.resize(chosen, k)
     return np.ascontiguousarray(rows[chosen])
-
-
-class RowDraw:
-    """Draws rows with replacement, in proportion to their weights."""
-
-    def __init__(self, source: Source) -> None:
-        self.n_rows = source.n_rows
-        self.ends = None if source.weight is None else np.cumsum(source.weight)
-
-    def rows(self, generator: np.random.Generator, count: int) -> Array:
-        """Row numbers; unit weights draw the same ones as no weights."""
-        places = generator.random(count)
-        if self.ends is None:
-            return np.minimum((places * self.n_rows).astype(np.int64), self.n_rows - 1)
-        # Searching to the right passes over rows of weight zero; rounding may lead past the last other one.
-        found = np.searchsorted(self.ends, places * self.ends[-1], side="right")
-        return np.minimum(found, np.searchsorted(self.ends, self.ends[-1]))
-
-
-class Nearness:
-    """Each row's squared distance to the nearest centre so far, with its weighted sum per block.
-
-    The sums per block let a draw look into a few blocks only.
-    """
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self.closest = np.full(source.n_rows, np.inf)
-        self.totals = np.zeros(source.n_blocks)
-
-    def keep(self, centre: Array) -> None:
-        """Take up a new centre."""
-
-        def on_block(number: int) -> float:
-            block = self.source.block(number)
-            closest = self.closest[block.start : block.start + block.n]
-            if block.is_sparse:
-                np.minimum(closest, _sparse_distances(block, centre[None, :])[:, 0], out=closest)
-                return float(np.sum(block.weighted(closest)))
-            return assignment.keep_nearest(block.X, _weight(block), centre, closest)
-
-        parts: list[float] = []
-        run_numbered(on_block, self.source.n_blocks, self.source.threads, parts.append)
-        self.totals = np.array(parts)
-
-    def draw(self, places: Array) -> Array:
-        """Rows in proportion to weight times squared distance; `places` are numbers in [0, 1)."""
-        ends = np.cumsum(self.totals)
-        wanted = places * ends[-1]
-        numbers = np.minimum(np.searchsorted(ends, wanted, side="right"), len(ends) - 1)
-        return np.array([self._draw_from(number, w, ends) for number, w in zip(numbers, wanted, strict=True)])
-
-    def _draw_from(self, number: int, wanted: float, ends: Array) -> int:
-        start, stop = self.source.bounds(number)
-        mass = self.closest[start:stop]
-        if self.source.weight is not None:
-            mass = mass * self.source.weight[start:stop]
-        place = np.searchsorted(np.cumsum(mass), wanted - (ends[number - 1] if number else 0.0), side="right")
-        # Rounding may lead past the last row with any mass, or start on one without.
-        possible = np.flatnonzero(mass > 0)
-        return start + int(possible[min(int(np.searchsorted(possible, place)), len(possible) - 1)])
-
-    def potentials(self, candidates: Array) -> Array:
-        """Per candidate: the weighted sum of squared distances that it would leave as the next centre."""
-        return self.source.reduce(Potentials(candidates, self.closest))
-
-
-def _weight(block: Block) -> Array:
-    return _NONE if block.weight is None else block.weight
-
-
-def _sparse_distances(block: Block, centres: Array) -> Array:
-    wide = centres.astype(np.float64)
-    squares = block.squared_norms()[:, None] + np.einsum("ij,ij->i", wide, wide)
-    return np.maximum(0.0, squares - 2.0 * block.matmul(np.ascontiguousarray(wide.T)))
-
-
-@dataclass(frozen=True)
-class Potentials(Statistic):
-    """Per candidate: the weighted sum over the rows of the smaller of `closest` and the squared distance to it."""
-
-    candidates: Array
-    closest: Array
-
-    def of(self, block: Block) -> Array:
-        xp = block.xp
-        closest = xp.asarray(self.closest[block.start : block.start + block.n])
-        distances = Centres(self.candidates).distances(block)
-        return xp.sum(block.weighted(xp.minimum(closest[:, None], distances)), axis=0)
-
-    def on(self, block: Block) -> Array:
-        if not block.is_sparse:
-            return super().on(block)
-        closest = self.closest[block.start : block.start + block.n]
-        distances = np.minimum(closest[:, None], _sparse_distances(block, self.candidates))
-        return np.sum(block.weighted(distances), axis=0)
-
-    def native(self, block: Block) -> Array:
-        count, n_features = self.candidates.shape
-        real = block.X.dtype
-        shift = self.candidates[0]
-        shifted = self.candidates - shift
-        wide = shifted.astype(np.float64)
-        totals = np.zeros(count)
-        assignment.try_candidates(
-            block.X,
-            _weight(block),
-            shift,
-            shifted,
-            np.einsum("ij,ij->i", wide, wide),
-            self.closest[block.start : block.start + block.n],
-            np.arange(block.n, dtype=np.int32),
-            np.empty((_WIDTH, n_features), real),
-            np.empty((count, _WIDTH), real),
-            totals,
-        )
-        return totals
-
-
-@dataclass(frozen=True)
-class PlusPlus:
-    """Draw k rows one after the other, each in proportion to weight times squared distance to those before it.
-
-    Of `n_trials` draws for a centre, that which leaves the smallest sum of squared distances is kept (greedily).
-    """
-
-    k: int
-    generator: np.random.Generator
-    n_trials: int | None = None
-
-    def answer(self, source: Source) -> tuple[Array, Array]:
-        """The centres and their row numbers."""
-        trials = 2 + int(np.log(self.k)) if self.n_trials is None else self.n_trials
-        rows = np.empty(self.k, dtype=np.int64)
-        rows[0] = RowDraw(source).rows(self.generator, 1)[0]
-        centres = np.empty((self.k, source.n_features), dtype=source.dtype)
-        centres[0] = source.take(rows[:1])[0]
-        near = Nearness(source)
-        for number in range(1, self.k):
-            near.keep(centres[number - 1])
-            places = self.generator.random(trials)
-            if near.totals.sum() > 0:
-                candidates = near.draw(places)
-                best = 0
-                if trials > 1:
-                    best = int(np.argmin(near.potentials(np.ascontiguousarray(source.take(candidates)))))
-                rows[number] = candidates[best]
-            else:
-                # Every row sits on a centre already: there are fewer positions than centres.
-                rows[number] = rows[0]
-            centres[number] = source.take(rows[number : number + 1])[0]
-        return centres, rows
-
-
-def plus_plus(k: int, generator: np.random.Generator) -> Any:
-    """Greedy k-means++ (Arthur and Vassilvitskii, 2007)."""
-    centres, _ = yield PlusPlus(k, generator)
-    return centres

@@ -3,4 +3,4 @@
 from mercer.decomposition._incremental_pca import IncrementalPCA
 from mercer.decomposition._pca import PCA
 
-__all__ = ["IncrementalPCA", "PCA"]
+__all__ = ["PCA", "IncrementalPCA"]

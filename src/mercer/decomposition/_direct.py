@@ -12,9 +12,10 @@ from scipy.linalg import eigh, svd
 from mercer._solver import Dense, Solution, Solver, Step, Tiles
 from mercer._source.memory import forecast
 from mercer._statistic import Moments, MomentSums
+from mercer._statistic.triangle import Triangle
 from mercer.decomposition._axes import PrincipalAxes, Task, certify, residuals_of, settle
 from mercer.decomposition._dimension import choose_dimension
-from mercer.decomposition._statistics import Lift, ScatterProduct, TriangularFactor, centred_gram
+from mercer.decomposition._statistics import Lift, ScatterProduct, centred_gram
 
 __all__ = ["covariance_eigh", "full", "gram", "measure"]
 
@@ -58,7 +59,7 @@ def full(task: Task, start: PrincipalAxes | None) -> Solver:
     if start is None:
         numbers = min(task.limit, task.n_features) * task.n_features
         forecast(task.subject, 8.0 * 8 * numbers, "the triangular factor of the rows", "use svd_solver='randomized'")
-        sums = yield TriangularFactor()
+        sums = yield Triangle()
         if not (np.isfinite(sums.mean).all() and np.isfinite(sums.factor).all()):
             task.refuse()
         scale = task.scale(sums.weight, sums.mean, (sums.factor**2).sum(axis=0))

@@ -20,9 +20,9 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._source import Source
 from mercer._source.threads import one_blas_thread
+from mercer._statistic.triangle import reduced
 from mercer.decomposition._axes import fix_signs
 from mercer.decomposition._projection import Projection
-from mercer.decomposition._statistics import reduced
 from mercer.errors import DataError
 
 __all__ = ["IncrementalPCA"]

@@ -15,8 +15,7 @@ from mercer._solver.nonnegative import by_nonnegative_sweeps
 from mercer._solver.normal_equations import by_normal_equations, by_orthogonal_triangle
 from mercer._source import Source, SparseSource
 from mercer._source.memory import forecast
-from mercer._statistic import MomentSums
-from mercer._statistic.products import LeanMoments
+from mercer._statistic import Moments, MomentSums
 from mercer.errors import DataError
 from mercer.linear_model._prediction import LinearRegressor, target_columns
 
@@ -181,7 +180,7 @@ class LinearRegression(LinearRegressor):
             Zero without an intercept.
         """
         X = fitted_rows(self, X, accept_sparse="csr")
-        moments = self._open(X, None, sample_weight).reduce(LeanMoments(self.fit_intercept))
+        moments = self._open(X, None, sample_weight).reduce(Moments(self.fit_intercept))
         factor, failed = lapack.dpotrf(moments.scatter, lower=False)
         if failed or lapack.dpocon(factor, np.abs(moments.scatter).sum(axis=0).max(), uplo="U")[0] < _SINGULAR:
             message = "LinearRegression: standard errors need columns of full rank; drop columns that others determine."

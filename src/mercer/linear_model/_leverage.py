@@ -13,7 +13,7 @@ from mercer._base.validation import FLOATS
 from mercer._source import Source, open_source
 from mercer._source.memory import forecast
 from mercer._source.threads import n_threads, one_blas_thread
-from mercer._statistic.products import LeanMoments
+from mercer._statistic import Moments
 from mercer._statistic.triangle import Triangle
 from mercer.errors import DataError
 from mercer.linear_model._least_squares import LinearRegression
@@ -105,17 +105,16 @@ def leave_one_out_residuals(X: Any, y: Any, *, fit_intercept: bool = True, n_job
 
 def _opened(X: Any, n_jobs: int | None) -> Source:
     X = check_array(X, dtype=list(FLOATS), order="C")
-    return open_source(X, np.zeros(X.shape[0]), threads=n_threads(n_jobs))
+    return open_source(X, threads=n_threads(n_jobs))
 
 
 def _whitening(source: Source, centre: bool) -> tuple[np.ndarray, np.ndarray]:
     """A shift m and a matrix V / s such that (X - m) V / s has orthonormal columns that span the columns of X."""
-    moments = source.reduce(LeanMoments(centre, diagonal=True))
+    moments = source.reduce(Moments(centre, diagonal=True))
     if not np.isfinite(moments.scatter).all():
         message = "leverages: the squares of the rows overflow; scale the columns down."
         raise DataError(message)
-    first = int(centre)
-    triangle = source.reduce(Triangle(moments.mean, moments.y_mean, centre)).factor[first:, first:-1]
+    triangle = source.reduce(Triangle(centre)).factor
     with one_blas_thread():
         _, singular, right = np.linalg.svd(triangle, full_matrices=False)
     kept = singular > max(source.n_rows, source.n_features) * np.finfo(np.float64).eps * singular.max(initial=0.0)

@@ -14,13 +14,14 @@ from mercer._base import Estimator, checked_rows_and_targets, fitting, seed_sequ
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule, Seed
 from mercer._base.validation import checked_weight
 from mercer._objective import Logistic, Softmax
-from mercer._solver import Solver, Step
+from mercer._solver import Solver
+from mercer._solver.average_gradient import average_gradient
 from mercer._solver.dual_coordinate import dual_coordinate
+from mercer._solver.finite_sum import PenalisedLoss
 from mercer._solver.lbfgs import lbfgs
 from mercer._solver.linear_problem import LinearProblem
 from mercer._solver.newton import newton_cg, newton_cholesky
 from mercer._solver.proximal_newton import proximal_newton
-from mercer._solver.saga import saga
 from mercer._source import Block, Source, open_source
 from mercer._source.memory import forecast
 from mercer._source.threads import one_blas_thread
@@ -274,8 +275,8 @@ class LogisticRegression(LinearClassifier, Estimator):
         rows, seed = source.n_rows, tuple(seed_sequence(self.random_state).generate_state(4).tolist())
         if used == "dual-coordinate":
             return used, lambda state: dual_coordinate(problem, state, self.max_iter, rows, seed)
-        averaged = used == "sag"
-        return used, lambda state: saga(problem, begin if state is None else state, self.max_iter, rows, seed, averaged)
+        total = PenalisedLoss(problem)
+        return used, lambda state: average_gradient(total, begin if state is None else state, self.max_iter, seed, used)
 
     def _method(self, problem: LinearProblem) -> str:
         if self.solver == "auto":
@@ -336,30 +337,9 @@ class LogisticRegression(LinearClassifier, Estimator):
         reason = "a row given twice is visited twice an epoch: the same optimum, approached to tol by another path"
         return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
 
-    def _watches(self, source: Source, max_steps: int | None, given: dict[str, Any]) -> Any:
-        watches, *others = super()._watches(source, max_steps, given)
-        if self.verbose:
-            watches.append(_Printer(type(self).__name__))
-        return watches, *others
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         if self.solver == "liblinear":
             tags.classifier_tags.multi_class = False
         return tags
-
-
-class _Printer:
-    """A watch that prints a line per step, for ``verbose``."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def step(self, number: int, step: Step) -> str | None:
-        measures = ", ".join(f"{name} {value:.3g}" for name, value in step.extra.items())
-        print(f"{self.name}: step {number + 1}, objective {step.objective:.9g}, {measures}")
-        return None
-
-    def preferred(self, last: Step) -> Step:
-        return last

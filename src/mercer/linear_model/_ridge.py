@@ -9,9 +9,11 @@ from scipy.linalg import LinAlgWarning
 from mercer._base import checked_rows_and_targets, fitting, seed_sequence
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._solver import Solver
-from mercer._solver.average_gradient import by_average_gradient
+from mercer._solver.average_gradient import AverageState, average_gradient
 from mercer._solver.conjugate_gradient import by_conjugate_gradient
 from mercer._solver.dual_equations import by_dual_equations
+from mercer._solver.finite_sum import RidgeTargets
+from mercer._solver.linear_state import LinearState
 from mercer._solver.lsqr import LsqrState, by_lsqr
 from mercer._solver.nonnegative import by_nonnegative_sweeps
 from mercer._solver.normal_equations import by_normal_equations, by_orthogonal_triangle
@@ -122,10 +124,6 @@ class Ridge(LinearRegressor):
         "random_state": Seed(),
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
-    }
-
-    _law_exceptions: ClassVar[dict[str, str]] = {
-        "monotone objective": "steps of sag and saga along the gradient of one row may raise the objective"
     }
 
     @property
@@ -240,10 +238,11 @@ class Ridge(LinearRegressor):
             case "lsqr":
                 return by_lsqr(alpha, y, centre, tol, self.max_iter or 10 * smaller + 10, start)
             case "sag" | "saga" as method:
-                seed = seed_sequence(self.random_state).generate_state(4)
-                limit = self.max_iter or 1000
-                rows = source.whole()
-                return by_average_gradient(rows, y, source.weight, alpha, centre, tol, limit, method, seed, start)
+                self._forecast("the table of residuals", 24 * source.n_rows * len(alpha))
+                begin = np.zeros((len(alpha), source.n_features + 1)) if start is None else start
+                seed = tuple(seed_sequence(self.random_state).generate_state(4).tolist())
+                total = RidgeTargets(alpha, centre, tol)
+                return average_gradient(total, begin, self.max_iter or 1000, seed, method)
             case "svd":
                 self._forecast("the triangle of the rows", 40 * smaller * source.n_features)
                 return by_orthogonal_triangle(alpha, centre, tol, cutoff=_cutoff(source))
@@ -273,6 +272,9 @@ class Ridge(LinearRegressor):
         forecast("Ridge", n_bytes, purpose, "use solver='lsqr' or 'sparse_cg', which form no such matrix")
 
     def _fitted(self, state: Any) -> dict[str, Any]:
+        if isinstance(state, AverageState):
+            parameters = state.parameters.T
+            state = LinearState(parameters[:-1], parameters[-1], state.method)
         return self._linear_attributes(state, self._dtype, *self._flat)
 
     def _note_method(self, method: str) -> None:

@@ -14,7 +14,6 @@ from sklearn.utils import check_array, check_X_y
 from mercer._base.validation import FLOATS
 from mercer._source import open_source
 from mercer._source.threads import n_threads, one_blas_thread
-from mercer._statistic.products import LeanMoments
 from mercer._statistic.triangle import Triangle
 from mercer.errors import ParameterError
 
@@ -188,10 +187,9 @@ def _decomposed(X: Any, y: Any, centre: bool, sample_weight: Any, n_jobs: int | 
     X, y = check_X_y(X, y, dtype=list(FLOATS), order="C", multi_output=True, y_numeric=True)
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     source = open_source(X, y, weight, n_threads(n_jobs))
-    moments = source.reduce(LeanMoments(centre, diagonal=True))
-    factor = source.reduce(Triangle(moments.mean, moments.y_mean, centre)).factor
-    first, width = int(centre), X.shape[1]
+    sums = source.reduce(Triangle(centre))
+    factor, width = sums.factor, X.shape[1]
     with one_blas_thread():
-        left, singular, right = np.linalg.svd(factor[first:, first : first + width], full_matrices=False)
-        targets = left.T @ factor[first:, first + width :]
-    return _Spectrum(singular, right, targets, moments.mean, moments.y_mean), y.ndim == 1
+        left, singular, right = np.linalg.svd(factor[:, :width], full_matrices=False)
+        targets = left.T @ factor[:, width:]
+    return _Spectrum(singular, right, targets, sums.mean[:width], sums.mean[width:]), y.ndim == 1

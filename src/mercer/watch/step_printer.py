@@ -1,0 +1,21 @@
+"""A line of print for each step of a fit."""
+
+from collections.abc import Callable
+
+from mercer._solver import Step
+
+__all__ = ["StepPrinter"]
+
+
+class StepPrinter:
+    """A watch that prints what an estimator says of each step: what the parameter ``verbose`` asks for."""
+
+    def __init__(self, describe: Callable[[int, Step], str]) -> None:
+        self.describe = describe
+
+    def step(self, number: int, step: Step) -> str | None:
+        print(self.describe(number, step))
+        return None
+
+    def preferred(self, last: Step) -> Step:
+        return last
