@@ -85,8 +85,8 @@ def _begin(
 ) -> AverageState:
     """The state at `start`; nothing is remembered yet.
 
-    Remembering the true residuals at the start instead takes a sixth to a half more epochs (SAGA) and twice as many (SAG) for the
-    logistic loss: far from the optimum they mislead for as long as their rows are not met.
+    Remembering the true residuals at the start instead takes a sixth to a half more epochs (SAGA) and twice as many
+    (SAG) for the logistic loss: far from the optimum they mislead for as long as their rows are not met.
     """
     n_groups = len(start) // n_scores
     table, steps = np.zeros((n_groups, n_rows, n_scores)), np.zeros(n_groups, dtype=np.int64)
