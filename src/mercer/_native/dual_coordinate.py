@@ -121,6 +121,7 @@ def logistic_dual_sparse(
     before: cython.double
     score: cython.double
     change: cython.double
+    value: cython.double
     with cython.nogil:
         for at in range(order.shape[0]):
             i = order[at]
@@ -128,8 +129,9 @@ def logistic_dual_sparse(
                 square = scale * scale
                 score = w[last]
                 for e in range(pointers[i], pointers[i + 1]):
-                    square += data[e] * data[e]
-                    score += data[e] * w[columns[e]]
+                    value = cython.cast(cython.double, data[e])
+                    square += value * value
+                    score += value * w[columns[e]]
                 before = bound[i] * inline.expit(logits[i])
                 logits[i] = solve_dual(y[i] * score - before * square, bound[i] * square)
                 change = y[i] * (bound[i] * inline.expit(logits[i]) - before)
