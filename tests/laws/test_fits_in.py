@@ -54,3 +54,9 @@ def test_scikit_learns_parameters_and_defaults_are_kept(estimator):
     for name, parameter in inspect.signature(theirs).parameters.items():
         assert name in mine, name
         assert repr(mine[name].default) == repr(parameter.default), name
+
+
+@pytest.mark.parametrize("estimator", public_estimators(), ids=lambda one: one.__name__)
+def test_exemptions_name_a_law_that_checks_whether_they_are_needed(estimator):
+    assert set(estimator._law_exceptions) <= {"memory", "row order", "weights"}
+    assert all(len(reason) > 20 for reason in estimator._law_exceptions.values())
