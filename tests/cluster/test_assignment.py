@@ -9,7 +9,7 @@ from mercer._source import ArraySource, open_source
 from mercer._source.block import DenseBlock
 from mercer.cluster._assignment import Assignment, Farthest, Memory
 from mercer.cluster._centres import Centres, nearest
-from mercer.cluster._plus_plus import Potentials
+from mercer.cluster._plus_plus import Nearness, Potentials
 
 strict = pytest.importorskip("array_api_strict")
 
@@ -39,9 +39,18 @@ def test_the_definition_runs_in_strict_array_operations():
     block = DenseBlock(strict.asarray(X), 0, weight=strict.asarray(weight), xp=strict)
     statistic = Assignment(Centres(centres))
     assert_equal_sums(statistic.of(block), statistic.native(DenseBlock(X, 0, weight=weight)), 1e-12)
-    potentials = Potentials(centres, np.full(400, 5.0))
-    expected = potentials.native(DenseBlock(X, 0, weight=weight))
-    np.testing.assert_allclose(np.asarray(potentials.of(block)), expected, rtol=1e-12)
+    expected = Potentials(Nearness(centres[:2]), centres[2:]).native(DenseBlock(X, 0, weight=weight)).table
+    potentials = Potentials(Nearness(strict.asarray(centres[:2])), strict.asarray(centres[2:]))
+    np.testing.assert_allclose(np.asarray(potentials.of(block).table), expected, rtol=1e-12)
+
+
+def test_a_table_of_distances_saves_work_and_changes_no_bit():
+    X, centres, weight = make()
+    block, table = DenseBlock(X, 0, weight=weight), np.full(len(X), np.inf)
+    for done in range(4):
+        kept = Nearness(centres[: done + 1], table, done).of(block)
+        assert kept.base is table
+        np.testing.assert_array_equal(kept, Nearness(centres[: done + 1]).of(block))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -63,7 +72,7 @@ def test_labels_are_those_of_direct_distances_even_between_near_equals(dtype):
 def test_bounds_skip_rows_and_change_nothing(dtype):
     X, centres, weight = make(20_000, 5, 30, dtype)
     source = ArraySource(X, weight=weight, threads=2)
-    memory = Memory(len(X), always=True)
+    memory = Memory.of(source, always=True)
     skipped = 0
     for _ in range(12):
         full = source.reduce(Assignment(Centres(centres)))
@@ -89,7 +98,9 @@ def test_the_farthest_rows_come_in_order_and_have_weight():
     distances = nearest(DenseBlock(X, 0), Centres(centres))[1]
     expected = np.argsort(-np.where(weight > 0, distances, -1), stable=True)[:5]
     found = ArraySource(X, weight=weight).reduce(Farthest(Centres(centres), 5))
-    np.testing.assert_array_equal(found.rows, expected)
+    np.testing.assert_array_equal(found.numbers, expected)
+    np.testing.assert_array_equal(found.rows, X[expected])
+    np.testing.assert_array_equal(found.weights, weight[expected])
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (5, 3, 1), (300, 1, 2), (257, 9, 33)])

@@ -14,15 +14,16 @@ from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer._base.opening import open_rows
 from mercer._base.parameter import Rule, check_parameters
 from mercer._base.resumption import CheckpointWriter, resumed_state
-from mercer._base.validation import checked_weight
+from mercer._base.tags import placed_tags
 from mercer._config import get_config
 from mercer._solver import Outcome, Solver, Step, drive
 from mercer._solver.driver import Recorder
-from mercer._source import Source, open_source
+from mercer._source import Source
 from mercer._source.threads import n_threads, one_blas_thread
-from mercer.errors import InterruptWarning
+from mercer.errors import DataError, InterruptWarning
 from mercer.watch import Checkpoint, TimeLimit
 from mercer.watch.bridge import CallbackBridge
 from mercer.watch.step_printer import StepPrinter
@@ -74,6 +75,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     _law_exceptions: ClassVar[dict[str, str]] = {}
     # The scikit-learn estimator checks this class is exempt from, each with its reason.
     _check_exceptions: ClassVar[dict[str, str]] = {}
+    # Where the rows may be that this class is fitted to; see mercer._source.place.PLACES.
+    _places: ClassVar[tuple[str, ...]] = ("memory",)
     # Which way the objective in history_ moves: "down" for costs, "up" for likelihoods, None where neither is promised.
     _objective_moves: ClassVar[str | None] = "down"
 
@@ -83,9 +86,24 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     def _threads(self) -> int:
         return n_threads(getattr(self, "n_jobs", None))
 
-    def _open(self, X: Any, y: Any = None, sample_weight: Any = None) -> Source:
-        """Open checked rows as a source, with the threads that ``n_jobs`` allows."""
-        return open_source(X, y, checked_weight(self, sample_weight, X.shape[0]), self._threads())
+    def _open(self, X: Any, y: Any = None, sample_weight: Any = None, **options: Any) -> Source:
+        """Check rows, targets and weights as the user gave them, wherever they are, and open them as a source.
+
+        Takes ``targets`` (None, ``"numbers"`` or ``"labels"``) and what :func:`mercer._base.opening.open_rows` takes.
+        """
+        return open_rows(self, X, y, sample_weight, **options)
+
+    def _needs_memory(self, source: Source, what: str, cure: str) -> None:
+        """Raise if rows are not in memory where `what` must reach them one by one."""
+        if source.place != "memory":
+            message = (
+                f"{type(self).__name__}: {what} needs all rows in memory; got {source.description}. "
+                f"{cure[:1].upper()}{cure[1:]}, or load the rows first."
+            )
+            raise DataError(message)
+
+    def __sklearn_tags__(self) -> Any:
+        return placed_tags(super().__sklearn_tags__(), self._places)
 
     def _labels(self, source: Source, given: dict[str, Any]) -> Any:
         """The targets as the user gave them, for callbacks; `given` holds the attributes known before the fit."""

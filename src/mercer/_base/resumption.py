@@ -1,6 +1,5 @@
 """Writing checkpoints and resuming from them: the estimator's side of :class:`mercer.watch.Checkpoint`."""
 
-import zlib
 from typing import Any
 
 from mercer._base import model_file
@@ -19,13 +18,10 @@ def _fingerprint(estimator: Any, source: Source) -> dict[str, Any]:
     Threads and time limits may differ: they do not change results.
     """
     parameters = estimator.get_params(deep=False)
-    ends = [source.block(number) for number in {0, source.n_blocks - 1}]
     return {
         "estimator": type(estimator).__name__,
         "parameters": {name: repr(value) for name, value in parameters.items() if name not in ("n_jobs", "max_time")},
-        "shape": [source.n_rows, source.n_features],
-        "dtype": str(source.dtype),
-        "data": [zlib.crc32(memoryview(block.dense()).cast("B")) for block in ends],
+        **source.fingerprint(),
     }
 
 

@@ -12,7 +12,7 @@ from mercer._source.block import rows_per_block
 from mercer._source.threads import run_numbered
 from mercer.errors import DataError
 
-__all__ = ["checked_rows", "checked_rows_and_targets", "checked_weight", "fitted_rows"]
+__all__ = ["checked_rows", "checked_rows_and_targets", "checked_weight", "few_rows", "fitted_rows"]
 
 FLOATS = (np.float64, np.float32)
 # Up to this many numbers, one sum and one comparison are all the checking that a prediction needs.
@@ -65,12 +65,20 @@ def _are_plain(X: Any, y: Any) -> bool:
 
 def fitted_rows(estimator: Any, X: Any, *, accept_sparse: Any = False) -> Any:
     """Check rows given to a fitted model. A few NumPy rows of the right shape pass in microseconds."""
+    rows = few_rows(estimator, X)
+    if rows is not None:
+        return rows
+    check_is_fitted(estimator)
+    return checked_rows(estimator, X, threads=1, reset=False, accept_sparse=accept_sparse)
+
+
+def few_rows(estimator: Any, X: Any) -> np.ndarray | None:
+    """The rows, if they are a few of NumPy that need no more than a look; else None."""
     if type(X) is np.ndarray and X.size <= _FEW and X.ndim == 2 and X.shape[0] > 0 and X.dtype.char in "fd":
         state = estimator.__dict__
         if state.get("n_features_in_") == X.shape[1] and "feature_names_in_" not in state and _sum_is_finite(X):
             return X if X.flags.c_contiguous else np.ascontiguousarray(X)
-    check_is_fitted(estimator)
-    return checked_rows(estimator, X, threads=1, reset=False, accept_sparse=accept_sparse)
+    return None
 
 
 def check_finite(X: Any, threads: int, estimator: Any) -> None:

@@ -1,4 +1,4 @@
-"""Sources: where rows live. See :mod:`mercer._source.source` for the four verbs."""
+"""Sources: where rows live. Verbs are in :mod:`mercer._source.source`, places in :mod:`mercer._source.place`."""
 
 from typing import Any
 
@@ -6,14 +6,26 @@ from scipy.sparse import issparse
 
 from mercer._source.array import ArraySource
 from mercer._source.block import Block
+from mercer._source.labelling import Labelling
+from mercer._source.place import PLACES, open_place, place_of
 from mercer._source.source import Source
 from mercer._source.sparse import SparseSource
 
-__all__ = ["ArraySource", "Block", "Source", "SparseSource", "open_source"]
+__all__ = [
+    "PLACES",
+    "ArraySource",
+    "Block",
+    "Labelling",
+    "Source",
+    "SparseSource",
+    "open_place",
+    "open_source",
+    "place_of",
+]
 
 
 def open_source(X: Any, y: Any = None, weight: Any = None, threads: int = 1) -> Source:
-    """Open checked rows (dense C-ordered floats, or CSR) as a source."""
+    """Open checked rows in memory (dense C-ordered floats, or CSR) as a source."""
     if issparse(X):
         return SparseSource(X, y, weight, threads)
     return ArraySource(X, y, weight, threads)

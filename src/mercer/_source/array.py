@@ -1,10 +1,11 @@
-"""Dense arrays in memory: NumPy, and any other library that speaks the array API."""
+"""Dense NumPy rows in memory."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from mercer._source.block import DenseBlock, rows_per_block
+from mercer._source.block import Block, DenseBlock, rows_per_block
 from mercer._source.source import Source
 
 __all__ = ["ArraySource"]
@@ -15,6 +16,8 @@ Array = Any
 class ArraySource(Source):
     """Rows of a dense C-ordered array."""
 
+    n_rows = 0
+
     def __init__(self, X: Array, y: Array = None, weight: Array = None, threads: int = 1, xp: Any = np) -> None:
         self.X = X
         self.y = y
@@ -24,12 +27,26 @@ class ArraySource(Source):
         self.n_rows, self.n_features = X.shape
         self.dtype = X.dtype
         self.block_rows = rows_per_block(self.n_features)
+        self.target_shape = None if y is None else tuple(y.shape[1:])
+        self.has_weight = weight is not None
 
     def block(self, number: int) -> DenseBlock:
-        start, stop = self.bounds(number)
+        return self._rows(*self.bounds(number))
+
+    def _rows(self, start: int, stop: int) -> DenseBlock:
         y = None if self.y is None else self.y[start:stop, ...]
         weight = None if self.weight is None else self.weight[start:stop]
         return DenseBlock(self.X[start:stop, :], start, y, weight, self.xp)
+
+    def on_rows(self, start: int, stop: int, function: Callable[[Block], Any]) -> Any:
+        return self.fetch(function(self._rows(start, stop)))
+
+    def labelled(self, labelling: Any) -> "ArraySource":
+        whole = labelling.on(DenseBlock(self.X, 0, self.y, self.weight, self.xp))
+        return type(self)(self.X, whole.y, whole.weight, self.threads, self.xp)
+
+    def part(self, rows: Array) -> "ArraySource":
+        return type(self)(self.xp.take(self.X, self.xp.asarray(rows), axis=0), threads=self.threads, xp=self.xp)
 
     def take(self, indices: Array) -> Array:
         return self.xp.take(self.X, self.xp.asarray(indices), axis=0)

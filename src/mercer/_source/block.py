@@ -33,17 +33,23 @@ def rows_per_sparse_block(n_rows: int, n_stored: int) -> int:
 
 
 class Block(ABC):
-    """Rows ``start`` to ``start + n`` of a source, with their targets and weights."""
+    """Rows ``start`` to ``start + n`` of a source, with their targets and weights.
 
-    __slots__ = ("X", "start", "weight", "xp", "y")
+    ``wide`` is the type that sums are taken in: float64 wherever the device has it.
+    """
+
+    __slots__ = ("X", "start", "weight", "wide", "xp", "y")
     is_sparse = False
 
-    def __init__(self, X: Array, start: int, y: Array = None, weight: Array = None, xp: Any = np) -> None:
+    def __init__(
+        self, X: Array, start: int, y: Array = None, weight: Array = None, xp: Any = np, wide: Any = None
+    ) -> None:
         self.X = X
         self.start = start
         self.y = y
         self.weight = weight
         self.xp = xp
+        self.wide = xp.float64 if wide is None else wide
 
     @property
     def n(self) -> int:
@@ -54,6 +60,11 @@ class Block(ABC):
     def is_native(self) -> bool:
         """Whether compiled code can read the rows: dense NumPy, C order, float32 or float64."""
         return False
+
+    @property
+    def device(self) -> Any:
+        """Where new arrays beside the rows belong; None for NumPy."""
+        return None
 
     def total_weight(self) -> float:
         """Sum of the weights; the number of rows when there are none."""
@@ -99,6 +110,10 @@ class DenseBlock(Block):
     def is_native(self) -> bool:
         return self.xp is np
 
+    @property
+    def device(self) -> Any:
+        return None if self.xp is np else self.X.device
+
     def squared_norms(self) -> Array:
         if self.xp is np:
             return np.einsum("ij,ij->i", self.X, self.X, dtype=np.float64)
@@ -107,10 +122,10 @@ class DenseBlock(Block):
     def column_sums(self) -> Array:
         if self.weight is not None:
             return self.weight @ self.xp.astype(self.X, self.weight.dtype, copy=False)
-        return self.xp.sum(self.X, axis=0, dtype=self.xp.float64)
+        return self.xp.sum(self.X, axis=0, dtype=self.wide)
 
     def centred(self, shift: Array) -> Array:
-        return self.xp.astype(self.X, self.xp.float64, copy=False) - shift
+        return self.xp.astype(self.X, self.wide, copy=False) - shift
 
     def dense(self) -> Array:
         return self.X

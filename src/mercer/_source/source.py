@@ -1,13 +1,20 @@
-"""A source: where rows live, and the four verbs by which algorithms reach them.
+"""A source: where rows live, and the verbs by which algorithms reach them.
 
 ``reduce`` sums a statistic over all blocks, ``map`` gives a value per row, ``take`` gives rows by index, and ``tiles``
-meets block with block. Blocks are fixed (see :func:`mercer._source.block.rows_per_block`), and sums follow a fixed
-binary tree over the block numbers, so that a sum has the same bits on any number of threads and in any place.
+meets block with block; ``on_blocks`` and ``on_rows`` run a function on some blocks, or on consecutive rows, where they
+are. Blocks are fixed (see :func:`mercer._source.block.rows_per_block`), and sums follow a fixed binary tree over the
+block numbers, so that a sum has the same bits on any number of threads and in any place.
+
+What a solver is sent (sums, rows that were asked for by number) is NumPy, in any place; what ``map`` gives is where the
+rows are.
 """
 
+import copy
+import math
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,9 +32,11 @@ class SumTree:
     def __init__(self) -> None:
         self.stack: list[tuple[int, Any]] = []
 
-    def add(self, value: Any) -> None:
-        """Take the next summand; two subtrees of one height merge at once, so at most log2(n) sums are held."""
-        height = 0
+    def add(self, value: Any, height: int = 0) -> None:
+        """Take the next summand; two subtrees of one height merge at once, so at most log2(n) sums are held.
+
+        `height` says that `value` is itself the sum of 2**height summands: a subtree made elsewhere.
+        """
         while self.stack and self.stack[-1][0] == height:
             value = self.stack.pop()[1] + value
             height += 1
@@ -46,7 +55,9 @@ class Source(ABC):
 
     Attributes
     ----------
-    n_rows, n_features : int
+    place : str
+        Where the rows are: ``"memory"``, ``"file"``, ``"stream"``, ``"dask"`` or ``"device"``.
+    n_features : int
     dtype : dtype
         Of the rows: float32 or float64.
     xp : module
@@ -55,9 +66,22 @@ class Source(ABC):
         Rows per block; the last block may be shorter.
     threads : int
         How many threads the verbs may use. Never changes a result.
+    y, weight : array or None
+        Targets and weights, where they are in memory; elsewhere None, and only blocks have them.
+    target_shape : tuple or None
+        The shape of one row's target: ``()`` or ``(n_targets,)``; None without targets.
+    has_weight : bool
+    feature_names : list of str or None
+    labelling : Labelling or None
+        What turns the targets and weights of a block as they are stored into those that a loss wants.
+    description : str
+        What the rows are, in words, for errors: ``"the Parquet folder sales/"``.
     """
 
-    n_rows: int
+    place: ClassVar[str] = "memory"
+    is_sparse: bool = False
+    # Whether rows far apart can be taken without reading all those between them.
+    random_access: ClassVar[bool] = True
     n_features: int
     dtype: Any
     xp: Any = np
@@ -65,35 +89,84 @@ class Source(ABC):
     threads: int = 1
     y: Array = None
     weight: Array = None
+    target_shape: tuple[int, ...] | None = None
+    has_weight: bool = False
+    feature_names: list[str] | None = None
+    labelling: Any = None
+    description: str = "an array"
 
     @property
-    def n_blocks(self) -> int:
-        """Number of blocks."""
-        return -(-self.n_rows // self.block_rows)
+    @abstractmethod
+    def n_rows(self) -> int:
+        """Number of rows; a stream that does not know it counts them in a pass of its own."""
 
     @abstractmethod
     def block(self, number: int) -> Block:
         """The rows of block `number`, with their targets and weights."""
 
     @abstractmethod
-    def take(self, indices: Array) -> Array:
-        """Rows by index, as a dense array."""
-
-    @abstractmethod
     def whole(self) -> Array:
         """All rows at once, as they are stored; ask the memory forecast before making anything of their size."""
+
+    @property
+    def host_dtype(self) -> np.dtype:
+        """The rows' type as NumPy names it."""
+        return np.dtype(self.dtype)
+
+    @property
+    def known_rows(self) -> int | None:
+        """Number of rows, or None where only a pass would tell."""
+        return self.n_rows
+
+    @property
+    def n_targets(self) -> int:
+        """Targets per row; one where each row has a single number or label."""
+        return math.prod(self.target_shape or ())
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+        return -(-self.n_rows // self.block_rows)
 
     def bounds(self, number: int) -> tuple[int, int]:
         """First row of block `number` and the row after its last."""
         start = number * self.block_rows
         return start, min(start + self.block_rows, self.n_rows)
 
-    def total_weight(self) -> float:
-        """Sum of the weights; the number of rows when there are none."""
-        return float(self.n_rows) if self.weight is None else float(self.xp.sum(self.weight))
+    def numbers_of(self, rows: Array) -> Array:
+        """The numbers of the blocks in which some rows are."""
+        return np.asarray(rows) // self.block_rows
+
+    def labelled(self, labelling: Any) -> "Source":
+        """The same rows with targets and weights turned by `labelling`, block by block."""
+        other = copy.copy(self)
+        other.labelling = labelling
+        other.has_weight = self.has_weight or labelling.by_class is not None
+        return other
+
+    def _finished(self, block: Block) -> Block:
+        """A block as it was stored, with targets and weights as they are wanted."""
+        return block if self.labelling is None else self.labelling.on(block)
+
+    def send(self, thing: Any) -> Any:
+        """A statistic with its parameters where the rows are."""
+        return thing
+
+    def fetch(self, thing: Any) -> Any:
+        """Sums or rows, brought from where the rows are to where the solver is: NumPy."""
+        return thing
+
+    def row_table(self, fill: float, dtype: Any = np.float64) -> Array:
+        """An array with one entry per row, where the rows are; None where it would not fit or not last."""
+        return np.full(self.n_rows, fill, dtype=dtype)
+
+    def each(self, function: Callable[[Block], Any], receive: Callable[[Any], None] | None = None) -> None:
+        """Call ``function(block)`` for every block on all threads, and ``receive(result)`` in the order of blocks."""
+        run_numbered(lambda number: function(self.block(number)), self.n_blocks, self.threads, receive)
 
     def reduce(self, statistic: Any) -> Any:
         """The sum of `statistic` over all blocks."""
+        statistic = self.send(statistic)
         tree, size = SumTree(), _blocks_per_item(self.n_blocks, self.n_features)
 
         def partial_sum(number: int) -> Any:
@@ -104,26 +177,48 @@ class Source(ABC):
             return subtree.total()
 
         run_numbered(partial_sum, -(-self.n_blocks // size), self.threads, tree.add)
-        return tree.total()
+        return self.fetch(tree.total())
 
     def map(self, function: Callable[[Block], Array], out: Array = None) -> Array:
         """One value (or row of values) per row: ``function(block)`` for each block, joined.
 
         `function` may also return a tuple of arrays; then a tuple of joined arrays comes back.
         """
-        parts: list[Any] = []
         if out is not None:
 
-            def fill(number: int) -> None:
-                start, stop = self.bounds(number)
-                out[start:stop] = function(self.block(number))
+            def fill(block: Block) -> None:
+                out[block.start : block.start + block.n] = function(block)
 
-            run_numbered(fill, self.n_blocks, self.threads)
+            self.each(fill)
             return out
-        run_numbered(lambda number: function(self.block(number)), self.n_blocks, self.threads, parts.append)
+        parts: list[Any] = []
+        self.each(function, parts.append)
         if isinstance(parts[0], tuple):
             return tuple(self.xp.concat(column) for column in zip(*parts, strict=True))
         return parts[0] if len(parts) == 1 else self.xp.concat(parts)
+
+    def on_blocks(self, work: dict[int, Callable[[Block], Any]]) -> dict[int, Any]:
+        """``work[number](block)`` for some blocks, run where they are."""
+        return {number: self.fetch(function(self.block(number))) for number, function in sorted(work.items())}
+
+    @abstractmethod
+    def on_rows(self, start: int, stop: int, function: Callable[[Block], Any]) -> Any:
+        """``function(block)`` for the consecutive rows from `start` to `stop`, made dense, run where they are."""
+
+    def take(self, indices: Array) -> Array:
+        """Rows by index, as a dense NumPy array."""
+        indices = np.asarray(indices)
+        numbers = self.numbers_of(indices)
+        work = {int(number): _Pick(indices[numbers == number]) for number in np.unique(numbers)}
+        rows = np.empty((len(indices), self.n_features), self.host_dtype)
+        for number, found in self.on_blocks(work).items():
+            rows[numbers == number] = found
+        return rows
+
+    def part(self, rows: Array) -> "Source":
+        """Some rows, by index, as a source of unit weights."""
+        message = f"{self.description} cannot give rows in any order"
+        raise NotImplementedError(message)  # callers ask for random_access first
 
     def tiles(self, function: Callable[[Block, Block], Array], out: Array) -> Array:
         """Fill the symmetric matrix `out` with ``function(block_i, block_j)`` for each pair of blocks."""
@@ -138,6 +233,36 @@ class Source(ABC):
 
         run_numbered(fill, len(pairs), self.threads)
         return out
+
+    def total_weight(self) -> float:
+        """Sum of the weights along the fixed tree; the number of rows when there are none."""
+        if not self.has_weight:
+            return float(self.n_rows)
+        tree = SumTree()
+        self.each(lambda block: block.total_weight(), tree.add)
+        return float(tree.total())
+
+    def fingerprint(self) -> dict[str, Any]:
+        """What tells these rows from others, for checkpoints: shape, type, checksums of the first and last block."""
+        ends = [self.block(number) for number in sorted({0, self.n_blocks - 1})]
+        return {
+            "shape": [self.n_rows, self.n_features],
+            "dtype": str(self.dtype),
+            "data": [zlib.crc32(memoryview(np.ascontiguousarray(block.dense())).cast("B")) for block in ends],
+        }
+
+
+class _Pick:
+    """Some rows of a block, by their numbers in the source; dense."""
+
+    def __init__(self, rows: Array) -> None:
+        self.rows = rows
+
+    def __call__(self, block: Block) -> Array:
+        chosen = block.xp.asarray(self.rows - block.start)
+        if block.is_sparse:
+            return block.X[chosen].toarray()
+        return block.xp.take(block.X, chosen, axis=0)
 
 
 def _blocks_per_item(n_blocks: int, n_features: int) -> int:

@@ -1,11 +1,12 @@
 """SciPy CSR rows in memory; blocks are cut without copying values, and nothing is made dense unasked."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from mercer._source.block import SparseBlock, rows_per_sparse_block
+from mercer._source.block import Block, DenseBlock, SparseBlock, rows_per_sparse_block
 from mercer._source.source import Source
 
 __all__ = ["SparseSource"]
@@ -16,6 +17,9 @@ Array = Any
 class SparseSource(Source):
     """Rows of a CSR array or matrix."""
 
+    is_sparse = True
+    n_rows = 0
+
     def __init__(self, X: Any, y: Array = None, weight: Array = None, threads: int = 1) -> None:
         self.X = X
         self.y = y
@@ -24,6 +28,8 @@ class SparseSource(Source):
         self.n_rows, self.n_features = X.shape
         self.dtype = X.dtype
         self.block_rows = rows_per_sparse_block(self.n_rows, X.nnz)
+        self.target_shape = None if y is None else tuple(y.shape[1:])
+        self.has_weight = weight is not None
 
     def block(self, number: int) -> SparseBlock:
         start, stop = self.bounds(number)
@@ -35,6 +41,18 @@ class SparseSource(Source):
         y = None if self.y is None else self.y[start:stop]
         weight = None if self.weight is None else self.weight[start:stop]
         return SparseBlock(rows, start, y, weight)
+
+    def labelled(self, labelling: Any) -> "SparseSource":
+        whole = labelling.on(SparseBlock(self.X, 0, self.y, self.weight))
+        return SparseSource(self.X, whole.y, whole.weight, self.threads)
+
+    def on_rows(self, start: int, stop: int, function: Callable[[Block], Any]) -> Any:
+        y = None if self.y is None else self.y[start:stop]
+        weight = None if self.weight is None else self.weight[start:stop]
+        return function(DenseBlock(self.X[start:stop].toarray(), start, y, weight))
+
+    def part(self, rows: Array) -> "SparseSource":
+        return SparseSource(self.X[np.asarray(rows)], threads=self.threads)
 
     def take(self, indices: Array) -> Array:
         return self.X[np.asarray(indices)].toarray()

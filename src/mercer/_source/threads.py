@@ -7,7 +7,6 @@ on its own thread count.
 """
 
 import contextvars
-import itertools
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -19,7 +18,7 @@ from typing import Any
 import joblib
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["available_threads", "hold_blas_here", "n_threads", "one_blas_thread", "run_numbered"]
+__all__ = ["available_threads", "hold_blas_here", "n_threads", "one_blas_thread", "run_numbered", "run_taken"]
 
 _place = threading.local()
 _pool_lock = threading.Lock()
@@ -128,14 +127,16 @@ def one_blas_thread() -> Iterator[None]:
 
 
 class _Job:
-    """Numbered work shared by the crew: whoever is free takes the next number; results leave in order."""
+    """Numbered work shared by the crew: whoever is free takes the next item; results leave in order."""
 
-    def __init__(self, function: Callable[[int], Any], n_items: int, receive: Callable[[Any], None] | None) -> None:
+    def __init__(
+        self, function: Callable[[Any], Any], items: Iterator[tuple[int, Any]], receive: Callable[[Any], None] | None
+    ) -> None:
         self.function = function
-        self.n_items = n_items
+        self.items = items
         self.receive = receive
-        self.numbers = itertools.count()
         self.stopped = False
+        self.turn = threading.Lock()
         self.lock = threading.Lock()
         self.ready: dict[int, Any] = {}
         self.next_out = 0
@@ -143,15 +144,19 @@ class _Job:
     def work(self) -> None:
         _place.inside, before = True, getattr(_place, "inside", False)
         try:
-            while not self.stopped and (number := next(self.numbers)) < self.n_items:
-                result = self.function(number)
+            while not self.stopped and (item := self.take()) is not None:
+                result = self.function(item[1])
                 if self.receive is not None:
-                    self.hand_on(number, result)
+                    self.hand_on(item[0], result)
         except BaseException:
             self.stopped = True
             raise
         finally:
             _place.inside = before
+
+    def take(self) -> tuple[int, Any] | None:
+        with self.turn:
+            return next(self.items, None)
 
     def hand_on(self, number: int, result: Any) -> None:
         with self.lock:
@@ -168,18 +173,34 @@ def run_numbered(
 
     The calling thread works too, so one thread means no pool at all and Ctrl-C is seen between two items.
     """
-    job = _Job(function, n_items, receive)
+    _run(_Job(function, ((number, number) for number in range(n_items)), receive), min(threads, n_items))
+
+
+def run_taken(
+    function: Callable[[Any], Any], items: Iterator[Any], threads: int = 1, receive: Callable[[Any], None] | None = None
+) -> None:
+    """Call ``function(item)`` for each item of an iterator, and ``receive(result)`` in the order of the items.
+
+    The iterator is asked by one thread at a time, whichever is free. When the work ends early it is closed, so that
+    nobody goes on waiting for it.
+    """
+    _run(_Job(function, enumerate(items), receive), threads, getattr(items, "close", None))
+
+
+def _run(job: _Job, threads: int, close: Callable[[], None] | None = None) -> None:
     if getattr(_place, "inside", False):
         threads = 1
     with one_blas_thread():
         crew: list[Future[None]] = []
         try:
-            if threads > 1 and n_items > 1:
+            if threads > 1:
                 pool = _crew(threads - 1)
-                crew = [pool.submit(contextvars.copy_context().run, job.work) for _ in range(min(threads, n_items) - 1)]
+                crew = [pool.submit(contextvars.copy_context().run, job.work) for _ in range(threads - 1)]
             job.work()
         finally:
             job.stopped = True
+            if close is not None:
+                close()
             # Whoever has not begun is not needed: another fit may keep the crew busy for long.
             begun = [member for member in crew if not member.cancel()]
             wait(begun)

@@ -14,7 +14,7 @@ from mercer._objective import Logistic, Loss
 from mercer._source import Block
 from mercer._statistic.statistic import Statistic, Sums
 
-__all__ = ["CurvatureProduct", "LossCurvature", "LossGradient", "LossSums"]
+__all__ = ["CurvatureProduct", "LossCurvature", "LossGradient", "LossSums", "Mistakes"]
 
 Array = Any
 
@@ -119,6 +119,19 @@ class CurvatureProduct(LinearStatistic):
         else:
             change = p * (change - xp.sum(p * change, axis=1, keepdims=True))
         return _joined(block, block.weighted(change))
+
+
+@dataclass(frozen=True, eq=False)
+class Mistakes(Statistic):
+    """How many rows the scores of parameters (k, d + 1) put in another class than their own."""
+
+    parameters: Array
+
+    def of(self, block: Block) -> int:
+        xp = block.xp
+        scores = block.matmul(self.parameters[:, :-1].T) + self.parameters[:, -1][None, :]
+        right = (scores[:, 0] > 0) == (block.y > 0) if scores.shape[1] == 1 else xp.argmax(scores, axis=1) == block.y
+        return block.n - int(xp.sum(xp.astype(right, xp.int64)))
 
 
 def _joined(block: Block, residual: Array) -> Array:

@@ -8,7 +8,9 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 from mercer._native import assignment
+from mercer._source import Source
 from mercer._source.block import Block
+from mercer._source.namespace import to_numpy
 from mercer._statistic import Statistic, Sums
 from mercer.cluster._centres import Centres, nearest
 
@@ -45,6 +47,15 @@ class AssignmentSums(Sums):
         return means.astype(otherwise.dtype)
 
 
+@dataclass(frozen=True, eq=False)
+class RowMemory:
+    """Of each row: its centre, the squared distance to it, and a bound on the distance to any other."""
+
+    labels: Array
+    distances: Array
+    lower: Array
+
+
 class Memory:
     """What a pass leaves for the next one: each row's centre, and how near any other centre can be.
 
@@ -52,31 +63,39 @@ class Memory:
     solver's state, and a resumed fit starts with an empty one. With `always`, bounds are used whether they pay or not.
     """
 
-    def __init__(self, n_rows: int, always: bool = False) -> None:
+    def __init__(self, rows: "RowMemory | None", n_rows: int, always: bool = False) -> None:
+        self.rows = rows
+        self.n_rows = n_rows
         self.always = always
-        self.labels = np.zeros(n_rows, dtype=np.int32)
-        self.distances = np.empty(n_rows)
-        self.lower = np.zeros(n_rows)
         self.centres: Array = None
-        self.inertia = np.inf
+        self.sums: AssignmentSums | None = None
         self.useful = False
 
+    @classmethod
+    def of(cls, source: Source, always: bool = False) -> "Memory":
+        """A memory for the rows of `source`; one that holds sums only where rows have no table."""
+        tables = None
+        if source.xp is np:
+            tables = [source.row_table(0.0, kind) for kind in (np.int32, np.float64, np.float64)]
+        return cls(None if tables is None or tables[1] is None else RowMemory(*tables), source.n_rows, always)
+
     def holds(self, centres: Array) -> bool:
-        """Whether the labels are those of `centres`."""
+        """Whether the last pass was one for `centres`."""
         return self.centres is not None and np.array_equal(self.centres, centres)
 
     def assignment(self, centres: Array) -> "Assignment":
         """The pass for `centres`, given those of the pass before."""
         drift = half_gap = None
-        if self.useful and self.centres is not None and len(self.centres) == len(centres):
+        bounded = self.rows is not None and self.useful
+        if bounded and self.centres is not None and len(self.centres) == len(centres):
             drift, half_gap = _largest_other_move(self.centres, centres), _half_gaps(centres)
         self.centres = centres
-        return Assignment(Centres(centres), self, drift, half_gap)
+        return Assignment(Centres(centres), self.rows, drift, half_gap)
 
     def learn(self, sums: AssignmentSums) -> AssignmentSums:
         """Judge by a pass whether bounds are worth their while in the next one."""
-        self.inertia = sums.cost
-        self.useful = self.always or not self.useful or sums.searched <= _WORTHLESS * len(self.labels)
+        self.sums = sums
+        self.useful = self.always or not self.useful or sums.searched <= _WORTHLESS * self.n_rows
         return sums
 
 
@@ -107,7 +126,7 @@ class Assignment(Statistic):
     """Give each row to its nearest centre (among equals the lowest); sum the rows, the weights and the cost."""
 
     centres: Centres
-    memory: Memory | None = None
+    memory: RowMemory | None = None
     drift: Array = None
     half_gap: Array = None
 
@@ -159,25 +178,27 @@ class Assignment(Statistic):
         return AssignmentSums(weights, sums, costs, block.n)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FarthestRows:
-    """Rows with their squared distances and labels, farthest first; adding keeps the `count` farthest."""
+    """Rows with their squared distances, labels, weights and numbers, farthest first; adding keeps the farthest."""
 
     count: int
     distances: Array
-    rows: Array
     labels: Array
+    weights: Array
+    numbers: Array
+    rows: Array
 
     def __add__(self, other: "FarthestRows") -> "FarthestRows":
         parts = [np.concatenate(pair) for pair in zip(self._parts(), other._parts(), strict=True)]
         order = np.argsort(-parts[0], stable=True)[: self.count]
         return FarthestRows(self.count, *(part[order] for part in parts))
 
-    def _parts(self) -> tuple[Array, Array, Array]:
-        return self.distances, self.rows, self.labels
+    def _parts(self) -> tuple[Array, ...]:
+        return self.distances, self.labels, self.weights, self.numbers, self.rows
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Farthest(Statistic):
     """The rows of positive weight that lie farthest from their nearest centre; among equals the first.
 
@@ -189,11 +210,13 @@ class Farthest(Statistic):
     within: int | None = None
 
     def of(self, block: Block) -> FarthestRows:
-        labels, distances = nearest(block, self.centres)
-        rows = np.arange(block.start, block.start + block.n)
-        eligible = np.ones(block.n, dtype=bool) if block.weight is None else block.weight > 0
+        labels, distances = (to_numpy(part) for part in nearest(block, self.centres))
+        weight = np.ones(block.n) if block.weight is None else to_numpy(block.weight)
+        eligible = weight > 0
         if self.within is not None:
             eligible &= labels == self.within
-        labels, distances, rows = (part[eligible] for part in (labels, distances, rows))
-        order = np.argsort(-distances, stable=True)[: self.count]
-        return FarthestRows(self.count, distances[order], rows[order], labels[order])
+        places = np.flatnonzero(eligible)
+        places = places[np.argsort(-distances[places], stable=True)[: self.count]]
+        chosen = block.xp.asarray(places, device=block.device)
+        rows = block.X[chosen].toarray() if block.is_sparse else to_numpy(block.xp.take(block.X, chosen, axis=0))
+        return FarthestRows(self.count, distances[places], labels[places], weight[places], places + block.start, rows)

@@ -1,18 +1,19 @@
 """What every model made of centres can do once it is fitted: assign, measure, score."""
 
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, fitted_rows
+from mercer._base import Estimator, few_rows, fitted_source
 from mercer._solver import Step
-from mercer._source import Source, open_source
+from mercer._source import Block, Source
 from mercer._source.block import DenseBlock
 from mercer._source.memory import forecast
-from mercer._source.threads import n_threads
+from mercer._source.namespace import namespace_of
+from mercer.cluster._assignment import Assignment
 from mercer.cluster._centres import Centres, nearest
 
 __all__ = ["CentreModel"]
@@ -25,6 +26,7 @@ _FEW = 2**14
 class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):
     """A model whose fitted attribute ``cluster_centers_`` says everything."""
 
+    _places = ("memory", "file", "stream", "dask", "device")
     cluster_centers_: Array
     n_jobs: int | None
 
@@ -33,37 +35,46 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, d)
+        X : array-like or sparse matrix of shape (n, d), or rows in any other place
+            The rows.
 
         Returns
         -------
-        labels : ndarray of shape (n,), int32
+        labels : array of shape (n,), int32
+            Where the rows are.
         """
-        X = fitted_rows(self, X, accept_sparse="csr")
-        return _label(X, self.cluster_centers_, self.n_jobs)[0]
+        if (rows := few_rows(self, X)) is not None and rows.shape[0] * len(self.cluster_centers_) <= _FEW:
+            return nearest(DenseBlock(rows, 0), self._ready(rows.dtype))[0]
+        source = fitted_source(self, X, accept_sparse="csr")
+        return source.map(_NearestLabels(self._ready(source.dtype)))
 
     def transform(self, X: Any) -> Array:
         """Return the distance of each row to each centre.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, d)
+        X : array-like or sparse matrix of shape (n, d), or rows in any other place
+            The rows.
 
         Returns
         -------
-        distances : ndarray of shape (n, k)
+        distances : array of shape (n, k)
+            Where the rows are.
         """
-        X = fitted_rows(self, X, accept_sparse="csr")
-        centres = Centres(self.cluster_centers_.astype(X.dtype, copy=False))
-        size = X.shape[0] * centres.k * X.dtype.itemsize
-        forecast(
-            type(self).__name__, size, f"the {X.shape[0]} x {centres.k} distances", "transform fewer rows at a time"
-        )
-        out = np.empty((X.shape[0], centres.k), dtype=X.dtype)
-        source = open_source(X, threads=n_threads(self.n_jobs))
-        if issparse(X):
-            return source.map(lambda block: euclidean_distances(block.X, centres.centres), out)
-        return source.map(lambda block: centres.lengths(block.X), out)
+        source = fitted_source(self, X, accept_sparse="csr")
+        centres = self._ready(source.dtype)
+        if source.place in ("memory", "file") and source.known_rows is not None:
+            size = source.n_rows * centres.k * source.host_dtype.itemsize
+            what = f"the {source.n_rows} x {centres.k} distances"
+            forecast(type(self).__name__, size, what, "transform fewer rows at a time")
+        return source.map(_Lengths(centres))
+
+    def _ready(self, dtype: Any) -> Centres:
+        """The centres in the rows' own type."""
+        centres = self.cluster_centers_
+        if centres.dtype == dtype:
+            return Centres(centres)
+        return Centres(namespace_of(centres).astype(centres, dtype))
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
         """Fit to `X` and return the distance of each row to each centre."""
@@ -75,14 +86,32 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return minus the inertia of `X`: the weighted sum of squared distances to the nearest centres."""
-        X = fitted_rows(self, X, accept_sparse="csr")
-        source = self._open(X, None, sample_weight)
-        return -_inertia(source, _label(X, self.cluster_centers_, self.n_jobs)[1])
+        check_is_fitted(self)
+        source = self._open(X, None, sample_weight, accept_sparse="csr", reset=False)
+        return -source.reduce(Assignment(self._ready(source.dtype))).cost
 
-    def _label_training_rows(self, source: Source, centres: Array) -> tuple[Array, float]:
-        """Labels and inertia of the rows of `source`."""
-        labels, distances = _label_source(source, Centres(centres))
-        return labels, _inertia(source, distances)
+    def _store_labels(self, source: Source, centres: Array, memory: Any = None) -> Array:
+        """Set ``labels_`` (where rows are at hand, not on a disk or a cluster) and ``inertia_``; return the weights of
+        the clusters.
+        """
+        self.__dict__.pop("labels_", None)
+        known = memory is not None and memory.holds(centres)
+        sums = memory.sums if known else source.reduce(Assignment(Centres(centres)))
+        self.inertia_ = sums.cost
+        if source.place in ("memory", "device"):
+            remembered = known and memory.rows is not None
+            self.labels_ = memory.rows.labels if remembered else source.map(_NearestLabels(Centres(centres)))
+        return sums.weights
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "labels_" and "cluster_centers_" in self.__dict__:
+            message = (
+                f"{type(self).__name__}: labels_ is kept only of rows in memory or on a device; call predict with the "
+                f"rows to be labelled."
+            )
+            raise AttributeError(message)
+        message = f"{type(self).__name__!r} object has no attribute {name!r}"
+        raise AttributeError(message)
 
     def _describe_step(self, number: int, step: Step) -> str:
         """A line about a step."""
@@ -100,26 +129,23 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         return tags
 
 
-def _label(X: Any, centres: Array, n_jobs: int | None) -> tuple[Array, Array]:
-    """Nearest centres and squared distances."""
-    ready = Centres(centres if centres.dtype == X.dtype else centres.astype(X.dtype))
-    if isinstance(X, np.ndarray) and X.shape[0] * len(centres) <= _FEW:
-        return nearest(DenseBlock(X, 0), ready)
-    return _label_source(open_source(X, threads=n_threads(n_jobs)), ready)
+@dataclass(frozen=True, eq=False)
+class _NearestLabels:
+    """The nearest centre of each row of a block."""
+
+    centres: Centres
+
+    def __call__(self, block: Block) -> Array:
+        return nearest(block, self.centres)[0]
 
 
-def _label_source(source: Source, ready: Centres) -> tuple[Array, Array]:
-    labels = np.empty(source.n_rows, dtype=np.int32)
-    distances = np.empty(source.n_rows)
+@dataclass(frozen=True, eq=False)
+class _Lengths:
+    """The distance of each row of a block to each centre."""
 
-    def on_block(block: Any) -> Array:
-        found, distances[block.start : block.start + block.n] = nearest(block, ready)
-        return found
+    centres: Centres
 
-    return source.map(on_block, labels), distances
-
-
-def _inertia(source: Source, distances: Array) -> float:
-    """Weighted sum of squared distances, block by block as the fit sums them."""
-    weighted = distances if source.weight is None else distances * source.weight
-    return float(np.sum(weighted))
+    def __call__(self, block: Block) -> Array:
+        if block.is_sparse:
+            return euclidean_distances(block.X, self.centres.centres)
+        return self.centres.lengths(block.X)

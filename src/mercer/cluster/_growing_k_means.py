@@ -5,10 +5,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._base import checked_rows, fitting
+from mercer._base import fitting
 from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
 from mercer._plain import plain
-from mercer._solver import Solution, Solver, Step, Take
+from mercer._solver import Solution, Solver, Step
 from mercer.cluster._assignment import AssignmentSums, Farthest, Memory
 from mercer.cluster._centre_model import CentreModel
 from mercer.cluster._centres import Centres
@@ -79,8 +79,7 @@ class Growth:
         farthest = yield Farthest(Centres(centres), 1, within=int(np.argmax(variance)))
         if len(farthest.rows) == 0 or farthest.distances[0] <= 0:
             return None
-        row = yield Take(farthest.rows)
-        return np.concatenate([centres, row.astype(centres.dtype)])
+        return np.concatenate([centres, farthest.rows.astype(centres.dtype)])
 
 
 class GrowingKMeans(CentreModel):
@@ -195,17 +194,13 @@ class GrowingKMeans(CentreModel):
         -------
         self
         """
-        X = checked_rows(self, X, threads=self._threads(), accept_sparse="csr")
-        source = self._open(X, None, sample_weight)
-        memory = Memory(source.n_rows)
+        source = self._open(X, None, sample_weight, accept_sparse="csr")
+        memory = Memory.of(source)
         most = source.n_rows if self.max_clusters is None else self.max_clusters
         growth = Growth(self.target, most, self.max_iter, self.tol, source, memory)
         outcome = self._drive(growth.solve, source)
         self.n_clusters_ = len(self.cluster_centers_)
-        if memory.holds(self.cluster_centers_):
-            self.labels_, self.inertia_ = memory.labels, memory.inertia
-        else:
-            self.labels_, self.inertia_ = self._label_training_rows(source, self.cluster_centers_)
+        self._store_labels(source, self.cluster_centers_, memory)
         self._conclude(outcome, cure="raise target or max_clusters")
         return self
 

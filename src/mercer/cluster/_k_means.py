@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._base import checked_rows, fitting, seed_sequence
+from mercer._base import fitting, seed_sequence
 from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
 from mercer._solver import Step
 from mercer._source import Source
@@ -166,11 +166,10 @@ class KMeans(CentreModel):
         -------
         self
         """
-        X = checked_rows(self, X, threads=self._threads(), accept_sparse="csr")
-        source = self._open(X, None, sample_weight)
+        source = self._open(X, None, sample_weight, accept_sparse="csr")
         check_enough_rows(self, source.n_rows)
         n_init = number_of_starts(self, otherwise=10)
-        memory = Memory(source.n_rows, always=self.algorithm == "elkan")
+        memory = Memory.of(source, always=self.algorithm == "elkan")
         given = given_centres(self, source)
         lloyd = Lloyd(
             start=lambda seed: first_centres(self, source, given, seed),
@@ -202,14 +201,11 @@ class KMeans(CentreModel):
     def _store(self, state: LloydState, source: Source, memory: Memory) -> None:
         """Set what is known of the run that was kept."""
         centres, restart, self.n_iter_ = state.best()
-        if memory.holds(centres):
-            self.labels_, self.inertia_ = memory.labels, memory.inertia
-        else:
-            self.labels_, self.inertia_ = self._label_training_rows(source, centres)
+        sizes = self._store_labels(source, centres, memory)
         chosen = self.history_["restart"] == restart
         self.history_ = {name: column[chosen] for name, column in self.history_.items()}
         self.history_["step"] = np.arange(len(self.history_["step"]))
-        distinct = len(np.unique(self.labels_))
+        distinct = int(np.count_nonzero(sizes))
         if distinct < self.n_clusters:
             message = (
                 f"KMeans: Number of distinct clusters ({distinct}) found smaller than n_clusters "

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer._plain import plain
-from mercer._solver import Certificate, Solution, Solver, Step, Take
+from mercer._solver import Certificate, Solution, Solver, Step
 from mercer.cluster._assignment import AssignmentSums, Farthest, Memory
 from mercer.cluster._centres import Centres
 
@@ -167,8 +167,7 @@ def moved(centres: Array, sums: AssignmentSums) -> Any:
     count = int(np.count_nonzero(farthest.distances > 0))
     if count == 0:
         return sums.means(centres)
-    rows = (yield Take(farthest.rows[:count])).astype(np.float64)
-    weight = yield RowWeights(farthest.rows[:count])
+    rows, weight = farthest.rows[:count].astype(np.float64), farthest.weights[:count]
     weights, totals = sums.weights.copy(), sums.sums.copy()
     for number in range(count):
         old, new = farthest.labels[number], empty[number]
@@ -178,13 +177,3 @@ def moved(centres: Array, sums: AssignmentSums) -> Any:
         totals[old] -= weight[number] * rows[number]
         weights[new], totals[new] = weight[number], weight[number] * rows[number]
     return AssignmentSums(weights, totals, sums.costs).means(centres)
-
-
-@dataclass(frozen=True)
-class RowWeights:
-    """The weights of some rows."""
-
-    rows: Array
-
-    def answer(self, source: Any) -> Array:
-        return np.ones(len(self.rows)) if source.weight is None else source.weight[self.rows]

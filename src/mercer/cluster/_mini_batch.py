@@ -4,18 +4,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step, Take
-from mercer._source import Source, open_source
+from mercer._source import ArraySource, Block, Source
 from mercer._statistic import Statistic
 from mercer.cluster._assignment import Assignment, AssignmentSums
 from mercer.cluster._centres import Centres
 from mercer.cluster._lloyd import child_seed, squared_shift
 from mercer.cluster._row_draw import RowDraw
 
-__all__ = ["Batch", "MiniBatch", "MiniBatchState", "answered", "part_of"]
+__all__ = ["Batch", "BatchDraw", "MiniBatch", "MiniBatchState", "answered"]
 
 Array = Any
 _STATEMENT = (
@@ -55,21 +54,46 @@ class MiniBatchState:
         return self.centres.astype(self.real)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Batch:
-    """A statistic of some rows only, or of all when `rows` is None."""
+    """A statistic of some rows only: those numbered `rows`, drawn by weight, a slice of them, or all when None."""
 
     statistic: Statistic
     rows: Array = None
 
     def answer(self, source: Source) -> Any:
-        return source.reduce(self.statistic) if self.rows is None else part_of(source, self.rows).reduce(self.statistic)
+        if self.rows is None:
+            return source.reduce(self.statistic)
+        if isinstance(self.rows, slice):
+            return source.on_rows(self.rows.start, self.rows.stop, _Summed(source.send(self.statistic)))
+        return source.part(self.rows).reduce(self.statistic)
 
 
-def part_of(source: Source, rows: Array) -> Source:
-    """Some rows of a source, as a source of unit weights: they were drawn by weight."""
-    X = source.whole()
-    return open_source(X[rows] if issparse(X) else source.take(rows), threads=source.threads)
+@dataclass(frozen=True, eq=False)
+class _Summed:
+    """A statistic of a block that may be longer than the usual ones."""
+
+    statistic: Statistic
+
+    def __call__(self, block: Block) -> Any:
+        return ArraySource(block.X, block.y, block.weight).reduce(self.statistic)
+
+
+class BatchDraw:
+    """Which rows a batch has: drawn by weight where rows can be reached in any order, else the next ones in order."""
+
+    def __init__(self, source: Source, size: int) -> None:
+        self.n_rows = source.n_rows
+        self.size = size
+        self.draw = RowDraw(source) if source.random_access else None
+
+    def rows(self, generator: np.random.Generator, step: int) -> Any:
+        """Row numbers, or a slice."""
+        if self.draw is not None:
+            return self.draw.rows(generator, self.size)
+        # Whole batches only, so that none is made of a few rows.
+        start = step % max(1, self.n_rows // self.size) * self.size
+        return slice(start, min(start + self.size, self.n_rows))
 
 
 def answered(generator: Any, source: Source) -> Any:
@@ -88,7 +112,7 @@ class MiniBatch:
     """The solver and what it is told; parameters as in ``MiniBatchKMeans``."""
 
     start: Any
-    draw: RowDraw
+    draw: BatchDraw
     batch_size: int
     n_steps: int
     tolerance: float
@@ -103,7 +127,7 @@ class MiniBatch:
             state = MiniBatchState.begin(seed, self.start(child_seed(seed, 0)))
         while not state.stopped and state.step < self.n_steps:
             generator = np.random.default_rng(child_seed(state.seed, state.step + 1))
-            state = yield from self.step(state, generator, self.draw.rows(generator, self.batch_size))
+            state = yield from self.step(state, generator, self.draw.rows(generator, state.step))
             yield Step(state.mean_cost, state, Certificate.none(_STATEMENT), {"smoothed": state.smoothed})
         ruled = self.tolerance > 0 or self.max_no_improvement is not None
         return Solution(state, state.stopped or not ruled, Certificate.none(_STATEMENT))
@@ -132,7 +156,9 @@ class MiniBatch:
         if len(light) == 0:
             return centres, counts
         order = generator.permutation(size)[: len(light)]
-        chosen = yield Take(order if rows is None else rows[order])
+        if isinstance(rows, slice):
+            order = order + rows.start
+        chosen = yield Take(rows[order] if isinstance(rows, np.ndarray) else order)
         centres, counts = centres.copy(), counts.copy()
         centres[light] = chosen
         # As many as the lightest of the others has, lest it be replaced again at once.

@@ -6,16 +6,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._base import checked_rows, fitting, seed_sequence
+from mercer._base import fitting, seed_sequence
 from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
 from mercer._solver import Step
-from mercer._source import Source
+from mercer._source import ArraySource, Source
 from mercer.cluster._assignment import Assignment
 from mercer.cluster._centre_model import CentreModel
 from mercer.cluster._centres import Centres
 from mercer.cluster._lloyd import child_seed
-from mercer.cluster._mini_batch import MiniBatch, MiniBatchState, answered, part_of
-from mercer.cluster._row_draw import RowDraw
+from mercer.cluster._mini_batch import BatchDraw, MiniBatch, MiniBatchState, answered
+from mercer.cluster._row_draw import RowDraw, WeightedRows
 from mercer.cluster._starting import check_enough_rows, first_centres, given_centres, number_of_starts
 from mercer.cluster._starts import column_moments
 
@@ -177,8 +177,7 @@ class MiniBatchKMeans(CentreModel):
         -------
         self
         """
-        X = checked_rows(self, X, threads=self._threads(), accept_sparse="csr")
-        source = self._open(X, None, sample_weight)
+        source = self._open(X, None, sample_weight, accept_sparse="csr")
         check_enough_rows(self, source.n_rows)
         solver = self._solver(source, min(self.batch_size, source.n_rows))
         outcome = self._drive(solver.solve, source, max_steps=solver.n_steps, attributes={"n_iter_": 0, "n_steps_": 0})
@@ -186,7 +185,7 @@ class MiniBatchKMeans(CentreModel):
         self.n_steps_ = outcome.state.step
         self.n_iter_ = -(-self.n_steps_ * solver.batch_size // source.n_rows)
         if self.compute_labels:
-            self.labels_, self.inertia_ = self._label_training_rows(source, self.cluster_centers_)
+            self._store_labels(source, self.cluster_centers_)
         else:
             cost = outcome.state.mean_cost if np.isnan(outcome.state.smoothed) else outcome.state.smoothed
             self.inertia_ = cost * source.total_weight()
@@ -210,8 +209,7 @@ class MiniBatchKMeans(CentreModel):
         """
         begun = hasattr(self, "_state")
         kept = {"dtype": self.cluster_centers_.dtype} if begun else {}
-        X = checked_rows(self, X, threads=self._threads(), accept_sparse="csr", reset=not begun, **kept)
-        source = self._open(X, None, sample_weight)
+        source = self._open(X, None, sample_weight, accept_sparse="csr", reset=not begun, **kept)
         solver = self._solver(source, source.n_rows, begun=begun)
         if begun:
             state = self._state
@@ -223,7 +221,7 @@ class MiniBatchKMeans(CentreModel):
         self.cluster_centers_ = self._state.model_centres()
         self.n_steps_ = self._state.step
         if self.compute_labels:
-            self.labels_, self.inertia_ = self._label_training_rows(source, self.cluster_centers_)
+            self._store_labels(source, self.cluster_centers_)
         return self
 
     def _solver(self, source: Source, batch_size: int, begun: bool = False) -> MiniBatch:
@@ -233,7 +231,7 @@ class MiniBatchKMeans(CentreModel):
             tolerance = self.tol * float(np.mean(variance))
         return MiniBatch(
             start=self._starter(source, batch_size) if not begun else None,
-            draw=RowDraw(source),
+            draw=BatchDraw(source, batch_size),
             batch_size=batch_size,
             n_steps=max(1, self.max_iter * source.n_rows // batch_size),
             tolerance=tolerance,
@@ -250,11 +248,15 @@ class MiniBatchKMeans(CentreModel):
         if given is not None:
             return lambda _: given
         check_enough_rows(self, source.n_rows)
-        draw = RowDraw(source)
+        draw = RowDraw(source) if source.random_access else None
 
         def sample(seed: np.random.SeedSequence) -> Source:
-            rows = draw.rows(np.random.default_rng(seed), size)
-            return source if size == source.n_rows else part_of(source, rows)
+            generator = np.random.default_rng(seed)
+            if size == source.n_rows:
+                return source
+            if draw is None:
+                return ArraySource(WeightedRows(generator.random(size)).answer(source)[1], threads=source.threads)
+            return source.part(draw.rows(generator, size))
 
         def start(seed: np.random.SeedSequence) -> Any:
             judge, *seeds = seed.spawn(1 + 2 * n_init)

@@ -1,20 +1,23 @@
-"""Greedy k-means++: first centres drawn one after the other, far from those before (Arthur and Vassilvitskii, 2007)."""
+"""Greedy k-means++: first centres drawn one after the other, far from those before (Arthur and Vassilvitskii, 2007).
 
-from dataclasses import dataclass
+Each further centre costs one pass: it brings each row's distance to the nearest centre up to date with the one chosen
+last, and measures what each candidate for the next one would leave. The totals of a block, kept for every candidate,
+then say in which blocks to draw.
+"""
+
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from mercer._native import assignment
-from mercer._solver import Take
 from mercer._source import Source
 from mercer._source.block import Block
-from mercer._source.threads import run_numbered
 from mercer._statistic import Statistic
 from mercer.cluster._centres import Centres
-from mercer.cluster._row_draw import WeightedRows
+from mercer.cluster._row_draw import BlockTotals, DrawnRows, WeightedRows
 
-__all__ = ["Potentials", "plus_plus"]
+__all__ = ["Nearness", "Potentials", "plus_plus"]
 
 Array = Any
 _NONE = np.empty(0)
@@ -23,62 +26,58 @@ _WIDTH = 256
 
 @dataclass(frozen=True, eq=False)
 class Nearness:
-    """Each row's squared distance to the nearest centre so far, with its weighted sum per block.
+    """The squared distance of each row to the nearest of some centres.
 
-    The sums per block let a draw look into a few blocks only.
+    ``table`` holds it for all rows and for the first `done` centres, where rows have a table; it saves work and changes
+    no result. Without, it is taken anew from all centres.
     """
 
-    closest: Array
-    totals: Array
+    centres: Array
+    table: Array = None
+    done: int = 0
 
-
-@dataclass(frozen=True, eq=False)
-class Approach:
-    """A request: the nearness once `centre` is one more centre; distances are written over those of `before`."""
-
-    centre: Array
-    before: Nearness | None
-
-    def answer(self, source: Source) -> Nearness:
-        closest = np.full(source.n_rows, np.inf) if self.before is None else self.before.closest
-
-        def on_block(number: int) -> float:
-            block = source.block(number)
-            return self._on(block, closest[block.start : block.start + block.n])
-
-        parts: list[float] = []
-        run_numbered(on_block, source.n_blocks, source.threads, parts.append)
-        return Nearness(closest, np.array(parts))
-
-    def _on(self, block: Block, closest: Array) -> float:
+    def of(self, block: Block) -> Array:
+        """For the rows of one block, wide."""
+        xp = block.xp
+        closest, first = self._begin(block)
         if block.is_sparse:
-            np.minimum(closest, _sparse_distances(block, self.centre[None, :])[:, 0], out=closest)
-            return float(np.sum(block.weighted(closest)))
-        return assignment.keep_nearest(block.X, _weight(block), self.centre, closest)
+            distances = _sparse_distances(block, self.centres[first:])
+            np.minimum(closest, distances.min(axis=1, initial=np.inf), out=closest)
+        elif block.is_native:
+            for centre in self.centres[first:]:
+                assignment.keep_nearest(block.X, _weight(block), centre, closest)
+        else:
+            for number in range(first, self.centres.shape[0]):
+                gaps = block.centred(xp.astype(self.centres[number, :], block.wide))
+                closest = xp.minimum(closest, xp.sum(gaps * gaps, axis=1))
+            if self.table is not None:
+                self.table[block.start : block.start + block.n] = closest
+        return closest
+
+    def _begin(self, block: Block) -> tuple[Array, int]:
+        if self.table is None:
+            return block.xp.full(block.n, np.inf, dtype=block.wide, device=block.device), 0
+        return self.table[block.start : block.start + block.n], self.done
+
+    def mass(self, block: Block) -> Array:
+        """Weight times squared distance of each row."""
+        return block.weighted(self.of(block))
 
 
 @dataclass(frozen=True, eq=False)
-class FarRows:
-    """A request: rows in proportion to weight times squared distance; `places` are numbers in [0, 1)."""
-
+class _Mass:
     near: Nearness
-    places: Array
+
+    def __call__(self, block: Block) -> Array:
+        return self.near.mass(block)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A request: an entry per row for the distances, where rows have a place for it."""
 
     def answer(self, source: Source) -> Array:
-        ends = np.cumsum(self.near.totals)
-        wanted = self.places * ends[-1]
-        numbers = np.minimum(np.searchsorted(ends, wanted, side="right"), len(ends) - 1)
-        return np.array([self._draw(source, number, w, ends) for number, w in zip(numbers, wanted, strict=True)])
-
-    def _draw(self, source: Source, number: int, wanted: float, ends: Array) -> int:
-        start, stop = source.bounds(number)
-        mass = self.near.closest[start:stop]
-        if source.weight is not None:
-            mass = mass * source.weight[start:stop]
-        place = np.searchsorted(np.cumsum(mass), wanted - (ends[number - 1] if number else 0.0), side="right")
-        # Rounding may lead past the last row with any mass, or start on one without.
-        possible = np.flatnonzero(mass > 0)
-        return start + int(possible[min(int(np.searchsorted(possible, place)), len(possible) - 1)])
+        return source.row_table(np.inf)
 
 
 def _weight(block: Block) -> Array:
@@ -91,28 +90,33 @@ def _sparse_distances(block: Block, centres: Array) -> Array:
     return np.maximum(0.0, squares - 2.0 * block.matmul(np.ascontiguousarray(wide.T)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Potentials(Statistic):
-    """Per candidate: the weighted sum over the rows of the smaller of `closest` and the squared distance to it."""
+    """Per block and candidate: the weighted sum over the rows of the smaller of their nearness and the squared distance
+    to the candidate. Without candidates, of their nearness.
+    """
 
-    candidates: Array
-    closest: Array
+    near: Nearness
+    candidates: Array = field(default_factory=lambda: np.empty((0, 0)))
 
-    def of(self, block: Block) -> Array:
+    def of(self, block: Block) -> BlockTotals:
         xp = block.xp
-        closest = xp.asarray(self.closest[block.start : block.start + block.n])
+        closest = self.near.of(block)
+        if self.candidates.shape[0] == 0:
+            return BlockTotals(xp.reshape(xp.sum(block.weighted(closest)), (1, 1)))
         distances = Centres(self.candidates).distances(block)
-        return xp.sum(block.weighted(xp.minimum(closest[:, None], distances)), axis=0)
+        return BlockTotals(xp.sum(block.weighted(xp.minimum(closest[:, None], distances)), axis=0)[None, :])
 
-    def on(self, block: Block) -> Array:
-        if not block.is_sparse:
+    def on(self, block: Block) -> BlockTotals:
+        if not block.is_sparse or self.candidates.shape[0] == 0:
             return super().on(block)
-        closest = self.closest[block.start : block.start + block.n]
-        distances = np.minimum(closest[:, None], _sparse_distances(block, self.candidates))
-        return np.sum(block.weighted(distances), axis=0)
+        distances = np.minimum(self.near.of(block)[:, None], _sparse_distances(block, self.candidates))
+        return BlockTotals(np.sum(block.weighted(distances), axis=0)[None, :])
 
-    def native(self, block: Block) -> Array:
-        count, n_features = self.candidates.shape
+    def native(self, block: Block) -> BlockTotals:
+        closest, count = self.near.of(block), self.candidates.shape[0]
+        if count == 0:
+            return BlockTotals(np.array([[np.sum(block.weighted(closest))]]))
         real = block.X.dtype
         shift = self.candidates[0]
         shifted = self.candidates - shift
@@ -124,13 +128,13 @@ class Potentials(Statistic):
             shift,
             shifted,
             np.einsum("ij,ij->i", wide, wide),
-            self.closest[block.start : block.start + block.n],
+            closest,
             np.arange(block.n, dtype=np.int32),
-            np.empty((_WIDTH, n_features), real),
+            np.empty((_WIDTH, block.X.shape[1]), real),
             np.empty((count, _WIDTH), real),
             totals,
         )
-        return totals
+        return BlockTotals(totals[None, :])
 
 
 def plus_plus(k: int, generator: np.random.Generator, n_trials: int | None = None) -> Any:
@@ -140,20 +144,21 @@ def plus_plus(k: int, generator: np.random.Generator, n_trials: int | None = Non
     Returns the centres and their row numbers.
     """
     trials = 2 + int(np.log(k)) if n_trials is None else n_trials
-    rows = [int((yield WeightedRows(generator.random(1)))[0])]
-    centres = [(yield Take(np.array(rows)))[0]]
-    near = None
-    while len(rows) < k:
-        near = yield Approach(centres[-1], near)
-        places = generator.random(trials)
-        if near.totals.sum() > 0:
-            candidates = yield FarRows(near, places)
-            tried = np.ascontiguousarray((yield Take(candidates)))
-            best = int(np.argmin((yield Potentials(tried, near.closest)))) if trials > 1 else 0
-            rows.append(int(candidates[best]))
-            centres.append(tried[best].copy())
+    numbers, centres = yield WeightedRows(generator.random(1))
+    if k == 1:
+        return centres, numbers
+    table = yield Table()
+    totals = (yield Potentials(Nearness(centres, table))).table[:, 0]
+    while len(centres) < k:
+        # The centre chosen last enters the table in the pass that judges the candidates for the next one.
+        near, places = Nearness(centres, table, max(1, len(centres) - 1)), generator.random(trials)
+        if totals.sum() > 0:
+            drawn, tried = yield DrawnRows(_Mass(near), totals, places)
         else:
             # Every row sits on a centre already: there are fewer positions than centres.
-            rows.append(rows[0])
-            centres.append(centres[0])
-    return np.stack(centres), np.array(rows, dtype=np.int64)
+            drawn, tried = numbers[:1], centres[:1]
+        left = yield Potentials(near, tried)
+        best = int(np.argmin(left.table.sum(axis=0)))
+        totals = left.table[:, best]
+        numbers, centres = np.append(numbers, drawn[best]), np.concatenate([centres, tried[best : best + 1]])
+    return np.ascontiguousarray(centres), numbers

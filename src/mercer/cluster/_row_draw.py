@@ -1,4 +1,4 @@
-"""Rows drawn with replacement, in proportion to their weights."""
+"""Rows drawn with replacement, in proportion to a mass that each row has: its weight, or weight times distance."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,37 +6,114 @@ from typing import Any
 import numpy as np
 
 from mercer._source import Source
+from mercer._source.block import Block
+from mercer._source.namespace import namespace_of
+from mercer._statistic import Statistic
 
-__all__ = ["RowDraw", "WeightedRows"]
+__all__ = ["BlockTotals", "DrawnRows", "RowDraw", "WeightedRows"]
 
 Array = Any
 
 
+@dataclass(frozen=True, eq=False)
+class BlockTotals:
+    """A row of totals for each block, in the order of blocks; adding puts one below the other."""
+
+    table: Array
+
+    def __add__(self, other: "BlockTotals") -> "BlockTotals":
+        return BlockTotals(namespace_of(self.table).concat([self.table, other.table]))
+
+
+@dataclass(frozen=True, eq=False)
+class BlockWeights(Statistic):
+    """The weight of each block."""
+
+    def of(self, block: Block) -> BlockTotals:
+        return BlockTotals(block.xp.asarray([[block.total_weight()]], dtype=block.wide, device=block.device))
+
+
+@dataclass(frozen=True, eq=False)
+class _Draw:
+    """The rows of one block at `places` along its summed masses: their numbers and, dense, the rows themselves."""
+
+    mass: Any
+    places: Array
+
+    def __call__(self, block: Block) -> tuple[Array, Array]:
+        xp = block.xp
+        mass = self.mass(block)
+        ends = xp.cumulative_sum(xp.astype(mass, block.wide, copy=False))
+        found = xp.searchsorted(ends, xp.astype(self.places, block.wide, copy=False), side="right")
+        # Rounding may lead past the last row with any mass, or start on one without.
+        possible = xp.nonzero(mass > 0)[0]
+        places = xp.searchsorted(possible, xp.astype(found, possible.dtype, copy=False))
+        chosen = xp.take(possible, xp.clip(places, None, possible.shape[0] - 1))
+        rows = block.X[chosen].toarray() if block.is_sparse else xp.take(block.X, chosen, axis=0)
+        return chosen + block.start, rows
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnRows:
+    """A request: rows at `places` in [0, 1) along their masses, given the total of each block; numbers and rows.
+
+    The totals tell which blocks to look into; only those compute the masses of their rows, where they are.
+    """
+
+    mass: Any
+    totals: Array
+    places: Array
+
+    def answer(self, source: Source) -> tuple[Array, Array]:
+        ends = np.cumsum(self.totals)
+        wanted = self.places * ends[-1]
+        numbers = np.minimum(np.searchsorted(ends, wanted, side="right"), np.searchsorted(ends, ends[-1]))
+        begins = np.append(0.0, ends)
+        work: dict[int, Any] = {
+            int(number): _Draw(self.mass, wanted[numbers == number] - begins[number]) for number in np.unique(numbers)
+        }
+        chosen = np.empty(len(self.places), dtype=np.int64)
+        rows = np.empty((len(self.places), source.n_features), dtype=source.host_dtype)
+        for number, (found, dense) in source.on_blocks(work).items():
+            chosen[numbers == number], rows[numbers == number] = found, dense
+        return chosen, rows
+
+
+@dataclass(frozen=True, eq=False)
+class _Weight:
+    """The mass of a row is its weight."""
+
+    def __call__(self, block: Block) -> Array:
+        return block.weight
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedRows:
+    """A request: the rows at `places` in [0, 1) along the weights; numbers and rows."""
+
+    places: Array
+
+    def answer(self, source: Source) -> tuple[Array, Array]:
+        if source.has_weight:
+            totals = source.reduce(BlockWeights()).table[:, 0]
+            return DrawnRows(_Weight(), totals, self.places).answer(source)
+        rows = np.minimum((self.places * source.n_rows).astype(np.int64), source.n_rows - 1)
+        return rows, source.take(rows)
+
+
 class RowDraw:
-    """Draws rows with replacement, in proportion to their weights."""
+    """Draws rows with replacement, in proportion to their weights, from rows that can be reached in any order."""
 
     def __init__(self, source: Source) -> None:
         self.n_rows = source.n_rows
-        self.ends = None if source.weight is None else np.cumsum(source.weight)
+        weight = source.fetch(source.weight)
+        self.ends = None if weight is None else np.cumsum(weight)
 
     def rows(self, generator: np.random.Generator, count: int) -> Array:
         """Row numbers; unit weights draw the same ones as no weights."""
-        return self.at(generator.random(count))
-
-    def at(self, places: Array) -> Array:
-        """Row numbers at `places` in [0, 1) along the weights."""
+        places = generator.random(count)
         if self.ends is None:
             return np.minimum((places * self.n_rows).astype(np.int64), self.n_rows - 1)
         # Searching to the right passes over rows of weight zero; rounding may lead past the last other one.
         found = np.searchsorted(self.ends, places * self.ends[-1], side="right")
         return np.minimum(found, np.searchsorted(self.ends, self.ends[-1]))
-
-
-@dataclass(frozen=True, eq=False)
-class WeightedRows:
-    """A request: the row numbers at `places` in [0, 1) along the weights."""
-
-    places: Array
-
-    def answer(self, source: Source) -> Array:
-        return RowDraw(source).at(self.places)

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer._solver import Take
-from mercer._source import Source
 from mercer._source.block import Block
+from mercer._source.namespace import to_numpy
 from mercer._statistic import Moments, Statistic
 
 __all__ = ["around_the_mean", "column_moments", "in_the_box", "random_rows"]
@@ -61,35 +60,58 @@ def in_the_box(k: int, generator: np.random.Generator, dtype: Any) -> Any:
     return (box.low + (box.high - box.low) * generator.random((k, len(box.low)))).astype(dtype)
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """Row numbers in an order drawn without replacement, each next one in proportion to its weight.
+@dataclass(frozen=True, eq=False)
+class FirstRows:
+    """Rows with their times, earliest first; adding keeps the `count` earliest."""
+
+    count: int
+    times: Array
+    numbers: Array
+    rows: Array
+
+    def __add__(self, other: "FirstRows") -> "FirstRows":
+        mine, others = (self.times, self.numbers, self.rows), (other.times, other.numbers, other.rows)
+        parts = [np.concatenate(pair) for pair in zip(mine, others, strict=True)]
+        order = np.argsort(parts[0], stable=True)[: self.count]
+        return FirstRows(self.count, *(part[order] for part in parts))
+
+
+@dataclass(frozen=True, eq=False)
+class Race(Statistic):
+    """The first `count` rows drawn without replacement, each next one in proportion to its weight.
 
     The row with the least of independent exponential times, of rate its weight, comes next; equal rows together have
-    the rate of their summed weight, which is why a weight stands for repetitions.
+    the rate of their summed weight, which is why a weight stands for repetitions. Each block draws from a stream of
+    its own, so that blocks may be anywhere.
     """
 
-    generator: np.random.Generator
+    seed: tuple[int, ...]
+    count: int
 
-    def answer(self, source: Source) -> Array:
-        times = self.generator.standard_exponential(source.n_rows)
-        if source.weight is None:
-            return np.argsort(times)
-        positive = np.flatnonzero(source.weight > 0)
-        return positive[np.argsort(times[positive] / source.weight[positive])]
+    def of(self, block: Block) -> FirstRows:
+        xp = block.xp
+        seed = np.random.SeedSequence(self.seed, spawn_key=(block.start,))
+        times = np.random.default_rng(seed).standard_exponential(block.n)
+        if block.weight is not None:
+            with np.errstate(divide="ignore"):
+                times = times / to_numpy(block.weight)
+        order = np.argsort(times, stable=True)[: self.count]
+        order = order[np.isfinite(times[order])]
+        chosen = xp.asarray(order, device=block.device)
+        rows = block.X[chosen].toarray() if block.is_sparse else to_numpy(xp.take(block.X, chosen, axis=0))
+        return FirstRows(self.count, times[order], order + block.start, rows)
 
 
 def random_rows(k: int, generator: np.random.Generator) -> Any:
     """Rows drawn in proportion to their weights, at k different positions if there are so many."""
-    order = yield Drawn(generator)
-    taken = min(len(order), 2 * k + 16)
+    seed, taken = tuple(generator.integers(2**32, size=4).tolist()), 2 * k + 16
     while True:
-        rows = yield Take(order[:taken])
+        rows = (yield Race(seed, taken)).rows
         _, first = np.unique(rows, axis=0, return_index=True)
-        if len(first) >= k or taken == len(order):
+        if len(first) >= k or len(rows) < taken:
             break
-        taken = min(len(order), 8 * taken)
-    others = np.setdiff1d(np.arange(taken), first)
+        taken *= 8
+    others = np.setdiff1d(np.arange(len(rows)), first)
     chosen = np.concatenate([np.sort(first), others])[:k]
     chosen = np.resize(chosen, k)
     return np.ascontiguousarray(rows[chosen])

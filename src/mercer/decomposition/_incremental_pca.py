@@ -6,7 +6,6 @@ means are put under it, and the leading singular vectors of the stack are the ne
 """
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,8 +16,8 @@ from sklearn.utils import gen_batches
 from mercer._base import Estimator, checked_rows, fitting
 from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
 from mercer._plain import plain
-from mercer._solver import Certificate, Dense, Solution, Solver, Step
-from mercer._source import Source
+from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._source import Block, Source
 from mercer._source.threads import one_blas_thread
 from mercer._statistic.triangle import reduced
 from mercer.decomposition._axes import fix_signs
@@ -59,23 +58,27 @@ class RunningAxes:
         return RunningAxes(total, mean, scatter / total, fix_signs(axes[:count]), values[:count], self.dtype)
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """The rows of a batch, dense."""
+@dataclass(frozen=True, eq=False)
+class _WithBatch:
+    """A request: the state after one more batch, worked out where its rows are."""
 
+    state: RunningAxes
     batch: slice
+    count: int
 
-    def answer(self, source: Source) -> Array:
-        rows = source.whole()[self.batch]
-        return rows.toarray() if issparse(rows) else rows
+    def answer(self, source: Source) -> RunningAxes:
+        with one_blas_thread():
+            return source.on_rows(self.batch.start, self.batch.stop, self)
+
+    def __call__(self, block: Block) -> RunningAxes:
+        return self.state.with_batch(block.X, self.count)
 
 
 def follow(batches: list[slice], count: int, start: RunningAxes, done: int = 0) -> Solver:
     """Take the batches one after the other; a step each."""
     state = start
     for batch in batches[done:]:
-        rows = yield _Rows(batch)
-        state = yield Dense(partial(state.with_batch, rows, count))
+        state = yield _WithBatch(state, batch, count)
         captured = float((state.values**2).sum() / max(state.n_seen - 1, 1))
         yield Step(captured, state, _CERTIFICATE, {"rows": float(state.n_seen)})
     return Solution(state, converged=True, certificate=_CERTIFICATE)
@@ -159,6 +162,7 @@ class IncrementalPCA(Projection, Estimator):
     _law_exceptions: ClassVar[dict[str, str]] = {
         "row order": "each cut to n_components forgets a little of the batches before it, so their order shows"
     }
+    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     # The captured variance is a mean over the rows, which a quiet batch lowers.
     _objective_moves: ClassVar[str | None] = None
 
@@ -195,12 +199,11 @@ class IncrementalPCA(Projection, Estimator):
         IncrementalPCA
             The fitted estimator.
         """
-        X = checked_rows(self, X, threads=self._threads(), accept_sparse="csr")
-        source = self._open(X)
-        size = self.batch_size or 5 * X.shape[1]
-        batches = list(gen_batches(X.shape[0], size, min_batch_size=self.n_components or 0))
-        count = self._count(batches[0].stop - batches[0].start, X.shape[1], None)
-        empty = _nothing_seen(X.shape[1], X.dtype)
+        source = self._open(X, accept_sparse="csr")
+        size = self.batch_size or 5 * source.n_features
+        batches = list(gen_batches(source.n_rows, size, min_batch_size=self.n_components or 0))
+        count = self._count(batches[0].stop - batches[0].start, source.n_features, None)
+        empty = _nothing_seen(source.n_features, source.host_dtype)
 
         def solve(start: RunningAxes | None) -> Solver:
             done = 0 if start is None else [batch.stop for batch in batches].index(int(start.n_seen)) + 1

@@ -11,10 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import issparse
 
-from mercer._base import Estimator, checked_rows, fitting, seed_sequence
+from mercer._base import Estimator, fitting, seed_sequence
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._base.validation import check_finite
 from mercer._source import Source
+from mercer._statistic.labels import Rows
 from mercer.decomposition._axes import PrincipalAxes, Task
 from mercer.decomposition._direct import covariance_eigh, full, gram
 from mercer.decomposition._iterative import arpack, power, randomized
@@ -132,6 +133,7 @@ class PCA(Projection, Estimator):
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
     }
+    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _objective_moves: ClassVar[str | None] = "up"
 
     def __init__(
@@ -186,23 +188,42 @@ class PCA(Projection, Estimator):
             The fitted estimator.
         """
         # The solver's first pass sees NaN and infinity in its sums, so that no pass of its own looks for them.
-        X = checked_rows(self, X, accept_sparse=self._accepted(X), ensure_all_finite=False)
-        source = self._open(X, sample_weight=sample_weight)
+        source = self._open(X, sample_weight=sample_weight, accept_sparse=self._accepted(X), ensure_all_finite=False)
         n_rows = _effective_rows(source)
-        solver = choose_solver(self.svd_solver, self.n_components, n_rows, X.shape[1], is_sparse=issparse(X))
+        solver = choose_solver(
+            self.svd_solver, self.n_components, n_rows, source.n_features, is_sparse=source.is_sparse
+        )
+        if solver == "gram":
+            solver = self._without_gram(source)
         task = self._task(source, n_rows, solver)
         methods: dict[str, Any] = {
             "full": full,
             "covariance_eigh": covariance_eigh,
-            "gram": partial(gram, n_rows=source.n_rows),
+            "gram": partial(gram, n_rows=source.n_rows if solver == "gram" else 0),
             "arpack": arpack,
             "randomized": randomized,
             "power": power,
         }
         with np.errstate(invalid="ignore", over="ignore"):
             outcome = self._drive(partial(methods[solver], task), source, attributes={"solver_used_": solver})
+        self._check_enough_rows(source)
         self._conclude(outcome, "raise iterated_power or tol")
         return self
+
+    def _without_gram(self, source: Source) -> str:
+        """The Gram matrix meets row with row, for which all rows must be at hand; elsewhere another solver does."""
+        if self.svd_solver == "gram":
+            self._needs_memory(source, "svd_solver='gram'", "use svd_solver='randomized'")
+        return "gram" if source.place == "memory" else "randomized"
+
+    def _check_enough_rows(self, source: Source) -> None:
+        """A stream tells only at its end how many rows it has."""
+        if source.place == "stream" and source.n_rows < source.n_features:
+            message = (
+                f"PCA: {source.description} has {source.n_rows} rows and {source.n_features} columns; a stream must "
+                f"have at least as many rows as columns. Join its blocks into one array."
+            )
+            raise DataError(message)
 
     def _accepted(self, X: Any) -> Any:
         if issparse(X) and self.svd_solver not in SPARSE:
@@ -221,8 +242,8 @@ class PCA(Projection, Estimator):
             n_components=wish,
             limit=limit,
             n_features=source.n_features,
-            dtype=np.dtype(source.dtype),
-            is_sparse=issparse(source.whole()),
+            dtype=source.host_dtype,
+            is_sparse=source.is_sparse,
             refuse=partial(self._refuse, source),
             scaled=self.scale,
             ddof=self.ddof,
@@ -234,7 +255,8 @@ class PCA(Projection, Estimator):
         )
 
     def _refuse(self, source: Source) -> None:
-        check_finite(source.whole(), self._threads(), self)
+        if source.place == "memory":
+            check_finite(source.whole(), self._threads(), self)
         message = "PCA: the squares of the rows overflow float64; divide the rows by a constant, or set scale=True."
         raise DataError(message)
 
@@ -262,8 +284,15 @@ class PCA(Projection, Estimator):
         return tags
 
 
+# What a stream of unknown length is taken for until it has been read.
+_MANY = 2**40
+
+
 def _effective_rows(source: Source) -> int:
     """Rows as repetitions count them, and at least those of positive weight: fractions may sum to less."""
-    if source.weight is None:
+    if source.known_rows is None and source.place == "stream":
+        return _MANY
+    if not source.has_weight:
         return source.n_rows
-    return max(int(source.weight.sum()), int(np.count_nonzero(source.weight)))
+    counts = source.reduce(Rows())
+    return max(int(counts.weight), counts.n_positive)

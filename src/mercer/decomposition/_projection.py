@@ -3,20 +3,17 @@
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import fitted_rows
+from mercer._base import few_rows, fitted_source
 from mercer._source import Block, open_source
 from mercer.errors import DataError
 
 __all__ = ["Projection"]
 
 Array = Any
-# Fewer numbers than this are not worth a second thread.
-_FEW = 2**16
 
 
 class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
@@ -41,11 +38,9 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         ndarray of shape (n_samples, n_components)
             Scores; with ``whiten`` of unit variance, with ``whiten="zca"`` turned back to the features.
         """
-        X = fitted_rows(self, X, accept_sparse="csr")
-        if X.size <= _FEW and not issparse(X):
-            return self._finish(self._centre(X) @ self.components_.T)
-        source = open_source(X, threads=self._threads())
-        return source.map(self._scores)
+        if (rows := few_rows(self, X)) is not None:
+            return self._finish(self._centre(rows) @ self.components_.T)
+        return fitted_source(self, X, accept_sparse="csr").map(self._scores)
 
     def inverse_transform(self, X: Any) -> Array:
         """Restore rows from their scores: exact up to what the components left out.
@@ -83,8 +78,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         ndarray of shape (n_samples,)
             Log-densities.
         """
-        X = fitted_rows(self, X)
-        return open_source(X, threads=self._threads()).map(self._log_densities)
+        return fitted_source(self, X).map(self._log_densities)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log-likelihood of the rows; `y` is ignored."""

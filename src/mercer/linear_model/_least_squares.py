@@ -5,15 +5,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import LinAlgWarning, lapack
+from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import checked_rows_and_targets, fitted_rows, fitting
+from mercer._base import fitting
 from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
 from mercer._solver import Solver
 from mercer._solver.linear_state import LinearState
 from mercer._solver.lsqr import LsqrState, by_lsqr
 from mercer._solver.nonnegative import by_nonnegative_sweeps
 from mercer._solver.normal_equations import by_normal_equations, by_orthogonal_triangle
-from mercer._source import Source, SparseSource
+from mercer._source import Source
 from mercer._source.memory import forecast
 from mercer._statistic import Moments, MomentSums
 from mercer.errors import DataError
@@ -133,7 +134,7 @@ class LinearRegression(LinearRegressor):
         self.max_time = max_time
 
     @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LinearRegression":
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearRegression":
         """Fit the model.
 
         Parameters
@@ -149,11 +150,8 @@ class LinearRegression(LinearRegressor):
         -------
         self : LinearRegression
         """
-        X, y = checked_rows_and_targets(
-            self, X, y, threads=self._threads(), accept_sparse="csr", multi_output=True, y_numeric=True
-        )
-        source = self._open(X, y, sample_weight)
-        self._flat, self._dtype = y.ndim == 1, X.dtype.name
+        source = self._open(X, y, sample_weight, targets="numbers", accept_sparse="csr")
+        self._flat, self._dtype = source.target_shape == (), source.host_dtype.name
         outcome = self._drive(lambda start: self._solver(source, start), source)
         self._complete(outcome)
         self._describe(outcome.state, source)
@@ -179,8 +177,9 @@ class LinearRegression(LinearRegressor):
         intercept_errors : float or ndarray of the shape of ``intercept_``
             Zero without an intercept.
         """
-        X = fitted_rows(self, X, accept_sparse="csr")
-        moments = self._open(X, None, sample_weight).reduce(Moments(self.fit_intercept))
+        check_is_fitted(self)
+        source = self._open(X, None, sample_weight, accept_sparse="csr", reset=False)
+        moments = source.reduce(Moments(self.fit_intercept))
         factor, failed = lapack.dpotrf(moments.scatter, lower=False)
         if failed or lapack.dpocon(factor, np.abs(moments.scatter).sum(axis=0).max(), uplo="U")[0] < _SINGULAR:
             message = "LinearRegression: standard errors need columns of full rank; drop columns that others determine."
@@ -192,25 +191,26 @@ class LinearRegression(LinearRegressor):
         return np.sqrt(variance * np.diagonal(inverse)), intercept
 
     def _solver(self, source: Source, start: Any) -> Solver:
-        y, centre = target_columns(source.y), self.fit_intercept
-        alpha = np.zeros(y.shape[1])
+        centre, alpha = self.fit_intercept, np.zeros(source.n_targets)
         if self.positive:
             return by_nonnegative_sweeps(alpha, centre, self.tol, _SWEEPS, start)
-        smaller = min(source.n_rows, source.n_features)
+        n_rows = source.known_rows or source.n_features
 
         def by_steps(_: Any = None) -> Solver:
-            return by_lsqr(alpha, y, centre, self.tol, 10 * smaller + 10, start)
+            self._needs_memory(source, "least squares of many sparse columns", "use Ridge(solver='sparse_cg')")
+            most = 10 * min(n_rows, source.n_features) + 10
+            return by_lsqr(alpha, target_columns(source.y), centre, self.tol, most, start)
 
         # The tolerance separates singular values that count from those that do not, as in scipy.linalg.lstsq.
-        cutoff = max(self.tol, max(source.n_rows, source.n_features) * np.finfo(np.float64).eps)
+        cutoff = max(self.tol, max(n_rows, source.n_features) * np.finfo(np.float64).eps)
 
         def by_triangle(moments: MomentSums | None = None) -> Solver:
             return by_orthogonal_triangle(alpha, centre, self.tol, cutoff=cutoff, moments=moments)
 
-        is_sparse = isinstance(source, SparseSource) and source.n_rows * source.n_features > _FEW
+        is_sparse = source.is_sparse and n_rows * source.n_features > _FEW
         if is_sparse and (isinstance(start, LsqrState) or source.n_features > _GRAM_COLUMNS):
             return by_steps()
-        if source.n_rows < source.n_features and not is_sparse:
+        if n_rows < source.n_features and not is_sparse:
             self._forecast_triangle(source)
             return by_triangle()
         forecast("LinearRegression", 24 * source.n_features**2, "the scatter of the columns", "select columns")

@@ -1,20 +1,19 @@
 """What linear classifiers share once fitted: scores, labels, probabilities, and coefficients stored sparse."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, csr_matrix, issparse
+from scipy.sparse import csr_matrix, issparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import fitted_rows
+from mercer._base import few_rows, fitted_source
 from mercer._objective import Logistic, Softmax
-from mercer._source import Block, open_source
+from mercer._source import Block
+from mercer._source.namespace import namespace_of
 
 __all__ = ["LinearClassifier"]
-
-# Below this many numbers one product is done before threads have started.
-_FEW = 2**17
 
 
 class LinearClassifier(ClassifierMixin):
@@ -53,8 +52,7 @@ class LinearClassifier(ClassifierMixin):
         ndarray of shape (n,)
             Labels out of ``classes_``.
         """
-        chosen = self._map(X, _choose)
-        return self.classes_[chosen]
+        return self._map(X, _Chosen(getattr(self, "classes_", None)))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class for each row.
@@ -113,23 +111,38 @@ class LinearClassifier(ClassifierMixin):
 
     def _map(self, X: Any, function: Any) -> np.ndarray:
         """``function(scores)`` for each block of rows."""
-        X = fitted_rows(self, X, accept_sparse="csr")
-        coefficients = self.coef_.toarray() if issparse(self.coef_) else self.coef_
-        columns, intercept = coefficients.T, self.intercept_
-        if X.shape[0] * X.shape[1] <= _FEW:
-            rows = csr_array(X) if issparse(X) else X
-            return function(rows @ columns + intercept)
+        if (rows := few_rows(self, X)) is not None:
+            return function(rows @ self._columns() + self.intercept_)
+        source = fitted_source(self, X, accept_sparse="csr")
+        return source.map(_Scored(self._columns(), self.intercept_, function))
 
-        def score(block: Block) -> np.ndarray:
-            return function(block.matmul(columns) + intercept)
-
-        return open_source(X, threads=self._threads()).map(score)
+    def _columns(self) -> Any:
+        return (self.coef_.toarray() if issparse(self.coef_) else self.coef_).T
 
 
-def _choose(scores: np.ndarray) -> np.ndarray:
-    if scores.shape[1] == 1:
-        return (scores[:, 0] > 0).astype(np.intp)
-    return np.argmax(scores, axis=1)
+@dataclass(frozen=True, eq=False)
+class _Scored:
+    """A function of the scores of a block's rows."""
+
+    columns: Any
+    intercept: Any
+    function: Any
+
+    def __call__(self, block: Block) -> Any:
+        return self.function(block.matmul(self.columns) + self.intercept)
+
+
+@dataclass(frozen=True, eq=False)
+class _Chosen:
+    """The label of the largest score in each row."""
+
+    classes: Any
+
+    def __call__(self, scores: Any) -> Any:
+        xp = namespace_of(scores)
+        if scores.shape[1] == 1:
+            return xp.take(self.classes, xp.astype(scores[:, 0] > 0, xp.int64))
+        return xp.take(self.classes, xp.argmax(scores, axis=1))
 
 
 def _probabilities(scores: np.ndarray) -> np.ndarray:

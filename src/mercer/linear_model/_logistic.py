@@ -7,12 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
 
-from mercer._base import Estimator, checked_rows_and_targets, fitting, seed_sequence
+from mercer._base import Estimator, fitting, seed_sequence
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule, Seed
-from mercer._base.validation import checked_weight
 from mercer._objective import Logistic, Softmax
 from mercer._solver import Solver
 from mercer._solver.average_gradient import average_gradient
@@ -22,10 +19,12 @@ from mercer._solver.lbfgs import lbfgs
 from mercer._solver.linear_problem import LinearProblem
 from mercer._solver.newton import newton_cg, newton_cholesky
 from mercer._solver.proximal_newton import proximal_newton
-from mercer._source import Block, Source, open_source
+from mercer._source import Source
 from mercer._source.memory import forecast
 from mercer._source.threads import one_blas_thread
+from mercer._statistic.loss import Mistakes
 from mercer.errors import DataError
+from mercer.linear_model._class_labels import label_classes
 from mercer.linear_model._linear_classifier import LinearClassifier
 from mercer.linear_model._logistic_penalty import check_solver, read_penalty, strengths
 
@@ -132,6 +131,7 @@ class LogisticRegression(LinearClassifier, Estimator):
     (True, 0.958)
     """
 
+    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _parameters: ClassVar[dict[str, Rule]] = {
         "penalty": Choice("l1", "l2", "elasticnet", "deprecated") | Nothing(),
         "C": Real(0, math.inf, "right"),
@@ -186,7 +186,7 @@ class LogisticRegression(LinearClassifier, Estimator):
         self.n_jobs = n_jobs
 
     @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LogisticRegression":
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LogisticRegression":
         """Fit the model.
 
         Parameters
@@ -205,14 +205,15 @@ class LogisticRegression(LinearClassifier, Estimator):
         """
         C, ratio = read_penalty(self)
         check_solver(self, C, ratio)
-        X, y = checked_rows_and_targets(self, X, y, threads=self._threads(), accept_sparse="csr")
-        classes, labels = self._encode(y)
-        source = open_source(X, labels, self._weights(classes, y, labels, sample_weight), self._threads())
+        source = self._open(X, y, sample_weight, targets="labels", accept_sparse="csr")
+        classes, source = label_classes(self, source)
+        self._check_class_count(len(classes))
         loss = Logistic() if len(classes) == 2 else Softmax(len(classes))
         total = source.total_weight()
-        problem = LinearProblem(loss, strengths(self, C, ratio, X.shape[1], total), total, self.fit_intercept, self.tol)
+        penalty = strengths(self, C, ratio, source.n_features, total)
+        problem = LinearProblem(loss, penalty, total, self.fit_intercept, self.tol)
         used, solve = self._choose(problem, source)
-        self._precision = X.dtype.name
+        self._precision = source.host_dtype.name
         with one_blas_thread():
             outcome = self._drive(
                 solve, source, max_steps=max(1, self.max_iter), attributes={"classes_": classes, "solver_used_": used}
@@ -223,35 +224,14 @@ class LogisticRegression(LinearClassifier, Estimator):
         self._conclude(outcome)
         return self
 
-    def _encode(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The classes, and the labels as their losses want them: 0.0 and 1.0, or numbers from 0 on."""
-        check_classification_targets(y)
-        classes = np.unique(y)
-        name = type(self).__name__
-        if len(classes) < 2:
+    def _check_class_count(self, n_classes: int) -> None:
+        if self.solver == "liblinear" and n_classes > 2:
             message = (
-                f"{name}: This solver needs samples of at least 2 classes in the data, but the data contains only one "
-                f"class: {classes[0]!r}. Add rows of another."
+                f"{type(self).__name__}: The 'liblinear' solver does not support multiclass classification "
+                f"(n_classes >= 3). Only binary classification is supported. The type of the target is multiclass; got "
+                f"{n_classes} classes. Use another solver, or wrap the estimator in a OneVsRestClassifier."
             )
             raise DataError(message)
-        if self.solver == "liblinear" and len(classes) > 2:
-            message = (
-                f"{name}: The 'liblinear' solver does not support multiclass classification (n_classes >= 3). Only "
-                f"binary classification is supported. The type of the target is multiclass; got {len(classes)} "
-                f"classes. Use another solver, or wrap the estimator in a OneVsRestClassifier."
-            )
-            raise DataError(message)
-        if len(classes) == 2:
-            return classes, (y == classes[1]).astype(np.float64)
-        return classes, np.searchsorted(classes, y).astype(np.intp, copy=False)
-
-    def _weights(self, classes: np.ndarray, y: np.ndarray, labels: np.ndarray, sample_weight: Any) -> Any:
-        weight = checked_weight(self, sample_weight, len(y))
-        if self.class_weight is None:
-            return weight
-        by_class = compute_class_weight(self.class_weight, classes=classes, y=y, sample_weight=weight)
-        by_row = by_class[labels.astype(np.intp, copy=False)].astype(np.float64)
-        return by_row if weight is None else by_row * weight
 
     def _choose(self, problem: LinearProblem, source: Source) -> tuple[str, Callable[[Any], Solver]]:
         """The name of the method, and the solver from a state to resume from."""
@@ -270,6 +250,7 @@ class LogisticRegression(LinearClassifier, Estimator):
         begin = self._start(problem)
         if used in simple:
             return used, lambda state: simple[used](problem, begin if state is None else state, self.max_iter)
+        self._needs_memory(source, f"solver={self.solver!r}", "use solver='lbfgs'")
         n_bytes = 24.0 * source.n_rows * problem.shape[0]
         forecast(type(self).__name__, n_bytes, "the table of residuals", "use solver='lbfgs'")
         rows, seed = source.n_rows, tuple(seed_sequence(self.random_state).generate_state(4).tolist())
@@ -312,23 +293,15 @@ class LogisticRegression(LinearClassifier, Estimator):
         return {"coef_": parameters[:, :-1].copy(), "intercept_": parameters[:, -1].copy()}
 
     def _warn_if_separable(self, source: Source, parameters: np.ndarray) -> None:
-        weights, intercept = parameters[:, :-1].T, parameters[:, -1]
-
-        def right(block: Block) -> np.ndarray:
-            scores = block.matmul(weights) + intercept
-            if scores.shape[1] == 1:
-                return (scores[:, 0] > 0) == (block.y > 0)
-            return np.argmax(scores, axis=1) == block.y
-
-        if source.map(right).all():
+        if source.reduce(Mistakes(parameters)) == 0:
             message = (
                 f"{type(self).__name__}: the classes are separable and nothing is penalised, so the coefficients grow "
                 f"without bound and the fit stops at tol={self.tol:g} on their way; give a finite C."
             )
             warnings.warn(message, ConvergenceWarning, stacklevel=6)
 
-    def _labels(self, source: Source, given: dict[str, Any]) -> np.ndarray:
-        return given["classes_"][source.y.astype(np.intp)]
+    def _labels(self, source: Source, given: dict[str, Any]) -> Any:
+        return None if source.y is None else given["classes_"][source.y.astype(np.intp)]
 
     @property
     def _check_exceptions(self) -> dict[str, str]:  # type: ignore[override]

@@ -1,19 +1,28 @@
 """What all linear regressors share: targets in, coefficients stored, predictions out."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from mercer._base import Estimator, fitted_rows
+from mercer._base import Estimator, few_rows, fitted_source
 from mercer._solver import Outcome
 from mercer._solver.linear_state import LinearState
-from mercer._source import open_source
+from mercer._source import Block
 
 __all__ = ["LinearRegressor", "target_columns"]
 
-# Up to this many numbers a prediction is one product on the calling thread.
-_FEW = 2**16
+
+@dataclass(frozen=True, eq=False)
+class _Fitted:
+    """The predictions for the rows of a block."""
+
+    columns: Any
+    intercept: Any
+
+    def __call__(self, block: Block) -> Any:
+        return block.matmul(self.columns) + self.intercept
 
 
 def target_columns(y: np.ndarray) -> np.ndarray:
@@ -24,6 +33,7 @@ def target_columns(y: np.ndarray) -> np.ndarray:
 class LinearRegressor(MultiOutputMixin, RegressorMixin, Estimator):
     """Predicts X coef_^T + intercept_."""
 
+    _places = ("memory", "file", "stream", "dask", "device")
     fit_intercept: bool
     coef_: np.ndarray
     intercept_: Any
@@ -41,11 +51,9 @@ class LinearRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         y : ndarray of shape (n_samples,) or (n_samples, n_targets)
             Predicted targets.
         """
-        X = fitted_rows(self, X, accept_sparse="csr")
-        coef, intercept = self.coef_.T, self.intercept_
-        if type(X) is np.ndarray and X.size <= _FEW:
-            return X @ coef + intercept
-        return open_source(X, threads=self._threads()).map(lambda block: block.matmul(coef) + intercept)
+        if (rows := few_rows(self, X)) is not None:
+            return rows @ self.coef_.T + self.intercept_
+        return fitted_source(self, X, accept_sparse="csr").map(_Fitted(self.coef_.T, self.intercept_))
 
     def residuals(self, X: Any, y: Any) -> np.ndarray:
         """The targets less the predictions.

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg import LinAlgWarning
 
-from mercer._base import checked_rows_and_targets, fitting, seed_sequence
+from mercer._base import fitting, seed_sequence
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._solver import Solver
 from mercer._solver.average_gradient import AverageState, average_gradient
@@ -17,7 +17,7 @@ from mercer._solver.linear_state import LinearState
 from mercer._solver.lsqr import LsqrState, by_lsqr
 from mercer._solver.nonnegative import by_nonnegative_sweeps
 from mercer._solver.normal_equations import by_normal_equations, by_orthogonal_triangle
-from mercer._source import Source, SparseSource
+from mercer._source import Source
 from mercer._source.memory import forecast
 from mercer.errors import ParameterError
 from mercer.linear_model._prediction import LinearRegressor, target_columns
@@ -159,7 +159,7 @@ class Ridge(LinearRegressor):
         self.n_jobs = n_jobs
 
     @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Ridge":
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "Ridge":
         """Fit the model.
 
         Parameters
@@ -177,12 +177,10 @@ class Ridge(LinearRegressor):
         """
         self._check_solver()
         sparse = False if self.solver == "svd" else "csr"
-        X, y = checked_rows_and_targets(
-            self, X, y, threads=self._threads(), accept_sparse=sparse, multi_output=True, y_numeric=True
-        )
-        source = self._open(X, y, sample_weight)
-        alpha = self._penalties(1 if y.ndim == 1 else y.shape[1])
-        self._flat, self._dtype = (alpha.shape[0] == 1, y.ndim == 1), X.dtype.name
+        source = self._open(X, y, sample_weight, targets="numbers", accept_sparse=sparse)
+        flat = source.target_shape == ()
+        alpha = self._penalties(source.n_targets)
+        self._flat, self._dtype = (alpha.shape[0] == 1, flat), source.host_dtype.name
         self.solver_ = self._resolved(source)
         outcome = self._drive(lambda start: self._solver(source, alpha, start), source)
         self._complete(outcome)
@@ -221,21 +219,24 @@ class Ridge(LinearRegressor):
             return self.solver
         if self.positive:
             return "lbfgs"
-        if isinstance(source, SparseSource) and min(source.n_rows, source.n_features) > _GRAM_SIZE:
+        if source.is_sparse and min(_rows(source), source.n_features) > _GRAM_SIZE:
             return "sparse_cg"
         return "cholesky"
 
     def _solver(self, source: Source, alpha: np.ndarray, start: Any) -> Solver:
-        y, centre, tol = target_columns(source.y), self.fit_intercept, self.tol
-        smaller = min(source.n_rows, source.n_features)
+        centre, tol = self.fit_intercept, self.tol
+        smaller = min(_rows(source), source.n_features)
+        if self.solver_ in ("lsqr", "sag", "saga"):
+            self._needs_memory(source, f"solver={self.solver_!r}", "use solver='cholesky' or 'sparse_cg'")
         match self.solver_:
             case "lbfgs":
                 self._forecast("the scatter of the columns", 16 * source.n_features**2)
                 return by_nonnegative_sweeps(alpha, centre, tol, self.max_iter or 15_000, start)
             case "sparse_cg":
-                wide = source.n_rows < source.n_features
+                wide = _rows(source) < source.n_features
                 return by_conjugate_gradient(alpha, centre, tol, self.max_iter or 10 * smaller + 10, wide, start)
             case "lsqr":
+                y = target_columns(source.y)
                 return by_lsqr(alpha, y, centre, tol, self.max_iter or 10 * smaller + 10, start)
             case "sag" | "saga" as method:
                 self._forecast("the table of residuals", 24 * source.n_rows * len(alpha))
@@ -246,22 +247,24 @@ class Ridge(LinearRegressor):
             case "svd":
                 self._forecast("the triangle of the rows", 40 * smaller * source.n_features)
                 return by_orthogonal_triangle(alpha, centre, tol, cutoff=_cutoff(source))
-        return self._closed_form(source, alpha, y, start)
+        return self._closed_form(source, alpha, start)
 
-    def _closed_form(self, source: Source, alpha: np.ndarray, y: np.ndarray, start: Any) -> Solver:
+    def _closed_form(self, source: Source, alpha: np.ndarray, start: Any) -> Solver:
         """The normal equations of the smaller side, and another solver where they are singular."""
         centre, tol = self.fit_intercept, self.tol
-        is_sparse = isinstance(source, SparseSource)
 
         def otherwise(moments: Any = None) -> Solver:
-            if is_sparse:
+            if source.is_sparse:
+                self._needs_memory(source, "ridge of sparse columns that others determine", "raise alpha")
+                y = target_columns(source.y)
                 return by_lsqr(alpha, y, centre, tol, 10 * min(source.n_rows, source.n_features) + 10, start)
             return by_orthogonal_triangle(alpha, centre, tol, cutoff=_cutoff(source), moments=moments)
 
         if isinstance(start, LsqrState):
             return otherwise()
-        if source.n_rows < source.n_features:
+        if source.place == "memory" and source.n_rows < source.n_features:
             self._forecast("the Gram matrix of the rows", 16 * source.n_rows**2)
+            y = target_columns(source.y)
             return by_dual_equations(alpha, y, source.weight, centre, tol, otherwise)
         self._forecast("the scatter of the columns", 24 * source.n_features**2)
         return by_normal_equations(
@@ -295,4 +298,9 @@ class Ridge(LinearRegressor):
 
 def _cutoff(source: Source) -> float:
     """Singular values of unpenalised targets that rounding alone can have made."""
-    return max(source.n_rows, source.n_features) * np.finfo(np.float64).eps
+    return max(_rows(source), source.n_features) * np.finfo(np.float64).eps
+
+
+def _rows(source: Source) -> int:
+    """The number of rows; a stream that does not know yet is taken to have as many as columns."""
+    return source.known_rows or source.n_features

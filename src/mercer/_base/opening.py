@@ -1,0 +1,111 @@
+"""From what a user gives to a source: rows in memory are checked by scikit-learn's rules, others by their place's."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._base.validation import checked_rows, checked_rows_and_targets, checked_weight, few_rows
+from mercer._source import PLACES, Source, open_place, open_source, place_of
+from mercer.errors import DataError
+
+__all__ = ["fitted_source", "open_rows"]
+
+
+def open_rows(
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    *,
+    targets: str | None = None,
+    reset: bool = True,
+    **options: Any,
+) -> Source:
+    """Open rows to fit `estimator` to.
+
+    Parameters
+    ----------
+    estimator : Estimator
+    X, y, sample_weight
+        As the user gave them.
+    targets : {None, "numbers", "labels"}
+        Which targets are wanted.
+    reset : bool
+        Whether columns are learnt (the default) or must be those that the estimator knows.
+    **options
+        For rows in memory: what :func:`checked_rows` takes.
+    """
+    threads, place = estimator._threads(), place_of(X, y)
+    if place != "memory":
+        _check_place(estimator, place)
+        subject = type(estimator).__name__
+        source = open_place(place, X, y, sample_weight, subject=subject, targets=targets, threads=threads)
+        _note_columns(estimator, source, reset)
+        return source
+    X, y, sample_weight = _by_name(X, y, sample_weight)
+    if targets is None:
+        X, y = checked_rows(estimator, X, threads=threads, reset=reset, **options), None
+    else:
+        kind = {"multi_output": True, "y_numeric": True} if targets == "numbers" else {}
+        X, y = checked_rows_and_targets(estimator, X, y, threads=threads, reset=reset, **kind, **options)
+    return open_source(X, y, checked_weight(estimator, sample_weight, X.shape[0]), threads)
+
+
+def fitted_source(estimator: Any, X: Any, *, accept_sparse: Any = False, **options: Any) -> Source:
+    """Open rows given to a fitted model."""
+    if (rows := few_rows(estimator, X)) is not None:
+        return open_source(rows, threads=estimator._threads())
+    check_is_fitted(estimator)
+    return open_rows(estimator, X, reset=False, accept_sparse=accept_sparse, **options)
+
+
+def _by_name(X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
+    """Targets and weights that name columns of a frame, taken out of it."""
+    names = [name for name in (y, weight) if isinstance(name, str)]
+    if not names or not hasattr(X, "columns"):
+        return X, y, weight
+    import narwhals
+
+    frame = narwhals.from_native(X, eager_only=True)
+    missing = [name for name in names if name not in frame.columns]
+    if missing:
+        message = f"the frame has no column {missing[0]!r}; its columns are {', '.join(map(str, frame.columns))}."
+        raise DataError(message)
+    y, weight = (frame[name].to_numpy() if isinstance(name, str) else name for name in (y, weight))
+    return frame.drop(names).to_native(), y, weight
+
+
+def _check_place(estimator: Any, place: str) -> None:
+    allowed = estimator.__sklearn_tags__().places
+    if place not in allowed:
+        name = type(estimator).__name__
+        message = (
+            f"{name}: rows must be in {' or '.join(allowed)} ({'; '.join(PLACES[one] for one in allowed)}); got rows "
+            f"in {place} ({PLACES[place]}). Load them into memory first."
+        )
+        raise DataError(message)
+
+
+def _note_columns(estimator: Any, source: Source, reset: bool) -> None:
+    names = source.feature_names
+    if reset:
+        estimator.n_features_in_ = source.n_features
+        vars(estimator).pop("feature_names_in_", None)
+        if names is not None:
+            estimator.feature_names_in_ = np.asarray(names, dtype=object)
+        return
+    known = vars(estimator).get("n_features_in_", source.n_features)
+    if source.n_features != known:
+        message = (
+            f"X has {source.n_features} features, but {type(estimator).__name__} is expecting {known} features as "
+            f"input; {source.description} must have the columns of the fit."
+        )
+        raise DataError(message)
+    expected = vars(estimator).get("feature_names_in_")
+    if names is not None and expected is not None and list(names) != list(expected):
+        message = (
+            f"{type(estimator).__name__}: the feature names should match those that were passed during fit; got "
+            f"{', '.join(names)} in {source.description}, expected {', '.join(expected)}."
+        )
+        raise DataError(message)

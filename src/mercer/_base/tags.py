@@ -1,0 +1,20 @@
+"""scikit-learn's tags, with the places in which an estimator runs."""
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from sklearn.utils import Tags
+
+__all__ = ["PlacedTags", "placed_tags"]
+
+
+@dataclass
+class PlacedTags(Tags):
+    """Tags that also say where the rows may be that an estimator is fitted to."""
+
+    places: tuple[str, ...] = ("memory",)
+
+
+def placed_tags(tags: Any, places: tuple[str, ...]) -> PlacedTags:
+    """The same tags with `places`."""
+    return PlacedTags(**{part.name: getattr(tags, part.name) for part in fields(tags)}, places=places)

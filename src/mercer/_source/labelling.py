@@ -1,0 +1,44 @@
+"""Labels and weights as a loss wants them, made of those a table or a user gives, block by block."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mercer._source.block import Block
+
+__all__ = ["Labelling"]
+
+Array = Any
+
+
+@dataclass(frozen=True, eq=False)
+class Labelling:
+    """Turns labels into the numbers of their classes and multiplies weights by those of the classes.
+
+    Parameters
+    ----------
+    classes : array of shape (k,)
+        In rising order, of the library that the labels are of.
+    by_class : array of shape (k,) or None
+        A factor of each row's weight.
+    """
+
+    classes: Array
+    by_class: Array = None
+
+    def on(self, block: Block) -> Block:
+        """The block with numbers for labels: floats 0 and 1 of two classes, integers from 0 on of more."""
+        xp = block.xp
+        binary = self.classes.shape[0] == 2
+        labels = block.y == self.classes[1] if binary else xp.searchsorted(self.classes, block.y)
+        weight = block.weight
+        if self.by_class is not None:
+            factor = xp.take(self.by_class, xp.astype(labels, xp.int64))
+            weight = factor if weight is None else factor * weight
+        y = xp.astype(labels, block.wide if binary else xp.int64, copy=False)
+        return type(block)(block.X, block.start, y, weight, xp, block.wide)
+
+    def balanced(self, counts: Array) -> "Labelling":
+        """The same with weights inversely proportional to the classes' own."""
+        return replace(self, by_class=counts.sum() / (len(counts) * np.asarray(counts)))

@@ -1,0 +1,112 @@
+"""Which place rows are in, from what a user gives; nothing is imported to find out."""
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from mercer._source.source import Source
+from mercer.errors import DataError
+
+__all__ = ["PLACES", "open_place", "place_of"]
+
+PLACES = {
+    "memory": "NumPy arrays, SciPy sparse matrices, pandas, polars and Arrow tables, memory maps",
+    "file": ".npy, sparse .npz, Parquet, CSV and Arrow files and folders, Arrow datasets",
+    "stream": "iterables and functions that give blocks of rows, Arrow record-batch readers",
+    "dask": "Dask arrays, dataframes, bags of blocks and lists of futures",
+    "device": "torch and CuPy arrays, on a CPU or a GPU",
+}
+
+
+def place_of(X: Any, y: Any = None) -> str:
+    """The name of the place that `X` is in; ``"memory"`` for all that scikit-learn's validation understands."""
+    if type(X) is np.ndarray:
+        return "memory"
+    if isinstance(X, str | os.PathLike):
+        return "file"
+    library = type(X).__module__.split(".")[0]
+    if library in ("dask", "distributed") or (_is_list(X) and _library(X[0]) == "distributed"):
+        return "dask"
+    if library == "pyarrow":
+        return _arrow_place(X, y)
+    if library in ("torch", "cupy", "array_api_strict"):
+        return "device"
+    if _gives_blocks(X):
+        return "stream"
+    return "memory"
+
+
+def open_place(place: str, X: Any, y: Any, weight: Any, *, subject: str, targets: str | None, threads: int) -> Source:
+    """Open rows that are not NumPy arrays in memory.
+
+    Parameters
+    ----------
+    place : str
+        As :func:`place_of` named it.
+    X, y, weight
+        As the user gave them.
+    subject : str
+        Who asks, for errors.
+    targets : {None, "numbers", "labels"}
+        Which targets are wanted.
+    threads : int
+    """
+    options: dict[str, Any] = {"subject": subject, "targets": targets, "threads": threads}
+    match place:
+        case "file":
+            from mercer._source.file import open_file
+
+            return open_file(X, y, weight, **options)
+        case "dask":
+            from mercer._source.dask import open_dask
+
+            return open_dask(X, y, weight, **options)
+        case "device":
+            from mercer._source.device import open_device
+
+            return open_device(X, y, weight, **options)
+    if _library(X) == "pyarrow":
+        from mercer._source.table import open_reader
+
+        return open_reader(X, y, weight, **options)
+    from mercer._source.stream import BlockStream
+
+    for name, value in (("y", y), ("sample_weight", weight)):
+        if value is not None:
+            message = (
+                f"{subject}: {name} must come with the blocks; got it beside them. Yield (X, y) or (X, y, weight)."
+            )
+            raise DataError(message)
+    return BlockStream(X, **options)
+
+
+def _library(thing: Any) -> str:
+    return type(thing).__module__.split(".")[0]
+
+
+def _is_list(X: Any) -> bool:
+    return isinstance(X, list | tuple) and len(X) > 0
+
+
+def _arrow_place(X: Any, y: Any) -> str:
+    kind = type(X).__name__
+    if kind == "RecordBatchReader":
+        return "stream"
+    if kind in ("Table", "RecordBatch"):
+        # scikit-learn reads a table by itself; targets by column name it does not.
+        return "file" if isinstance(y, str) else "memory"
+    return "file"
+
+
+def _gives_blocks(X: Any) -> bool:
+    """Whether `X` is a function, an iterator, an iterable that is no array, or a list of matrices or tuples of them."""
+    if _is_list(X):
+        first = X[0][0] if isinstance(X[0], tuple) and len(X[0]) > 0 else X[0]
+        return len(getattr(first, "shape", ())) == 2
+    if isinstance(X, Iterator):
+        return True
+    if hasattr(X, "shape") or hasattr(X, "__array__") or hasattr(X, "__dataframe__") or isinstance(X, dict | set):
+        return False
+    return (callable(X) and not isinstance(X, type)) or (hasattr(X, "__iter__") and not hasattr(X, "__getitem__"))

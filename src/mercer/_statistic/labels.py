@@ -1,0 +1,69 @@
+"""Which labels there are, with the weight of each: what a classifier must know before it can number its classes."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from mercer._source import Block
+from mercer._source.namespace import namespace_of
+from mercer._statistic.statistic import Statistic
+
+__all__ = ["LabelCounts", "Labels", "RowCounts", "Rows"]
+
+Array = Any
+
+
+@dataclass(frozen=True)
+class LabelCounts:
+    """Labels in rising order, the weight of the rows with each, and how many rows there are."""
+
+    classes: Array
+    weights: Array
+    n_rows: int
+
+    def __add__(self, other: "LabelCounts") -> "LabelCounts":
+        xp = namespace_of(self.classes)
+        if self.classes.shape == other.classes.shape and bool(xp.all(self.classes == other.classes)):
+            return LabelCounts(self.classes, self.weights + other.weights, self.n_rows + other.n_rows)
+        classes = xp.unique_values(xp.concat([self.classes, other.classes]))
+        weights = _spread(self, classes, xp) + _spread(other, classes, xp)
+        return LabelCounts(classes, weights, self.n_rows + other.n_rows)
+
+
+def _spread(counts: LabelCounts, classes: Array, xp: Any) -> Array:
+    """The weights of `counts` in the places of all `classes`."""
+    found = counts.classes[:, None] == classes[None, :]
+    return xp.sum(xp.where(found, counts.weights[:, None], xp.zeros_like(counts.weights[:, None])), axis=0)
+
+
+@dataclass(frozen=True)
+class Labels(Statistic):
+    """The labels of the rows and the weight of each."""
+
+    def of(self, block: Block) -> LabelCounts:
+        xp = block.xp
+        classes = xp.unique_values(block.y)
+        found = block.y[:, None] == classes[None, :]
+        return LabelCounts(classes, xp.sum(block.weighted(xp.astype(found, block.wide)), axis=0), block.n)
+
+
+@dataclass(frozen=True)
+class RowCounts:
+    """Rows, rows of positive weight, and the weight of all."""
+
+    n_rows: int
+    n_positive: int
+    weight: float
+
+    def __add__(self, other: "RowCounts") -> "RowCounts":
+        return RowCounts(self.n_rows + other.n_rows, self.n_positive + other.n_positive, self.weight + other.weight)
+
+
+@dataclass(frozen=True)
+class Rows(Statistic):
+    """How many rows there are, and how heavy they are."""
+
+    def of(self, block: Block) -> RowCounts:
+        if block.weight is None:
+            return RowCounts(block.n, block.n, float(block.n))
+        positive = block.xp.sum(block.xp.astype(block.weight > 0, block.xp.int64))
+        return RowCounts(block.n, int(positive), block.total_weight())

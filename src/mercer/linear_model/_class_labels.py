@@ -1,0 +1,46 @@
+"""From the labels of the rows, wherever they are, to classes and to numbers that a loss understands."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+
+from mercer._source import Labelling, Source
+from mercer._statistic.labels import LabelCounts, Labels
+from mercer.errors import DataError
+
+__all__ = ["label_classes"]
+
+
+def label_classes(estimator: Any, source: Source) -> tuple[np.ndarray, Source]:
+    """The classes in rising order, and the rows with targets 0.0 and 1.0, or numbers from 0 on, and weighted by class.
+
+    Labels in memory are seen at once; elsewhere they cost a pass.
+    """
+    if source.place == "memory":
+        check_classification_targets(source.y)
+        counts = LabelCounts(np.unique(source.y), None, source.n_rows)
+    else:
+        counts = source.reduce(Labels())
+    classes = counts.classes
+    if len(classes) < 2:
+        message = (
+            f"{type(estimator).__name__}: This solver needs samples of at least 2 classes in the data, but the data "
+            f"contains only one class: {classes[0]!r}. Add rows of another."
+        )
+        raise DataError(message)
+    return classes, source.labelled(Labelling(classes, _class_weights(estimator.class_weight, counts, source)))
+
+
+def _class_weights(wish: Any, counts: LabelCounts, source: Source) -> np.ndarray | None:
+    """A factor for the weight of the rows of each class, as scikit-learn reads ``class_weight``."""
+    classes = counts.classes
+    if wish is None:
+        return None
+    if wish != "balanced":
+        return compute_class_weight(wish, classes=classes, y=classes).astype(np.float64)
+    if source.place == "memory":
+        weights = compute_class_weight(wish, classes=classes, y=source.y, sample_weight=source.weight)
+        return weights.astype(np.float64)
+    return counts.weights.sum() / (len(classes) * counts.weights)
