@@ -1,4 +1,4 @@
-"""Scatter matrices of one block: centred, weighted, with further columns, at every level."""
+"""Moments of a run of blocks: centred, weighted, with further columns, merged along the tree, at every level."""
 
 import importlib
 
@@ -17,62 +17,82 @@ def scatter(level):
 
 def draw(n, d, k, real):
     generator = numpy.random.default_rng(n + d + k)
-    X = generator.normal(3, 1, size=(n, d)).astype(real)
-    return X, generator.normal(size=(n, k)), generator.normal(3, 1, size=d + k), generator.random(n)
+    return generator.normal(3, 1, size=(n, d)).astype(real), generator.normal(size=(n, k)), generator.random(n)
 
 
-def sums_of(scatter, X, Y, shift, root):
-    width = X.shape[1] + Y.shape[1]
-    sums = numpy.zeros((scatter.padded_width(width),) * 2)
+def moments(scatter, X, Y, weight=EMPTY, unit=64, centre=True):
+    """The weight, mean and full scatter that native code finds."""
+    width, n = X.shape[1] + Y.shape[1], len(X)
+    m, padded = max(1, -(-n // unit)), scatter.padded_width(width)
+    size = weight if len(weight) else numpy.ones(n)
+    totals = numpy.array([size[i * unit : (i + 1) * unit].sum() for i in range(m)])
+    means, sums = numpy.zeros((m, width)), numpy.zeros((m, padded, padded))
     packed = numpy.full(scatter.packed_size(width), numpy.nan)
-    scatter.add_scatter(X, Y, shift, root, packed, sums)
-    return sums
+    scatter.moments_run(X, Y, unit, weight, numpy.sqrt(weight), centre, packed, totals, means, sums)
+    full = numpy.empty((width, width))
+    scatter.unfold(sums[0], full)
+    return totals[0], means[0], full
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("real", REALS)
 @pytest.mark.parametrize("weighted", [False, True])
-def test_sums_are_those_of_the_definition(scatter, real, shape, weighted):
-    X, Y, shift, weight = draw(*shape, real)
-    rows = numpy.c_[X.astype(float), Y] - shift
-    root = numpy.sqrt(weight) if weighted else EMPTY
-    expected = (rows * weight[:, None] if weighted else rows).T @ rows
-    sums = sums_of(scatter, X, Y, shift, root)
-    full = numpy.empty((len(shift),) * 2)
-    scatter.unfold(sums, full)
-    numpy.testing.assert_allclose(full, expected, rtol=1e-11, atol=1e-11 * shape[0])
+def test_moments_are_those_of_the_definition(scatter, real, shape, weighted):
+    X, Y, weight = draw(*shape, real)
+    size = weight if weighted else numpy.ones(len(X))
+    rows = numpy.c_[X.astype(float), Y]
+    mean = size @ rows / size.sum()
+    expected = ((rows - mean) * size[:, None]).T @ (rows - mean)
+    total, found, full = moments(scatter, X, Y, weight if weighted else EMPTY)
+    assert total == pytest.approx(size.sum(), rel=1e-13)
+    numpy.testing.assert_allclose(found, mean, rtol=1e-11, atol=1e-12)
+    numpy.testing.assert_allclose(full, expected, rtol=1e-10, atol=1e-10 * shape[0])
     numpy.testing.assert_array_equal(full, full.T)
 
 
-def test_what_was_there_is_added_to(scatter):
-    X, Y, shift, _ = draw(200, 5, 0, float)
-    width = scatter.padded_width(5)
-    sums, packed = numpy.zeros((width, width)), numpy.empty(scatter.packed_size(5))
-    for _ in range(2):
-        scatter.add_scatter(X, Y, shift, EMPTY, packed, sums)
-    once = sums_of(scatter, X, Y, shift, EMPTY)
-    numpy.testing.assert_allclose(numpy.triu(sums[:5, :5]), 2 * numpy.triu(once[:5, :5]), rtol=1e-12)
+def test_without_centring_the_mean_is_zero_and_squares_are_raw(scatter):
+    X, Y, _ = draw(200, 5, 0, float)
+    _, mean, full = moments(scatter, X, Y, centre=False)
+    assert not mean.any()
+    numpy.testing.assert_allclose(full, X.T @ X, rtol=1e-12)
 
 
-@pytest.mark.parametrize("real", REALS)
-def test_column_sums_are_weighted_and_taken_in_float64(scatter, real):
-    X, _, _, weight = draw(1000, 7, 0, real)
-    for weights, expected in ((EMPTY, X.astype(float).sum(axis=0)), (weight, weight @ X.astype(float))):
-        out = numpy.zeros(7)
-        scatter.column_sums(X, weights, out)
-        numpy.testing.assert_allclose(out, expected, rtol=1e-12)
+@pytest.mark.parametrize("n_blocks", [2, 3, 5, 7, 8])
+def test_a_run_has_the_bits_of_its_blocks_merged_one_by_one(scatter, n_blocks):
+    X, Y, _ = draw(n_blocks * 32 - 5, 6, 1, float)
+    whole = moments(scatter, X, Y, unit=32)
+    stack = []
+    for start in range(0, len(X), 32):
+        part, height = moments(scatter, X[start : start + 32], Y[start : start + 32], unit=32), 0
+        while stack and stack[-1][0] == height:
+            part, height = merged(scatter, stack.pop()[1], part), height + 1
+        stack.append((height, part))
+    total = stack.pop()[1]
+    while stack:
+        total = merged(scatter, stack.pop()[1], total)
+    for found, expected in zip(whole, total, strict=True):
+        numpy.testing.assert_array_equal(found, expected)
+
+
+def merged(scatter, first, second):
+    weight, mean, full = first[0], first[1].copy(), first[2].copy()
+    scatter.merge_moments(full, second[2], mean, second[1].copy(), weight, second[0])
+    mirrored = numpy.empty_like(full)
+    scatter.unfold(full, mirrored)
+    return weight + second[0], mean, mirrored
 
 
 def test_nan_reaches_the_sums_of_its_column_and_no_other(scatter):
-    X, Y, shift, _ = draw(300, 20, 0, float)
+    X, Y, _ = draw(300, 20, 0, float)
     X[7, 3] = numpy.nan
-    full = numpy.empty((20, 20))
-    scatter.unfold(sums_of(scatter, X, Y, shift, EMPTY), full)
+    full = moments(scatter, X, Y)[2]
     assert numpy.isnan(full[3]).all()
     assert numpy.isnan(full[:, 3]).all()
     assert numpy.isfinite(numpy.delete(numpy.delete(full, 3, 0), 3, 1)).all()
 
 
 def test_no_rows_give_zero(scatter):
-    sums = sums_of(scatter, numpy.empty((0, 4)), numpy.empty((0, 0)), numpy.zeros(4), EMPTY)
-    assert not sums.any()
+    total, mean, full = moments(scatter, numpy.empty((0, 4)), numpy.empty((0, 0)))
+    assert total == 0
+    assert not mean.any()
+    assert not full.any()

@@ -19,7 +19,7 @@ else:
 
     int32_t = cython.int
 
-__all__ = ["add_members", "keep_nearest", "search", "search_directly", "skip", "try_candidates"]
+__all__ = ["assign_run", "search", "search_directly"]
 
 real = cython.fused_type(cython.float, cython.double)
 
@@ -99,6 +99,120 @@ def resolve(
     return label
 
 
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def find(
+    X: cython.const[real][:, ::1],
+    rows: cython.const[int32_t][::1],
+    centres: cython.const[real][:, ::1],
+    shift: cython.const[real][::1],
+    shifted: cython.const[real][:, ::1],
+    offset: cython.const[real][::1],
+    reach: cython.double,
+    rounding: cython.double,
+    labels: int32_t[::1],
+    distances: cython.double[::1],
+    lower: cython.double[::1],
+    tile: real[:, ::1],
+    products: real[:, ::1],
+    found: int32_t[::1],
+    scores: real[:, ::1],
+) -> cython.void:
+    """What `search` does."""
+    start: cython.Py_ssize_t
+    stop: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    row: cython.Py_ssize_t
+    index: cython.Py_ssize_t
+    label: cython.Py_ssize_t
+    width: cython.Py_ssize_t = tile.shape[0]
+    error: cython.double
+    gap: cython.double
+    least: cython.double
+    distance: cython.double
+    for index in range((rows.shape[0] + width - 1) // width):
+        start = index * width
+        stop = min(start + width, rows.shape[0])
+        gather(X, rows[start:stop], shift, tile)
+        blas.multiply_transposed(shifted, tile[: stop - start], products)
+        two_least(products, offset, found[: stop - start], scores[0], scores[1])
+        for i in range(stop - start):
+            row = rows[start + i]
+            label = found[i]
+            least = scores[0, i]
+            gap = scores[1, i] - least
+            distance = inline.squared_distance(X[row], centres[label])
+            # ||x|| <= reach + distance, all relative to the shift.
+            error = 0.5 * rounding * (2.0 * reach + sqrt(distance)) * (2.0 * reach + sqrt(distance))
+            if gap <= 2.0 * error:
+                label = resolve(X[row], i, least + 2.0 * error, centres, offset, products)
+                distance = inline.squared_distance(X[row], centres[label])
+                gap = 0.0
+            labels[row] = cython.cast(int32_t, label)
+            distances[row] = distance
+            if lower.shape[0] > 0:
+                lower[row] = sqrt(max(0.0, distance + 2.0 * gap - 4.0 * error))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def list_doubtful(
+    X: cython.const[real][:, ::1],
+    centres: cython.const[real][:, ::1],
+    drift: cython.const[cython.double][::1],
+    half_gap: cython.const[cython.double][::1],
+    labels: cython.const[int32_t][::1],
+    distances: cython.double[::1],
+    lower: cython.double[::1],
+    rows: int32_t[::1],
+) -> cython.Py_ssize_t:
+    """List in `rows` the rows whose nearest centre may have changed; return how many. Distances are those of now."""
+    i: cython.Py_ssize_t
+    label: cython.Py_ssize_t
+    count: cython.Py_ssize_t = 0
+    bound: cython.double
+    for i in range(X.shape[0]):
+        if drift.shape[0] > 0:
+            label = labels[i]
+            distances[i] = inline.squared_distance(X[i], centres[label])
+            # The factors keep the bounds on the safe side of all rounding done on them.
+            lower[i] = max(0.0, lower[i] * (1.0 - 1e-15) - drift[label])
+            bound = max(lower[i], half_gap[label]) * (1.0 - 1e-12)
+            if distances[i] < bound * bound:
+                continue
+        rows[count] = cython.cast(int32_t, i)
+        count += 1
+    return count
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def add_members(
+    X: cython.const[real][:, ::1],
+    weight: cython.const[cython.double][::1],
+    labels: cython.const[int32_t][::1],
+    distances: cython.const[cython.double][::1],
+    sums: cython.double[:, ::1],
+) -> cython.void:
+    """Add each row, times its weight, to its cluster's row of `sums`; then its weight, and its cost."""
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    label: cython.Py_ssize_t
+    d: cython.Py_ssize_t = X.shape[1]
+    w: cython.double = 1.0
+    for i in range(X.shape[0]):
+        label = labels[i]
+        if weight.shape[0] > 0:
+            w = weight[i]
+        for j in range(d):
+            sums[label, j] += w * X[i, j]
+        sums[label, d] += w
+        sums[label, d + 1] += w * distances[i]
+
+
 def search(
     X: cython.const[real][:, ::1],
     rows: cython.const[int32_t][::1],
@@ -129,176 +243,71 @@ def search(
     rounding : a score's error is at most this times (||x|| + ||c||)^2 / 2
     labels, distances : (n,), written for the listed rows: the nearest centre and the squared distance to it
     lower : (n,) or empty, written: a lower bound on the distance to every other centre
-    tile : (t, d) scratch
-    products : (k, t) scratch
-    found : (t,) scratch
-    scores : (2, t) scratch
+    tile, products, found, scores : (t, d), (k, t), (t,), (2, t) scratch
     """
-    start: cython.Py_ssize_t
-    stop: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    row: cython.Py_ssize_t
-    index: cython.Py_ssize_t
-    label: cython.Py_ssize_t
-    width: cython.Py_ssize_t = tile.shape[0]
-    error: cython.double
-    gap: cython.double
-    least: cython.double
-    distance: cython.double
     with cython.nogil:
-        for index in range((rows.shape[0] + width - 1) // width):
-            start = index * width
-            stop = min(start + width, rows.shape[0])
-            gather(X, rows[start:stop], shift, tile)
-            blas.multiply_transposed(shifted, tile[: stop - start], products)
-            two_least(products, offset, found[: stop - start], scores[0], scores[1])
-            for i in range(stop - start):
-                row = rows[start + i]
-                label = found[i]
-                least = scores[0, i]
-                gap = scores[1, i] - least
-                distance = inline.squared_distance(X[row], centres[label])
-                # ||x|| <= reach + distance, all relative to the shift.
-                error = 0.5 * rounding * (2.0 * reach + sqrt(distance)) * (2.0 * reach + sqrt(distance))
-                if gap <= 2.0 * error:
-                    label = resolve(X[row], i, least + 2.0 * error, centres, offset, products)
-                    distance = inline.squared_distance(X[row], centres[label])
-                    gap = 0.0
-                labels[row] = cython.cast(int32_t, label)
-                distances[row] = distance
-                if lower.shape[0] > 0:
-                    lower[row] = sqrt(max(0.0, distance + 2.0 * gap - 4.0 * error))
+        find(
+            X, rows, centres, shift, shifted, offset, reach, rounding,
+            labels, distances, lower, tile, products, found, scores,
+        )  # fmt: skip
 
 
-def skip(
+def assign_run(
     X: cython.const[real][:, ::1],
+    unit: cython.Py_ssize_t,
+    weight: cython.const[cython.double][::1],
     centres: cython.const[real][:, ::1],
+    shift: cython.const[real][::1],
+    shifted: cython.const[real][:, ::1],
+    offset: cython.const[real][::1],
+    reach: cython.double,
+    rounding: cython.double,
     drift: cython.const[cython.double][::1],
     half_gap: cython.const[cython.double][::1],
-    labels: cython.const[int32_t][::1],
+    labels: int32_t[::1],
     distances: cython.double[::1],
     lower: cython.double[::1],
     rows: int32_t[::1],
-) -> cython.Py_ssize_t:
-    """List in `rows` the rows whose nearest centre may have changed; return how many there are.
-
-    Parameters
-    ----------
-    X : (n, d) rows of a block
-    centres : (k, d)
-    drift : (k,): for rows of each centre, how far any other centre has moved since the last pass
-    half_gap : (k,): half the distance to the nearest other centre
-    labels : (n,): the nearest centre at the last pass
-    distances : (n,), written: the squared distance to that centre
-    lower : (n,), lowered: a lower bound on the distance to every other centre
-    rows : (n,), written
-    """
-    i: cython.Py_ssize_t
-    label: cython.Py_ssize_t
-    count: cython.Py_ssize_t = 0
-    bound: cython.double
-    with cython.nogil:
-        for i in range(X.shape[0]):
-            label = labels[i]
-            distances[i] = inline.squared_distance(X[i], centres[label])
-            # The factors keep the bounds on the safe side of all rounding done on them.
-            lower[i] = max(0.0, lower[i] * (1.0 - 1e-15) - drift[label])
-            bound = max(lower[i], half_gap[label]) * (1.0 - 1e-12)
-            rows[count] = cython.cast(int32_t, i)
-            count += not distances[i] < bound * bound
-    return count
-
-
-def add_members(
-    X: cython.const[real][:, ::1],
-    weight: cython.const[cython.double][::1],
-    labels: cython.const[int32_t][::1],
-    distances: cython.const[cython.double][::1],
-    weights: cython.double[::1],
-    sums: cython.double[:, ::1],
-    costs: cython.double[::1],
-):
-    """Add each row, times its weight, to its cluster's sum, and its squared distance to its cluster's cost.
-
-    Parameters
-    ----------
-    X : (n, d) rows of a block
-    weight : (n,), or empty when all weights are one
-    labels, distances : (n,)
-    weights, sums, costs : (k,), (k, d), (k,), added to
-    """
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    label: cython.Py_ssize_t
-    w: cython.double = 1.0
-    with cython.nogil:
-        for i in range(X.shape[0]):
-            label = labels[i]
-            if weight.shape[0] > 0:
-                w = weight[i]
-            weights[label] += w
-            costs[label] += w * distances[i]
-            for j in range(X.shape[1]):
-                sums[label, j] += w * X[i, j]
-
-
-def keep_nearest(
-    X: cython.const[real][:, ::1],
-    weight: cython.const[cython.double][::1],
-    centre: cython.const[real][::1],
-    closest: cython.double[::1],
-) -> cython.double:
-    """Lower each row's squared distance in `closest` to that of a new centre; return their weighted sum."""
-    i: cython.Py_ssize_t
-    distance: cython.double
-    total: cython.double = 0.0
-    with cython.nogil:
-        for i in range(X.shape[0]):
-            distance = inline.squared_distance(X[i], centre)
-            closest[i] = distance if distance < closest[i] else closest[i]
-            total += closest[i] if weight.shape[0] == 0 else weight[i] * closest[i]
-    return total
-
-
-def try_candidates(
-    X: cython.const[real][:, ::1],
-    weight: cython.const[cython.double][::1],
-    shift: cython.const[real][::1],
-    candidates: cython.const[real][:, ::1],
-    norms: cython.const[cython.double][::1],
-    closest: cython.const[cython.double][::1],
-    rows: cython.const[int32_t][::1],
     tile: real[:, ::1],
     products: real[:, ::1],
-    totals: cython.double[::1],
-):
-    """Add to `totals`, per candidate, what the weighted sum of `closest` would become with it as a new centre.
+    found: int32_t[::1],
+    scores: real[:, ::1],
+    sums: cython.double[:, :, ::1],
+) -> cython.Py_ssize_t:
+    """Assign the rows of a run of blocks, and add them up block by block; return how many were searched for.
 
-    `candidates` and the rows are taken relative to `shift`; `norms` are the candidates' squared norms; `rows` numbers
-    the rows; `tile` (t, d) and `products` (candidates, t) are scratch.
+    Parameters
+    ----------
+    X : (n, d) rows of m blocks of `unit` rows, the last maybe shorter
+    weight : (n,), or empty when all weights are one
+    centres, shift, shifted, offset, reach, rounding, tile, products, found, scores : as in `search`
+    drift : (k,): for rows of each centre, how far any other centre has moved since the last pass; empty to search all
+    half_gap : (k,): half the distance to the nearest other centre
+    labels, distances : (n,), written; with `drift`, labels are those of the last pass
+    lower : (n,), lowered; or empty
+    rows : (unit,) scratch
+    sums : (m, k, d + 2), added to: per block and centre the sum of its rows, their weight, their squared distances
     """
+    block: cython.Py_ssize_t
     start: cython.Py_ssize_t
     stop: cython.Py_ssize_t
-    index: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    width: cython.Py_ssize_t = tile.shape[0]
-    own: cython.double
-    w: cython.double = 1.0
-    distance: cython.double
+    count: cython.Py_ssize_t
+    searched: cython.Py_ssize_t = 0
     with cython.nogil:
-        for index in range((X.shape[0] + width - 1) // width):
-            start = index * width
-            stop = min(start + width, X.shape[0])
-            gather(X, rows[start:stop], shift, tile)
-            blas.multiply_transposed(candidates, tile[: stop - start], products)
-            for i in range(stop - start):
-                own = inline.dot(tile[i], tile[i])
-                if weight.shape[0] > 0:
-                    w = weight[start + i]
-                for j in range(candidates.shape[0]):
-                    distance = max(0.0, own - 2.0 * products[j, i] + norms[j])
-                    totals[j] += w * min(closest[start + i], distance)
+        for block in range(sums.shape[0]):
+            start = block * unit
+            stop = min(start + unit, X.shape[0])
+            count = list_doubtful(
+                X[start:stop], centres, drift, half_gap, labels[start:stop], distances[start:stop],
+                lower[start:stop], rows,
+            )  # fmt: skip
+            find(
+                X[start:stop], rows[:count], centres, shift, shifted, offset, reach, rounding, labels[start:stop],
+                distances[start:stop], lower[start:stop], tile, products, found, scores,
+            )  # fmt: skip
+            add_members(X[start:stop], weight[start:stop], labels[start:stop], distances[start:stop], sums[block])
+            searched += count
+    return searched
 
 
 def search_directly(

@@ -27,3 +27,15 @@ cdef inline void multiply_transposed(const real[:, ::1] A, const real[:, ::1] B,
     else:
         dgemm(b"T", b"N", &n, &m, &k, &one, <double*> &B[0, 0], &stride, <double*> &A[0, 0], &stride,
               &zero, &out[0, 0], &leading)
+
+
+cdef inline void add_transposed_product(const double[:, ::1] A, const double[:, ::1] B, double[:, ::1] out) noexcept nogil:
+    """Add A^T B to the first columns of `out`, which may be wider than that."""
+    cdef int m = <int> A.shape[1], n = <int> B.shape[1], k = <int> A.shape[0], leading = <int> out.shape[1]
+    cdef int width = m if m > 1 else 1, stride = n if n > 1 else 1
+    cdef double one = 1
+    if m == 0 or n == 0 or k == 0:
+        return
+    # BLAS counts along columns: it sees A, B and `out` transposed, and is asked for B^T A.
+    dgemm(b"N", b"T", &n, &m, &k, &one, <double*> &B[0, 0], &stride, <double*> &A[0, 0], &width,
+          &one, &out[0, 0], &leading)

@@ -1,4 +1,4 @@
-"""Sums of squares and products of columns over one block of rows, centred and weighted on the way, in float64."""
+"""Means and sums of squares and products of columns over a run of blocks, centred and weighted, in float64."""
 
 import cython
 
@@ -7,7 +7,7 @@ if cython.compiled:
 else:
     from mercer._native import panels
 
-__all__ = ["add_scatter", "column_sums", "packed_size", "padded_width", "unfold"]
+__all__ = ["merge_moments", "moments_run", "packed_size", "padded_width", "unfold"]
 
 real = cython.fused_type(cython.float, cython.double)
 
@@ -25,17 +25,21 @@ def packed_size(d: cython.Py_ssize_t) -> int:
     return TILE * ((d + panels.width() - 1) // panels.width() * panels.width())
 
 
-def column_sums(X: cython.const[real][:, ::1], weight: cython.const[cython.double][::1], out: cython.double[::1]):
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _column_sums(
+    X: cython.const[real][:, ::1], weight: cython.const[cython.double][::1], out: cython.double[::1]
+) -> cython.void:
     """Add to `out` the sum of each column, weighted unless `weight` is empty."""
     i: cython.Py_ssize_t
     j: cython.Py_ssize_t
     share: cython.double = 1.0
-    with cython.nogil:
-        for i in range(X.shape[0]):
-            if weight.shape[0] > 0:
-                share = weight[i]
-            for j in range(X.shape[1]):
-                out[j] += share * cython.cast(cython.double, X[i, j])
+    for i in range(X.shape[0]):
+        if weight.shape[0] > 0:
+            share = weight[i]
+        for j in range(X.shape[1]):
+            out[j] += share * cython.cast(cython.double, X[i, j])
 
 
 @cython.cfunc
@@ -73,37 +77,133 @@ def _pack(
         start = stop
 
 
-def add_scatter(
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _add_scatter(
     X: cython.const[real][:, ::1],
     Y: cython.const[cython.double][:, ::1],
     shift: cython.const[cython.double][::1],
     root: cython.const[cython.double][::1],
     packed: cython.double[::1],
     out: cython.double[:, ::1],
-):
-    """Add to `out` the sum over rows of root^2 (z - shift)(z - shift)^T, where z is a row of X followed by one of Y.
-
-    Parameters
-    ----------
-    X : (n, d) rows
-    Y : (n, k) more columns of the same rows; k may be 0
-    shift : (d + k,) what is taken off
-    root : (n,) roots of the weights, or empty
-    packed : (packed_size(d + k),) scratch
-    out : (padded_width(d + k), the same), added to at and right of the diagonal
-    """
+) -> cython.void:
+    """Add to `out`, at and right of its diagonal, the sum of root^2 (z - shift)(z - shift)^T over rows z = [x, y]."""
     first: cython.Py_ssize_t = 0
     rows: cython.Py_ssize_t
     n: cython.Py_ssize_t = X.shape[0]
+    while first < n:
+        rows = min(TILE, n - first)
+        if first == 0 or rows < TILE:
+            packed[:] = 0.0
+        _pack(X, first, rows, 0, shift, root, packed)
+        _pack(Y, first, rows, X.shape[1], shift, root, packed)
+        panels.products(packed, rows, out)
+        first += rows
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _merge(
+    first: cython.double[:, ::1],
+    second: cython.const[cython.double][:, ::1],
+    mean: cython.double[::1],
+    step: cython.double[::1],
+    weight: cython.double,
+    other: cython.double,
+) -> cython.void:
+    """Merge two scatters, at and right of the diagonal, by the term between their means; `step` enters as the second
+    mean and leaves as its distance from the first (Chan, Golub and LeVeque, 1983).
+    """
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    n: cython.Py_ssize_t = mean.shape[0]
+    share: cython.double
+    factor: cython.double
+    if weight + other == 0.0:
+        return
+    share = other / (weight + other)
+    for i in range(n):
+        step[i] -= mean[i]
+    for i in range(n):
+        factor = (weight * share) * step[i]
+        for j in range(i, n):
+            first[i, j] = (first[i, j] + second[i, j]) + factor * step[j]
+    for i in range(n):
+        mean[i] += share * step[i]
+
+
+def merge_moments(
+    first: cython.double[:, ::1],
+    second: cython.const[cython.double][:, ::1],
+    mean: cython.double[::1],
+    step: cython.double[::1],
+    weight: cython.double,
+    other: cython.double,
+):
+    """Merge the moments of two sets of rows into `first` and `mean`.
+
+    Parameters
+    ----------
+    first, second : (w, w): scatters, read and written at and right of the diagonal
+    mean, step : (w,): the first mean, written; the second, which becomes the step between them
+    weight, other : the weights of both sets
+    """
     with cython.nogil:
-        while first < n:
-            rows = min(TILE, n - first)
-            if first == 0 or rows < TILE:
-                packed[:] = 0.0
-            _pack(X, first, rows, 0, shift, root, packed)
-            _pack(Y, first, rows, X.shape[1], shift, root, packed)
-            panels.products(packed, rows, out)
-            first += rows
+        _merge(first, second, mean, step, weight, other)
+
+
+def moments_run(
+    X: cython.const[real][:, ::1],
+    Y: cython.const[cython.double][:, ::1],
+    unit: cython.Py_ssize_t,
+    weight: cython.const[cython.double][::1],
+    root: cython.const[cython.double][::1],
+    centre: cython.bint,
+    packed: cython.double[::1],
+    totals: cython.double[::1],
+    means: cython.double[:, ::1],
+    sums: cython.double[:, :, ::1],
+):
+    """Moments of the rows [x, y] of a run of blocks, summed along the tree of blocks into the first places.
+
+    Parameters
+    ----------
+    X : (n, d) rows of m blocks of `unit` rows, the last maybe shorter
+    Y : (n, k) more columns of the same rows; k may be 0
+    weight, root : (n,), and its square root; or empty
+    centre : whether means are taken off
+    packed : (packed_size(d + k),) scratch
+    totals : (m,): the weight of each block; overwritten by partial sums
+    means : (m, d + k), zero; the mean is left in the first row
+    sums : (m, padded_width(d + k), the same), zero; the scatter is left in the first, at and right of the diagonal
+    """
+    i: cython.Py_ssize_t
+    block: cython.Py_ssize_t
+    start: cython.Py_ssize_t
+    stop: cython.Py_ssize_t
+    other: cython.Py_ssize_t
+    step: cython.Py_ssize_t = 1
+    d: cython.Py_ssize_t = X.shape[1]
+    with cython.nogil:
+        for block in range(totals.shape[0]):
+            start = block * unit
+            stop = min(start + unit, X.shape[0])
+            if centre and totals[block] > 0.0:
+                _column_sums(X[start:stop], weight[start:stop], means[block, :d])
+                _column_sums(Y[start:stop], weight[start:stop], means[block, d:])
+                for i in range(means.shape[1]):
+                    means[block, i] /= totals[block]
+            _add_scatter(X[start:stop], Y[start:stop], means[block], root[start:stop], packed, sums[block])
+        while step < totals.shape[0]:
+            block = 0
+            while block + step < totals.shape[0]:
+                other = block + step
+                _merge(sums[block], sums[other], means[block], means[other], totals[block], totals[other])
+                totals[block] += totals[other]
+                block += 2 * step
+            step *= 2
 
 
 def unfold(sums: cython.const[cython.double][:, ::1], out: cython.double[:, ::1]):

@@ -10,12 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from mercer._native import gradients
 from mercer._native import losses as native_losses
 
 __all__ = ["Logistic", "Loss", "Softmax"]
 
 Array = Any
 _NO_WEIGHT = np.empty(0)
+# Rows whose scores are made at once: a divisor of every block's rows, and few enough to stay in the cache.
+_TILE = 256
 
 
 class Loss:
@@ -49,6 +52,20 @@ class Loss:
 
     def sum_with_residual(self, scores: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> float:
         """Weighted sum of the losses; `scores` (float64, NumPy) become the weighted residuals. Compiled."""
+        raise NotImplementedError  # each loss below defines its own
+
+    def add_gradients(
+        self,
+        X: np.ndarray,
+        unit: int,
+        y: np.ndarray,
+        weight: np.ndarray | None,
+        parameters: np.ndarray,
+        out: np.ndarray,
+    ) -> None:
+        """Add to `out` (m, k, d + 2), for m blocks of `unit` rows, the gradient by `parameters` (k, d + 1) and, last in
+        the first row, the weighted sum of the losses. Compiled.
+        """
         raise NotImplementedError  # each loss below defines its own
 
 
@@ -88,6 +105,20 @@ class Logistic(Loss):
             return native_losses.logistic(flat, y)
         return native_losses.weighted_logistic(flat, y, weight)
 
+    def add_gradients(
+        self,
+        X: np.ndarray,
+        unit: int,
+        y: np.ndarray,
+        weight: np.ndarray | None,
+        parameters: np.ndarray,
+        out: np.ndarray,
+    ) -> None:
+        weight = _NO_WEIGHT if weight is None else weight
+        gradients.logistic_run(
+            X, unit, y, weight, np.ascontiguousarray(parameters[0]), np.empty(_TILE), out.reshape(len(out), -1)
+        )
+
 
 @dataclass(frozen=True)
 class Softmax(Loss):
@@ -124,6 +155,30 @@ class Softmax(Loss):
     def sum_with_residual(self, scores: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> float:
         weight = _NO_WEIGHT if weight is None else weight
         return native_losses.softmax(scores, scores.reshape(-1), y, weight, np.empty(scores.shape[0]))
+
+    def add_gradients(
+        self,
+        X: np.ndarray,
+        unit: int,
+        y: np.ndarray,
+        weight: np.ndarray | None,
+        parameters: np.ndarray,
+        out: np.ndarray,
+    ) -> None:
+        scores = np.empty((_TILE, self.n_classes))
+        gradients.softmax_run(
+            X,
+            unit,
+            y,
+            _NO_WEIGHT if weight is None else weight,
+            np.ascontiguousarray(parameters[:, :-1]),
+            np.ascontiguousarray(parameters[:, -1]),
+            np.empty((_TILE, X.shape[1])),
+            scores,
+            scores.reshape(-1),
+            np.empty(_TILE),
+            out,
+        )
 
 
 def _negative_entropy(p: Array, xp: Any) -> Array:

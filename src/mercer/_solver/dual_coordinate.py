@@ -16,6 +16,7 @@ from mercer._plain import plain
 from mercer._solver.linear_problem import LinearProblem
 from mercer._solver.step import Solution
 from mercer._source import Source
+from mercer._statistic import Statistic
 from mercer._statistic.class_moments import LabelledScatter
 
 __all__ = ["DualCoordinateState", "dual_coordinate"]
@@ -78,12 +79,12 @@ class DualWeights:
 
 
 @dataclass(frozen=True, eq=False)
-class OfBlock:
+class OfBlock(Statistic):
     """A function of a block, to be summed."""
 
     function: Any
 
-    def on(self, block: Any) -> Any:
+    def of(self, block: Any) -> Any:
         return self.function(block)
 
 

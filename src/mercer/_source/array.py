@@ -38,6 +38,9 @@ class ArraySource(Source):
         weight = None if self.weight is None else self.weight[start:stop]
         return DenseBlock(self.X[start:stop, :], start, y, weight, self.xp)
 
+    def _sum_run(self, statistic: Any, first: int, stop: int) -> Any:
+        return statistic.on_run(self._rows(first * self.block_rows, self.bounds(stop - 1)[1]), self.block_rows)
+
     def on_rows(self, start: int, stop: int, function: Callable[[Block], Any]) -> Any:
         return self.fetch(function(self._rows(start, stop)))
 

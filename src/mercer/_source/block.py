@@ -5,6 +5,7 @@ and each kind of block spells them for its storage.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -109,6 +110,14 @@ class DenseBlock(Block):
     @property
     def is_native(self) -> bool:
         return self.xp is np
+
+    def parts(self, unit: int) -> Iterator["DenseBlock"]:
+        """The block cut into pieces of `unit` rows."""
+        for start in range(0, self.n, unit):
+            stop = min(start + unit, self.n)
+            y = None if self.y is None else self.y[start:stop, ...]
+            weight = None if self.weight is None else self.weight[start:stop]
+            yield DenseBlock(self.X[start:stop, :], self.start + start, y, weight, self.xp, self.wide)
 
     @property
     def device(self) -> Any:

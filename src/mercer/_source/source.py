@@ -167,17 +167,21 @@ class Source(ABC):
     def reduce(self, statistic: Any) -> Any:
         """The sum of `statistic` over all blocks."""
         statistic = self.send(statistic)
-        tree, size = SumTree(), _blocks_per_item(self.n_blocks, self.n_features)
+        tree, size = SumTree(), _blocks_per_item(self.n_blocks, self.n_features, self.threads)
 
         def partial_sum(number: int) -> Any:
             """The sum over `size` blocks: a subtree of the whole, added up where it was made."""
-            subtree = SumTree()
-            for block in range(number * size, min((number + 1) * size, self.n_blocks)):
-                subtree.add(statistic.on(self.block(block)))
-            return subtree.total()
+            return self._sum_run(statistic, number * size, min((number + 1) * size, self.n_blocks))
 
         run_numbered(partial_sum, -(-self.n_blocks // size), self.threads, tree.add)
         return self.fetch(tree.total())
+
+    def _sum_run(self, statistic: Any, first: int, stop: int) -> Any:
+        """The sum of a statistic over consecutive blocks."""
+        tree = SumTree()
+        for number in range(first, stop):
+            tree.add(statistic.on(self.block(number)))
+        return tree.total()
 
     def map(self, function: Callable[[Block], Array], out: Array = None) -> Array:
         """One value (or row of values) per row: ``function(block)`` for each block, joined.
@@ -265,10 +269,17 @@ class _Pick:
         return block.xp.take(block.X, chosen, axis=0)
 
 
-def _blocks_per_item(n_blocks: int, n_features: int) -> int:
+# Blocks in a run at most: native code takes some milliseconds for it, which leaves room for Ctrl-C.
+_LONGEST_RUN = 32
+
+
+def _blocks_per_item(n_blocks: int, n_features: int, threads: int) -> int:
     """How many blocks one thread sums by itself before it hands on: a power of two, so that the tree stays the same.
 
-    Handing on is done by one thread at a time, and adding up moments of 200 columns is a twelfth of the work. Narrow
-    blocks take about a millisecond each, so eight of them still leave room for Ctrl-C; wide ones take longer.
+    Taking and handing on hold the interpreter's lock, for which many threads would wait: runs are long, yet short
+    enough for each thread to have four of them. Wide blocks take long as they are.
     """
-    return 8 if n_blocks >= 64 and n_features <= 256 else 1
+    if n_features > 256:
+        return 1
+    wanted = max(1, n_blocks // (4 * threads))
+    return min(2 ** (wanted.bit_length() - 1), _LONGEST_RUN if n_features <= 128 else _LONGEST_RUN // 4)

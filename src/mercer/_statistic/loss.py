@@ -12,11 +12,13 @@ import numpy as np
 
 from mercer._objective import Logistic, Loss
 from mercer._source import Block
-from mercer._statistic.statistic import Statistic, Sums
+from mercer._statistic.statistic import Statistic, Sums, folded
 
 __all__ = ["CurvatureProduct", "LossCurvature", "LossGradient", "LossSums", "Mistakes"]
 
 Array = Any
+# Numbers in the tables of a run of blocks at most; beyond, a block takes so long that runs gain nothing.
+_LARGEST_TABLE = 2**20
 
 
 @dataclass(frozen=True)
@@ -52,12 +54,21 @@ class LossGradient(LinearStatistic):
 
     def on(self, block: Block) -> LossSums:
         """By compiled code wherever the scores are NumPy arrays: the rows may well be sparse."""
-        return self.native(block) if block.xp is np else self.of(block)
+        return self._of_sparse(block) if block.is_sparse else super().on(block)
 
-    def native(self, block: Block) -> LossSums:
+    def _of_sparse(self, block: Block) -> LossSums:
         scores = self.scores(block)
         value = self.loss.sum_with_residual(scores, block.y, block.weight)
         return LossSums(value, _joined(block, scores))
+
+    def native_run(self, block: Block, unit: int) -> LossSums:
+        n_blocks, (k, width) = -(-block.n // unit), self.parameters.shape
+        if n_blocks > 1 and n_blocks * k * (width + 1) > _LARGEST_TABLE:
+            return self._by_parts(block, unit, self.native)
+        table = np.zeros((n_blocks, k, width + 1))
+        self.loss.add_gradients(block.X, unit, block.y, block.weight, self.parameters, table)
+        total = folded(table)
+        return LossSums(float(total[0, width]), total[:, :width].copy())
 
 
 @dataclass(frozen=True, eq=False)

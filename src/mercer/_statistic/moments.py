@@ -6,16 +6,16 @@ variance keeps its digits.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.linalg.blas import dger
 
 from mercer._native import scatter
 from mercer._source import Block
 from mercer._statistic.statistic import Statistic
 
-__all__ = ["MomentSums", "Moments", "targets"]
+__all__ = ["MomentSums", "Moments", "PackedMoments", "targets"]
 
 Array = Any
 _EMPTY = np.empty(0)
@@ -54,16 +54,58 @@ class MomentSums:
 
 
 def _joined(first: Array, second: Array, product: float, step: Array) -> Array:
-    """Both scatters and the term between the two means, in the memory of the first."""
-    first += second
+    """Both scatters and the term between the two means."""
     if first.ndim == 1:
-        first += product * step * step
-    elif isinstance(first, np.ndarray) and first.flags.c_contiguous:
-        # In place, without the d x d array of the outer product; the transpose of a symmetric matrix is itself.
-        dger(product, step, step, a=first.T, overwrite_a=1)
-    else:
-        first += (product * step)[:, None] * step[None, :]
-    return first
+        return first + second + product * step * step
+    return first + second + (product * step)[:, None] * step[None, :]
+
+
+@dataclass(frozen=True, eq=False)
+class PackedMoments:
+    """The same of NumPy rows, as native code leaves them: one mean and one scatter of X and y side by side.
+
+    ``packed`` is known at and right of its diagonal, and wider than that; it is unfolded when first looked at.
+    """
+
+    weight: float
+    means: Array
+    packed: Array
+    n_features: int
+
+    def __add__(self, other: "PackedMoments") -> "PackedMoments":
+        mean = self.means.copy()
+        scatter.merge_moments(self.packed, other.packed, mean, other.means.copy(), self.weight, other.weight)
+        return PackedMoments(self.weight + other.weight, mean, self.packed, self.n_features)
+
+    @property
+    def mean(self) -> Array:
+        return self.means[: self.n_features]
+
+    @cached_property
+    def scatter(self) -> Array:
+        full = np.empty((self.n_features, self.n_features))
+        scatter.unfold(self.packed, full)
+        return full
+
+    @property
+    def _targets(self) -> slice:
+        return slice(self.n_features, len(self.means))
+
+    @property
+    def y_mean(self) -> Array:
+        return self.means[self._targets] if self._has_targets else None
+
+    @property
+    def cross(self) -> Array:
+        return self.packed[: self.n_features, self._targets].copy() if self._has_targets else None
+
+    @property
+    def y_scatter(self) -> Array:
+        return np.diagonal(self.packed)[self._targets].copy() if self._has_targets else None
+
+    @property
+    def _has_targets(self) -> bool:
+        return len(self.means) > self.n_features
 
 
 @dataclass(frozen=True)
@@ -116,29 +158,21 @@ class Moments(Statistic):
         heavy = block.weighted(y_rows)
         return MomentSums(weight, mean, scatter, y_mean, block.transpose_matmul(heavy), np.sum(y_rows * heavy, axis=0))
 
-    def native(self, block: Block) -> MomentSums:
-        """The same in one walk over the block: rows are centred where they are multiplied, and never copied whole."""
-        X = block.X
+    def native_run(self, block: Block, unit: int) -> MomentSums | PackedMoments:
+        """The same in one walk: rows are centred where they are multiplied, and never copied whole."""
         if self.diagonal:
-            return self.of(block)
-        weight, d = block.total_weight(), X.shape[1]
+            return self._by_parts(block, unit)
+        d = block.X.shape[1]
         Y = np.empty((block.n, 0)) if block.y is None else np.ascontiguousarray(targets(block))
         root = _EMPTY if block.weight is None else np.sqrt(block.weight)
-        shift = np.zeros(d + Y.shape[1])
-        if self.centre and weight:
-            weights = _EMPTY if block.weight is None else block.weight
-            scatter.column_sums(X, weights, shift[:d])
-            scatter.column_sums(Y, weights, shift[d:])
-            shift /= weight
-        padded = scatter.padded_width(len(shift))
-        sums, packed = np.zeros((padded, padded)), np.empty(scatter.packed_size(len(shift)))
-        scatter.add_scatter(X, Y, shift, root, packed, sums)
-        squares = np.empty((d, d))
-        scatter.unfold(sums, squares)
-        if block.y is None:
-            return MomentSums(weight, shift, squares)
-        own = slice(d, len(shift))
-        return MomentSums(weight, shift[:d], squares, shift[d:], sums[:d, own].copy(), np.diagonal(sums)[own].copy())
+        totals = np.array([part.total_weight() for part in block.parts(unit)])
+        width = d + Y.shape[1]
+        padded = scatter.padded_width(width)
+        means, sums = np.zeros((len(totals), width)), np.zeros((len(totals), padded, padded))
+        weight = _EMPTY if block.weight is None else block.weight
+        packed = np.empty(scatter.packed_size(width))
+        scatter.moments_run(block.X, Y, unit, weight, root, self.centre, packed, totals, means, sums)
+        return PackedMoments(float(totals[0]), means[0].copy(), sums[0].copy() if len(sums) > 1 else sums[0], d)
 
 
 def targets(block: Block) -> Array:

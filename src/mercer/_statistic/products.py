@@ -6,13 +6,18 @@ Means are taken off by algebra, X_c = X - 1 m^T, so sparse rows stay sparse.
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from mercer._native import gradients
 from mercer._source import Block
 from mercer._statistic.moments import targets
-from mercer._statistic.statistic import Statistic, Sums
+from mercer._statistic.statistic import Statistic, Sums, folded
 
 __all__ = ["Bidiagonal", "NormalProduct", "ProductSums", "Residual", "TransposeProduct"]
 
 Array = Any
+# Rows centred and multiplied at once: a divisor of every block's rows.
+_TILE = 256
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,24 @@ class Residual(Statistic):
     def of(self, block: Block) -> ProductSums:
         rows = _CentredRows(block, self.mean)
         return rows.sums(targets(block) - self.y_mean - rows.times(self.coef))
+
+    def native_run(self, block: Block, unit: int) -> ProductSums:
+        Y, d = np.ascontiguousarray(targets(block)), block.X.shape[1]
+        table = np.zeros((-(-block.n // unit), Y.shape[1], d + 2))
+        gradients.residual_run(
+            block.X,
+            unit,
+            Y,
+            np.empty(0) if block.weight is None else block.weight,
+            np.ascontiguousarray(self.coef.T),
+            np.ascontiguousarray(self.mean),
+            np.ascontiguousarray(self.y_mean),
+            np.empty((_TILE, d)),
+            np.empty((_TILE, Y.shape[1])),
+            table,
+        )
+        total = folded(table)
+        return ProductSums(total[:, :d].T.copy(), total[:, d].copy(), total[:, d + 1].copy())
 
 
 @dataclass(frozen=True)

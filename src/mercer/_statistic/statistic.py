@@ -9,8 +9,11 @@ from dataclasses import fields
 from typing import Any
 
 from mercer._source import Block, Source
+from mercer._source.source import SumTree
 
-__all__ = ["Statistic", "Sums"]
+__all__ = ["Statistic", "Sums", "folded"]
+
+Array = Any
 
 
 class Sums:
@@ -27,14 +30,42 @@ class Statistic:
         """The statistic of one block: the definition."""
         raise NotImplementedError  # every subclass is a definition
 
-    native: Any = None  # a method native(block) with the same result from compiled code, where one exists
+    # A method native_run(block, unit) that gives the sum over the parts of `unit` rows from compiled code, where there
+    # is one. It holds the interpreter's lock for a moment only, so that many threads do not wait for one another.
+    native_run: Any = None
+
+    def native(self, block: Block) -> Any:
+        """The statistic of one block by compiled code."""
+        return self.native_run(block, max(1, block.n))
 
     def on(self, block: Block) -> Any:
         """The statistic of one block, by the compiled twin where the rows allow it."""
-        if self.native is not None and block.is_native:
+        if self.native_run is not None and block.is_native:
             return self.native(block)
         return self.of(block)
+
+    def on_run(self, block: Block, unit: int) -> Any:
+        """The sum over a block that is a run of several, of `unit` rows each, along their tree."""
+        if self.native_run is not None and block.is_native:
+            return self.native_run(block, unit)
+        return self._by_parts(block, unit, self.on)
+
+    def _by_parts(self, block: Block, unit: int, function: Any = None) -> Any:
+        tree = SumTree()
+        for part in block.parts(unit):
+            tree.add((function or self.of)(part))
+        return tree.total()
 
     def answer(self, source: Source) -> Any:
         """What a solver that yields this statistic is sent: its sum over the source."""
         return source.reduce(self)
+
+
+def folded(table: Array) -> Array:
+    """The sum of a table's entries along the tree of blocks: what adding them one by one to a SumTree gives."""
+    step = 1
+    while step < len(table):
+        later = table[step :: 2 * step]
+        table[:: 2 * step][: len(later)] += later
+        step *= 2
+    return table[0]

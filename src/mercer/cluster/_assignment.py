@@ -7,11 +7,11 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
-from mercer._native import assignment
 from mercer._source import Source
 from mercer._source.block import Block
 from mercer._source.namespace import to_numpy
 from mercer._statistic import Statistic, Sums
+from mercer._statistic.statistic import folded
 from mercer.cluster._centres import Centres, nearest
 
 __all__ = ["Assignment", "AssignmentSums", "Farthest", "Memory"]
@@ -19,6 +19,8 @@ __all__ = ["Assignment", "AssignmentSums", "Farthest", "Memory"]
 Array = Any
 
 _NONE = np.empty(0)
+# Numbers in the tables of a run of blocks at most; beyond, a block takes so long that runs gain nothing.
+_LARGEST_TABLE = 2**20
 # The gaps between k centres cost k^2 d once per pass; up to here that is little beside the rows.
 _MOST_GAPS = 512
 # A bounded pass that had to search this share of the rows did not pay for its bookkeeping: the next one searches all.
@@ -140,30 +142,26 @@ class Assignment(Statistic):
         costs = xp.sum(members * xp.min(distance, axis=1)[:, None], axis=0)
         return AssignmentSums(xp.sum(members, axis=0), members.T @ rows, costs, block.n)
 
-    def native(self, block: Block) -> AssignmentSums:
-        labels, distances, searched = self._labels(block)
-        weight = _NONE if block.weight is None else block.weight
-        weights, costs, sums = np.zeros(self.centres.k), np.zeros(self.centres.k), np.zeros(self.centres.centres.shape)
-        assignment.add_members(block.X, weight, labels, distances, weights, sums, costs)
-        return AssignmentSums(weights, sums, costs, searched)
+    def native_run(self, block: Block, unit: int) -> AssignmentSums:
+        centres, n_blocks = self.centres, -(-block.n // unit)
+        k, d = centres.centres.shape
+        if n_blocks > 1 and n_blocks * k * (d + 2) > _LARGEST_TABLE:
+            return self._by_parts(block, unit, self.native)
+        if self.memory is None:
+            labels, distances, lower = np.empty(block.n, np.int32), np.empty(block.n), _NONE
+        else:
+            rows = slice(block.start, block.start + block.n)
+            labels, distances = self.memory.labels[rows], self.memory.distances[rows]
+            lower = self.memory.lower[rows]
+        table = np.zeros((n_blocks, k, d + 2))
+        searched = centres.assign(
+            block.X, unit, block.weight, self.drift, self.half_gap, (labels, distances, lower), table
+        )
+        total = folded(table)
+        return AssignmentSums(total[:, d].copy(), total[:, :d].copy(), total[:, d + 1].copy(), searched)
 
     def on(self, block: Block) -> AssignmentSums:
         return self._sparse(block) if block.is_sparse else super().on(block)
-
-    def _labels(self, block: Block) -> tuple[Array, Array, int]:
-        if self.memory is None:
-            return *nearest(block, self.centres), block.n
-        rows = slice(block.start, block.start + block.n)
-        labels, distances = self.memory.labels[rows], self.memory.distances[rows]
-        lower = self.memory.lower[rows]
-        if self.drift is None:
-            self.centres.search(block.X, labels, distances, lower)
-            return labels, distances, block.n
-        doubtful = np.empty(block.n, dtype=np.int32)
-        centres = self.centres.centres
-        count = assignment.skip(block.X, centres, self.drift, self.half_gap, labels, distances, lower, doubtful)
-        self.centres.search(block.X, labels, distances, lower, doubtful[:count])
-        return labels, distances, count
 
     def _sparse(self, block: Block) -> AssignmentSums:
         labels, distances = nearest(block, self.centres)

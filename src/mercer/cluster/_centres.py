@@ -69,28 +69,45 @@ class Centres:
         width = min(256, max(32, _SCORES // self.k // 32 * 32))
         return width, self.centres.shape[1]
 
-    def search(self, X: Array, labels: Array, distances: Array, lower: Array = _NONE, rows: Array = None) -> None:
-        """Write the nearest centre of each dense row, the squared distance to it, and a bound on all others."""
+    def assign(
+        self, X: Array, unit: int, weight: Array, drift: Array, half_gap: Array, rows: tuple[Array, ...], table: Array
+    ) -> int:
+        """Assign the rows of a run of blocks and add them up in `table`; return how many were searched for.
+
+        `rows` holds labels, distances and lower bounds, written over; see ``assign_run`` in the native module.
+        """
+        return assignment.assign_run(
+            X,
+            unit,
+            _NONE if weight is None else weight,
+            *self._ready(),
+            _NONE if drift is None else drift,
+            _NONE if half_gap is None else half_gap,
+            *rows,
+            np.empty(min(unit, X.shape[0]), np.int32),
+            *self._scratch(),
+            table,
+        )
+
+    def _ready(self) -> tuple[Any, ...]:
+        """The centres and what the native search asks of them."""
+        return self.centres, self.shift, self.shifted, self.offset, self.reach, self.rounding
+
+    def _scratch(self) -> tuple[Array, ...]:
+        """Room for a tile of rows, its products, and the best of them."""
         width, n_features = self.workspace
         real = self.centres.dtype
-        rows = np.arange(X.shape[0], dtype=np.int32) if rows is None else rows
-        assignment.search(
-            X,
-            rows,
-            self.centres,
-            self.shift,
-            self.shifted,
-            self.offset,
-            self.reach,
-            self.rounding,
-            labels,
-            distances,
-            lower,
+        return (
             np.empty((width, n_features), real),
             np.empty((self.k, width), real),
             np.empty(width, np.int32),
             np.empty((2, width), real),
         )
+
+    def search(self, X: Array, labels: Array, distances: Array, lower: Array = _NONE, rows: Array = None) -> None:
+        """Write the nearest centre of each dense row, the squared distance to it, and a bound on all others."""
+        rows = np.arange(X.shape[0], dtype=np.int32) if rows is None else rows
+        assignment.search(X, rows, *self._ready(), labels, distances, lower, *self._scratch())
 
     def search_sparse(self, X: Any, labels: Array, distances: Array) -> None:
         """As :meth:`search`, for CSR rows; each row's products are summed in the order of its stored values."""

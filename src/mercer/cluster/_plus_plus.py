@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._native import assignment
+from mercer._native import seeding
 from mercer._source import Source
 from mercer._source.block import Block
 from mercer._statistic import Statistic
@@ -44,8 +44,7 @@ class Nearness:
             distances = _sparse_distances(block, self.centres[first:])
             np.minimum(closest, distances.min(axis=1, initial=np.inf), out=closest)
         elif block.is_native:
-            for centre in self.centres[first:]:
-                assignment.keep_nearest(block.X, _weight(block), centre, closest)
+            seeding.keep_nearest(block.X, max(1, block.n), _weight(block), self.centres[first:], closest, np.empty(1))
         else:
             for number in range(first, self.centres.shape[0]):
                 gaps = block.centred(xp.astype(self.centres[number, :], block.wide))
@@ -113,28 +112,31 @@ class Potentials(Statistic):
         distances = np.minimum(self.near.of(block)[:, None], _sparse_distances(block, self.candidates))
         return BlockTotals(np.sum(block.weighted(distances), axis=0)[None, :])
 
-    def native(self, block: Block) -> BlockTotals:
-        closest, count = self.near.of(block), self.candidates.shape[0]
+    def native_run(self, block: Block, unit: int) -> BlockTotals:
+        n_blocks, count = -(-block.n // unit), self.candidates.shape[0]
+        closest, first = self.near._begin(block)
+        totals = np.empty(n_blocks)
+        seeding.keep_nearest(block.X, unit, _weight(block), self.near.centres[first:], closest, totals)
         if count == 0:
-            return BlockTotals(np.array([[np.sum(block.weighted(closest))]]))
+            return BlockTotals(totals[:, None])
         real = block.X.dtype
         shift = self.candidates[0]
         shifted = self.candidates - shift
         wide = shifted.astype(np.float64)
-        totals = np.zeros(count)
-        assignment.try_candidates(
+        table = np.zeros((n_blocks, count))
+        seeding.try_candidates(
             block.X,
+            unit,
             _weight(block),
             shift,
             shifted,
             np.einsum("ij,ij->i", wide, wide),
             closest,
-            np.arange(block.n, dtype=np.int32),
             np.empty((_WIDTH, block.X.shape[1]), real),
             np.empty((count, _WIDTH), real),
-            totals,
+            table,
         )
-        return BlockTotals(totals[None, :])
+        return BlockTotals(table)
 
 
 def plus_plus(k: int, generator: np.random.Generator, n_trials: int | None = None) -> Any:

@@ -20,6 +20,7 @@ def label_classes(estimator: Any, source: Source) -> tuple[np.ndarray, Source]:
     """
     if source.place == "memory":
         check_classification_targets(source.y)
+    if source.place == "memory" and estimator.class_weight != "balanced":
         counts = LabelCounts(np.unique(source.y), None, source.n_rows)
     else:
         counts = source.reduce(Labels())
@@ -30,17 +31,14 @@ def label_classes(estimator: Any, source: Source) -> tuple[np.ndarray, Source]:
             f"contains only one class: {classes[0]!r}. Add rows of another."
         )
         raise DataError(message)
-    return classes, source.labelled(Labelling(classes, _class_weights(estimator.class_weight, counts, source)))
+    return classes, source.labelled(Labelling(classes, _class_weights(estimator.class_weight, counts)))
 
 
-def _class_weights(wish: Any, counts: LabelCounts, source: Source) -> np.ndarray | None:
+def _class_weights(wish: Any, counts: LabelCounts) -> np.ndarray | None:
     """A factor for the weight of the rows of each class, as scikit-learn reads ``class_weight``."""
     classes = counts.classes
     if wish is None:
         return None
     if wish != "balanced":
         return compute_class_weight(wish, classes=classes, y=classes).astype(np.float64)
-    if source.place == "memory":
-        weights = compute_class_weight(wish, classes=classes, y=source.y, sample_weight=source.weight)
-        return weights.astype(np.float64)
     return counts.weights.sum() / (len(classes) * counts.weights)
