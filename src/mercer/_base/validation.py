@@ -17,6 +17,8 @@ __all__ = ["checked_rows", "checked_rows_and_targets", "checked_weight", "few_ro
 FLOATS = (np.float64, np.float32)
 # Up to this many numbers, one sum and one comparison are all the checking that a prediction needs.
 _FEW = 2**16
+# Blocks looked at in one call.
+_RUN = 8
 
 
 def checked_rows(estimator: Any, X: Any, *, threads: int = 1, reset: bool = True, **options: Any) -> Any:
@@ -92,7 +94,8 @@ def check_finite(X: Any, threads: int, estimator: Any) -> None:
         return
     if values.ndim == 1:
         values = values.reshape(1, -1) if values.size < _FEW else values[:, None]
-    rows = rows_per_block(values.shape[1])
+    # Runs of blocks, so that many threads do not queue for the interpreter's lock.
+    rows = _RUN * rows_per_block(values.shape[1])
     verdicts: list[bool] = []
 
     run_numbered(

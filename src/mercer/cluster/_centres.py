@@ -76,7 +76,7 @@ class Centres:
 
         `rows` holds labels, distances and lower bounds, written over; see ``assign_run`` in the native module.
         """
-        return assignment.assign_run(
+        return assignment.assign_run(  # type: ignore[call-arg]
             X,
             unit,
             _NONE if weight is None else weight,
@@ -107,7 +107,7 @@ class Centres:
     def search(self, X: Array, labels: Array, distances: Array, lower: Array = _NONE, rows: Array = None) -> None:
         """Write the nearest centre of each dense row, the squared distance to it, and a bound on all others."""
         rows = np.arange(X.shape[0], dtype=np.int32) if rows is None else rows
-        assignment.search(X, rows, *self._ready(), labels, distances, lower, *self._scratch())
+        assignment.search(X, rows, *self._ready(), labels, distances, lower, *self._scratch())  # type: ignore[call-arg]
 
     def search_sparse(self, X: Any, labels: Array, distances: Array) -> None:
         """As :meth:`search`, for CSR rows; each row's products are summed in the order of its stored values."""
