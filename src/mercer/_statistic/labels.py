@@ -24,7 +24,7 @@ class LabelCounts:
         xp = namespace_of(self.classes)
         if self.classes.shape == other.classes.shape and bool(xp.all(self.classes == other.classes)):
             return LabelCounts(self.classes, self.weights + other.weights, self.n_rows + other.n_rows)
-        classes = xp.unique_values(xp.concat([self.classes, other.classes]))
+        classes = xp.sort(xp.unique_values(xp.concat([self.classes, other.classes])))
         weights = _spread(self, classes, xp) + _spread(other, classes, xp)
         return LabelCounts(classes, weights, self.n_rows + other.n_rows)
 
@@ -41,7 +41,7 @@ class Labels(Statistic):
 
     def of(self, block: Block) -> LabelCounts:
         xp = block.xp
-        classes = xp.unique_values(block.y)
+        classes = xp.sort(xp.unique_values(block.y))
         found = block.y[:, None] == classes[None, :]
         return LabelCounts(classes, xp.sum(block.weighted(xp.astype(found, block.wide)), axis=0), block.n)
 
