@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._base.opening import open_rows
 from mercer._base.parameter import Rule, check_parameters
+from mercer._base.placement import follow_rows, placed_attributes
 from mercer._base.resumption import CheckpointWriter, resumed_state
 from mercer._base.tags import placed_tags
 from mercer._config import get_config
@@ -42,9 +43,13 @@ def fitting(fit: Fit) -> Fit:
         before = dict(vars(self))
         try:
             self._check_parameters()
-            return fit(self, *args, **kwargs)
+            result = fit(self, *args, **kwargs)
+            follow_rows(self, args[0] if args else kwargs.get("X"))
+            return result
         except BaseException as error:
-            if not getattr(error, "mercer_state_kept", False):
+            if getattr(error, "mercer_state_kept", False):
+                follow_rows(self, args[0] if args else kwargs.get("X"))
+            else:
                 keep = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")
                 state = {name: value for name, value in vars(self).items() if name in keep}
                 vars(self).clear()
@@ -165,7 +170,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             bridge = CallbackBridge(
                 self,
                 root,
-                lambda state: given | self._fitted(state),
+                lambda state: placed_attributes(given | self._fitted(state), source.placement),
                 X=lambda: source.whole(),
                 y=lambda: self._labels(source, given),
             )

@@ -293,6 +293,8 @@ class Ridge(LinearRegressor):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.solver != "svd"
+        if self.solver in ("lsqr", "sag", "saga"):
+            tags.array_api_support = False
         return tags
 
 
