@@ -79,7 +79,12 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     # Laws this class is exempt from, each with its reason; the law suite fails an exemption that is not needed.
     _law_exceptions: ClassVar[dict[str, str]] = {}
     # The scikit-learn estimator checks this class is exempt from, each with its reason.
-    _check_exceptions: ClassVar[dict[str, str]] = {}
+    _check_exceptions: ClassVar[dict[str, str]] = {
+        "check_array_api_mixed_inputs": (
+            "targets and weights on another device than the rows are refused with the cure: nothing moves between "
+            "devices unasked"
+        )
+    }
     # Where the rows may be that this class is fitted to; see mercer._source.place.PLACES.
     _places: ClassVar[tuple[str, ...]] = ("memory",)
     # Which way the objective in history_ moves: "down" for costs, "up" for likelihoods, None where neither is promised.

@@ -5,11 +5,24 @@ table of the same kind, and the rows left over at each label's end are summed be
 All shapes follow from the number of rows and labels alone, so that a device never waits for the host.
 """
 
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 __all__ = ["Groups"]
 
 Array = Any
+
+
+class _Level(NamedTuple):
+    """One table cut up: where rows stand in it, and how many make a chunk.
+
+    ``ends`` (k, chunk) are the rows that whole chunks leave of each label, where ``inside`` says so; ``chunks``
+    (m, chunk) the rows of whole chunks, those past the last one being any rows.
+    """
+
+    ends: Array
+    inside: Array
+    chunks: Array
 
 
 class Groups:
@@ -38,47 +51,59 @@ class Groups:
 
     def sums(self, values: Array, wide: Any) -> Array:
         """The sum of the rows of `values` (n,) or (n, q) of each label, of shape (k,) or (k, q)."""
-        table = values if values.ndim == 2 else values[:, None]
-        order, starts, total = self.order, self.starts, None
-        while True:
-            n_rows, chunk = table.shape[0], self._chunk(table.shape[0])
-            rest = self._sum_ends(table, order, starts, chunk, wide)
+        xp = self.xp
+        table, total = values if values.ndim == 2 else values[:, None], None
+        for level in self._levels:
+            rows = self._gathered(table, level.ends)
+            rest = xp.sum(xp.where(level.inside[:, :, None], rows, xp.zeros_like(rows)), axis=1, dtype=wide)
             total = rest if total is None else total + rest
-            if n_rows < chunk:
-                return total if values.ndim == 2 else total[:, 0]
-            table, starts = self._sum_chunks(table, order, starts, chunk, wide)
-            order = None
+            if level.chunks is not None:
+                table = xp.sum(self._gathered(table, level.chunks), axis=1, dtype=wide)
+        return total if values.ndim == 2 else total[:, 0]
+
+    def _gathered(self, table: Array, places: Array) -> Array:
+        rows = self.xp.take(table, self.xp.reshape(places, (-1,)), axis=0)
+        return self.xp.reshape(rows, (*places.shape, table.shape[1]))
+
+    @cached_property
+    def _levels(self) -> list[_Level]:
+        """How the rows, then the sums of their chunks, and so on are cut up."""
+        levels, starts, n_rows = [], self.starts, self.order.shape[0]
+        while True:
+            chunk = self._chunk(n_rows)
+            ends, inside = self._cut_ends(starts, chunk)
+            chunks, begins = (None, starts) if n_rows < chunk else self._cut_chunks(starts, chunk, n_rows)
+            places = [None if one is None else self.xp.clip(one, 0, n_rows - 1) for one in (ends, chunks)]
+            if not levels:
+                places = [None if one is None else self._in_order(one) for one in places]
+            levels.append(_Level(places[0], inside, places[1]))
+            if chunks is None:
+                return levels
+            starts, n_rows = begins, n_rows // chunk
 
     def _chunk(self, n_rows: int) -> int:
         """Rows in a chunk: a power of two near the rows of a label, so that ends take no more memory than the rows."""
         share = n_rows // max(1, self.k)
         return 2 ** min(max(share.bit_length(), 2), 5)
 
-    def _sum_ends(self, table: Array, order: Array, starts: Array, chunk: int, wide: Any) -> Array:
-        """The sum of what whole chunks leave of each label."""
-        xp = self.xp
+    def _cut_ends(self, starts: Array, chunk: int) -> tuple[Array, Array]:
         begin = starts[1:] - (starts[1:] - starts[:-1]) % chunk
         places = begin[:, None] + self._counting(chunk)[None, :]
-        inside = (places < starts[1:, None])[:, :, None]
-        rows = self._gathered(table, order, places)
-        return xp.sum(xp.where(inside, rows, xp.zeros_like(rows)), axis=1, dtype=wide)
+        return places, places < starts[1:, None]
 
-    def _sum_chunks(self, table: Array, order: Array, starts: Array, chunk: int, wide: Any) -> tuple[Array, Array]:
-        """The sums of whole chunks, label by label, and where each label's begin; what is past the last is no sum."""
+    def _cut_chunks(self, starts: Array, chunk: int, n_rows: int) -> tuple[Array, Array]:
+        """The rows of whole chunks, label by label, and where in the next table each label begins."""
         xp = self.xp
         begins = xp.cumulative_sum((starts[1:] - starts[:-1]) // chunk, include_initial=True)
-        numbers = self._counting(table.shape[0] // chunk)
+        numbers = self._counting(n_rows // chunk)
         label = xp.clip(xp.searchsorted(begins, numbers, side="right") - 1, 0, self.k - 1)
         first = xp.take(starts, label) + (numbers - xp.take(begins, label)) * chunk
-        places = first[:, None] + self._counting(chunk)[None, :]
-        return xp.sum(self._gathered(table, order, places), axis=1, dtype=wide), begins
+        return first[:, None] + self._counting(chunk)[None, :], begins
 
-    def _gathered(self, table: Array, order: Array, places: Array) -> Array:
-        """Rows of the table at `places` (m, chunk) along the order of labels; any row where there is none."""
+    def _in_order(self, places: Array) -> Array:
+        """Places along the order of labels as row numbers."""
         xp = self.xp
-        flat = xp.reshape(xp.clip(places, 0, table.shape[0] - 1), (-1,))
-        rows = xp.take(table, flat if order is None else xp.take(order, flat), axis=0)
-        return xp.reshape(rows, (*places.shape, table.shape[1]))
+        return xp.reshape(xp.take(self.order, xp.reshape(places, (-1,))), places.shape)
 
     def _counting(self, stop: int) -> Array:
         return self.xp.arange(stop, dtype=self.xp.int64, device=self.device)

@@ -182,6 +182,8 @@ class IncrementalPCA(Projection, Estimator):
     _law_exceptions: ClassVar[dict[str, str]] = {
         "row order": "each cut to n_components forgets a little of the batches before it, so their order shows"
     }
+    # Without targets and weights there is nothing to be on another device.
+    _check_exceptions: ClassVar[dict[str, str]] = {}
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     # The captured variance is a mean over the rows, which a quiet batch lowers.
     _objective_moves: ClassVar[str | None] = None

@@ -310,7 +310,7 @@ class LogisticRegression(LinearClassifier, Estimator):
     @property
     def _check_exceptions(self) -> dict[str, str]:  # type: ignore[override]
         if self.solver not in ("sag", "saga"):
-            return {}
+            return Estimator._check_exceptions
         reason = "a row given twice is visited twice an epoch: the same optimum, approached to tol by another path"
         return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
 
