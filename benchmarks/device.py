@@ -3,7 +3,7 @@
 
     python benchmarks/device.py             ceilings, k-means, principal components and ridge (about two minutes)
     python benchmarks/device.py --check     every estimator on the GPU against its NumPy fit
-    python benchmarks/device.py --tune      scores of k-means by tile, and products of tall matrices by batch
+    python benchmarks/device.py --tune      where a pass of k-means spends its time, and what tiles do to it
     python benchmarks/device.py --device torch:cpu --rows 20000    a rehearsal without a GPU
 
 Prints a table; writes device.json into the folder that the variable OUT names, if it is set.
@@ -215,52 +215,6 @@ def measure_linear(table, device, rows, width=256):
     table.add("PCA(8): torch alone, float64 rows", seconds)
 
 
-def tune(table, device, rows):
-    """What tiles and batches do to the two products that matter."""
-    X, centres = torch.randn((rows, WIDTH), device=device), torch.randn((CENTRES, WIDTH), device=device)
-    norms = 0.5 * (centres * centres).sum(1)
-    for size in (2**21, 2**22, 2**23, 2**24, 2**25, 2**26):
-        step = size // CENTRES
-
-        def search(step=step):
-            for start in range(0, rows, step):
-                torch.argmin(torch.addmm(norms, X[start : start + step], centres.T, alpha=-1.0), dim=1)
-
-        table.add(f"scores and argmin, tiles of {step} rows, float32", timed(search, device, 1))
-        if device.type == "cuda":
-            table.add(
-                f"the same by three short products, tiles of {step} rows",
-                timed(lambda step=step: split_search(X, centres, norms, step), device, 1),
-            )
-    tall = torch.randn((2**18, 256), dtype=torch.float64, device=device)
-    for batch in (1, 8, 32, 128):
-        cut = tall.reshape(batch, -1, 256)
-        table.add(
-            f"scatter of {len(tall)} x 256 float64 in {batch} products",
-            timed(lambda cut=cut: (cut.mT @ cut).sum(0), device),
-        )
-
-
-def split_search(X, centres, norms, step):
-    """Scores from high and low halves of the numbers, [h, h, l] . [h, l, h], by one product in TF32."""
-    high, low = halves(centres)
-    right = torch.cat([high, low, high], dim=1).T.contiguous()
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("high")
-    try:
-        for start in range(0, len(X), step):
-            first, second = halves(X[start : start + step])
-            torch.argmin(torch.addmm(norms, torch.cat([first, first, second], dim=1), right, alpha=-1.0), dim=1)
-    finally:
-        torch.set_float32_matmul_precision(before)
-
-
-def halves(array):
-    """Numbers as what their first ten bits of mantissa say, and the rest."""
-    high = (array.view(torch.int32) & -8192).view(torch.float32)
-    return high, array - high
-
-
 def check(device):
     """Fit every estimator on the device and in memory; compare what both say, and where the model's arrays are."""
     from mercer._source.namespace import to_numpy
@@ -321,7 +275,9 @@ def main():
     }
     print(facts)
     if options.tune:
-        tune(table, device, options.rows)
+        from benchmarks.device_tuning import tune
+
+        tune(table, timed, device, options.rows)
     else:
         rates = measure_ceilings(table, device, options.rows)
         measure_k_means(table, device, options.rows, rates)
