@@ -13,6 +13,7 @@ from mercer._version import __version__
 
 if TYPE_CHECKING:
     from mercer._base.model_file import load, save
+    from mercer._base.placement import to_device
     from mercer._versions import show_versions
 
 __all__ = [
@@ -29,11 +30,17 @@ __all__ = [
     "save",
     "set_config",
     "show_versions",
+    "to_device",
     "watch",
 ]
 
 _PACKAGES = (*FAMILIES, "datasets", "inspection", "watch")
-_HOMES = {"save": "mercer._base.model_file", "load": "mercer._base.model_file", "show_versions": "mercer._versions"}
+_HOMES = {
+    "save": "mercer._base.model_file",
+    "load": "mercer._base.model_file",
+    "show_versions": "mercer._versions",
+    "to_device": "mercer._base.placement",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -37,8 +37,8 @@ def test_native_code_does_what_the_definition_says(dtype):
 def test_the_definition_runs_in_strict_array_operations():
     X, centres, weight = make(400)
     block = DenseBlock(strict.asarray(X), 0, weight=strict.asarray(weight), xp=strict)
-    statistic = Assignment(Centres(centres))
-    assert_equal_sums(statistic.of(block), statistic.native(DenseBlock(X, 0, weight=weight)), 1e-12)
+    found = Assignment(Centres(strict.asarray(centres))).of(block)
+    assert_equal_sums(found, Assignment(Centres(centres)).native(DenseBlock(X, 0, weight=weight)), 1e-12)
     expected = Potentials(Nearness(centres[:2]), centres[2:]).native(DenseBlock(X, 0, weight=weight)).table
     potentials = Potentials(Nearness(strict.asarray(centres[:2])), strict.asarray(centres[2:]))
     np.testing.assert_allclose(np.asarray(potentials.of(block).table), expected, rtol=1e-12)

@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._base.opening import open_rows
 from mercer._base.parameter import Rule, check_parameters
+from mercer._base.placement import follow_rows, placed_attributes
 from mercer._base.resumption import CheckpointWriter, resumed_state
 from mercer._base.tags import placed_tags
 from mercer._config import get_config
@@ -42,9 +43,13 @@ def fitting(fit: Fit) -> Fit:
         before = dict(vars(self))
         try:
             self._check_parameters()
-            return fit(self, *args, **kwargs)
+            result = fit(self, *args, **kwargs)
+            follow_rows(self, args[0] if args else kwargs.get("X"))
+            return result
         except BaseException as error:
-            if not getattr(error, "mercer_state_kept", False):
+            if getattr(error, "mercer_state_kept", False):
+                follow_rows(self, args[0] if args else kwargs.get("X"))
+            else:
                 keep = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")
                 state = {name: value for name, value in vars(self).items() if name in keep}
                 vars(self).clear()
@@ -74,7 +79,12 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     # Laws this class is exempt from, each with its reason; the law suite fails an exemption that is not needed.
     _law_exceptions: ClassVar[dict[str, str]] = {}
     # The scikit-learn estimator checks this class is exempt from, each with its reason.
-    _check_exceptions: ClassVar[dict[str, str]] = {}
+    _check_exceptions: ClassVar[dict[str, str]] = {
+        "check_array_api_mixed_inputs": (
+            "targets and weights on another device than the rows are refused with the cure: nothing moves between "
+            "devices unasked"
+        )
+    }
     # Where the rows may be that this class is fitted to; see mercer._source.place.PLACES.
     _places: ClassVar[tuple[str, ...]] = ("memory",)
     # Which way the objective in history_ moves: "down" for costs, "up" for likelihoods, None where neither is promised.
@@ -165,7 +175,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             bridge = CallbackBridge(
                 self,
                 root,
-                lambda state: given | self._fitted(state),
+                lambda state: placed_attributes(given | self._fitted(state), source.placement),
                 X=lambda: source.whole(),
                 y=lambda: self._labels(source, given),
             )

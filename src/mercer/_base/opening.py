@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._base.placement import check_placement
 from mercer._base.validation import checked_rows, checked_rows_and_targets, checked_weight, few_rows
 from mercer._source import PLACES, Source, open_place, open_source, place_of
 from mercer.errors import DataError
@@ -37,6 +38,8 @@ def open_rows(
         For rows in memory: what :func:`checked_rows` takes.
     """
     threads, place = estimator._threads(), place_of(X, y)
+    if not reset:
+        check_placement(estimator, X)
     if place != "memory":
         _check_place(estimator, place)
         subject = type(estimator).__name__

@@ -17,4 +17,5 @@ class PlacedTags(Tags):
 
 def placed_tags(tags: Any, places: tuple[str, ...]) -> PlacedTags:
     """The same tags with `places`."""
-    return PlacedTags(**{part.name: getattr(tags, part.name) for part in fields(tags)}, places=places)
+    parts = {part.name: getattr(tags, part.name) for part in fields(tags)}
+    return PlacedTags(**parts | {"array_api_support": "device" in places}, places=places)

@@ -78,7 +78,8 @@ def few_rows(estimator: Any, X: Any) -> np.ndarray | None:
     """The rows, if they are a few of NumPy that need no more than a look; else None."""
     if type(X) is np.ndarray and X.size <= _FEW and X.ndim == 2 and X.shape[0] > 0 and X.dtype.char in "fd":
         state = estimator.__dict__
-        if state.get("n_features_in_") == X.shape[1] and "feature_names_in_" not in state and _sum_is_finite(X):
+        named = "feature_names_in_" in state or "_placement" in state
+        if state.get("n_features_in_") == X.shape[1] and not named and _sum_is_finite(X):
             return X if X.flags.c_contiguous else np.ascontiguousarray(X)
     return None
 

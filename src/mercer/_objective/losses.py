@@ -44,10 +44,10 @@ class Loss:
 
     def residual(self, scores: Array, y: Array, xp: Any) -> Array:
         """Derivative of the loss with respect to the scores: mean minus target."""
-        return self.mean(scores, xp) - self.targets(y, xp)
+        return self.mean(scores, xp) - self.targets(y, xp, scores.dtype)
 
-    def targets(self, y: Array, xp: Any) -> Array:
-        """The targets in the shape of the scores."""
+    def targets(self, y: Array, xp: Any, dtype: Any = None) -> Array:
+        """The targets in the shape of the scores, in `dtype`, which is float64 where none is given."""
         raise NotImplementedError  # each loss below defines its own
 
     def sum_with_residual(self, scores: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> float:
@@ -84,8 +84,8 @@ class Logistic(Loss):
         small = xp.exp(-xp.abs(scores))
         return xp.where(scores < 0, small, xp.ones_like(small)) / (1.0 + small)
 
-    def targets(self, y: Array, xp: Any) -> Array:
-        return xp.astype(y, xp.float64, copy=False)[:, None]
+    def targets(self, y: Array, xp: Any, dtype: Any = None) -> Array:
+        return xp.astype(y, xp.float64 if dtype is None else dtype, copy=False)[:, None]
 
     def curvature(self, scores: Array, xp: Any) -> Array:
         """p (1 - p), of shape (n, 1); at most 1/4 (Boehning and Lindsay, 1988)."""
@@ -133,15 +133,16 @@ class Softmax(Loss):
     def value(self, scores: Array, y: Array, xp: Any) -> Array:
         most = xp.max(scores, axis=1, keepdims=True)
         shifted = scores - most
-        chosen = xp.sum(shifted * self.targets(y, xp), axis=1)
+        chosen = xp.sum(shifted * self.targets(y, xp, scores.dtype), axis=1)
         return xp.log(xp.sum(xp.exp(shifted), axis=1)) - chosen
 
     def mean(self, scores: Array, xp: Any) -> Array:
         parts = xp.exp(scores - xp.max(scores, axis=1, keepdims=True))
         return parts / xp.sum(parts, axis=1, keepdims=True)
 
-    def targets(self, y: Array, xp: Any) -> Array:
-        return xp.astype(y[:, None] == xp.arange(self.n_classes, dtype=y.dtype)[None, :], xp.float64)
+    def targets(self, y: Array, xp: Any, dtype: Any = None) -> Array:
+        numbers = xp.arange(self.n_classes, dtype=y.dtype, device=y.device)
+        return xp.astype(y[:, None] == numbers[None, :], xp.float64 if dtype is None else dtype)
 
     @property
     def start_curvature(self) -> float:

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer._source.groups import Groups
+
 __all__ = ["Block", "DenseBlock", "SparseBlock", "rows_per_block", "rows_per_sparse_block"]
 
 Array = Any
@@ -41,6 +43,8 @@ class Block(ABC):
 
     __slots__ = ("X", "start", "weight", "wide", "xp", "y")
     is_sparse = False
+    # What is made of a tile of rows has at most so many numbers: 256 MiB of float32.
+    tile_size = 2**26
 
     def __init__(
         self, X: Array, start: int, y: Array = None, weight: Array = None, xp: Any = np, wide: Any = None
@@ -101,6 +105,36 @@ class Block(ABC):
         """``X.T @ right``, dense."""
         return self.X.T @ right
 
+    # The verbs below are for dense rows; statistics search sparse ones by compiled code.
+
+    def gaps(self, point: Array) -> Array:
+        """The squared distance of each row to a point, or to the point in its own row; wide.
+
+        A difference of two numbers is rounded once, so that it is as good in the rows' own type as in a wider one.
+        """
+        step = self.X - point
+        return self.xp.sum(step * step, axis=1, dtype=self.wide)
+
+    def least(self, directions: Array, offset: Array, shift: Array) -> Array:
+        """For each row x the j of least offset_j - (x - shift) . directions_j, among equals the lowest.
+
+        In tiles of rows, so that no more than a fixed number of scores is held at a time.
+        """
+        xp, found = self.xp, []
+        for tile in self.tiles(directions.shape[0]):
+            scores = offset - xp.matmul(self.X[tile, :] - shift, directions.T)
+            found.append(xp.argmin(scores, axis=1))
+        return xp.concat(found)
+
+    def tiles(self, width: int) -> Iterator[slice]:
+        """The rows in tiles, each small enough for `width` numbers a row."""
+        rows = max(1, self.tile_size // max(1, width))
+        return (slice(start, min(start + rows, self.n)) for start in range(0, self.n, rows))
+
+    def grouped(self, labels: Array, k: int) -> Groups:
+        """The rows by label: what sums them."""
+        return Groups(labels, k, self.xp, self.device)
+
 
 class DenseBlock(Block):
     """Rows of a dense array of any array-API library."""
@@ -117,7 +151,7 @@ class DenseBlock(Block):
             stop = min(start + unit, self.n)
             y = None if self.y is None else self.y[start:stop, ...]
             weight = None if self.weight is None else self.weight[start:stop]
-            yield DenseBlock(self.X[start:stop, :], self.start + start, y, weight, self.xp, self.wide)
+            yield type(self)(self.X[start:stop, :], self.start + start, y, weight, self.xp, self.wide)
 
     @property
     def device(self) -> Any:
@@ -126,7 +160,7 @@ class DenseBlock(Block):
     def squared_norms(self) -> Array:
         if self.xp is np:
             return np.einsum("ij,ij->i", self.X, self.X, dtype=np.float64)
-        return self.xp.sum(self.X * self.X, axis=1)
+        return self.xp.sum(self.X * self.X, axis=1, dtype=self.wide)
 
     def column_sums(self) -> Array:
         if self.weight is not None:
@@ -138,6 +172,13 @@ class DenseBlock(Block):
 
     def dense(self) -> Array:
         return self.X
+
+    # As functions, not as operators: torch's operator does not multiply float32 by float64, the standard's does.
+    def matmul(self, right: Array) -> Array:
+        return self.xp.matmul(self.X, right)
+
+    def transpose_matmul(self, right: Array) -> Array:
+        return self.xp.matmul(self.X.T, right)
 
 
 class SparseBlock(Block):

@@ -4,22 +4,41 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["namespace_of", "to_numpy"]
+__all__ = ["library_of", "namespace_of", "to_numpy"]
+
+# The libraries besides NumPy whose arrays are rows on a device.
+DEVICE_LIBRARIES = ("torch", "cupy", "array_api_strict")
+
+
+def library_of(thing: Any) -> str:
+    """The name of the library that `thing` is of."""
+    return type(thing).__module__.split(".")[0]
 
 
 def namespace_of(array: Any) -> Any:
     """The module whose functions work on `array`."""
     if isinstance(array, np.ndarray | np.generic):
         return np
-    from array_api_compat import array_namespace
-
+    try:
+        from array_api_compat import array_namespace
+    except ImportError as error:
+        message = (
+            f"arrays of {library_of(array)} need the package array-api-compat, which is not installed: "
+            f'pip install "mercer[gpu]".'
+        )
+        raise ImportError(message) from error
     return array_namespace(array)
 
 
-def to_numpy(array: Any) -> np.ndarray:
+def to_numpy(array: Any) -> Any:
     """A copy of `array` in the host's memory; NumPy arrays as they are."""
-    if isinstance(array, np.ndarray | np.generic):
-        return array
-    if hasattr(array, "detach"):
+    library = library_of(array)
+    if library == "torch":
         return array.detach().cpu().numpy()
-    return array.get() if hasattr(array, "get") else np.asarray(array)
+    if library == "cupy":
+        return array.get()
+    if library == "array_api_strict":
+        import array_api_strict
+
+        return np.asarray(array.to_device(array_api_strict.Device("CPU_DEVICE")))
+    return array

@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._source.block import Block
+from mercer._source.placement import HOST, Placement
 from mercer._source.threads import run_numbered
 
 __all__ = ["Source", "SumTree"]
@@ -57,6 +58,8 @@ class Source(ABC):
     ----------
     place : str
         Where the rows are: ``"memory"``, ``"file"``, ``"stream"``, ``"dask"`` or ``"device"``.
+    placement : Placement
+        The array library and device that what is learnt belongs to: NumPy, except for rows on a device.
     n_features : int
     dtype : dtype
         Of the rows: float32 or float64.
@@ -79,6 +82,7 @@ class Source(ABC):
     """
 
     place: ClassVar[str] = "memory"
+    placement: Placement = HOST
     is_sparse: bool = False
     # Whether rows far apart can be taken without reading all those between them.
     random_access: ClassVar[bool] = True
@@ -263,7 +267,7 @@ class _Pick:
         self.rows = rows
 
     def __call__(self, block: Block) -> Array:
-        chosen = block.xp.asarray(self.rows - block.start)
+        chosen = block.xp.asarray(self.rows - block.start, device=block.device)
         if block.is_sparse:
             return block.X[chosen].toarray()
         return block.xp.take(block.X, chosen, axis=0)

@@ -41,7 +41,8 @@ class LabelledScatter(Statistic):
         return Moments(diagonal=self.diagonal).on(self._labelled(block))
 
     def _labelled(self, block: Block) -> Block:
-        return type(block)(block.X, block.start, self.loss.targets(block.y, block.xp), block.weight, block.xp)
+        y = self.loss.targets(block.y, block.xp, block.wide)
+        return type(block)(block.X, block.start, y, block.weight, block.xp, block.wide)
 
     def read(self, sums: MomentSums) -> LabelledMoments:
         """Make moments of the sums over the rows."""

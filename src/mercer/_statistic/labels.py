@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mercer._source import Block
+from mercer._source.groups import Groups
 from mercer._source.namespace import namespace_of
 from mercer._statistic.statistic import Statistic
 
@@ -41,9 +42,16 @@ class Labels(Statistic):
 
     def of(self, block: Block) -> LabelCounts:
         xp = block.xp
-        classes = xp.sort(xp.unique_values(block.y))
-        found = block.y[:, None] == classes[None, :]
-        return LabelCounts(classes, xp.sum(block.weighted(xp.astype(found, block.wide)), axis=0), block.n)
+        if block.weight is None:
+            classes, counts = xp.unique_counts(block.y)
+            weights = xp.astype(counts, block.wide)
+        else:
+            classes, numbers = xp.unique_inverse(block.y)
+            groups = Groups(xp.reshape(numbers, (-1,)), classes.shape[0], xp, block.device)
+            weights = groups.sums(block.weight, block.wide)
+        # The standard leaves the order of unique values to the library.
+        order = xp.argsort(classes)
+        return LabelCounts(xp.take(classes, order), xp.take(weights, order), block.n)
 
 
 @dataclass(frozen=True)

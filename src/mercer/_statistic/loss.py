@@ -82,7 +82,7 @@ class LossCurvature(LinearStatistic):
     def of(self, block: Block) -> Array:
         xp = block.xp
         p = self.loss.mean(self.scores(block), xp)
-        rows = block.X if self._takes_all(block) else block.X[:, self.columns]
+        rows = block.X if self._takes_all(block) else self._chosen(block)
         if isinstance(self.loss, Logistic):
             return _gram(block, rows, block.weighted(p * (1.0 - p)))
         k = p.shape[1]
@@ -94,7 +94,10 @@ class LossCurvature(LinearStatistic):
         return xp.concat([xp.concat([parts[i, j] for j in range(k)], axis=1) for i in range(k)], axis=0)
 
     def _takes_all(self, block: Block) -> bool:
-        return self.columns is None or len(self.columns) == block.X.shape[1]
+        return self.columns is None or self.columns.shape[0] == block.X.shape[1]
+
+    def _chosen(self, block: Block) -> Array:
+        return block.X[:, self.columns] if block.xp is np else block.xp.take(block.X, self.columns, axis=1)
 
 
 def _gram(block: Block, rows: Array, factor: Array) -> Array:
@@ -110,7 +113,7 @@ def _gram(block: Block, rows: Array, factor: Array) -> Array:
         inner, edge = scaled.T @ scaled, scaled.T @ root
     else:
         scaled = rows * factor
-        inner, edge = rows.T @ scaled, xp.sum(scaled, axis=0)[:, None]
+        inner, edge = xp.matmul(rows.T, scaled), xp.sum(scaled, axis=0)[:, None]
     corner = xp.reshape(xp.sum(factor), (1, 1))
     return xp.concat([xp.concat([inner, edge], axis=1), xp.concat([edge.T, corner], axis=1)], axis=0)
 

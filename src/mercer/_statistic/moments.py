@@ -127,7 +127,7 @@ class Moments(Statistic):
         xp = block.xp
         weight = block.total_weight()
         scale = 1.0 / weight if weight else 0.0
-        zero = xp.zeros(block.X.shape[1], dtype=xp.float64)
+        zero = _zeros(block, block.X.shape[1])
         mean = block.column_sums() * scale if self.centre else zero
         if block.is_sparse:
             return self._of_sparse(block, weight, mean)
@@ -139,7 +139,7 @@ class Moments(Statistic):
         if block.y is None:
             return MomentSums(weight, mean, scatter)
         y = targets(block)
-        y_zero = xp.zeros(y.shape[1], dtype=xp.float64)
+        y_zero = _zeros(block, y.shape[1])
         y_mean = xp.sum(block.weighted(y), axis=0) * scale if self.centre else y_zero
         y_rows = y - y_mean if root is None else (y - y_mean) * root
         return MomentSums(weight, mean, scatter, y_mean, rows.T @ y_rows, xp.sum(y_rows * y_rows, axis=0))
@@ -176,9 +176,12 @@ class Moments(Statistic):
 
 
 def targets(block: Block) -> Array:
-    """The block's targets as float64 columns."""
-    xp = block.xp
-    return xp.astype(block.y if block.y.ndim == 2 else block.y[:, None], xp.float64, copy=False)
+    """The block's targets as wide columns."""
+    return block.xp.astype(block.y if block.y.ndim == 2 else block.y[:, None], block.wide, copy=False)
+
+
+def _zeros(block: Block, count: int) -> Array:
+    return block.xp.zeros(count, dtype=block.wide, device=block.device)
 
 
 def _sparse_scatter(block: Block, weight: float, mean: Array, diagonal: bool) -> Array:

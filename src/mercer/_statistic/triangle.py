@@ -13,6 +13,7 @@ import numpy as np
 from scipy.linalg.lapack import dgeqrt, dtpqrt
 
 from mercer._source import Block
+from mercer._source.namespace import namespace_of
 from mercer._statistic.moments import targets
 from mercer._statistic.statistic import Statistic
 
@@ -58,7 +59,7 @@ class Triangle(Statistic):
         if block.y is not None:
             rows = xp.concat([rows, targets(block)], axis=1)
         weight = block.total_weight()
-        mean = xp.zeros(rows.shape[1], dtype=xp.float64)
+        mean = xp.zeros(rows.shape[1], dtype=block.wide, device=block.device)
         if self.centre and weight:
             mean = xp.sum(block.weighted(rows), axis=0) / weight
             rows = rows - mean
@@ -71,7 +72,7 @@ def reduced(rows: Array) -> Array:
     """R of the rows, or the rows themselves where there are fewer than columns."""
     if rows.shape[0] < rows.shape[1]:
         return rows
-    xp = rows.__array_namespace__()
+    xp = namespace_of(rows)
     if xp is not np:
         return xp.linalg.qr(rows)[1]
     # Panels of 48 columns: at 1024 x 500 in two thirds of the time of numpy.linalg.qr, which takes 32.
@@ -81,7 +82,7 @@ def reduced(rows: Array) -> Array:
 
 
 def _join(first: Array, second: Array, between: Array) -> Array:
-    xp = first.__array_namespace__()
+    xp = namespace_of(first)
     n_columns = first.shape[1]
     if xp is not np or not first.shape[0] == second.shape[0] == n_columns:
         return reduced(xp.concat([first, second, between]))

@@ -51,11 +51,14 @@ class AssignmentSums(Sums):
 
 @dataclass(frozen=True, eq=False)
 class RowMemory:
-    """Of each row: its centre, the squared distance to it, and a bound on the distance to any other."""
+    """Of each row: its centre, the squared distance to it, and a bound on the distance to any other.
+
+    Where rows are searched by array operations there are labels alone.
+    """
 
     labels: Array
-    distances: Array
-    lower: Array
+    distances: Array = None
+    lower: Array = None
 
 
 class Memory:
@@ -76,10 +79,9 @@ class Memory:
     @classmethod
     def of(cls, source: Source, always: bool = False) -> "Memory":
         """A memory for the rows of `source`; one that holds sums only where rows have no table."""
-        tables = None
-        if source.xp is np:
-            tables = [source.row_table(0.0, kind) for kind in (np.int32, np.float64, np.float64)]
-        return cls(None if tables is None or tables[1] is None else RowMemory(*tables), source.n_rows, always)
+        kinds = (np.int32, np.float64, np.float64) if source.xp is np else (np.int32,)
+        tables = [source.row_table(0, kind) for kind in kinds]
+        return cls(None if any(table is None for table in tables) else RowMemory(*tables), source.n_rows, always)
 
     def holds(self, centres: Array) -> bool:
         """Whether the last pass was one for `centres`."""
@@ -88,7 +90,7 @@ class Memory:
     def assignment(self, centres: Array) -> "Assignment":
         """The pass for `centres`, given those of the pass before."""
         drift = half_gap = None
-        bounded = self.rows is not None and self.useful
+        bounded = self.rows is not None and self.rows.lower is not None and self.useful
         if bounded and self.centres is not None and len(self.centres) == len(centres):
             drift, half_gap = _largest_other_move(self.centres, centres), _half_gaps(centres)
         self.centres = centres
@@ -134,13 +136,14 @@ class Assignment(Statistic):
 
     def of(self, block: Block) -> AssignmentSums:
         xp = block.xp
-        distance = self.centres.distances(block)
-        labels = xp.argmin(distance, axis=1)
-        members = xp.astype(labels[:, None] == xp.arange(self.centres.k)[None, :], xp.float64)
-        members = block.weighted(members)
-        rows = xp.astype(block.dense(), xp.float64, copy=False)
-        costs = xp.sum(members * xp.min(distance, axis=1)[:, None], axis=0)
-        return AssignmentSums(xp.sum(members, axis=0), members.T @ rows, costs, block.n)
+        labels = self.centres.labels(block)
+        if self.memory is not None:
+            self.memory.labels[block.start : block.start + block.n] = xp.astype(labels, xp.int32, copy=False)
+        groups = block.grouped(labels, self.centres.k)
+        costs = block.gaps(xp.take(self.centres.centres, labels, axis=0))
+        weights = groups.counts(block.wide) if block.weight is None else groups.sums(block.weight, block.wide)
+        sums = groups.sums(block.weighted(block.X), block.wide)
+        return AssignmentSums(weights, sums, groups.sums(block.weighted(costs), block.wide), block.n)
 
     def native_run(self, block: Block, unit: int) -> AssignmentSums:
         centres, n_blocks = self.centres, -(-block.n // unit)
@@ -208,13 +211,15 @@ class Farthest(Statistic):
     within: int | None = None
 
     def of(self, block: Block) -> FarthestRows:
-        labels, distances = (to_numpy(part) for part in nearest(block, self.centres))
-        weight = np.ones(block.n) if block.weight is None else to_numpy(block.weight)
+        xp = block.xp
+        labels, distances = nearest(block, self.centres)
+        weight = xp.ones_like(distances) if block.weight is None else block.weight
         eligible = weight > 0
         if self.within is not None:
-            eligible &= labels == self.within
-        places = np.flatnonzero(eligible)
-        places = places[np.argsort(-distances[places], stable=True)[: self.count]]
-        chosen = block.xp.asarray(places, device=block.device)
-        rows = block.X[chosen].toarray() if block.is_sparse else to_numpy(block.xp.take(block.X, chosen, axis=0))
-        return FarthestRows(self.count, distances[places], labels[places], weight[places], places + block.start, rows)
+            eligible = eligible & (labels == self.within)
+        places = xp.argsort(xp.where(eligible, -distances, xp.ones_like(distances)), stable=True)
+        places = places[: min(self.count, block.n)]
+        places = xp.take(places, xp.nonzero(xp.take(eligible, places))[0])
+        rows = block.X[places].toarray() if block.is_sparse else xp.take(block.X, places, axis=0)
+        parts = [xp.take(part, places) for part in (distances, labels, weight)]
+        return FarthestRows(self.count, *map(to_numpy, (*parts, places + block.start, rows)))

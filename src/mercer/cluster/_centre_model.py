@@ -148,4 +148,4 @@ class _Lengths:
     def __call__(self, block: Block) -> Array:
         if block.is_sparse:
             return euclidean_distances(block.X, self.centres.centres)
-        return self.centres.lengths(block.X)
+        return self.centres.lengths(block.X) if block.is_native else self.centres.far(block)

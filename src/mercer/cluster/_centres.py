@@ -8,6 +8,7 @@ import numpy as np
 
 from mercer._native import assignment
 from mercer._source.block import Block, SparseBlock
+from mercer._source.namespace import namespace_of
 
 __all__ = ["Centres", "nearest"]
 
@@ -40,7 +41,9 @@ class Centres:
     @cached_property
     def shift(self) -> Array:
         """A point amid the centres. Scores relative to it do not cancel when the data lie far from the origin."""
-        return self.centres.mean(axis=0, dtype=np.float64).astype(self.centres.dtype)
+        if isinstance(self.centres, np.ndarray):
+            return self.centres.mean(axis=0, dtype=np.float64).astype(self.centres.dtype)
+        return namespace_of(self.centres).mean(self.centres, axis=0)
 
     @cached_property
     def shifted(self) -> Array:
@@ -50,6 +53,8 @@ class Centres:
     @cached_property
     def offset(self) -> Array:
         """Half the squared norms of the shifted centres."""
+        if not isinstance(self.centres, np.ndarray):
+            return 0.5 * namespace_of(self.centres).sum(self.shifted * self.shifted, axis=1)
         wide = self.shifted.astype(np.float64)
         return (0.5 * np.einsum("ij,ij->i", wide, wide)).astype(self.centres.dtype)
 
@@ -122,14 +127,44 @@ class Centres:
             squares = SparseBlock(part, start).squared_norms()
             distances[start : start + rows] = np.maximum(0.0, squares + 2.0 * least)
 
+    def labels(self, block: Block) -> Array:
+        """The nearest centre of each dense row, by array operations: |x - c|^2 / 2 less what all centres share."""
+        return block.least(self.shifted, self.offset, self.shift)
+
     def distances(self, block: Block) -> Array:
-        """Squared distance of each row to each centre, by array-API operations."""
+        """Squared distance of each row to each of a few centres, by array operations, relative to the shift."""
         xp = block.xp
-        centres = xp.asarray(self.centres)
-        squares = xp.sum(xp.astype(centres, xp.float64) ** 2, axis=1)
-        products = xp.astype(block.matmul(centres.T), xp.float64, copy=False)
-        distance = block.squared_norms()[:, None] - 2.0 * products + squares[None, :]
-        return xp.maximum(distance, xp.zeros_like(distance))
+        rows = block.X - self.shift
+        squares = xp.sum(rows * rows, axis=1, dtype=block.wide)
+        products = xp.astype(xp.matmul(rows, self.shifted.T), block.wide, copy=False)
+        distance = squares[:, None] - 2.0 * products + xp.sum(self.shifted**2, axis=1, dtype=block.wide)[None, :]
+        return xp.clip(distance, 0.0, None)
+
+    def far(self, block: Block) -> Array:
+        """As :meth:`lengths`, by array operations, in tiles of rows."""
+        return block.xp.concat([self._far(block, tile) for tile in block.tiles(4 * self.k)])
+
+    def _far(self, block: Block, part: slice) -> Array:
+        xp = block.xp
+        rows = xp.astype(block.X[part, :], block.wide, copy=False) - self.shift
+        centres = xp.astype(self.centres, block.wide, copy=False) - self.shift
+        row_norms, centre_norms = xp.sum(rows * rows, axis=1), xp.sum(centres * centres, axis=1)
+        squares = row_norms[:, None] - 2.0 * xp.matmul(rows, centres.T) + centre_norms[None, :]
+        limit = self._doubt(float(xp.finfo(block.wide).eps)) * (row_norms + 2.0 * xp.max(centre_norms))
+        doubtful = squares <= limit[:, None]
+        i, j = xp.nonzero(doubtful)
+        if i.shape[0]:
+            step = xp.take(rows, i, axis=0) - xp.take(centres, j, axis=0)
+            direct = xp.sum(step * step, axis=1)
+            # The standard cannot write to scattered places; the n-th doubtful entry reads the n-th direct distance.
+            places = xp.cumulative_sum(xp.astype(xp.reshape(doubtful, (-1,)), xp.int64)) - 1
+            direct = xp.reshape(xp.take(direct, xp.clip(places, 0, None)), squares.shape)
+            squares = xp.where(doubtful, direct, squares)
+        return xp.astype(xp.sqrt(squares), block.X.dtype, copy=False)
+
+    def _doubt(self, eps: float) -> float:
+        """What a squared distance must be, relative to the norms, for eight digits of it to be left."""
+        return 2.0**24 * (self.centres.shape[1] + 8) * eps
 
     def lengths(self, X: Array) -> Array:
         """Distance of each dense row to each centre, in the rows' type.
@@ -142,7 +177,7 @@ class Centres:
         result *= -2.0
         result += row_norms[:, None]
         result += centre_norms
-        limit = 2.0**24 * (X.shape[1] + 8) * np.finfo(np.float64).eps * (row_norms + 2.0 * centre_norms.max())
+        limit = self._doubt(np.finfo(np.float64).eps) * (row_norms + 2.0 * centre_norms.max())
         doubtful = np.argwhere(result <= limit[:, None])
         for start in range(0, len(doubtful), 2**14):
             i, j = doubtful[start : start + 2**14].T
@@ -153,6 +188,9 @@ class Centres:
 
 def nearest(block: Block, centres: Centres) -> tuple[Array, Array]:
     """The nearest centre of each row of a block (among equals the lowest), and the squared distance to it."""
+    if not (block.is_sparse or block.is_native):
+        xp, found = block.xp, centres.labels(block)
+        return xp.astype(found, xp.int32, copy=False), block.gaps(xp.take(centres.centres, found, axis=0))
     labels = np.empty(block.n, dtype=np.int32)
     distances = np.empty(block.n)
     if block.is_sparse:

@@ -8,7 +8,7 @@ from sklearn.utils import check_array
 from mercer._base import seed_sequence
 from mercer._base.parameter import Integer, Nothing, Seed, check_parameters
 from mercer._base.validation import checked_weight
-from mercer._source import open_source
+from mercer._source import Source, open_place, open_source, place_of
 from mercer._source.threads import n_threads
 from mercer.cluster._k_means import KMeans
 from mercer.cluster._mini_batch import answered
@@ -113,16 +113,22 @@ def kmeans_plusplus(
         "n_jobs": Integer() | Nothing(),
     }
     check_parameters("kmeans_plusplus", rules, locals())
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
-    if X.shape[0] < n_clusters:
-        message = f"kmeans_plusplus: n_samples={X.shape[0]} should be >= n_clusters={n_clusters}. Lower n_clusters."
+    source = _opened(X, sample_weight, n_threads(n_jobs))
+    if source.n_rows < n_clusters:
+        message = f"kmeans_plusplus: n_samples={source.n_rows} should be >= n_clusters={n_clusters}. Lower n_clusters."
         raise DataError(message)
-    if x_squared_norms is not None and len(x_squared_norms) != X.shape[0]:
+    if x_squared_norms is not None and len(x_squared_norms) != source.n_rows:
         message = (
             f"kmeans_plusplus: The length of x_squared_norms {len(x_squared_norms)} should be equal to the length of "
-            f"n_samples {X.shape[0]}. Leave it out."
+            f"n_samples {source.n_rows}. Leave it out."
         )
         raise DataError(message)
-    source = open_source(X, weight=checked_weight(None, sample_weight, X.shape[0]), threads=n_threads(n_jobs))
     generator = np.random.default_rng(seed_sequence(random_state))
-    return answered(plus_plus(n_clusters, generator, n_local_trials), source)
+    return source.send(answered(plus_plus(n_clusters, generator, n_local_trials), source))
+
+
+def _opened(X: Any, weight: Any, threads: int) -> Source:
+    if (place := place_of(X)) != "memory":
+        return open_place(place, X, None, weight, subject="kmeans_plusplus", targets=None, threads=threads)
+    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
+    return open_source(X, weight=checked_weight(None, weight, X.shape[0]), threads=threads)

@@ -46,7 +46,7 @@ class Growth:
         scatter = float(np.sum(variance)) * self.source.total_weight()
         target = 0.1 * scatter if self.target is None else self.target
         if state is None:
-            state = GrowingState(mean[None, :].astype(self.source.dtype), 0, False)
+            state = GrowingState(mean[None, :].astype(self.source.host_dtype), 0, False)
         while True:
             while not state.settled:
                 state = yield from self._iterate(state, tolerance)

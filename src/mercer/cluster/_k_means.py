@@ -120,7 +120,7 @@ class KMeans(CentreModel):
         "n_jobs": Integer() | Nothing(),
     }
 
-    _check_exceptions: ClassVar[dict[str, str]] = {
+    _check_exceptions: ClassVar[dict[str, str]] = CentreModel._check_exceptions | {
         "check_sample_weight_equivalence_on_dense_data": _DRAWN,
         "check_sample_weight_equivalence_on_sparse_data": _DRAWN,
     }

@@ -125,7 +125,7 @@ class MiniBatchKMeans(CentreModel):
         "n_jobs": Integer() | Nothing(),
     }
     _law_exceptions: ClassVar[dict[str, str]] = {"weights": _DRAWN}
-    _check_exceptions: ClassVar[dict[str, str]] = {
+    _check_exceptions: ClassVar[dict[str, str]] = CentreModel._check_exceptions | {
         "check_sample_weight_equivalence_on_dense_data": _DRAWN,
         "check_sample_weight_equivalence_on_sparse_data": _DRAWN,
     }

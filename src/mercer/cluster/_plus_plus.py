@@ -47,8 +47,7 @@ class Nearness:
             seeding.keep_nearest(block.X, max(1, block.n), _weight(block), self.centres[first:], closest, np.empty(1))
         else:
             for number in range(first, self.centres.shape[0]):
-                gaps = block.centred(xp.astype(self.centres[number, :], block.wide))
-                closest = xp.minimum(closest, xp.sum(gaps * gaps, axis=1))
+                closest = xp.minimum(closest, block.gaps(self.centres[number, :]))
             if self.table is not None:
                 self.table[block.start : block.start + block.n] = closest
         return closest

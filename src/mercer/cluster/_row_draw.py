@@ -106,8 +106,9 @@ class RowDraw:
 
     def __init__(self, source: Source) -> None:
         self.n_rows = source.n_rows
-        weight = source.fetch(source.weight)
-        self.ends = None if weight is None else np.cumsum(weight)
+        self.source = source
+        # The running sums stay where the weights are; places go there and row numbers come back.
+        self.ends = None if source.weight is None else source.xp.cumulative_sum(source.weight)
 
     def rows(self, generator: np.random.Generator, count: int) -> Array:
         """Row numbers; unit weights draw the same ones as no weights."""
@@ -115,5 +116,6 @@ class RowDraw:
         if self.ends is None:
             return np.minimum((places * self.n_rows).astype(np.int64), self.n_rows - 1)
         # Searching to the right passes over rows of weight zero; rounding may lead past the last other one.
-        found = np.searchsorted(self.ends, places * self.ends[-1], side="right")
-        return np.minimum(found, np.searchsorted(self.ends, self.ends[-1]))
+        xp, ends = self.source.xp, self.ends
+        found = xp.searchsorted(ends, self.source.send(places) * ends[-1], side="right")
+        return self.source.fetch(xp.minimum(found, xp.searchsorted(ends, ends[-1:])))

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from mercer._source import Source
+from mercer._source.namespace import to_numpy
 from mercer.cluster._plus_plus import plus_plus
 from mercer.cluster._starts import around_the_mean, in_the_box, random_rows
 from mercer.errors import DataError
@@ -51,7 +52,13 @@ def given_centres(estimator: Any, source: Source) -> Array:
 def _checked(estimator: Any, source: Source, centres: Any) -> Array:
     name = type(estimator).__name__
     centres = check_array(
-        centres, accept_sparse="csr", dtype=source.dtype, order="C", copy=True, input_name="init", estimator=estimator
+        to_numpy(centres),
+        accept_sparse="csr",
+        dtype=source.host_dtype,
+        order="C",
+        copy=True,
+        input_name="init",
+        estimator=estimator,
     )
     centres = centres.toarray() if hasattr(centres, "toarray") else centres
     for what, axis, expected in (
@@ -82,5 +89,5 @@ def first_centres(estimator: Any, source: Source, given: Array, seed: np.random.
     if init == "random":
         return (yield from random_rows(k, generator))
     if init == "uniform":
-        return (yield from in_the_box(k, generator, source.dtype))
-    return (yield from around_the_mean(k, generator, source.dtype))
+        return (yield from in_the_box(k, generator, source.host_dtype))
+    return (yield from around_the_mean(k, generator, source.host_dtype))

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer._source.block import Block
-from mercer._source.namespace import to_numpy
+from mercer._source.block import Block, rows_per_block
+from mercer._source.namespace import namespace_of, to_numpy
 from mercer._statistic import Moments, Statistic
 
 __all__ = ["around_the_mean", "column_moments", "in_the_box", "random_rows"]
@@ -39,7 +39,8 @@ class BoxCorners:
     high: Array
 
     def __add__(self, other: "BoxCorners") -> "BoxCorners":
-        return BoxCorners(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
+        xp = namespace_of(self.low)
+        return BoxCorners(xp.minimum(self.low, other.low), xp.maximum(self.high, other.high))
 
 
 @dataclass(frozen=True)
@@ -47,11 +48,16 @@ class Box(Statistic):
     """The smallest box around the rows of positive weight."""
 
     def of(self, block: Block) -> BoxCorners:
-        X = block.X if block.weight is None else block.X[np.flatnonzero(block.weight > 0)]
+        xp, X = block.xp, block.X
+        if block.weight is not None:
+            heavy = xp.nonzero(block.weight > 0)[0]
+            X = X[heavy] if block.is_sparse else xp.take(X, heavy, axis=0)
         if X.shape[0] == 0:
-            return BoxCorners(np.full(X.shape[1], np.inf), np.full(X.shape[1], -np.inf))
-        low, high = X.min(axis=0), X.max(axis=0)
-        return BoxCorners(low.toarray().ravel(), high.toarray().ravel()) if block.is_sparse else BoxCorners(low, high)
+            low = xp.full((X.shape[1],), np.inf, dtype=X.dtype, device=block.device)
+            return BoxCorners(low, -low)
+        if block.is_sparse:
+            return BoxCorners(X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel())
+        return BoxCorners(xp.min(X, axis=0), xp.max(X, axis=0))
 
 
 def in_the_box(k: int, generator: np.random.Generator, dtype: Any) -> Any:
@@ -90,16 +96,25 @@ class Race(Statistic):
 
     def of(self, block: Block) -> FirstRows:
         xp = block.xp
-        seed = np.random.SeedSequence(self.seed, spawn_key=(block.start,))
-        times = np.random.default_rng(seed).standard_exponential(block.n)
+        times = xp.asarray(self._times(block), dtype=block.wide, device=block.device)
         if block.weight is not None:
             with np.errstate(divide="ignore"):
-                times = times / to_numpy(block.weight)
-        order = np.argsort(times, stable=True)[: self.count]
-        order = order[np.isfinite(times[order])]
-        chosen = xp.asarray(order, device=block.device)
-        rows = block.X[chosen].toarray() if block.is_sparse else to_numpy(xp.take(block.X, chosen, axis=0))
-        return FirstRows(self.count, times[order], order + block.start, rows)
+                times = times / block.weight
+        order = xp.argsort(times, stable=True)[: min(self.count, block.n)]
+        first = xp.take(times, order)
+        order = xp.take(order, xp.nonzero(xp.isfinite(first))[0])
+        rows = block.X[order].toarray() if block.is_sparse else to_numpy(xp.take(block.X, order, axis=0))
+        first, numbers = to_numpy(first)[: len(rows)], to_numpy(order) + block.start
+        return FirstRows(self.count, first.astype(np.float64, copy=False), numbers, rows)
+
+    def _times(self, block: Block) -> Array:
+        """Drawn for each block that an array in memory would have, so that larger blocks draw the same."""
+        size = block.n if block.is_sparse else rows_per_block(block.X.shape[1])
+        parts = []
+        for start in range(0, block.n, size):
+            seed = np.random.SeedSequence(self.seed, spawn_key=(block.start + start,))
+            parts.append(np.random.default_rng(seed).standard_exponential(min(size, block.n - start)))
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def random_rows(k: int, generator: np.random.Generator) -> Any:

@@ -5,6 +5,7 @@ their scatter, less what was cut off. A new batch, centred on its own mean, and 
 means are put under it, and the leading singular vectors of the stack are the new axes (Ross, Lim, Lin and Yang 2008).
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,11 +14,12 @@ from scipy.linalg import svd
 from scipy.sparse import issparse
 from sklearn.utils import gen_batches
 
-from mercer._base import Estimator, checked_rows, fitting
+from mercer._base import Estimator, fitting
 from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
-from mercer._source import Block, Source
+from mercer._source import Block, Source, open_source
+from mercer._source.namespace import to_numpy
 from mercer._source.threads import one_blas_thread
 from mercer._statistic.triangle import reduced
 from mercer.decomposition._axes import fix_signs
@@ -41,21 +43,38 @@ class RunningAxes:
     values: Array
     dtype: str = "float64"
 
-    def with_batch(self, rows: Array, count: int) -> "RunningAxes":
-        """The state after one more batch, cut to `count` axes."""
-        rows = rows.astype(np.float64, copy=False)
-        n_batch = rows.shape[0]
-        batch_mean = rows.mean(axis=0)
+    def with_batch(self, block: Block) -> "Stack":
+        """What one more batch makes of the state, in array operations, where its rows are."""
+        xp, n_batch = block.xp, block.n
+        rows = xp.astype(block.X, block.wide, copy=False)
+        batch_mean = xp.mean(rows, axis=0)
         rows = rows - batch_mean
         total = self.n_seen + n_batch
         step = batch_mean - self.mean
-        between = np.sqrt(self.n_seen * n_batch / total) * step
+        between = math.sqrt(self.n_seen * n_batch / total) * step
         stack = [self.values[:, None] * self.axes, rows, between[None, :]] if self.n_seen else [rows]
-        # The triangular factor has the same singular values and is d x d, however long the batch.
-        _, values, axes = svd(reduced(np.concatenate(stack)), full_matrices=False, check_finite=False)
-        scatter = self.variance * self.n_seen + (rows**2).sum(axis=0) + between**2
+        scatter = self.variance * self.n_seen + xp.sum(rows**2, axis=0) + between**2
         mean = self.mean + n_batch / total * step
-        return RunningAxes(total, mean, scatter / total, fix_signs(axes[:count]), values[:count], self.dtype)
+        return Stack(total, mean, scatter / total, reduced(xp.concat(stack)))
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Number, mean and variances of the rows, and the triangle of the axes with the batch below them.
+
+    The triangle has the singular values of the whole stack and is d x d, however long the batch.
+    """
+
+    n_seen: float
+    mean: Array
+    variance: Array
+    triangle: Array
+
+    def axes(self, count: int, dtype: str) -> RunningAxes:
+        """The state, cut to `count` axes."""
+        _, values, axes = svd(self.triangle, full_matrices=False, check_finite=False)
+        axes = fix_signs(axes[:count])
+        return RunningAxes(self.n_seen, self.mean, self.variance, axes, values[:count], dtype)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,10 +87,11 @@ class _WithBatch:
 
     def answer(self, source: Source) -> RunningAxes:
         with one_blas_thread():
-            return source.on_rows(self.batch.start, self.batch.stop, self)
+            stack = source.on_rows(self.batch.start, self.batch.stop, self)
+            return stack.axes(self.count, self.state.dtype)
 
-    def __call__(self, block: Block) -> RunningAxes:
-        return self.state.with_batch(block.X, self.count)
+    def __call__(self, block: Block) -> Stack:
+        return self.state.with_batch(block)
 
 
 def follow(batches: list[slice], count: int, start: RunningAxes, done: int = 0) -> Solver:
@@ -162,6 +182,8 @@ class IncrementalPCA(Projection, Estimator):
     _law_exceptions: ClassVar[dict[str, str]] = {
         "row order": "each cut to n_components forgets a little of the batches before it, so their order shows"
     }
+    # Without targets and weights there is nothing to be on another device.
+    _check_exceptions: ClassVar[dict[str, str]] = {}
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     # The captured variance is a mean over the rows, which a quiet batch lowers.
     _objective_moves: ClassVar[str | None] = None
@@ -238,12 +260,11 @@ class IncrementalPCA(Projection, Estimator):
                 "IncrementalPCA.fit to do so in batches."
             )
             raise TypeError(message)
-        if check_input:
-            X = checked_rows(self, X, threads=self._threads(), reset=not seen)
-        count = self._count(X.shape[0], X.shape[1], self.components_ if seen else None)
-        state = self._state() if seen else _nothing_seen(X.shape[1], X.dtype)
-        with one_blas_thread():
-            state = state.with_batch(X, count)
+        unchecked = not check_input and isinstance(X, np.ndarray)
+        source = open_source(X) if unchecked else self._open(X, reset=not seen)
+        count = self._count(source.n_rows, source.n_features, self.components_ if seen else None)
+        state = self._state() if seen else _nothing_seen(source.n_features, source.host_dtype)
+        state = _WithBatch(state, slice(0, source.n_rows), count).answer(source)
         for name, value in self._fitted(state).items():
             setattr(self, name, value)
         return self
@@ -274,9 +295,9 @@ class IncrementalPCA(Projection, Estimator):
         return wish
 
     def _state(self) -> RunningAxes:
-        numbers = (self.mean_, self.var_, self.components_, self.singular_values_)
+        numbers = [to_numpy(value) for value in (self.mean_, self.var_, self.components_, self.singular_values_)]
         mean, variance, axes, values = (value.astype(np.float64) for value in numbers)
-        return RunningAxes(float(self.n_samples_seen_), mean, variance, axes, values, str(self.components_.dtype))
+        return RunningAxes(float(self.n_samples_seen_), mean, variance, axes, values, numbers[2].dtype.name)
 
     def _fitted(self, state: RunningAxes) -> dict[str, Any]:
         degrees = max(state.n_seen - 1, 1)

@@ -1,5 +1,6 @@
 """What a fitted principal component analysis does: project, restore, and score rows under its Gaussian model."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,10 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import few_rows, fitted_source
-from mercer._source import Block, open_source
+from mercer._base.placement import check_placement
+from mercer._source import Block, open_place, open_source, place_of
+from mercer._source.namespace import namespace_of
+from mercer._source.placement import Placement
 from mercer.errors import DataError
 
 __all__ = ["Projection"]
@@ -56,14 +60,19 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             Rows.
         """
         check_is_fitted(self)
-        X = check_array(X, dtype=[np.float64, np.float32], order="C", input_name="X")
-        if X.shape[1] != self._n_features_out:
+        check_placement(self, X)
+        if (place := place_of(X)) == "device":
+            source = open_place(place, X, None, None, subject=type(self).__name__, targets=None, threads=1)
+        else:
+            X = check_array(X, dtype=[np.float64, np.float32], order="C", input_name="X")
+            source = open_source(X, threads=self._threads())
+        if source.n_features != self._n_features_out:
             message = (
-                f"{type(self).__name__}: X has {X.shape[1]} columns, but inverse_transform expects "
+                f"{type(self).__name__}: X has {source.n_features} columns, but inverse_transform expects "
                 f"{self._n_features_out}, one per component; give what transform returned."
             )
             raise DataError(message)
-        return open_source(X, threads=self._threads()).map(lambda block: self._restored(block.X))
+        return source.map(lambda block: self._restored(block.X))
 
     def score_samples(self, X: Any) -> Array:
         """Log-likelihood of each row under the probabilistic model.
@@ -82,28 +91,31 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log-likelihood of the rows; `y` is ignored."""
-        return float(np.mean(self.score_samples(X)))
+        densities = self.score_samples(X)
+        return float(namespace_of(densities).mean(densities))
 
     def get_covariance(self) -> Array:
         """Covariance of the probabilistic model, of shape (n_features, n_features); whitening does not change it."""
         check_is_fitted(self)
         variances, noise = self._variances()
-        W = self.components_.astype(np.float64)
-        covariance = (W.T * (variances - noise)) @ W + noise * np.eye(W.shape[1])
-        if (scale := self._scale()) is not None:
-            covariance *= np.outer(scale, scale)
-        return covariance.astype(self.components_.dtype, copy=False)
+        scale = self._scale()
+        return self._spread(variances - noise, noise, None if scale is None else _wide(scale))
 
     def get_precision(self) -> Array:
         """Inverse of :meth:`get_covariance`, from the components without inverting a matrix."""
         check_is_fitted(self)
         variances, noise = self._variances(floor=True)
-        W = self.components_.astype(np.float64)
-        rest = 0.0 if W.shape[0] == W.shape[1] else 1.0 / noise
-        precision = (W.T * (1.0 / variances - rest)) @ W + rest * np.eye(W.shape[1])
-        if (scale := self._scale()) is not None:
-            precision /= np.outer(scale, scale)
-        return precision.astype(self.components_.dtype, copy=False)
+        rest = 0.0 if self.components_.shape[0] == self.components_.shape[1] else 1.0 / noise
+        scale = self._scale()
+        return self._spread(1.0 / variances - rest, rest, None if scale is None else 1.0 / _wide(scale))
+
+    def _spread(self, along: Array, across: float, scale: Array) -> Array:
+        """W^T diag(along) W + across I, rows and columns times `scale`, in the type of the components."""
+        xp, W = namespace_of(self.components_), _wide(self.components_)
+        matrix = (W.T * along) @ W + across * xp.eye(W.shape[1], dtype=W.dtype, device=W.device)
+        if scale is not None:
+            matrix = matrix * (scale[:, None] * scale[None, :])
+        return xp.astype(matrix, self.components_.dtype, copy=False)
 
     def _scale(self) -> Array:
         """What centred columns are divided by; None for nothing."""
@@ -115,11 +127,14 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     def _variances(self, *, floor: bool = False) -> tuple[Array, float]:
         """Variances along the components and across them; with `floor` none is below rounding of the largest."""
-        variances, noise = self.explained_variance_.astype(np.float64), float(self.noise_variance_)
+        variances, noise = _wide(self.explained_variance_), float(self.noise_variance_)
+        xp = namespace_of(variances)
         if floor:
-            tiny = np.finfo(np.float64).eps * variances.max(initial=noise) or np.finfo(np.float64).tiny
-            variances, noise = np.maximum(variances, tiny), max(noise, tiny)
-        return np.maximum(variances, self.noise_variance_), noise
+            kind = xp.finfo(variances.dtype)
+            largest = max(float(xp.max(variances)), noise) if variances.shape[0] else noise
+            noise = max(noise, tiny := float(kind.eps) * largest or float(kind.smallest_normal))
+            variances = xp.clip(variances, tiny, None)
+        return xp.clip(variances, float(self.noise_variance_), None), noise
 
     def _centre(self, rows: Array) -> Array:
         rows = rows - self.mean_
@@ -128,7 +143,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     def _scores(self, block: Block) -> Array:
         if not block.is_sparse:
-            return self._finish(self._centre(block.X) @ self.components_.T)
+            return self._finish(block.xp.matmul(self._centre(block.X), self.components_.T))
         scale = self._scale()
         axes = self.components_ if scale is None else self.components_ / scale
         return self._finish(block.matmul(axes.T) - axes @ self.mean_)
@@ -137,35 +152,44 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         if not self.whiten:
             return scores
         scores /= self._deviations()
-        return scores @ self.components_ if isinstance(self.whiten, str) else scores
+        return namespace_of(scores).matmul(scores, self.components_) if isinstance(self.whiten, str) else scores
 
     def _deviations(self) -> Array:
         """Standard deviations that whitening divides by: floored, so that rank-deficient data stays finite."""
         variances = self.explained_variance_
-        variances = np.maximum(variances, self.whiten_floor * variances.max(initial=0.0))
-        return np.maximum(np.sqrt(variances), np.finfo(variances.dtype).eps)
+        xp = namespace_of(variances)
+        if self.whiten_floor and variances.shape[0]:
+            variances = xp.maximum(variances, self.whiten_floor * xp.max(variances))
+        return xp.clip(xp.sqrt(variances), float(xp.finfo(variances.dtype).eps), None)
 
     def _restored(self, scores: Array) -> Array:
+        matmul = namespace_of(scores).matmul
         if isinstance(self.whiten, str):
-            scores = scores @ self.components_.T
+            scores = matmul(scores, self.components_.T)
         if self.whiten:
             scores = scores * self._deviations()
-        rows, scale = scores @ self.components_, self._scale()
+        rows, scale = matmul(scores, self.components_), self._scale()
         return rows + self.mean_ if scale is None else rows * scale + self.mean_
 
     def _log_densities(self, block: Block) -> Array:
+        xp = block.xp
         variances, noise = self._variances(floor=True)
-        rows = self._centre(block.X).astype(np.float64, copy=False)
-        W = self.components_.astype(np.float64, copy=False)
+        rows = xp.astype(self._centre(block.X), block.wide, copy=False)
+        W = xp.astype(self.components_, block.wide, copy=False)
         scores = rows @ W.T
-        squares = (scores**2 / variances).sum(axis=1)
+        squares = xp.sum(scores**2 / variances, axis=1)
         missing = W.shape[1] - W.shape[0]
-        logarithm = np.log(variances).sum()
+        logarithm = float(xp.sum(xp.log(variances)))
         if missing:
             # The part off the components is taken row by row: |x|^2 - |scores|^2 would cancel.
-            squares += ((rows - scores @ W) ** 2).sum(axis=1) / noise
-            logarithm += missing * np.log(noise)
+            squares = squares + xp.sum((rows - scores @ W) ** 2, axis=1) / noise
+            logarithm += missing * math.log(noise)
         if (scale := self._scale()) is not None:
-            logarithm += 2 * np.log(scale).sum()
-        densities = -0.5 * (squares + logarithm + W.shape[1] * np.log(2 * np.pi))
-        return densities.astype(block.X.dtype, copy=False)
+            logarithm += 2 * float(xp.sum(xp.log(xp.astype(scale, block.wide, copy=False))))
+        densities = -0.5 * (squares + logarithm + W.shape[1] * math.log(2 * math.pi))
+        return xp.astype(densities, block.X.dtype, copy=False)
+
+
+def _wide(array: Array) -> Array:
+    """The widest type that the device of `array` has."""
+    return namespace_of(array).astype(array, Placement.of(array).wide, copy=False)

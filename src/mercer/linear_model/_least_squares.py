@@ -16,6 +16,7 @@ from mercer._solver.nonnegative import by_nonnegative_sweeps
 from mercer._solver.normal_equations import by_normal_equations, by_orthogonal_triangle
 from mercer._source import Source
 from mercer._source.memory import forecast
+from mercer._source.namespace import to_numpy
 from mercer._statistic import Moments, MomentSums
 from mercer.errors import DataError
 from mercer.linear_model._prediction import LinearRegressor, target_columns
@@ -185,10 +186,10 @@ class LinearRegression(LinearRegressor):
             message = "LinearRegression: standard errors need columns of full rank; drop columns that others determine."
             raise DataError(message)
         inverse = lapack.dpotri(factor, lower=False)[0]
-        variance = np.asarray(self.residual_variance_)[..., None]
+        variance = np.asarray(to_numpy(self.residual_variance_))[..., None]
         mean_part = moments.mean @ lapack.dpotrs(factor, moments.mean, lower=False)[0]
         intercept = np.sqrt(variance[..., 0] * (1.0 / moments.weight + mean_part)) if self.fit_intercept else 0.0
-        return np.sqrt(variance * np.diagonal(inverse)), intercept
+        return source.send((np.sqrt(variance * np.diagonal(inverse)), intercept))
 
     def _solver(self, source: Source, start: Any) -> Solver:
         centre, alpha = self.fit_intercept, np.zeros(source.n_targets)

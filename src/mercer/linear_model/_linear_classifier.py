@@ -10,8 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import few_rows, fitted_source
 from mercer._objective import Logistic, Softmax
-from mercer._source import Block
+from mercer._source import Block, place_of
 from mercer._source.namespace import namespace_of
+from mercer._source.placement import is_on_device
+from mercer._statistic import Statistic
+from mercer.errors import DataError
 
 __all__ = ["LinearClassifier"]
 
@@ -84,6 +87,30 @@ class LinearClassifier(ClassifierMixin):
         """
         return self._map(X, _log_probabilities)
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows whose predicted class is their own.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d), or rows in any other place
+            The rows.
+        y : array-like of shape (n,)
+            Their labels.
+        sample_weight : array-like of shape (n,), default=None
+            Their weights.
+
+        Returns
+        -------
+        float
+            The accuracy.
+        """
+        if place_of(X, y) == "memory":
+            return super().score(X, y, sample_weight)
+        check_is_fitted(self)
+        source = self._open(X, y, sample_weight, targets="labels", reset=False)
+        hits = source.reduce(_Hits(_Scored(self._columns(), self.intercept_, _Chosen(self.classes_))))
+        return hits / source.total_weight()
+
     def sparsify(self) -> "LinearClassifier":
         """Store ``coef_`` as a CSR matrix, which pays when an l1 penalty has made most of it zero.
 
@@ -93,6 +120,12 @@ class LinearClassifier(ClassifierMixin):
             The same estimator.
         """
         check_is_fitted(self)
+        if is_on_device(self.coef_):
+            message = (
+                f"{type(self).__name__}: sparse coefficients are SciPy's, and the model is on a device; move it first "
+                f"with mercer.to_device(model, 'cpu')."
+            )
+            raise DataError(message)
         self.coef_ = csr_matrix(self.coef_)
         return self
 
@@ -145,15 +178,29 @@ class _Chosen:
         return xp.take(self.classes, xp.argmax(scores, axis=1))
 
 
-def _probabilities(scores: np.ndarray) -> np.ndarray:
+def _probabilities(scores: Any) -> Any:
+    xp = namespace_of(scores)
     if scores.shape[1] == 1:
-        second = Logistic().mean(scores, np)
-        return np.concatenate([Logistic().mean(-scores, np), second], axis=1)
-    return Softmax(scores.shape[1]).mean(scores, np)
+        second = Logistic().mean(scores, xp)
+        return xp.concat([Logistic().mean(-scores, xp), second], axis=1)
+    return Softmax(scores.shape[1]).mean(scores, xp)
 
 
-def _log_probabilities(scores: np.ndarray) -> np.ndarray:
+def _log_probabilities(scores: Any) -> Any:
+    xp = namespace_of(scores)
     if scores.shape[1] == 1:
-        return -np.logaddexp(0.0, np.concatenate([scores, -scores], axis=1)).astype(scores.dtype, copy=False)
-    shifted = scores - scores.max(axis=1, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+        both = xp.concat([scores, -scores], axis=1)
+        return -xp.logaddexp(xp.zeros_like(both), both)
+    shifted = scores - xp.max(scores, axis=1, keepdims=True)
+    return shifted - xp.log(xp.sum(xp.exp(shifted), axis=1, keepdims=True))
+
+
+@dataclass(frozen=True, eq=False)
+class _Hits(Statistic):
+    """The weight of the rows whose predicted label is their own."""
+
+    predicted: _Scored
+
+    def of(self, block: Block) -> float:
+        right = block.xp.astype(self.predicted(block) == block.y, block.wide)
+        return float(block.xp.sum(block.weighted(right)))

@@ -21,6 +21,7 @@ from mercer._solver.newton import newton_cg, newton_cholesky
 from mercer._solver.proximal_newton import proximal_newton
 from mercer._source import Source
 from mercer._source.memory import forecast
+from mercer._source.namespace import to_numpy
 from mercer._source.threads import one_blas_thread
 from mercer._statistic.loss import Mistakes
 from mercer.errors import DataError
@@ -281,9 +282,9 @@ class LogisticRegression(LinearClassifier, Estimator):
                 f"{(start.shape[0], start.shape[1] - 1)}. Set warm_start=False to start afresh."
             )
             raise DataError(message)
-        start[:, :-1] = last
+        start[:, :-1] = to_numpy(last)
         if self.fit_intercept:
-            start[:, -1] = self.intercept_
+            start[:, -1] = to_numpy(self.intercept_)
         if isinstance(problem.loss, Softmax) and not problem.penalty.has_l1:
             start -= start.mean(axis=0)
         return start
@@ -301,18 +302,23 @@ class LogisticRegression(LinearClassifier, Estimator):
             warnings.warn(message, ConvergenceWarning, stacklevel=6)
 
     def _labels(self, source: Source, given: dict[str, Any]) -> Any:
-        return None if source.y is None else given["classes_"][source.y.astype(np.intp)]
+        if source.y is None:
+            return None
+        classes, xp = source.send(given["classes_"]), source.xp
+        return xp.take(classes, xp.astype(source.y, xp.int64))
 
     @property
     def _check_exceptions(self) -> dict[str, str]:  # type: ignore[override]
         if self.solver not in ("sag", "saga"):
-            return {}
+            return Estimator._check_exceptions
         reason = "a row given twice is visited twice an epoch: the same optimum, approached to tol by another path"
         return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        if self.solver in ("sag", "saga") or self.dual:
+            tags.array_api_support = False
         if self.solver == "liblinear":
             tags.classifier_tags.multi_class = False
         return tags

@@ -5,11 +5,17 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, fitted_source
 from mercer._solver import Outcome
 from mercer._solver.linear_state import LinearState
-from mercer._source import Block
+from mercer._source import Block, place_of
+from mercer._source.device_check import checked_targets
+from mercer._source.namespace import to_numpy
+from mercer._source.placement import Placement, is_on_device
+from mercer._statistic import Moments
+from mercer._statistic.products import Residual
 
 __all__ = ["LinearRegressor", "target_columns"]
 
@@ -53,7 +59,8 @@ class LinearRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         """
         if (rows := few_rows(self, X)) is not None:
             return rows @ self.coef_.T + self.intercept_
-        return fitted_source(self, X, accept_sparse="csr").map(_Fitted(self.coef_.T, self.intercept_))
+        source = fitted_source(self, X, accept_sparse="csr")
+        return source.map(_Fitted(self.coef_.T if self.coef_.ndim == 2 else self.coef_, self.intercept_))
 
     def residuals(self, X: Any, y: Any) -> np.ndarray:
         """The targets less the predictions.
@@ -69,7 +76,38 @@ class LinearRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         -------
         residuals : ndarray of the shape of `y`
         """
-        return np.asarray(y) - self.predict(X)
+        fitted = self.predict(X)
+        if not is_on_device(fitted):
+            return np.asarray(y) - fitted
+        return checked_targets(y, fitted.shape[0], "numbers", Placement.of(fitted), type(self).__name__) - fitted
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The coefficient of determination of the predictions, R^2 = 1 - RSS / TSS, averaged over targets.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights.
+
+        Returns
+        -------
+        score : float
+        """
+        if place_of(X, y) == "memory":
+            return super().score(X, y, sample_weight)
+        check_is_fitted(self)
+        source = self._open(X, y, sample_weight, targets="numbers", reset=False)
+        coef = np.atleast_2d(to_numpy(self.coef_)).T.astype(np.float64)
+        intercept = np.atleast_1d(to_numpy(self.intercept_)).astype(np.float64) + np.zeros(coef.shape[1])
+        left = source.reduce(Residual(coef, np.zeros(coef.shape[0]), intercept)).squares
+        total = source.reduce(Moments(diagonal=True)).y_scatter
+        # A constant target is predicted perfectly or not at all, as in scikit-learn.
+        shares = np.where(total > 0, left / np.where(total > 0, total, 1.0), (left > 0).astype(np.float64))
+        return float(np.mean(1.0 - shares))
 
     def _linear_attributes(self, state: Any, dtype: Any, flat_coef: bool, flat_intercept: bool) -> dict[str, Any]:
         """The attributes of a model: one target loses its axis where scikit-learn drops it."""

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg import LinAlgWarning
 
-from mercer._base import fitting, seed_sequence
+from mercer._base import Estimator, fitting, seed_sequence
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._solver import Solver
 from mercer._solver.average_gradient import AverageState, average_gradient
@@ -129,7 +129,7 @@ class Ridge(LinearRegressor):
     @property
     def _check_exceptions(self) -> dict[str, str]:  # type: ignore[override]
         if self.solver not in ("sag", "saga"):
-            return {}
+            return Estimator._check_exceptions
         reason = "rows are visited at random, so a weight equals repetitions within tol and not to the last digits"
         return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
 
@@ -293,6 +293,8 @@ class Ridge(LinearRegressor):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.solver != "svd"
+        if self.solver in ("lsqr", "sag", "saga"):
+            tags.array_api_support = False
         return tags
 
 

@@ -15,6 +15,7 @@ from mercer._base.model_file.codec import Decoder, Encoder
 from mercer._base.model_file.container import FORMAT, read_container, write_container
 from mercer._base.model_file.migration import SCHEMA, migrate_header
 from mercer._base.model_file.registry import key_of_class
+from mercer._base.placement import to_device
 from mercer._version import __version__
 from mercer.errors import ModelFileError, ParameterError
 
@@ -33,7 +34,8 @@ def save(model: Any, path: StrPath) -> None:
     ----------
     model : estimator
         A mercer estimator, or one of the registered scikit-learn estimators that pipelines and searches are made of,
-        fitted or not. Callbacks (``set_callbacks``) are not part of a model and are not written.
+        fitted or not. Callbacks (``set_callbacks``) are not part of a model and are not written. A model on a device
+        is written as its copy with NumPy arrays, and loaded so; :func:`mercer.to_device` brings it back.
     path : str or path-like
         The file to write.
 
@@ -65,7 +67,7 @@ def save(model: Any, path: StrPath) -> None:
             f"{type(model).__module__}.{type(model).__qualname__}. Pickle it if you trust every reader."
         )
         raise ModelFileError(message)
-    _write(model, path, type(model).__name__)
+    _write(to_device(model, "cpu"), path, type(model).__name__)
 
 
 def load(path: StrPath, *, mmap_mode: Literal["r"] | None = None) -> Any:

@@ -1,0 +1,127 @@
+"""Where a model's arrays are: with the rows it was fitted to, on their device, until somebody moves them."""
+
+import copy
+import sys
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from mercer._source.placement import HOST, Placement, is_on_device
+from mercer.errors import DataError
+
+__all__ = ["check_placement", "follow_rows", "placed_attributes", "to_device"]
+
+# Text, wherever the rows are.
+_STAYS = "feature_names_in_"
+
+
+def to_device(model: Any, device: Any) -> Any:
+    """Return a copy of a fitted model whose arrays are on another device, or in another array library.
+
+    A model predicts for rows that are where its arrays are: those of the library and device it was fitted on. This
+    moves it. The copy shares nothing that either changes; the model itself is left as it is.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted estimator, or a pipeline or search that holds some.
+    device : str or array
+        ``"cpu"`` for NumPy arrays; ``"cuda"``, ``"cuda:1"`` or ``"mps"`` for torch on that device, ``"torch:cpu"`` for
+        torch on the CPU; ``"cupy"`` or ``"cupy:1"``; or an array, to go where it is.
+
+    Returns
+    -------
+    estimator
+        The copy. Where a device has no float64, its arrays are float32.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mercer
+    >>> from mercer.linear_model import Ridge
+    >>> X = np.arange(8.0).reshape(4, 2) ** 2
+    >>> model = mercer.to_device(Ridge().fit(X, X.sum(axis=1)), "torch:cpu")
+    >>> type(model.coef_).__name__, str(model.coef_.device)
+    ('Tensor', 'cpu')
+    >>> type(mercer.to_device(model, "cpu").coef_).__name__
+    'ndarray'
+    """
+    return _moved(model, Placement.named(device))
+
+
+def _moved(thing: Any, placement: Placement) -> Any:
+    """An estimator, or a container of estimators, with fitted arrays at `placement`; anything else as it is."""
+    if isinstance(thing, BaseEstimator):
+        other = copy.copy(thing)
+        state = {name: _moved_attribute(name, value, placement) for name, value in vars(thing).items()}
+        state.pop("_placement", None)
+        fitted = any(_is_fitted_array(name, value) or is_on_device(value) for name, value in vars(thing).items())
+        # Estimators of scikit-learn know by themselves where their arrays are.
+        if fitted and placement != HOST and hasattr(thing, "_places"):
+            state = placed_attributes(state, placement)
+        vars(other).update(state)
+        if "_placement" not in state:
+            vars(other).pop("_placement", None)
+        return other
+    if type(thing) in (list, tuple):
+        return type(thing)(_moved(one, placement) for one in thing)
+    return {name: _moved(one, placement) for name, one in thing.items()} if type(thing) is dict else thing
+
+
+def _moved_attribute(name: str, value: Any, placement: Placement) -> Any:
+    if is_on_device(value) or _is_fitted_array(name, value):
+        return placement.put(value)
+    return value if name == "history_" else _moved(value, placement)
+
+
+def _is_fitted_array(name: str, value: Any) -> bool:
+    public = name.endswith("_") and not name.startswith("_") and name != _STAYS
+    return public and isinstance(value, np.ndarray) and value.dtype.kind in "fiub"
+
+
+def placed_attributes(attributes: dict[str, Any], placement: Placement) -> dict[str, Any]:
+    """Fitted attributes with their arrays at `placement`, and the mark by which a model knows where it is."""
+    if placement == HOST:
+        return attributes
+    placed = {}
+    for name, value in attributes.items():
+        # A NumPy number among arrays of another library would decide the type of a sum, or be refused.
+        number = isinstance(value, np.floating) and not name.startswith("_")
+        placed[name] = float(value) if number else value
+        if _is_fitted_array(name, value):
+            placed[name] = placement.put(value)
+    return placed | {"_placement": str(placement)}
+
+
+def follow_rows(estimator: Any, X: Any) -> None:
+    """Put what was learnt where the rows are."""
+    placement = Placement.of(X)
+    vars(estimator).pop("_placement", None)
+    if placement != HOST:
+        vars(estimator).update(placed_attributes(vars(estimator), placement))
+
+
+def check_placement(estimator: Any, X: Any) -> None:
+    """Raise if a model and rows given to it are of two libraries or on two devices."""
+    model, rows = vars(estimator).get("_placement", str(HOST)), Placement.of(X)
+    if model == str(rows):
+        return
+    name = type(estimator).__name__
+    cure = "'cpu'" if rows == HOST else "X"
+    message = (
+        f"{name}: inputs of {name}.{_asked(estimator)}() must use the same namespace and device as the model; the "
+        f"model is on {model} and X on {rows}. Move one of them: mercer.to_device(model, {cure}), or X to where the "
+        f"model is."
+    )
+    raise DataError(message)
+
+
+def _asked(estimator: Any) -> str:
+    """The method of the estimator that was called from outside, for errors."""
+    asked, frame = "predict", sys._getframe()
+    while frame is not None:
+        if frame.f_locals.get("self") is estimator and hasattr(type(estimator), frame.f_code.co_name):
+            asked = frame.f_code.co_name
+        frame = frame.f_back  # type: ignore[assignment]
+    return asked

@@ -1,0 +1,118 @@
+"""What rows, targets and weights on a device must be: of one library, on one device, finite numbers."""
+
+import math
+from typing import Any
+
+from mercer._source.placement import Placement, is_on_device
+from mercer.errors import DataError
+
+__all__ = ["checked_matrix", "checked_targets", "checked_weights"]
+
+Array = Any
+
+
+def checked_matrix(X: Array, placement: Placement, subject: str) -> Array:
+    """The rows as float32 or float64, not empty, finite."""
+    xp = placement.xp
+    if X.ndim != 2:
+        _refuse(
+            subject,
+            f"Expected 2D array, got {X.ndim}D array instead: X must have one row per sample. Reshape your data with "
+            f"X.reshape(-1, 1) if it has one column, or X.reshape(1, -1) if it is one row",
+        )
+    if xp.isdtype(X.dtype, "complex floating"):
+        _refuse(subject, f"Complex data not supported; X is {X.dtype}. Give its real and imaginary parts as columns")
+    for count, what in ((X.shape[0], "sample"), (X.shape[1], "feature")):
+        if count == 0:
+            _refuse(
+                subject,
+                f"Found array with 0 {what}(s) (shape={tuple(X.shape)}) while a minimum of 1 is required; add some",
+            )
+    X = X.detach() if placement.library == "torch" else X
+    if X.dtype not in (xp.float32, placement.wide):
+        half = xp.isdtype(X.dtype, "real floating") and X.dtype != xp.float64
+        X = xp.astype(X, xp.float32 if half else placement.wide)
+    if not _is_finite(X, xp):
+        kind = "NaN" if bool(xp.any(xp.isnan(X))) else "infinity"
+        _refuse(subject, f"Input X contains {kind}; drop or fill it")
+    return X
+
+
+def checked_targets(y: Array, n_rows: int, targets: str, placement: Placement, subject: str) -> Array:
+    """Numbers in the widest type, of one or more columns, or labels."""
+    if y is None:
+        _refuse(
+            subject, "requires y to be passed, but the target y is None; give an array with one target for each row"
+        )
+    _check_beside(y, "y", placement, subject)
+    xp = placement.xp
+    if y.ndim not in (1, 2) or y.shape[0] != n_rows:
+        _refuse(
+            subject, f"y must have one target for each of {n_rows} rows; got the shape {tuple(y.shape)}. Reshape it"
+        )
+    y = y.detach() if placement.library == "torch" else y
+    whole = xp.isdtype(y.dtype, ("integral", "bool"))
+    if not whole and not _is_finite(y, xp):
+        _refuse(subject, "Input y contains NaN or infinity; drop or fill those rows")
+    if targets == "numbers":
+        return xp.astype(y, placement.wide, copy=False)
+    if y.ndim == 2 and y.shape[1] != 1:
+        _refuse(subject, f"y should be a 1d array of labels, got an array of shape {tuple(y.shape)}; give one column")
+    y = xp.reshape(y, (-1,))
+    if not whole and not bool(xp.all(xp.floor(y) == y)):
+        _refuse(
+            subject, "Unknown label type: continuous. y has numbers with a fraction; give labels, or fit a regressor"
+        )
+    return xp.astype(y, xp.int64) if xp.isdtype(y.dtype, "bool") else y
+
+
+def checked_weights(weight: Any, n_rows: int, placement: Placement, subject: str) -> Array:
+    """One non-negative finite number per row in the widest type, not all zero; a number stands for all rows."""
+    if weight is None:
+        return None
+    xp = placement.xp
+    if isinstance(weight, int | float):
+        weight = xp.full((n_rows,), float(weight), dtype=placement.wide, device=placement.device)
+    _check_beside(weight, "sample_weight", placement, subject)
+    if weight.ndim != 1:
+        _refuse(
+            subject, f"Sample weights must be 1D array or scalar; got shape {tuple(weight.shape)}. Give one per row"
+        )
+    if weight.shape[0] != n_rows:
+        _refuse(subject, f"sample_weight.shape == {tuple(weight.shape)}, expected {(n_rows,)}! Give one weight per row")
+    weight = xp.astype(weight, placement.wide, copy=False)
+    least, total = float(xp.min(weight)), float(xp.sum(weight))
+    if not math.isfinite(total):
+        _refuse(subject, "Input sample_weight contains NaN or infinity; give finite weights")
+    if least < 0:
+        _refuse(subject, f"sample_weight must be non-negative; got {least:g}. Drop the rows to be left out")
+    if total == 0:
+        _refuse(subject, "sample_weight must have a positive entry; got zeros only. Raise the weight of some rows")
+    return weight
+
+
+def _check_beside(array: Any, name: str, placement: Placement, subject: str) -> None:
+    """Raise if `array` is not where the rows are."""
+    found = Placement.of(array)
+    if is_on_device(array) and found == placement:
+        return
+    kind = str(found) if is_on_device(array) or hasattr(array, "dtype") else f"a {type(array).__name__}"
+    _refuse(
+        subject, f"{name} must be where X is, on {placement}; got {kind}. Move it there with {_cure(name, placement)}"
+    )
+
+
+def _cure(name: str, placement: Placement) -> str:
+    if placement.library == "torch":
+        return f"torch.asarray({name}, device={str(placement.device)!r})"
+    return f"{placement.library}.asarray({name})"
+
+
+def _is_finite(array: Array, xp: Any) -> bool:
+    """By one sum, and value by value only where the sum is not finite."""
+    return math.isfinite(float(xp.sum(array))) or bool(xp.all(xp.isfinite(array)))
+
+
+def _refuse(subject: str, sentence: str) -> None:
+    message = f"{subject}: {sentence}."
+    raise DataError(message)

@@ -1,0 +1,109 @@
+"""Sums of rows by label in array operations: no matrix of rows by labels, no atomic additions, one order of summation.
+
+A stable sort brings the rows of each label together. They are cut into chunks, whole ones are summed and make a shorter
+table of the same kind, and the rows left over at each label's end are summed beside it; so on until nothing is whole.
+All shapes follow from the number of rows and labels alone, so that a device never waits for the host.
+"""
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+__all__ = ["Groups"]
+
+Array = Any
+
+
+class _Level(NamedTuple):
+    """One table cut up: where rows stand in it, and how many make a chunk.
+
+    ``ends`` (k, chunk) are the rows that whole chunks leave of each label, where ``inside`` says so; ``chunks``
+    (m, chunk) the rows of whole chunks, those past the last one being any rows.
+    """
+
+    ends: Array
+    inside: Array
+    chunks: Array
+
+
+class Groups:
+    """Rows by label.
+
+    Parameters
+    ----------
+    labels : array of shape (n,), integers in [0, k)
+    k : int
+    xp : module
+        The namespace of `labels`.
+    device : object
+        Their device.
+    """
+
+    def __init__(self, labels: Array, k: int, xp: Any, device: Any = None) -> None:
+        self.xp, self.device, self.k = xp, device, k
+        self.order = xp.argsort(labels, stable=True)
+        gathered = xp.take(labels, self.order)
+        bounds = xp.arange(k + 1, dtype=labels.dtype, device=device)
+        self.starts = xp.astype(xp.searchsorted(gathered, bounds), xp.int64, copy=False)
+
+    def counts(self, wide: Any) -> Array:
+        """How many rows each label has."""
+        return self.xp.astype(self.starts[1:] - self.starts[:-1], wide)
+
+    def sums(self, values: Array, wide: Any) -> Array:
+        """The sum of the rows of `values` (n,) or (n, q) of each label, of shape (k,) or (k, q)."""
+        xp = self.xp
+        table, total = values if values.ndim == 2 else values[:, None], None
+        for level in self._levels:
+            rows = self._gathered(table, level.ends)
+            rest = xp.sum(xp.where(level.inside[:, :, None], rows, xp.zeros_like(rows)), axis=1, dtype=wide)
+            total = rest if total is None else total + rest
+            if level.chunks is not None:
+                table = xp.sum(self._gathered(table, level.chunks), axis=1, dtype=wide)
+        return total if values.ndim == 2 else total[:, 0]
+
+    def _gathered(self, table: Array, places: Array) -> Array:
+        rows = self.xp.take(table, self.xp.reshape(places, (-1,)), axis=0)
+        return self.xp.reshape(rows, (*places.shape, table.shape[1]))
+
+    @cached_property
+    def _levels(self) -> list[_Level]:
+        """How the rows, then the sums of their chunks, and so on are cut up."""
+        levels, starts, n_rows = [], self.starts, self.order.shape[0]
+        while True:
+            chunk = self._chunk(n_rows)
+            ends, inside = self._cut_ends(starts, chunk)
+            chunks, begins = (None, starts) if n_rows < chunk else self._cut_chunks(starts, chunk, n_rows)
+            places = [None if one is None else self.xp.clip(one, 0, n_rows - 1) for one in (ends, chunks)]
+            if not levels:
+                places = [None if one is None else self._in_order(one) for one in places]
+            levels.append(_Level(places[0], inside, places[1]))
+            if chunks is None:
+                return levels
+            starts, n_rows = begins, n_rows // chunk
+
+    def _chunk(self, n_rows: int) -> int:
+        """Rows in a chunk: a power of two near the rows of a label, so that ends take no more memory than the rows."""
+        share = n_rows // max(1, self.k)
+        return 2 ** min(max(share.bit_length(), 2), 5)
+
+    def _cut_ends(self, starts: Array, chunk: int) -> tuple[Array, Array]:
+        begin = starts[1:] - (starts[1:] - starts[:-1]) % chunk
+        places = begin[:, None] + self._counting(chunk)[None, :]
+        return places, places < starts[1:, None]
+
+    def _cut_chunks(self, starts: Array, chunk: int, n_rows: int) -> tuple[Array, Array]:
+        """The rows of whole chunks, label by label, and where in the next table each label begins."""
+        xp = self.xp
+        begins = xp.cumulative_sum((starts[1:] - starts[:-1]) // chunk, include_initial=True)
+        numbers = self._counting(n_rows // chunk)
+        label = xp.clip(xp.searchsorted(begins, numbers, side="right") - 1, 0, self.k - 1)
+        first = xp.take(starts, label) + (numbers - xp.take(begins, label)) * chunk
+        return first[:, None] + self._counting(chunk)[None, :], begins
+
+    def _in_order(self, places: Array) -> Array:
+        """Places along the order of labels as row numbers."""
+        xp = self.xp
+        return xp.reshape(xp.take(self.order, xp.reshape(places, (-1,))), places.shape)
+
+    def _counting(self, stop: int) -> Array:
+        return self.xp.arange(stop, dtype=self.xp.int64, device=self.device)

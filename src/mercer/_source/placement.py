@@ -1,0 +1,137 @@
+"""A device of an array library: where rows, sums and models are, decided once."""
+
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mercer._source.namespace import DEVICE_LIBRARIES, library_of, namespace_of, to_numpy
+from mercer.errors import ParameterError
+
+__all__ = ["HOST", "Placement", "change_arrays", "is_on_device"]
+
+Array = Any
+
+
+def is_on_device(thing: Any) -> bool:
+    """Whether `thing` is an array of a library whose arrays live on devices, the CPU among them."""
+    return library_of(thing) in DEVICE_LIBRARIES and hasattr(thing, "dtype") and hasattr(thing, "shape")
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A library and one of its devices.
+
+    Parameters
+    ----------
+    library : str
+        ``"numpy"``, ``"torch"``, ``"cupy"`` or ``"array_api_strict"``.
+    device : object
+        As the library names it; None for NumPy.
+    """
+
+    library: str
+    device: Any = None
+
+    @classmethod
+    def of(cls, array: Array) -> "Placement":
+        """Where `array` is; whatever is of no device library counts as NumPy's."""
+        return cls(library_of(array), array.device) if is_on_device(array) else HOST
+
+    @classmethod
+    def named(cls, name: Any) -> "Placement":
+        """The place that a user names: ``"cpu"``, ``"cuda:1"``, ``"torch:cpu"``, ``"cupy"``, or an array there."""
+        if not isinstance(name, str):
+            return cls._shown(name)
+        library, _, device = name.partition(":")
+        if name in ("cpu", "numpy"):
+            return HOST
+        if library == "cupy":
+            import cupy
+
+            return cls("cupy", cupy.cuda.Device(int(device or 0)))
+        import torch
+
+        try:
+            return cls("torch", _indexed(torch, device if library == "torch" else name))
+        except RuntimeError as error:
+            message = (
+                f"to_device: device must be 'cpu' (NumPy), a torch device such as 'cuda', 'cuda:1', 'mps' or "
+                f"'torch:cpu', 'cupy', or an array; got {name!r}, of which torch says: {str(error)[:200]}"
+            )
+            raise ParameterError(message) from error
+
+    @classmethod
+    def _shown(cls, array: Any) -> "Placement":
+        if is_on_device(array) or isinstance(array, np.ndarray):
+            return cls.of(array)
+        message = f"to_device: device must be a name such as 'cpu' or 'cuda:0', or an array; got {array!r}."
+        raise ParameterError(message)
+
+    def __str__(self) -> str:
+        if self.library == "numpy":
+            return "cpu (numpy)"
+        if self.library == "cupy":
+            return f"cuda:{self.device.id} (cupy)"
+        return f"{getattr(self.device, '_device', self.device)} ({self.library})"
+
+    @cached_property
+    def xp(self) -> Any:
+        """The array-API namespace."""
+        if self.library == "numpy":
+            return np
+        module = __import__(self.library)
+        return namespace_of(module.asarray([0.0], dtype=module.float32))
+
+    @cached_property
+    def wide(self) -> Any:
+        """The widest real type: float64 wherever the device has it, else float32."""
+        try:
+            self.xp.zeros(1, dtype=self.xp.float64, device=self.device)
+        except (TypeError, ValueError, RuntimeError):
+            return self.xp.float32
+        return self.xp.float64
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether the device has no float64."""
+        return self.wide != self.xp.float64
+
+    def put(self, array: Array) -> Array:
+        """The numbers of `array` here, in their own type where there is one, float64 in the widest."""
+        if Placement.of(array) == self:
+            return array
+        array = to_numpy(array)
+        if self.library == "numpy":
+            return array
+        if self.is_narrow and array.dtype == np.float64:
+            array = array.astype(np.float32)
+        # A copy: torch would share the memory of NumPy's array, and refuse one that is read-only.
+        return self.xp.asarray(array.copy(), device=self.device)
+
+
+HOST = Placement("numpy")
+
+
+def _indexed(torch: Any, name: str) -> Any:
+    """A torch device as its arrays name it: ``cuda`` is the one in use, and an array there says ``cuda:0``."""
+    return torch.empty(0, device=torch.device(name)).device
+
+
+def change_arrays(thing: Any, change: Any) -> Any:
+    """A record, tuple or array with ``change(array)`` for each array in it; the same object where nothing changes."""
+    if isinstance(thing, np.ndarray) or is_on_device(thing):
+        return change(thing)
+    if type(thing) is tuple:
+        parts = tuple(change_arrays(part, change) for part in thing)
+        return parts if any(new is not old for new, old in zip(parts, thing, strict=True)) else thing
+    if is_dataclass(thing) and not isinstance(thing, type):
+        changed = {}
+        for part in fields(thing):
+            old = getattr(thing, part.name)
+            new = change_arrays(old, change)
+            if new is not old:
+                changed[part.name] = new
+        return replace(thing, **changed) if changed else thing
+    return thing
