@@ -16,7 +16,7 @@ from mercer._source.groups import Groups
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import HOST, Placement
 from mercer._source.torch_block import TorchBlock
-from mercer._statistic import Moments
+from mercer._statistic import Moments, Statistic
 from mercer._statistic.labels import Labels, Rows
 from mercer._statistic.products import Residual
 from mercer._statistic.triangle import Triangle
@@ -50,7 +50,7 @@ def assert_alike(found, expected, rtol=1e-10):
     if isinstance(expected, float | int | np.ndarray):
         np.testing.assert_allclose(found, expected, rtol=rtol, atol=1e-9)
         return
-    for name in vars(expected):
+    for name in vars(found):
         if getattr(expected, name) is not None:
             assert_alike(getattr(found, name), getattr(expected, name), rtol)
 
@@ -199,8 +199,8 @@ def test_device_blocks_are_powers_of_two_and_whole_numbers_of_memory_blocks():
 def test_a_setting_that_shortens_the_products_of_torch_does_not_reach_ours():
     seen = []
 
-    class Watch:
-        def on(self, block):
+    class Watch(Statistic):
+        def of(self, block):
             seen.append(torch.get_float32_matmul_precision())
             return 0
 
