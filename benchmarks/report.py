@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-__all__ = ["draw", "scaling_table", "table", "write_documentation"]
+__all__ = ["draw", "place_table", "scaling_table", "table", "write_documentation"]
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -50,6 +50,14 @@ def scaling_table(result: dict[str, Any]) -> str:
     return "\n".join([*lines, ""])
 
 
+def place_table(result: dict[str, Any]) -> str:
+    """Return a comparison of places as a Markdown table, with where and when it was measured."""
+    hardware = result["hardware"]
+    where = f"{hardware['cores']} cores of {hardware['processor']}, {hardware['memory_gib']} GiB"
+    lines = [f"**places: {result['place']}**: {result['title']}; {result['date']}, {where}", ""]
+    return "\n".join([*lines, *_markdown(tuple(result["head"]), [tuple(line) for line in result["lines"]]), ""])
+
+
 def write_documentation(folder: Path) -> None:
     """Render all stored results into the documentation page and draw the picture."""
     results = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
@@ -57,6 +65,7 @@ def write_documentation(folder: Path) -> None:
     body = [f"![Time relative to the best peer, one line per case](_static/{PICTURE.name})\n", _conditions(cases)]
     body += [table(result) for result in cases]
     body += [scaling_table(result) for result in results if "scaling" in result]
+    body += [place_table(result) for result in results if "place" in result]
     before, _, rest = PAGE.read_text().partition(BEGIN)
     after = rest.partition(END)[2]
     PAGE.write_text(f"{before}{BEGIN}\n\n" + "\n".join(body) + f"\n{END}{after}")

@@ -60,6 +60,18 @@ def render_exceptions(models: list[Any]) -> str:
     return "\n".join(["| class | exempt from | reason |", "|---|---|---|", *lines, ""])
 
 
+def render_places(models: list[Any]) -> str:
+    """In which places each class runs, as its tags say."""
+    from mercer._source.place import PLACES
+
+    places = {type(model).__name__: model.__sklearn_tags__().places for model in models}
+    lines = ["| class | " + " | ".join(PLACES) + " |", "|---|" + ":-:|" * len(PLACES)]
+    for name, runs_in in sorted(places.items()):
+        lines.append(f"| `{name}` | " + " | ".join("yes" if place in runs_in else "" for place in PLACES) + " |")
+    kinds = [f"- **{place}**: {what}" for place, what in PLACES.items()]
+    return "\n".join([*lines, "", *kinds, ""])
+
+
 def _cell(text: str) -> str:
     return re.sub(r"\s+", " ", text).replace("|", r"\|")
 

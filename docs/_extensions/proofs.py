@@ -1,10 +1,10 @@
-"""The directives ``{differences}`` and ``{exceptions}``: tables that cannot fall behind the tests."""
+"""The directives ``{differences}``, ``{exceptions}`` and ``{places}``: tables that cannot fall behind the code."""
 
 from typing import Any
 
 from docutils import nodes
 from docutils.statemachine import StringList
-from proof_tables import ROOT, list_models, read_differences, render_differences, render_exceptions
+from proof_tables import ROOT, list_models, read_differences, render_differences, render_exceptions, render_places
 from sphinx.util.docutils import SphinxDirective
 
 
@@ -37,7 +37,16 @@ class Exceptions(TableDirective):
         return render_exceptions(list_models())
 
 
+class Places(TableDirective):
+    """Estimators against the places that their tags name."""
+
+    def render(self) -> str:
+        self.env.note_reread()
+        return render_places(list_models())
+
+
 def setup(app: Any) -> dict[str, bool]:
     app.add_directive("differences", Differences)
     app.add_directive("exceptions", Exceptions)
+    app.add_directive("places", Places)
     return {"parallel_read_safe": True}
