@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from mercer._plain import plain
 from mercer._source import Block
 from mercer._source.namespace import namespace_of
 from mercer._statistic.statistic import Statistic
@@ -46,6 +47,7 @@ class Labels(Statistic):
         return LabelCounts(classes, xp.sum(block.weighted(xp.astype(found, block.wide)), axis=0), block.n)
 
 
+@plain
 @dataclass(frozen=True)
 class RowCounts:
     """Rows, rows of positive weight, and the weight of all."""
