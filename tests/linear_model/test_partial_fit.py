@@ -46,7 +46,6 @@ def assert_same_model(one, other):
             np.testing.assert_allclose(getattr(other, name) - expected, 0.0, atol=1e-10 * np.abs(expected).max())
 
 
-@pytest.mark.catalogue("WF-06")
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["unweighted", "weighted"])
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_batches_give_the_model_of_one_fit_over_all_rows(model, weight):
@@ -104,7 +103,6 @@ def test_digits_are_lost_as_the_documentation_says(condition):
     assert np.abs(model.coef_ - 1.0).max() < 1e-14 * condition**2
 
 
-@pytest.mark.catalogue("WF-06")
 def test_what_is_kept_does_not_grow_with_the_rows():
     model = Ridge().partial_fit(X, Y)
     size = len(pickle.dumps(model))
