@@ -63,10 +63,9 @@ def open_batch(
         raise DataError(message)
     purpose = f"the sums of {source.n_features} x {source.n_features} products"
     forecast(type(estimator).__name__, 24 * source.n_features**2, purpose, "select columns")
-    sums, dtype = source.reduce(Batch()), source.host_dtype
+    sums, dtype = source.reduce(Batch()).plainly(), source.host_dtype
     if seen is not None:
-        # Sums are added in the memory of the first, and the new ones belong to nobody else.
-        sums, dtype = sums + seen.sums, np.promote_types(dtype, seen.dtype)
+        sums, dtype = seen.sums + sums, np.promote_types(dtype, seen.dtype)
     estimator._seen = Seen(sums, dtype.name, shape)
     return _summed(estimator, centre)
 

@@ -1,6 +1,6 @@
 """What a batch of rows adds to sums that are kept from call to call."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from mercer._plain import plain
 from mercer._source import Block
@@ -19,6 +19,11 @@ class BatchSums(Sums):
     moments: MomentSums
     counts: RowCounts
 
+    def plainly(self) -> "BatchSums":
+        """The same with moments as arrays of their own, whatever native code left them in."""
+        parts = (getattr(self.moments, part.name) for part in fields(MomentSums))
+        return BatchSums(MomentSums(*parts), self.counts)
+
 
 @dataclass(frozen=True)
 class Batch(Statistic):
@@ -29,3 +34,6 @@ class Batch(Statistic):
 
     def on(self, block: Block) -> BatchSums:
         return BatchSums(Moments().on(block), Rows().of(block))
+
+    def on_run(self, block: Block, unit: int) -> BatchSums:
+        return BatchSums(Moments().on_run(block, unit), Rows().of(block))
