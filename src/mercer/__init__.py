@@ -12,21 +12,26 @@ from mercer._families import FAMILIES
 from mercer._version import __version__
 
 if TYPE_CHECKING:
+    from mercer._base.forecasting import forecast
     from mercer._base.model_file import load, save
     from mercer._base.placement import to_device
+    from mercer._base.scaling import amdahl, measure_growth
     from mercer._versions import show_versions
 
 __all__ = [
     "__version__",
+    "amdahl",
     "cluster",
     "config_context",
     "datasets",
     "decomposition",
     "errors",
+    "forecast",
     "get_config",
     "inspection",
     "linear_model",
     "load",
+    "measure_growth",
     "save",
     "set_config",
     "show_versions",
@@ -36,8 +41,11 @@ __all__ = [
 
 _PACKAGES = (*FAMILIES, "datasets", "inspection", "watch")
 _HOMES = {
+    "amdahl": "mercer._base.scaling",
+    "forecast": "mercer._base.forecasting",
     "save": "mercer._base.model_file",
     "load": "mercer._base.model_file",
+    "measure_growth": "mercer._base.scaling",
     "show_versions": "mercer._versions",
     "to_device": "mercer._base.placement",
 }

@@ -4,7 +4,8 @@ transformations where they are not.
 One pass gives the scatter S = X_c^T W X_c and C = X_c^T W y_c; a Cholesky factor of S + alpha I gives the coefficients.
 Squaring X squares its condition number, so the reciprocal condition of S + alpha I decides: down to `refine_below` the
 factor is used as it is, below it the residual of the data themselves corrects the answer (the corrected seminormal
-equations of Bjorck, 1987), and below `give_up_below` another solver takes over: on dense rows, the SVD of a triangle.
+equations of Bjorck, 1987), and below `give_up_below` another solver takes over: on dense rows, the SVD of a triangle;
+where the rows are gone and only S is left, its eigenvectors.
 """
 
 from collections.abc import Callable, Generator
@@ -12,7 +13,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack, svd
+from scipy.linalg import eigh, lapack, svd
 
 from mercer._solver.driver import Solver
 from mercer._solver.linear_state import LinearState, gradient_certificate, quadratic_objective
@@ -22,9 +23,11 @@ from mercer._statistic import Moments, MomentSums
 from mercer._statistic.products import Residual
 from mercer._statistic.triangle import Triangle, TriangleSums
 
-__all__ = ["Factors", "by_normal_equations", "by_orthogonal_triangle"]
+__all__ = ["Factors", "by_eigenvectors", "by_normal_equations", "by_orthogonal_triangle"]
 
 Array = Any
+# Of the largest eigenvalue, for each column: what sums over many rows leave where an eigenvalue is zero.
+_ROUNDING = 16 * float(np.finfo(np.float64).eps)
 _HEAVY = 400  # columns from which a factorisation takes long enough (some 10 ms) to deserve its own thread
 
 
@@ -66,6 +69,8 @@ def by_normal_equations(
     for _ in range(corrections):
         coef, squares = yield from _refine(coef, alpha, moments, factors)
     gradient = moments.cross - moments.scatter @ coef - alpha * coef
+    if spectrum and squares is None:
+        squares = _left_squares(coef, moments)
     singular = (yield Dense(partial(_singular_values, moments.scatter), heavy)) if spectrum else None
     intercept = moments.y_mean - moments.mean @ coef
     state = LinearState(coef, intercept, "cholesky", moments.mean.shape[0], singular, squares)
@@ -108,6 +113,35 @@ def _refine(coef: Array, alpha: Array, moments: MomentSums, factors: Factors) ->
 
 def _singular_values(scatter: Array) -> Array:
     return np.sqrt(np.maximum(np.linalg.eigvalsh(scatter)[::-1], 0.0))
+
+
+def _left_squares(coef: Array, moments: MomentSums) -> Array:
+    """|y - X coef|^2 of each target from the moments; what cancels is rounding of |y|^2."""
+    return np.maximum(moments.y_scatter - np.sum(coef * (2.0 * moments.cross - moments.scatter @ coef), axis=0), 0.0)
+
+
+def by_eigenvectors(alpha: Array, moments: MomentSums, tolerance: float, *, cutoff: float) -> Solver:
+    """Solve by the eigenvectors of S, for which no rows are needed: of least norm where S is singular.
+
+    Eigenvalues of S are squares of singular values, so that one at or below `cutoff` times the largest counts as zero,
+    as does what rounding alone can have made.
+    """
+    heavy = moments.mean.shape[0] > _HEAVY
+    coef, rank, singular = yield Dense(partial(_shrink_scatter, moments, alpha, cutoff), heavy)
+    gradient = moments.cross - moments.scatter @ coef - alpha * coef
+    intercept = moments.y_mean - moments.mean @ coef
+    state = LinearState(coef, intercept, "eigh", rank, singular, _left_squares(coef, moments))
+    return (yield from _finish(state, gradient, alpha, moments, tolerance))
+
+
+def _shrink_scatter(moments: MomentSums, alpha: Array, cutoff: float) -> tuple:
+    """Coefficients V diag(1 / (s^2 + alpha)) V^T C, the rank and the singular values, from S = V diag(s^2) V^T."""
+    values, vectors = eigh(moments.scatter, driver="evd")
+    values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
+    floor = max(cutoff**2, _ROUNDING * len(values)) * values.max(initial=0.0)
+    penalised = values[:, None] + alpha
+    shrunk = np.divide(1.0, penalised, out=np.zeros_like(penalised), where=penalised > floor)
+    return vectors @ (shrunk * (vectors.T @ moments.cross)), int((values > floor).sum()), np.sqrt(values)
 
 
 def by_orthogonal_triangle(

@@ -5,12 +5,16 @@ few row blocks calls :func:`forecast` first.
 """
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 
 from mercer._config import get_config
 from mercer.errors import MemoryForecastError
 
-__all__ = ["allowed_bytes", "forecast", "readable"]
+__all__ = ["Request", "allowed_bytes", "collected_requests", "forecast", "readable"]
 
 _CGROUPS = (
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat"),
@@ -20,8 +24,30 @@ _CGROUPS = (
         "/sys/fs/cgroup/memory/memory.stat",
     ),
 )
+_collected: ContextVar["list[Request] | None"] = ContextVar("mercer_memory_requests", default=None)
 # Below this a look at the limits costs more than it tells.
 _SMALL = 32 * 2**20
+
+
+@dataclass(frozen=True)
+class Request:
+    """One call of :func:`forecast`."""
+
+    subject: str
+    n_bytes: float
+    purpose: str
+    cure: str
+
+
+@contextmanager
+def collected_requests() -> Iterator[list[Request]]:
+    """All requests for memory made within a ``with`` block, small ones and refused ones too."""
+    requests: list[Request] = []
+    token = _collected.set(requests)
+    try:
+        yield requests
+    finally:
+        _collected.reset(token)
 
 
 def forecast(subject: str, n_bytes: float, purpose: str, cure: str) -> None:
@@ -38,6 +64,9 @@ def forecast(subject: str, n_bytes: float, purpose: str, cure: str) -> None:
     cure : str
         What to do instead, as an imperative: ``"use solver='lsqr'"``.
     """
+    collected = _collected.get()
+    if collected is not None:
+        collected.append(Request(subject, n_bytes, purpose, cure))
     limit = get_config()["max_memory"]
     if limit is None and n_bytes < _SMALL:
         return

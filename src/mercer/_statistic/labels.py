@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from mercer._plain import plain
 from mercer._source import Block
 from mercer._source.groups import Groups
 from mercer._source.namespace import namespace_of
@@ -54,6 +55,7 @@ class Labels(Statistic):
         return LabelCounts(xp.take(classes, order), xp.take(weights, order), block.n)
 
 
+@plain
 @dataclass(frozen=True)
 class RowCounts:
     """Rows, rows of positive weight, and the weight of all."""

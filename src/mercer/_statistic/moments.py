@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from mercer._native import scatter
+from mercer._plain import plain
 from mercer._source import Block
 from mercer._statistic.statistic import Statistic
 
@@ -21,6 +22,7 @@ Array = Any
 _EMPTY = np.empty(0)
 
 
+@plain
 @dataclass(frozen=True)
 class MomentSums:
     """Total weight, means, and centred second moments of X, of y, and between them.
@@ -51,6 +53,15 @@ class MomentSums:
         cross = self.cross + other.cross + product * (step[:, None] * y_step[None, :])
         y_scatter = self.y_scatter + other.y_scatter + product * y_step * y_step
         return MomentSums(weight, mean, scatter, self.y_mean + share * y_step, cross, y_scatter)
+
+    def about_zero(self) -> "MomentSums":
+        """The same with means taken off nothing: what ``Moments(centre=False)`` sums. Nothing cancels here."""
+        scatter = self.scatter + self.weight * self.mean[:, None] * self.mean[None, :]
+        if self.y_mean is None:
+            return MomentSums(self.weight, np.zeros_like(self.mean), scatter)
+        cross = self.cross + self.weight * self.mean[:, None] * self.y_mean[None, :]
+        y_scatter = self.y_scatter + self.weight * self.y_mean * self.y_mean
+        return MomentSums(self.weight, np.zeros_like(self.mean), scatter, np.zeros_like(self.y_mean), cross, y_scatter)
 
 
 def _joined(first: Array, second: Array, product: float, step: Array) -> Array:

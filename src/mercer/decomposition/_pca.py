@@ -10,16 +10,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.utils.metaestimators import available_if
 
 from mercer._base import Estimator, fitting, seed_sequence
+from mercer._base.batches import forget_batches, open_batch
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._base.validation import check_finite
+from mercer._solver import Outcome
 from mercer._source import Source
 from mercer._statistic.labels import Rows
 from mercer.decomposition._axes import PrincipalAxes, Task
 from mercer.decomposition._direct import covariance_eigh, full, gram
 from mercer.decomposition._iterative import arpack, power, randomized
-from mercer.decomposition._policy import SPARSE, check_count, choose_solver, count_iterations
+from mercer.decomposition._policy import SPARSE, check_count, choose_solver, count_iterations, works_from_sums
 from mercer.decomposition._projection import Projection
 from mercer.errors import DataError
 
@@ -86,7 +89,7 @@ class PCA(Projection, Estimator):
         Mean variance along the directions left out.
     n_components_ : int
     n_samples_ : int or float
-        Rows, or their total weight.
+        Rows, or their total weight; ``n_samples_seen_`` is the same after ``partial_fit``.
     solver_used_ : str
         The solver that ran.
     history_ : dict of ndarray
@@ -187,12 +190,48 @@ class PCA(Projection, Estimator):
         PCA
             The fitted estimator.
         """
+        forget_batches(self)
         # The solver's first pass sees NaN and infinity in its sums, so that no pass of its own looks for them.
         source = self._open(X, sample_weight=sample_weight, accept_sparse=self._accepted(X), ensure_all_finite=False)
+        outcome = self._learn(source)
+        self._check_enough_rows(source)
+        self._conclude(outcome, "raise iterated_power or tol")
+        return self
+
+    @available_if(works_from_sums)
+    @fitting
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "PCA":
+        """Find the components of these rows and of all that earlier calls were given.
+
+        The moments of the rows add up over time, so the model is that of one ``fit`` with
+        ``svd_solver="covariance_eigh"`` to all rows together, to rounding; nothing is cut off as in
+        :class:`IncrementalPCA`. A batch is read once and not kept; d x d sums are. Parameters may change between calls.
+        ``fit`` forgets all batches, and keeps nothing that a later batch could be added to.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
+            Rows.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a weight of 2 is the row twice.
+
+        Returns
+        -------
+        PCA
+            The fitted estimator, with the total weight of all rows so far in ``n_samples_seen_``.
+        """
+        source = open_batch(self, X, None, sample_weight, accept_sparse="csr")
+        outcome = self._learn(source)
+        self._conclude(outcome)
+        return self
+
+    def _learn(self, source: Source) -> Outcome:
+        """Choose the solver, drive it, and store what it found."""
         n_rows = _effective_rows(source)
-        solver = choose_solver(
-            self.svd_solver, self.n_components, n_rows, source.n_features, is_sparse=source.is_sparse
-        )
+        asked = "covariance_eigh" if source.place == "sums" else self.svd_solver
+        solver = choose_solver(asked, self.n_components, n_rows, source.n_features, is_sparse=source.is_sparse)
         if solver == "gram":
             solver = self._without_gram(source)
         task = self._task(source, n_rows, solver)
@@ -205,10 +244,7 @@ class PCA(Projection, Estimator):
             "power": power,
         }
         with np.errstate(invalid="ignore", over="ignore"):
-            outcome = self._drive(partial(methods[solver], task), source, attributes={"solver_used_": solver})
-        self._check_enough_rows(source)
-        self._conclude(outcome, "raise iterated_power or tol")
-        return self
+            return self._drive(partial(methods[solver], task), source, attributes={"solver_used_": solver})
 
     def _without_gram(self, source: Source) -> str:
         """The Gram matrix meets row with row, for which all rows must be at hand; elsewhere another solver does."""

@@ -4,7 +4,7 @@ from typing import Any
 
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["EXACT", "SPARSE", "check_count", "choose_solver", "count_iterations"]
+__all__ = ["EXACT", "SPARSE", "check_count", "choose_solver", "count_iterations", "works_from_sums"]
 
 EXACT = ("full", "covariance_eigh", "gram")
 SPARSE = ("auto", "covariance_eigh", "arpack", "randomized", "power")
@@ -64,3 +64,14 @@ def count_iterations(asked: Any, solver: str, wish: Any, limit: int) -> int:
         return 1000
     # As in scikit-learn: few components of many are the hard ones to tell from those left out.
     return 7 if not isinstance(wish, str) and wish < 0.1 * limit else 4
+
+
+def works_from_sums(estimator: Any) -> bool:
+    """Whether the model is a function of the moments alone, so that it can be fitted batch by batch; else raise."""
+    if estimator.svd_solver in ("auto", "covariance_eigh"):
+        return True
+    message = (
+        f"PCA: partial_fit works from sums, which svd_solver='auto' or 'covariance_eigh' can use; got "
+        f"{estimator.svd_solver!r}. Set svd_solver='auto', or call fit."
+    )
+    raise ParameterError(message)

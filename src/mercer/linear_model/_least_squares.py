@@ -8,18 +8,20 @@ from scipy.linalg import LinAlgWarning, lapack
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import fitting
+from mercer._base.batches import forget_batches
 from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
-from mercer._solver import Solver
+from mercer._solver import Outcome, Solver
 from mercer._solver.linear_state import LinearState
 from mercer._solver.lsqr import LsqrState, by_lsqr
 from mercer._solver.nonnegative import by_nonnegative_sweeps
-from mercer._solver.normal_equations import by_normal_equations, by_orthogonal_triangle
+from mercer._solver.normal_equations import by_eigenvectors, by_normal_equations, by_orthogonal_triangle
 from mercer._source import Source
 from mercer._source.memory import forecast
 from mercer._source.namespace import to_numpy
 from mercer._statistic import Moments, MomentSums
 from mercer.errors import DataError
-from mercer.linear_model._prediction import LinearRegressor, target_columns
+from mercer.linear_model._prediction import target_columns
+from mercer.linear_model._running import RunningRegressor
 
 __all__ = ["LinearRegression"]
 
@@ -34,7 +36,7 @@ _FEW = 2**22
 _SWEEPS = 10_000
 
 
-class LinearRegression(LinearRegressor):
+class LinearRegression(RunningRegressor):
     """Linear regression by least squares.
 
     Minimises, for each target,
@@ -75,7 +77,9 @@ class LinearRegression(LinearRegressor):
     residual_variance_ : float or ndarray of shape (n_targets,)
         The estimate of the noise, RSS / (sum of weights - rank - 1), or NaN where nothing is left to divide by.
     solver_used_ : str
-        ``"cholesky"``, ``"svd"``, ``"lsqr"`` or ``"active set"``.
+        ``"cholesky"``, ``"svd"``, ``"lsqr"`` or ``"active set"``; of ``partial_fit`` also ``"eigh"``.
+    n_samples_seen_ : int or float
+        Total weight of the rows of all calls of ``partial_fit``.
     history_, converged_, n_iter_, certificate_
         How the fit went; see the tour. The certificate is the norm of the gradient (with ``positive``, the violation
         of the optimality conditions) over |X| |y|.
@@ -108,6 +112,7 @@ class LinearRegression(LinearRegressor):
     array([16.])
     """
 
+    _cure = "raise tol or max_time"
     _parameters: ClassVar[dict[str, Rule]] = {
         "fit_intercept": Boolean(),
         "copy_X": Boolean(),
@@ -152,11 +157,10 @@ class LinearRegression(LinearRegressor):
         self : LinearRegression
         """
         source = self._open(X, y, sample_weight, targets="numbers", accept_sparse="csr")
-        self._flat, self._dtype = source.target_shape == (), source.host_dtype.name
-        outcome = self._drive(lambda start: self._solver(source, start), source)
-        self._complete(outcome)
+        forget_batches(self)
+        outcome = self._learn(source)
         self._describe(outcome.state, source)
-        self._conclude(outcome, "raise tol or max_time")
+        self._conclude(outcome, self._cure)
         return self
 
     def standard_errors(self, X: Any, sample_weight: Any = None) -> tuple[np.ndarray, Any]:
@@ -191,6 +195,12 @@ class LinearRegression(LinearRegressor):
         intercept = np.sqrt(variance[..., 0] * (1.0 / moments.weight + mean_part)) if self.fit_intercept else 0.0
         return source.send((np.sqrt(variance * np.diagonal(inverse)), intercept))
 
+    def _learn(self, source: Source) -> Outcome:
+        self._flat, self._dtype = source.target_shape == (), source.host_dtype.name
+        outcome = self._drive(lambda start: self._solver(source, start), source)
+        self._complete(outcome)
+        return outcome
+
     def _solver(self, source: Source, start: Any) -> Solver:
         centre, alpha = self.fit_intercept, np.zeros(source.n_targets)
         if self.positive:
@@ -208,6 +218,16 @@ class LinearRegression(LinearRegressor):
         def by_triangle(moments: MomentSums | None = None) -> Solver:
             return by_orthogonal_triangle(alpha, centre, self.tol, cutoff=cutoff, moments=moments)
 
+        if source.place == "sums":
+            return by_normal_equations(
+                alpha,
+                centre,
+                self.tol,
+                refine_below=0.0,
+                give_up_below=max(_SINGULAR, 10 * cutoff**2),
+                otherwise=lambda moments: by_eigenvectors(alpha, moments, self.tol, cutoff=cutoff),
+                spectrum=True,
+            )
         is_sparse = source.is_sparse and n_rows * source.n_features > _FEW
         if is_sparse and (isinstance(start, LsqrState) or source.n_features > _GRAM_COLUMNS):
             return by_steps()

@@ -114,7 +114,7 @@ class LogisticRegression(LinearClassifier, Estimator):
     n d^2 / 2, taken for up to 512 columns. Extra memory is a few k d numbers per thread and, for "newton-cholesky" and
     l1, the (k d)^2 Hessian; "sag" and "saga" also remember n k residuals. Runs over NumPy arrays, memory maps, frames
     and CSR rows, which are never made dense. Separable classes without a penalty have no finite optimum: a warning
-    says so.
+    says so. There is no ``partial_fit``: the loss of rows seen before is not a function of finitely many sums.
 
     References
     ----------

@@ -7,8 +7,9 @@ import numpy as np
 from scipy.linalg import LinAlgWarning
 
 from mercer._base import Estimator, fitting, seed_sequence
+from mercer._base.batches import forget_batches
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
-from mercer._solver import Solver
+from mercer._solver import Outcome, Solver
 from mercer._solver.average_gradient import AverageState, average_gradient
 from mercer._solver.conjugate_gradient import by_conjugate_gradient
 from mercer._solver.dual_equations import by_dual_equations
@@ -16,11 +17,12 @@ from mercer._solver.finite_sum import RidgeTargets
 from mercer._solver.linear_state import LinearState
 from mercer._solver.lsqr import LsqrState, by_lsqr
 from mercer._solver.nonnegative import by_nonnegative_sweeps
-from mercer._solver.normal_equations import by_normal_equations, by_orthogonal_triangle
+from mercer._solver.normal_equations import by_eigenvectors, by_normal_equations, by_orthogonal_triangle
 from mercer._source import Source
 from mercer._source.memory import forecast
 from mercer.errors import ParameterError
-from mercer.linear_model._prediction import LinearRegressor, target_columns
+from mercer.linear_model._prediction import target_columns
+from mercer.linear_model._running import RunningRegressor
 
 __all__ = ["Ridge"]
 
@@ -31,7 +33,7 @@ _REFINE_BELOW = 1e-5
 _SINGULAR = 1e-13
 
 
-class Ridge(LinearRegressor):
+class Ridge(RunningRegressor):
     """Ridge regression: least squares with a quadratic penalty.
 
     Minimises, for each target,
@@ -83,7 +85,9 @@ class Ridge(LinearRegressor):
         The solver in scikit-learn's words.
     solver_used_ : str
         The method that gave the answer: ``"cholesky"``, ``"svd"``, ``"lsqr"``, ``"sparse_cg"``, ``"sag"``, ``"saga"``
-        or ``"active set"``.
+        or ``"active set"``; of ``partial_fit`` also ``"eigh"``.
+    n_samples_seen_ : int or float
+        Total weight of the rows of all calls of ``partial_fit``.
     history_, converged_, certificate_
         How the fit went; see the tour. The certificate is the norm g of the gradient X^T W r - alpha c (with
         ``positive``, the violation of the optimality conditions) over |X| |y|; g^2 / alpha is the duality gap.
@@ -178,6 +182,13 @@ class Ridge(LinearRegressor):
         self._check_solver()
         sparse = False if self.solver == "svd" else "csr"
         source = self._open(X, y, sample_weight, targets="numbers", accept_sparse=sparse)
+        forget_batches(self)
+        outcome = self._learn(source)
+        self._describe(outcome.state, source)
+        self._conclude(outcome, self._cure)
+        return self
+
+    def _learn(self, source: Source) -> Outcome:
         flat = source.target_shape == ()
         alpha = self._penalties(source.n_targets)
         self._flat, self._dtype = (alpha.shape[0] == 1, flat), source.host_dtype.name
@@ -185,9 +196,16 @@ class Ridge(LinearRegressor):
         outcome = self._drive(lambda start: self._solver(source, alpha, start), source)
         self._complete(outcome)
         self.n_iter_ = np.broadcast_to(getattr(outcome.state, "steps", 1), alpha.shape).astype(np.int32)  # type: ignore[assignment]
-        self._note_method(outcome.state.method)
-        self._conclude(outcome)
-        return self
+        return outcome
+
+    def _check_sums_suffice(self) -> None:
+        self._check_solver()
+        if self.solver not in ("auto", "cholesky", "lbfgs"):
+            message = (
+                f"Ridge: partial_fit works from sums, which solver='auto' or 'cholesky' can use; got {self.solver!r}. "
+                f"Set solver='auto', or call fit."
+            )
+            raise ParameterError(message)
 
     def _check_solver(self) -> None:
         if self.solver == "lbfgs" and not self.positive:
@@ -254,6 +272,8 @@ class Ridge(LinearRegressor):
         centre, tol = self.fit_intercept, self.tol
 
         def otherwise(moments: Any = None) -> Solver:
+            if source.place == "sums":
+                return by_eigenvectors(alpha, moments, tol, cutoff=_cutoff(source))
             if source.is_sparse:
                 self._needs_memory(source, "ridge of sparse columns that others determine", "raise alpha")
                 y = target_columns(source.y)
@@ -267,8 +287,9 @@ class Ridge(LinearRegressor):
             y = target_columns(source.y)
             return by_dual_equations(alpha, y, source.weight, centre, tol, otherwise)
         self._forecast("the scatter of the columns", 24 * source.n_features**2)
+        refine_below = 0.0 if source.place == "sums" else _REFINE_BELOW
         return by_normal_equations(
-            alpha, centre, tol, refine_below=_REFINE_BELOW, give_up_below=_SINGULAR, otherwise=otherwise
+            alpha, centre, tol, refine_below=refine_below, give_up_below=_SINGULAR, otherwise=otherwise
         )
 
     def _forecast(self, purpose: str, n_bytes: float) -> None:
@@ -280,14 +301,15 @@ class Ridge(LinearRegressor):
             state = LinearState(parameters[:-1], parameters[-1], state.method)
         return self._linear_attributes(state, self._dtype, *self._flat)
 
-    def _note_method(self, method: str) -> None:
+    def _describe(self, state: Any, source: Source) -> None:
         """Say so when the equations were singular and another solver had to take over."""
-        if self.solver_ == "cholesky" and method != "cholesky":
-            self.solver_ = method
+        if self.solver_ == "cholesky" and state.method != "cholesky":
+            cure = "" if source.place == "sums" else f", or choose solver='{state.method}' to silence this"
             message = (
-                f"Ridge: the normal equations are singular to rounding, so solver='{method}' was used instead of "
-                f"'cholesky'; raise alpha (now {self.alpha!r}), or choose solver='{method}' to silence this."
+                f"Ridge: the normal equations are singular to rounding, so solver='{state.method}' was used instead of "
+                f"'cholesky'; raise alpha (now {self.alpha!r}){cure}."
             )
+            self.solver_ = state.method
             warnings.warn(message, LinAlgWarning, stacklevel=5)
 
     def __sklearn_tags__(self) -> Any:

@@ -1,0 +1,96 @@
+"""The bookkeeping of ``partial_fit`` where the model is a function of sums: each call adds its rows to those kept."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._plain import plain
+from mercer._source import Source
+from mercer._source.memory import forecast
+from mercer._source.summed import SummedSource
+from mercer._statistic import Moments
+from mercer._statistic.batch import Batch, BatchSums
+from mercer.errors import DataError
+
+__all__ = ["Seen", "forget_batches", "open_batch"]
+
+
+@plain
+@dataclass(frozen=True)
+class Seen:
+    """What is kept of all batches: their sums, the type they would have joined, and the shape of one row's target."""
+
+    sums: BatchSums
+    dtype: str
+    targets: list[int] | None
+
+
+def forget_batches(estimator: Any) -> None:
+    """Begin afresh, as ``fit`` does."""
+    for name in ("_seen", "n_samples_seen_"):
+        vars(estimator).pop(name, None)
+
+
+def open_batch(
+    estimator: Any, X: Any, y: Any = None, sample_weight: Any = None, *, centre: bool = True, **options: Any
+) -> Source:
+    """Add rows to those that `estimator` has seen, and open the sums of all as a source.
+
+    Parameters
+    ----------
+    estimator : Estimator
+        Its ``_seen`` and ``n_samples_seen_`` are brought up to date.
+    X, y, sample_weight
+        As the user gave them, in any place; one pass is made.
+    centre : bool
+        Whether the source answers ``Moments(True)`` or ``Moments(False)``. Centred sums are kept either way, so that
+        parameters may change between calls.
+    **options
+        What :func:`mercer._base.opening.open_rows` takes.
+    """
+    seen = vars(estimator).get("_seen")
+    if seen is None and "n_features_in_" in vars(estimator):
+        _warn_of_beginning(estimator)
+    source = estimator._open(X, y, sample_weight, reset=seen is None, **options)
+    shape = None if source.target_shape is None else list(source.target_shape)
+    if seen is not None and seen.targets != shape:
+        message = (
+            f"{type(estimator).__name__}: y must have the shape it had in the first batch, {seen.targets} for a row; "
+            f"got {shape}. Reshape it, or call fit to start afresh."
+        )
+        raise DataError(message)
+    purpose = f"the sums of {source.n_features} x {source.n_features} products"
+    forecast(type(estimator).__name__, 24 * source.n_features**2, purpose, "select columns")
+    sums, dtype = source.reduce(Batch()).plainly(), source.host_dtype
+    if seen is not None:
+        sums, dtype = seen.sums + sums, np.promote_types(dtype, seen.dtype)
+    estimator._seen = Seen(sums, dtype.name, shape)
+    return _summed(estimator, centre)
+
+
+def _warn_of_beginning(estimator: Any) -> None:
+    name = type(estimator).__name__
+    message = (
+        f"{name}: partial_fit adds to sums that fit does not keep, so the rows given to fit are forgotten and these "
+        f"are the first; give all rows to partial_fit, or begin with a new {name}."
+    )
+    warnings.warn(message, UserWarning, stacklevel=6)
+
+
+def _summed(estimator: Any, centre: bool) -> Source:
+    seen = estimator._seen
+    moments, counts = seen.sums.moments, seen.sums.counts
+    weight = moments.weight
+    estimator.n_samples_seen_ = int(weight) if weight == int(weight) else weight
+    return SummedSource(
+        Moments(centre),
+        moments if centre else moments.about_zero(),
+        # Rows as repetitions count them, and at least those of positive weight: fractions may sum to less.
+        n_rows=max(int(weight), counts.n_positive),
+        n_features=len(moments.mean),
+        weight=weight,
+        dtype=np.dtype(seen.dtype),
+        target_shape=None if seen.targets is None else tuple(seen.targets),
+    )

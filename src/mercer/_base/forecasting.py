@@ -1,0 +1,245 @@
+"""What a fit will take, before it is begun: memory, passes over the data, and time.
+
+A copy of the estimator is fitted to a sample of the rows and to half of that sample. What is twice as much for twice
+the rows grows with them, what is the same does not, and so both are carried on to the number of rows there are.
+"""
+
+import math
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier, is_regressor
+
+from mercer._base.estimator import Estimator
+from mercer._base.extrapolation import Extrapolation
+from mercer._base.rehearsal import Rehearsal, rehearse
+from mercer._base.scaling import amdahl
+from mercer._source import Source
+from mercer._source.memory import allowed_bytes, readable
+from mercer._source.sample import Sample, take_sample
+from mercer.errors import DataError, ParameterError
+
+__all__ = ["Forecast", "forecast"]
+
+# Rows of a sample, and numbers in it: small beside data worth a forecast, long beside the cost of starting threads.
+_ROWS, _NUMBERS = 2**16, 2**23
+# Blocks that a sequence holds beside those being worked on: read ahead, and being joined.
+_AHEAD = 6
+# A table with an entry per row is kept of sequences up to this many bytes.
+_MOST_TABLE_BYTES = 2**27
+# A rehearsal that takes this long need not be repeated to be believed.
+_LONG = 2.0
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a fit will take.
+
+    Attributes
+    ----------
+    estimator : str
+        The name of its class.
+    rows, columns : int
+        Of the data.
+    memory_bytes : int
+        The most that will be held at a time, on top of the data.
+    memory_parts : dict of str to int
+        The parts of it.
+    passes : tuple of int
+        Over the data: as many as are expected, and at most. (0, 0) where the fit would be refused.
+    seconds : float
+        How long it will take, roughly; NaN where the fit would be refused.
+    parallel_share : float
+        The share of the time that more threads or workers would shorten.
+    allowed_bytes : int
+        The memory that a fit may take here and now.
+    fits : bool
+        Whether what is needed is allowed.
+    notes : tuple of str
+        What else to know, such as the text of the refusal.
+    """
+
+    estimator: str
+    rows: int
+    columns: int
+    memory_bytes: int
+    memory_parts: dict[str, int]
+    passes: tuple[int, int]
+    seconds: float
+    parallel_share: float
+    allowed_bytes: int
+    fits: bool
+    notes: tuple[str, ...] = ()
+
+    def speed_up(self, workers: float) -> float:
+        """How many times faster the fit could be with `workers` times the cores, by :func:`amdahl`."""
+        return amdahl(self.parallel_share, workers)
+
+    def __str__(self) -> str:
+        least, most = self.passes
+        verdict = "fits" if self.fits else "does not fit"
+        parts = ", ".join(f"{readable(size)} {what}" for what, size in self.memory_parts.items())
+        passes = f"{least}" if least == most else f"about {least}, at most {most}"
+        lines = [
+            f"{self.estimator} on {self.rows} x {self.columns}",
+            f"  memory  {readable(self.memory_bytes)} on top of the data ({parts}); {verdict} in "
+            f"{readable(self.allowed_bytes)}",
+        ]
+        if not math.isnan(self.seconds):
+            lines += [f"  passes  {passes}", f"  time    about {_written(self.seconds)}"]
+        return "\n".join(lines + [f"  note    {note}" for note in self.notes])
+
+
+def forecast(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Forecast:
+    """Say how much memory, how many passes over the data and how much time a fit will take, before it is begun.
+
+    A copy of the estimator is fitted to a sample of some 65 thousand rows and to half of it; the estimator itself is
+    left alone. Closed forms make the same number of passes over any data. Iterative ones make about as many over all
+    rows as over the sample: that, and the time with it, is a guess, within a factor of two in our measurements.
+
+    Parameters
+    ----------
+    estimator : Estimator
+        One of mercer's, fitted or not.
+    X, y, sample_weight
+        What ``fit`` would be given, in any place.
+
+    Returns
+    -------
+    Forecast
+        Prints as a few lines.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> import numpy as np
+    >>> from mercer.linear_model import LinearRegression
+    >>> X = np.random.default_rng(0).normal(size=(20_000, 8))
+    >>> said = mercer.forecast(LinearRegression(), X, X[:, 0])
+    >>> said.passes, said.fits
+    ((2, 2), True)
+    """
+    if not isinstance(estimator, Estimator):
+        message = (
+            f"forecast: estimator must be one of mercer's; got {type(estimator).__name__}. Forecast the last step of a "
+            f"pipeline by itself."
+        )
+        raise ParameterError(message)
+    source, opening = _opened(estimator, X, y, sample_weight)
+    sample = take_sample(source, _sample_rows(source))
+    whole = _rehearsed(estimator, sample)
+    half = whole if sample.n_rows >= source.n_rows else _rehearsed(estimator, sample.half())
+    extrapolation = Extrapolation(half, whole, source.n_rows)
+    if whole.refusal:
+        return _refused(estimator, source, extrapolation)
+    copied = source.place == "memory" and not _in_place(source, X)
+    seconds, on_rows = extrapolation.seconds(sample.seconds_per_row)
+    # A copy is made once; looking at rows that need none is a part of what was rehearsed.
+    seconds += opening if copied else 0.0
+    parts = _memory_parts(extrapolation, source, sample, copied)
+    refusals, allowed = extrapolation.refusals(), allowed_bytes()
+    return Forecast(
+        type(estimator).__name__,
+        source.n_rows,
+        source.n_features,
+        sum(parts.values()),
+        parts,
+        extrapolation.passes(),
+        min(seconds, getattr(estimator, "max_time", None) or math.inf),
+        on_rows / seconds,
+        allowed,
+        sum(parts.values()) <= allowed and not refusals,
+        (*refusals, *_notes(source, whole)),
+    )
+
+
+def _rehearsed(estimator: Any, sample: Sample) -> Rehearsal:
+    """The faster of two rehearsals, and the memory of another: the first of all also loads what is loaded once."""
+    best = rehearse(estimator, sample)
+    if best.refusal:
+        return best
+    if best.seconds < _LONG:
+        best = min(best, rehearse(estimator, sample), key=lambda one: one.seconds)
+    traced = rehearse(estimator, sample, traced=True)
+    best.held_bytes, best.kept_bytes = traced.held_bytes, traced.kept_bytes
+    return best
+
+
+def _opened(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Source, float]:
+    """The rows as a source, opened by a copy of the estimator, and the seconds that took."""
+    begin = time.perf_counter()
+    targets = "labels" if is_classifier(estimator) else "numbers" if is_regressor(estimator) else None
+    y = y if targets else None
+    source = clone(estimator)._open(X, y, sample_weight, targets=targets, accept_sparse="csr")
+    if not getattr(source, "restartable", True):
+        message = (
+            f"forecast: {source.description} can be read only once, and a forecast reads some of it; give a list of "
+            f"blocks, or a function without arguments that returns a fresh iterator."
+        )
+        raise DataError(message)
+    return source, time.perf_counter() - begin
+
+
+def _sample_rows(source: Source) -> int:
+    """Enough for choices that hang on the shape (more rows than columns, ten times as many) to fall as for all rows."""
+    d = source.n_features
+    return max(min(_ROWS, _NUMBERS // d), 10 * d if d <= 1000 else 2 * d)
+
+
+def _memory_parts(extrapolation: Extrapolation, source: Source, sample: Sample, copied: bool) -> dict[str, int]:
+    """Bytes held: what a fit holds of any data, what grows with the rows, and what getting at the rows takes."""
+    parts = {"for blocks and sums": extrapolation.fixed_bytes(source.threads)}
+    tables_last = source.place in ("memory", "device") or 8 * source.n_rows <= _MOST_TABLE_BYTES
+    if tables_last and (growing := extrapolation.growing_bytes()):
+        parts["for what grows with the rows"] = growing
+    if copied:
+        parts["for a copy of the rows as C-ordered floats"] = int(sample.bytes_per_row * source.n_rows)
+    if not source.random_access:
+        ahead = (_AHEAD + source.threads) * source.block_rows
+        parts["for blocks read ahead"] = int(sample.bytes_per_row * ahead)
+    return parts
+
+
+def _in_place(source: Source, X: Any) -> bool:
+    """Whether the rows are read where the user has them."""
+    rows = source.whole()
+    values, given = (rows.data, getattr(X, "data", None)) if source.is_sparse else (rows, X)
+    return isinstance(given, np.ndarray) and np.may_share_memory(values, given)
+
+
+def _notes(source: Source, whole: Rehearsal) -> list[str]:
+    notes = []
+    if whole.n_steps > 1 and whole.n_rows < source.n_rows:
+        notes.append(f"passes and time are those of a sample of {whole.n_rows} rows, which took {whole.n_steps} steps")
+    if source.place == "dask":
+        notes.append("timed in this process, not on the cluster")
+    if source.place == "device":
+        notes.append("memory is that of the host; the device's is not measured")
+    return notes
+
+
+def _refused(estimator: Any, source: Source, extrapolation: Extrapolation) -> Forecast:
+    """The forecast of a fit that is refused even for the sample, so that there is nothing to time."""
+    parts = {f"for {purpose}": size for purpose, size in extrapolation.requested_bytes().items()}
+    return Forecast(
+        type(estimator).__name__,
+        source.n_rows,
+        source.n_features,
+        sum(parts.values()),
+        parts,
+        (0, 0),
+        math.nan,
+        0.0,
+        allowed_bytes(),
+        False,
+        tuple(extrapolation.refusals()),
+    )
+
+
+def _written(seconds: float) -> str:
+    for unit, size in (("hours", 3600.0), ("minutes", 60.0), ("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size or unit == "ms":
+            return f"{float(f'{seconds / size:.2g}'):g} {unit}"
+    return ""
