@@ -80,22 +80,24 @@ def halves(array):
 
 
 def time_fused(table, timed, X, centres):
-    """The Triton candidate in several shapes, with the share of rows on which it agrees with float32 scores."""
-    from benchmarks.fused_search import fused_search
+    """The fused search against the array operations that it stands for: seconds, and the share of equal labels."""
+    from mercer._source.block import DenseBlock
+    from mercer._source.device import DeviceSource
+    from mercer._source.fused_search import fused_nearest
+    from mercer._source.torch_block import TorchBlock
 
-    norms, shift = 0.5 * (centres * centres).sum(1), torch.zeros(WIDTH, device=X.device)
-    expected = plain_search(X, centres, norms, 2**13)
-    for precision in ("tf32x3", "ieee"):
-        for rows, numbers, warps in ((128, 64, 8), (128, 128, 8), (64, 64, 4)):
-            options = {"rows": rows, "numbers": numbers, "warps": warps, "precision": precision}
-            what = f"fused search, {precision}, {rows} x {numbers}, {warps} warps"
-            try:
-                seconds = timed(lambda options=options: fused_search(X, centres, norms, shift, **options), X.device, 1)
-                agreed = float((fused_search(X, centres, norms, shift, **options) == expected).double().mean())
-            except Exception as error:
-                print(f"{what}: {type(error).__name__}: {str(error)[:200]}")
-                continue
-            table.add(what, seconds, agreed=agreed)
+    shift, block = centres.mean(0), DeviceSource(X).block(0)
+    moved = centres - shift
+    given = (centres, moved, 0.5 * (moved * moved).sum(1), shift)
+    plain = timed(lambda: DenseBlock.nearest(block, *given), X.device, 1)
+    table.add(f"{block.n} rows: search by array operations", plain)
+    seconds = timed(lambda: fused_nearest(block.X, *given), X.device, 1)
+    expected, squares = DenseBlock.nearest(block, *given)
+    labels, distances = fused_nearest(block.X, *given)
+    agreed = float((labels == expected).double().mean())
+    off = float(((distances - squares).abs() / squares).max())
+    table.add(f"{block.n} rows: fused search", seconds, gain=plain / seconds, agreed=agreed, distances_off=off)
+    assert isinstance(block, TorchBlock)
 
 
 def time_batches(table, timed, device, rows):

@@ -298,3 +298,20 @@ def test_what_cannot_be_used_is_refused_by_name_with_a_cure(case):
 def test_numbers_with_a_fraction_are_no_labels():
     with pytest.raises(DataError, match="Unknown label type: continuous"):
         opened(PLACES["torch"], data()[0], data()[1], targets="labels")
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="the fused search runs on NVIDIA GPUs only")
+@pytest.mark.parametrize("shape", [(1, 1, 1), (1000, 7, 3), (5000, 128, 1024), (300, 33, 65)])
+def test_the_fused_search_finds_what_array_operations_find(shape):
+    from mercer._source.block import DenseBlock
+    from mercer._source.fused_search import fused_nearest
+
+    n, d, k = shape
+    X, centres = torch.randn((n, d), device="cuda"), torch.randn((k, d), device="cuda")
+    shift = centres.mean(0)
+    given = (centres, centres - shift, 0.5 * ((centres - shift) ** 2).sum(1), shift)
+    labels, squares = fused_nearest(X, *given)
+    expected, distances = DenseBlock.nearest(DeviceSource(X).block(0), *given)
+    # Rows between two centres may fall to either by rounding, at the same distance.
+    assert (labels == expected).double().mean() > 0.999
+    torch.testing.assert_close(squares, distances, rtol=1e-5, atol=1e-6)

@@ -126,6 +126,11 @@ class Block(ABC):
             found.append(xp.argmin(scores, axis=1))
         return xp.concat(found)
 
+    def nearest(self, centres: Array, directions: Array, offset: Array, shift: Array) -> tuple[Array, Array]:
+        """What :meth:`least` finds, and the squared distance of each row to the centre of that number; wide."""
+        labels = self.least(directions, offset, shift)
+        return labels, self.gaps(self.xp.take(centres, labels, axis=0))
+
     def tiles(self, width: int) -> Iterator[slice]:
         """The rows in tiles, each small enough for `width` numbers a row."""
         rows = max(1, self.tile_size // max(1, width))

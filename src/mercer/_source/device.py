@@ -26,11 +26,11 @@ Array = Any
 def rows_per_device_block(n_features: int) -> int:
     """The fixed number of rows in a block on a device: a power of two that depends on the number of columns alone.
 
-    Each array operation costs a launch, so that blocks are far larger than a CPU's: about 2**26 numbers, 512 MiB in
+    Each array operation costs a launch, so that blocks are far larger than a CPU's: about 2**27 numbers, 1 GiB in
     float64. It is a multiple of :func:`mercer._source.block.rows_per_block`, so that what is drawn block by block can
     be drawn alike in both places.
     """
-    rows = 2**26 // max(16, n_features)
+    rows = 2**27 // max(16, n_features)
     return max(rows_per_block(n_features), 2 ** (min(rows, 2**22).bit_length() - 1))
 
 

@@ -1,5 +1,7 @@
 """Blocks of torch tensors: the verbs that torch can spell with fewer passes over memory than the standard can."""
 
+import importlib.util
+from functools import cache
 from typing import Any
 
 from mercer._source.block import DenseBlock
@@ -9,6 +11,22 @@ __all__ = ["TorchBlock"]
 
 Array = Any
 _MOST_SHORT = 2**15 - 1
+
+
+@cache
+def _has_triton() -> bool:
+    return importlib.util.find_spec("triton") is not None
+
+
+def _can_fuse(X: Array) -> bool:
+    """Whether the fused search can read these rows: float32 on an NVIDIA GPU with matrix units, not too wide."""
+    import torch
+
+    if not (X.is_cuda and X.dtype == torch.float32 and X.stride(1) == 1 and _has_triton()):
+        return False
+    from mercer._source.fused_search import MOST_COLUMNS
+
+    return X.shape[1] <= MOST_COLUMNS and torch.cuda.get_device_capability(X.device) >= (8, 0)
 
 
 class TorchBlock(DenseBlock):
@@ -28,6 +46,19 @@ class TorchBlock(DenseBlock):
             scores = torch.addmm(offset, self.X[tile] - shift, turned, alpha=-1.0)
             torch.argmin(scores, dim=1, out=labels[tile])
         return labels
+
+    def nearest(self, centres: Array, directions: Array, offset: Array, shift: Array) -> tuple[Array, Array]:
+        if _can_fuse(self.X):
+            from mercer._source.fused_search import fused_nearest
+
+            return fused_nearest(self.X, centres, directions, offset, shift)
+        return super().nearest(centres, directions, offset, shift)
+
+    def centred(self, shift: Array) -> Array:
+        # Rows and a wider shift make one operation: the rows are widened on the way, and not written in between.
+        if getattr(shift, "dtype", None) == self.wide:
+            return self.X - shift
+        return super().centred(shift)
 
     def grouped(self, labels: Array, k: int) -> Groups:
         import torch

@@ -136,11 +136,10 @@ class Assignment(Statistic):
 
     def of(self, block: Block) -> AssignmentSums:
         xp = block.xp
-        labels = self.centres.labels(block)
+        labels, costs = self.centres.nearest(block)
         if self.memory is not None:
             self.memory.labels[block.start : block.start + block.n] = xp.astype(labels, xp.int32, copy=False)
         groups = block.grouped(labels, self.centres.k)
-        costs = block.gaps(xp.take(self.centres.centres, labels, axis=0))
         weights = groups.counts(block.wide) if block.weight is None else groups.sums(block.weight, block.wide)
         sums = groups.sums(block.weighted(block.X), block.wide)
         return AssignmentSums(weights, sums, groups.sums(block.weighted(costs), block.wide), block.n)

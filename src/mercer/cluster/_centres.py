@@ -127,9 +127,11 @@ class Centres:
             squares = SparseBlock(part, start).squared_norms()
             distances[start : start + rows] = np.maximum(0.0, squares + 2.0 * least)
 
-    def labels(self, block: Block) -> Array:
-        """The nearest centre of each dense row, by array operations: |x - c|^2 / 2 less what all centres share."""
-        return block.least(self.shifted, self.offset, self.shift)
+    def nearest(self, block: Block) -> tuple[Array, Array]:
+        """The nearest centre of each dense row by array operations, from |x - c|^2 / 2 less what all centres share, and
+        the squared distance to it.
+        """
+        return block.nearest(self.centres, self.shifted, self.offset, self.shift)
 
     def distances(self, block: Block) -> Array:
         """Squared distance of each row to each of a few centres, by array operations, relative to the shift."""
@@ -189,8 +191,8 @@ class Centres:
 def nearest(block: Block, centres: Centres) -> tuple[Array, Array]:
     """The nearest centre of each row of a block (among equals the lowest), and the squared distance to it."""
     if not (block.is_sparse or block.is_native):
-        xp, found = block.xp, centres.labels(block)
-        return xp.astype(found, xp.int32, copy=False), block.gaps(xp.take(centres.centres, found, axis=0))
+        found, squares = centres.nearest(block)
+        return block.xp.astype(found, block.xp.int32, copy=False), squares
     labels = np.empty(block.n, dtype=np.int32)
     distances = np.empty(block.n)
     if block.is_sparse:
