@@ -92,7 +92,7 @@ def test_least_scores_are_those_of_all_scores_at_once_in_any_tiles(kind, monkeyp
 def test_among_equal_scores_the_lowest_label_wins():
     X = torch.zeros((5, 2), dtype=torch.float32)
     centres = Centres(torch.asarray([[1.0, 0.0], [-1.0, 0.0], [1.0, 0.0], [-1.0, 0.0]]))
-    assert centres.labels(TorchBlock(X, 0, xp=array_namespace(X))).tolist() == [0] * 5
+    assert centres.nearest(TorchBlock(X, 0, xp=array_namespace(X)))[0].tolist() == [0] * 5
 
 
 @pytest.mark.parametrize("library", PLACES)
