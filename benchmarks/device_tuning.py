@@ -25,14 +25,13 @@ def time_stages(table, timed, X, centres):
     from mercer.cluster._centres import Centres
 
     block, ready, device = DeviceSource(X).block(0), Centres(centres), X.device
-    labels = ready.labels(block)
+    labels = ready.nearest(block)[0]
     groups = block.grouped(labels, CENTRES)
     stages = {
-        "scores and labels": lambda: ready.labels(block),
+        "nearest centres and distances": lambda: ready.nearest(block),
         "sort by label": lambda: block.grouped(labels, CENTRES),
         "cut into chunks": lambda: block.grouped(labels, CENTRES)._levels,
         "sum the rows of each label": lambda: groups.sums(block.X, block.wide),
-        "squared distances": lambda: block.gaps(centres[labels]),
         "the whole statistic": lambda: Assignment(Centres(centres)).of(block),
     }
     for name, stage in stages.items():

@@ -89,6 +89,13 @@ class Block(ABC):
     def column_sums(self) -> Array:
         """Weighted sum of each column, float64."""
 
+    # Whether rough_sums are not exact to rounding, and what is centred by them has to be settled afterwards.
+    sums_are_rough = False
+
+    def rough_sums(self) -> Array:
+        """Column sums that are near enough to centre rows by; where they cost no more, exact ones."""
+        return self.column_sums()
+
     @abstractmethod
     def centred(self, shift: Array) -> Array:
         """The rows minus `shift`, dense, in float64."""

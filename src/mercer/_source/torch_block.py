@@ -60,6 +60,14 @@ class TorchBlock(DenseBlock):
             return self.X - shift
         return super().centred(shift)
 
+    @property
+    def sums_are_rough(self) -> bool:
+        return self.X.dtype != self.wide and self.weight is None
+
+    def rough_sums(self) -> Array:
+        # A sum in another type than that of the rows makes torch write all rows in that type first.
+        return self.X.sum(0).to(self.wide) if self.sums_are_rough else self.column_sums()
+
     def grouped(self, labels: Array, k: int) -> Groups:
         import torch
 

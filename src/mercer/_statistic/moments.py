@@ -139,7 +139,7 @@ class Moments(Statistic):
         weight = block.total_weight()
         scale = 1.0 / weight if weight else 0.0
         zero = _zeros(block, block.X.shape[1])
-        mean = block.column_sums() * scale if self.centre else zero
+        mean = block.rough_sums() * scale if self.centre else zero
         if block.is_sparse:
             return self._of_sparse(block, weight, mean)
         rows = block.centred(mean)
@@ -147,6 +147,8 @@ class Moments(Statistic):
         root = None if block.weight is None else xp.sqrt(block.weight)[:, None]
         rows = rows if root is None else rows * root
         scatter = xp.sum(rows * rows, axis=0) if self.diagonal else rows.T @ rows
+        if self.centre and block.sums_are_rough:
+            mean, scatter = self._settled(mean, scatter, rows, root, weight)
         if block.y is None:
             return MomentSums(weight, mean, scatter)
         y = targets(block)
@@ -154,6 +156,13 @@ class Moments(Statistic):
         y_mean = xp.sum(block.weighted(y), axis=0) * scale if self.centre else y_zero
         y_rows = y - y_mean if root is None else (y - y_mean) * root
         return MomentSums(weight, mean, scatter, y_mean, rows.T @ y_rows, xp.sum(y_rows * y_rows, axis=0))
+
+    def _settled(self, mean: Array, scatter: Array, rows: Array, root: Array, weight: float) -> tuple[Array, Array]:
+        """The mean, and the scatter about it, from rows that were centred nearby: S + w m m^T = S about zero."""
+        ones = rows[:, 0] * 0 + 1.0 if root is None else root[:, 0]
+        step = (rows.T @ ones) / weight if weight else mean * 0
+        between = step * step if self.diagonal else step[:, None] * step[None, :]
+        return mean + step, scatter - weight * between
 
     def _of_sparse(self, block: Block, weight: float, mean: Array) -> MomentSums:
         """The same from the stored values alone: sparse rows are not made dense."""
