@@ -147,8 +147,11 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         given = attributes or {}
         watches, bridge, start, recorder = self._watches(source, max_steps, given)
         # Products between the solver's requests sum in one order too, and the guard is entered once, not per pass.
-        with one_blas_thread():
-            outcome = drive(solve(start), source, watches, recorder)
+        try:
+            with one_blas_thread():
+                outcome = drive(solve(start), source, watches, recorder)
+        finally:
+            source.release()
         for name, value in (given | self._fitted(outcome.state)).items():
             setattr(self, name, value)
         self.history_ = outcome.history

@@ -42,8 +42,19 @@ def open_rows(
         check_placement(estimator, X)
     if place != "memory":
         _check_place(estimator, place)
-        subject = type(estimator).__name__
-        source = open_place(place, X, y, sample_weight, subject=subject, targets=targets, threads=threads)
+        source = open_place(
+            place,
+            X,
+            y,
+            sample_weight,
+            subject=type(estimator).__name__,
+            targets=targets,
+            threads=threads,
+            columns=None if reset else vars(estimator).get("feature_names_in_"),
+        )
+        if not options.get("ensure_all_finite", True):
+            source.assume_finite()
+        _check_storage(estimator, source, options)
         _note_columns(estimator, source, reset)
         return source
     X, y, sample_weight = _by_name(X, y, sample_weight)
@@ -86,6 +97,15 @@ def _check_place(estimator: Any, place: str) -> None:
         message = (
             f"{name}: rows must be in {' or '.join(allowed)} ({'; '.join(PLACES[one] for one in allowed)}); got rows "
             f"in {place} ({PLACES[place]}). Load them into memory first."
+        )
+        raise DataError(message)
+
+
+def _check_storage(estimator: Any, source: Source, options: dict[str, Any]) -> None:
+    if source.is_sparse and not options.get("accept_sparse"):
+        message = (
+            f"{type(estimator).__name__}: Sparse data was passed, but dense data is required; {source.description} is "
+            f"sparse. Use parameters or a method that take sparse rows, or make them dense."
         )
         raise DataError(message)
 

@@ -10,11 +10,14 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from mercer._config import get_config
 from mercer.errors import MemoryForecastError
 
-__all__ = ["Request", "allowed_bytes", "collected_requests", "forecast", "readable"]
+__all__ = ["Request", "allowed_bytes", "collected_requests", "forecast", "readable", "small_table"]
 
 _CGROUPS = (
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat"),
@@ -27,6 +30,8 @@ _CGROUPS = (
 _collected: ContextVar["list[Request] | None"] = ContextVar("mercer_memory_requests", default=None)
 # Below this a look at the limits costs more than it tells.
 _SMALL = 32 * 2**20
+# What may be kept of every row beside rows that are not in memory: 16 million numbers.
+_MOST_TABLE_BYTES = 128 * 2**20
 
 
 @dataclass(frozen=True)
@@ -78,6 +83,13 @@ def forecast(subject: str, n_bytes: float, purpose: str, cure: str) -> None:
             f"or raise the limit with mercer.set_config(max_memory=...)."
         )
         raise MemoryForecastError(message)
+
+
+def small_table(n_rows: int, fill: float, dtype: Any) -> np.ndarray | None:
+    """An array with an entry for each row of a source that is not in memory; None where it would be too long."""
+    if n_rows * np.dtype(dtype).itemsize > _MOST_TABLE_BYTES:
+        return None
+    return np.full(n_rows, fill, dtype=dtype)
 
 
 def allowed_bytes() -> int:

@@ -1,7 +1,7 @@
 """What a piece of rows must be: of the same columns and type as those before it, with targets and weights to match."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -11,6 +11,7 @@ from mercer.errors import DataError
 __all__ = ["PieceRule"]
 
 Array = Any
+_SEVERAL = "Give blocks X, (X, y) or (X, y, weight)."
 
 
 @dataclass
@@ -33,17 +34,32 @@ class PieceRule:
     description: str
     targets: str | None = None
     part: str = "block"
+    names: list[str] | None = field(default=None, init=False)  # of the columns of frames
     given: str | None = field(default=None, init=False)  # the type of the rows as they came
     dtype: Any = field(default=None, init=False)
     n_features: int = field(default=0, init=False)
     target_shape: tuple[int, ...] | None = field(default=None, init=False)
+    target_kind: str = field(default="", init=False)  # whether labels are text or numbers
     has_weight: bool = field(default=False, init=False)
     is_sparse: bool = field(default=False, init=False)
 
+    def read_block(self, number: int, block: Any) -> tuple[Array, Array, Array]:
+        """A block as users give it: rows, or a tuple of rows, targets and weights."""
+        parts = block if isinstance(block, tuple) else (block,)
+        if not 1 <= len(parts) <= 3:
+            self._refuse(f"{self._where(number)} is a tuple of {len(parts)}. {_SEVERAL}")
+        names = _column_names(parts[0])
+        if self.given is None:
+            self.names = names
+        elif names != self.names:
+            got, before = (", ".join(one) if one else "without names" for one in (names, self.names))
+            self._refuse(f"{self._where(number)} has columns {got}, those before {before}; give all the same.")
+        return self.read(number, *parts)
+
     def read(self, number: int, X: Any, y: Any = None, weight: Any = None) -> tuple[Array, Array, Array]:
         """Rows as C-ordered floats or CSR, targets as an array, weights as float64; an error names the piece."""
-        where = f"{self.part} {number} of {self.description}"
-        X = X if issparse(X) else np.asarray(X)
+        where = self._where(number)
+        X = X if issparse(X) else self._array(X, "rows", where)
         if X.ndim != 2:
             self._refuse(f"{where} must be a matrix with one row per sample; got {X.ndim} dimension(s). Reshape it.")
         if self.given is None:
@@ -51,10 +67,33 @@ class PieceRule:
         if X.shape[1] != self.n_features:
             self._refuse(f"{where} has {X.shape[1]} columns, those before have {self.n_features}; give it the same.")
         if X.dtype.name != self.given or issparse(X) != self.is_sparse:
-            kind = "sparse " if issparse(X) else ""
-            self._refuse(f"{where} is {kind}{X.dtype}, those before are {self.given}; cast it.")
+            got, before = (f"{'sparse' if kind else 'dense'} " for kind in (issparse(X), self.is_sparse))
+            got, before = ("", "") if got == before else (got, before)
+            self._refuse(f"{where} is {got}{X.dtype}, those before are {before}{self.given}; cast it.")
         rows = csr_array(X).astype(self.dtype, copy=False) if self.is_sparse else np.ascontiguousarray(X, self.dtype)
-        return rows, self._read_targets(y, rows.shape[0], where), self._read_weight(weight, rows.shape[0], where)
+        return rows, *self.read_beside(number, rows.shape[0], y, weight)
+
+    def read_beside(self, number: int, n_rows: int, y: Any, weight: Any) -> tuple[Array, Array]:
+        """Targets as an array and weights as float64, for a piece of so many rows."""
+        where = self._where(number)
+        return self._read_targets(y, n_rows, where), self._read_weight(weight, n_rows, where)
+
+    def read_again(self, y: Any, weight: Any) -> tuple[Array, Array]:
+        """Targets and weights that were found to be right before, in the types that they are used in."""
+        if self.targets is None or y is None:
+            y = None
+        else:
+            y = y.astype(np.float64, copy=False) if self.targets == "numbers" else y.reshape(y.shape[0])
+        return y, None if weight is None else weight.astype(np.float64, copy=False)
+
+    def _where(self, number: int) -> str:
+        return f"{self.part} {number} of {self.description}"
+
+    def _array(self, given: Any, what: str, where: str) -> Array:
+        try:
+            return np.asarray(given)
+        except ValueError as error:
+            self._refuse(f"the {what} of {where} are no array ({error}); give each row as many entries.")
 
     def _learn(self, X: Any, y: Any, weight: Any, where: str) -> None:
         if X.dtype.kind not in "fiub":
@@ -72,31 +111,45 @@ class PieceRule:
                     f"requires y to be passed, but the target y is None; {where} has none. Give blocks (X, y), "
                     f"or y as a column name, a path or an array."
                 )
-            self.target_shape = tuple(np.asarray(y).shape[1:])
+            y = self._array(y, "targets", where)
+            self.target_shape, self.target_kind = tuple(y.shape[1:]), _kind(y)
             if self.targets == "labels" and self.target_shape == (1,):
                 self.target_shape = ()
 
     def _read_targets(self, y: Any, n_rows: int, where: str) -> Array:
         if self.targets is None:
             return None
-        y = None if y is None else np.asarray(y)
+        y = None if y is None else self._array(y, "targets", where)
         if y is None or y.shape[:1] != (n_rows,):
-            got = "none" if y is None else f"{y.shape[0] if y.ndim else 'a scalar'}"
+            got = "no" if y is None else f"{y.shape[0] if y.ndim else 'one number for all'}"
             self._refuse(f"{where} has {n_rows} rows and {got} targets; give one per row.")
         if self.targets == "labels":
-            y = y.reshape(n_rows) if y.size == n_rows else y
-            if y.ndim > 1:
-                self._refuse(f"{where} has labels of shape {y.shape}; give one label per row.")
-            if y.dtype.kind == "f" and not (y == np.floor(y)).all():
-                self._refuse(f"Unknown label type: continuous, in {where}; give labels, or fit a regressor.")
-            return y
+            return self._read_labels(y, n_rows, where)
         if tuple(y.shape[1:]) != self.target_shape:
-            self._refuse(f"{where} has targets of shape {y.shape}, those before had {self.target_shape} per row.")
+            self._refuse(
+                f"{where} has targets of shape {y.shape[1:]} per row, those before had {self.target_shape}; give all "
+                f"the same."
+            )
         if y.dtype.kind not in "fiub":
             self._refuse(f"{where} must have numbers for targets; got {y.dtype}. Encode them, or fit a classifier.")
-        if not np.isfinite(y).all():
-            self._refuse(f"Input y contains NaN or infinity, in {where}; drop or fill those rows.")
+        self._refuse_nan(y, where)
         return y.astype(np.float64, copy=False)
+
+    def _read_labels(self, y: Array, n_rows: int, where: str) -> Array:
+        if y.size != n_rows:
+            self._refuse(f"{where} has labels of shape {y.shape}; give one label per row.")
+        if _kind(y) != self.target_kind:
+            self._refuse(f"{where} has {_kind(y)} for labels, those before are {self.target_kind}; cast them.")
+        if y.dtype.kind == "f":
+            self._refuse_nan(y, where)
+            if not (y == np.floor(y)).all():
+                self._refuse(f"Unknown label type: continuous, in {where}; give labels, or fit a regressor.")
+        return y.reshape(n_rows)
+
+    def _refuse_nan(self, y: Array, where: str) -> None:
+        if not np.isfinite(y).all():
+            what = "NaN" if np.isnan(y).any() else "infinity"
+            self._refuse(f"Input y contains {what}, in {where}; drop or fill those rows.")
 
     def _read_weight(self, weight: Any, n_rows: int, where: str) -> Array:
         if (weight is not None) != self.has_weight:
@@ -105,13 +158,34 @@ class PieceRule:
             )
         if weight is None:
             return None
-        weight = np.asarray(weight, dtype=np.float64)
+        weight = self._array(weight, "weights", where)
+        if weight.dtype.kind not in "fiub":
+            self._refuse(f"{where} must have numbers for weights; got {weight.dtype}.")
         if weight.shape != (n_rows,):
             self._refuse(f"{where} has {n_rows} rows and weights of shape {weight.shape}; give one per row.")
+        weight = weight.astype(np.float64, copy=False)
         if not np.isfinite(weight).all() or (weight < 0).any():
             self._refuse(f"sample_weight must be finite and non-negative; it is not in {where}. Drop those rows.")
         return weight
 
-    def _refuse(self, sentence: str) -> None:
+    def _refuse(self, sentence: str) -> NoReturn:
         message = f"{self.subject}: {sentence}"
         raise DataError(message)
+
+
+def _kind(y: Array) -> str:
+    return "numbers" if y.dtype.kind in "fiub" else "text"
+
+
+def _column_names(X: Any) -> list[str] | None:
+    """The names of a frame's columns, where all are text, as in scikit-learn."""
+    if isinstance(X, np.ndarray) or issparse(X):
+        return None
+    names = getattr(X, "column_names", None) or getattr(X, "columns", None)
+    if names is None:
+        schema = getattr(X, "schema", None)
+        names = getattr(schema, "names", None)
+    if names is None:
+        return None
+    names = list(names)
+    return names if all(isinstance(name, str) for name in names) else None

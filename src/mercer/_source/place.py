@@ -38,7 +38,17 @@ def place_of(X: Any, y: Any = None) -> str:
     return "memory"
 
 
-def open_place(place: str, X: Any, y: Any, weight: Any, *, subject: str, targets: str | None, threads: int) -> Source:
+def open_place(
+    place: str,
+    X: Any,
+    y: Any,
+    weight: Any,
+    *,
+    subject: str,
+    targets: str | None,
+    threads: int,
+    columns: Any = None,
+) -> Source:
     """Open rows that are not NumPy arrays in memory.
 
     Parameters
@@ -52,13 +62,15 @@ def open_place(place: str, X: Any, y: Any, weight: Any, *, subject: str, targets
     targets : {None, "numbers", "labels"}
         Which targets are wanted.
     threads : int
+    columns : sequence of str or None
+        Of tables, the columns to read as features; None for all but targets and weights.
     """
     options: dict[str, Any] = {"subject": subject, "targets": targets, "threads": threads}
     match place:
         case "file":
             from mercer._source.file import open_file
 
-            return open_file(X, y, weight, **options)
+            return open_file(X, y, weight, columns=columns, **options)
         case "dask":
             from mercer._source.dask import open_dask
 
@@ -70,7 +82,7 @@ def open_place(place: str, X: Any, y: Any, weight: Any, *, subject: str, targets
     if _library(X) == "pyarrow":
         from mercer._source.table import open_reader
 
-        return open_reader(X, y, weight, **options)
+        return open_reader(X, y, weight, columns=columns, **options)
     from mercer._source.stream import BlockStream
 
     for name, value in (("y", y), ("sample_weight", weight)):
@@ -96,8 +108,15 @@ def _arrow_place(X: Any, y: Any) -> str:
         return "stream"
     if kind in ("Table", "RecordBatch"):
         # scikit-learn reads a table by itself; targets by column name it does not.
-        return "file" if isinstance(y, str) else "memory"
+        return "file" if _names_columns(y, X) else "memory"
     return "file"
+
+
+def _names_columns(y: Any, X: Any) -> bool:
+    """Whether `y` names columns of a table, and is not itself a list of labels that read like names."""
+    if isinstance(y, list | tuple) and 0 < len(y) != X.num_rows:
+        return all(isinstance(name, str) and name in X.schema.names for name in y)
+    return isinstance(y, str)
 
 
 def _gives_blocks(X: Any) -> bool:

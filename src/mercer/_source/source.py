@@ -79,6 +79,8 @@ class Source(ABC):
         What turns the targets and weights of a block as they are stored into those that a loss wants.
     description : str
         What the rows are, in words, for errors: ``"the Parquet folder sales/"``.
+    subject : str
+        Who reads the rows, for errors.
     """
 
     place: ClassVar[str] = "memory"
@@ -98,6 +100,7 @@ class Source(ABC):
     feature_names: list[str] | None = None
     labelling: Any = None
     description: str = "an array"
+    subject: str = "mercer"
 
     @property
     @abstractmethod
@@ -137,6 +140,10 @@ class Source(ABC):
         start = number * self.block_rows
         return start, min(start + self.block_rows, self.n_rows)
 
+    def located(self, row: int) -> str:
+        """Where a row is, in words, for errors."""
+        return f"row {row} of {self.description}"
+
     def numbers_of(self, rows: Array) -> Array:
         """The numbers of the blocks in which some rows are."""
         return np.asarray(rows) // self.block_rows
@@ -152,6 +159,12 @@ class Source(ABC):
         """A block as it was stored, with targets and weights as they are wanted."""
         return block if self.labelling is None else self.labelling.on(block)
 
+    def assume_finite(self) -> None:  # noqa: B027 (rows in memory were looked at before)
+        """Leave the look for NaN and infinity to whoever sums the rows, who calls :meth:`check_finite` in doubt."""
+
+    def check_finite(self) -> None:  # noqa: B027
+        """Raise if a row holds NaN or infinity, where that was left open."""
+
     def send(self, thing: Any) -> Any:
         """A statistic with its parameters where the rows are."""
         return thing
@@ -159,6 +172,10 @@ class Source(ABC):
     def fetch(self, thing: Any) -> Any:
         """Sums or rows, brought from where the rows are to where the solver is: NumPy."""
         return thing
+
+    def row_weights(self) -> Array:
+        """All weights in one array where the rows are, or None where rows have none."""
+        return self.weight
 
     def row_table(self, fill: float, dtype: Any = np.float64) -> Array:
         """An array with one entry per row, where the rows are; None where it would not fit or not last."""
@@ -212,6 +229,13 @@ class Source(ABC):
     @abstractmethod
     def on_rows(self, start: int, stop: int, function: Callable[[Block], Any]) -> Any:
         """``function(block)`` for the consecutive rows from `start` to `stop`, made dense, run where they are."""
+
+    def available(self, start: int, count: int) -> int:
+        """How many rows there are from `start` on, at most `count`; no more than those are read to find out."""
+        return max(0, min(count, self.n_rows - start))
+
+    def release(self) -> None:  # noqa: B027 (rows in memory have nothing to end)
+        """End any reading under way; the rows can be read again."""
 
     def take(self, indices: Array) -> Array:
         """Rows by index, as a dense NumPy array."""

@@ -1,7 +1,7 @@
 """Which labels there are, with the weight of each: what a classifier must know before it can number its classes."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from mercer._plain import plain
 from mercer._source import Block
@@ -41,6 +41,8 @@ def _spread(counts: LabelCounts, classes: Array, xp: Any) -> Array:
 class Labels(Statistic):
     """The labels of the rows and the weight of each."""
 
+    reads_rows: ClassVar[bool] = False
+
     def of(self, block: Block) -> LabelCounts:
         xp = block.xp
         if block.weight is None:
@@ -71,6 +73,8 @@ class RowCounts:
 @dataclass(frozen=True)
 class Rows(Statistic):
     """How many rows there are, and how heavy they are."""
+
+    reads_rows: ClassVar[bool] = False
 
     def of(self, block: Block) -> RowCounts:
         if block.weight is None:

@@ -6,7 +6,7 @@ compare with the definition. The result is a :class:`Sums`, which knows ``+`` an
 """
 
 from dataclasses import fields
-from typing import Any
+from typing import Any, ClassVar
 
 from mercer._source import Block, Source
 from mercer._source.source import SumTree
@@ -30,6 +30,8 @@ class Statistic:
         """The statistic of one block: the definition."""
         raise NotImplementedError  # every subclass is a definition
 
+    # Whether it looks at the rows; one that looks at targets and weights only spares a file that keeps them apart.
+    reads_rows: ClassVar[bool] = True
     # A method native_run(block, unit) that gives the sum over the parts of `unit` rows from compiled code, where there
     # is one. It holds the interpreter's lock for a moment only, so that many threads do not wait for one another.
     native_run: Any = None

@@ -1,7 +1,7 @@
 """Rows drawn with replacement, in proportion to a mass that each row has: its weight, or weight times distance."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,6 +28,8 @@ class BlockTotals:
 @dataclass(frozen=True, eq=False)
 class BlockWeights(Statistic):
     """The weight of each block."""
+
+    reads_rows: ClassVar[bool] = False
 
     def of(self, block: Block) -> BlockTotals:
         return BlockTotals(block.xp.asarray([[block.total_weight()]], dtype=block.wide, device=block.device))
@@ -108,7 +110,8 @@ class RowDraw:
         self.n_rows = source.n_rows
         self.source = source
         # The running sums stay where the weights are; places go there and row numbers come back.
-        self.ends = None if source.weight is None else source.xp.cumulative_sum(source.weight)
+        weight = source.row_weights()
+        self.ends = None if weight is None else source.xp.cumulative_sum(weight)
 
     def rows(self, generator: np.random.Generator, count: int) -> Array:
         """Row numbers; unit weights draw the same ones as no weights."""

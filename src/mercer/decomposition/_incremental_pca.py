@@ -6,13 +6,13 @@ means are put under it, and the leading singular vectors of the stack are the ne
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import svd
 from scipy.sparse import issparse
-from sklearn.utils import gen_batches
 
 from mercer._base import Estimator, fitting
 from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
@@ -94,14 +94,32 @@ class _WithBatch:
         return self.state.with_batch(block)
 
 
-def follow(batches: list[slice], count: int, start: RunningAxes, done: int = 0) -> Solver:
-    """Take the batches one after the other; a step each."""
-    state = start
-    for batch in batches[done:]:
-        state = yield _WithBatch(state, batch, count)
+@dataclass(frozen=True)
+class _Available:
+    """A request: how many rows there are from `start` on, at most `count`."""
+
+    start: int
+    count: int
+
+    def answer(self, source: Source) -> int:
+        return source.available(self.start, self.count)
+
+
+def follow(size: int, least: int, count: Callable[[int], int], state: RunningAxes) -> Solver:
+    """Take batches of `size` rows, one after the other; a step each.
+
+    Fewer than `least` rows at the end go with the batch before them. `count` tells the number of components from the
+    length of the first batch.
+    """
+    while True:
+        start = int(state.n_seen)
+        available = yield _Available(start, size + least)
+        if available == 0:
+            return Solution(state, converged=True, certificate=_CERTIFICATE)
+        stop = start + (size if available == size + least else available)
+        state = yield _WithBatch(state, slice(start, stop), count(stop - start) if start == 0 else len(state.values))
         captured = float((state.values**2).sum() / max(state.n_seen - 1, 1))
         yield Step(captured, state, _CERTIFICATE, {"rows": float(state.n_seen)})
-    return Solution(state, converged=True, certificate=_CERTIFICATE)
 
 
 _CERTIFICATE = Certificate.none(
@@ -223,15 +241,16 @@ class IncrementalPCA(Projection, Estimator):
         """
         source = self._open(X, accept_sparse="csr")
         size = self.batch_size or 5 * source.n_features
-        batches = list(gen_batches(source.n_rows, size, min_batch_size=self.n_components or 0))
-        count = self._count(batches[0].stop - batches[0].start, source.n_features, None)
         empty = _nothing_seen(source.n_features, source.host_dtype)
 
-        def solve(start: RunningAxes | None) -> Solver:
-            done = 0 if start is None else [batch.stop for batch in batches].index(int(start.n_seen)) + 1
-            return follow(batches, count, start or empty, done)
+        def count(first: int) -> int:
+            return self._count(first, source.n_features, None)
 
-        outcome = self._drive(solve, source, max_steps=len(batches), attributes={"batch_size_": size})
+        def solve(start: RunningAxes | None) -> Solver:
+            return follow(size, self.n_components or 0, count, start or empty)
+
+        most = None if source.known_rows is None else -(-source.n_rows // size)
+        outcome = self._drive(solve, source, max_steps=most, attributes={"batch_size_": size})
         self._conclude(outcome)
         return self
 
@@ -264,7 +283,10 @@ class IncrementalPCA(Projection, Estimator):
         source = open_source(X) if unchecked else self._open(X, reset=not seen)
         count = self._count(source.n_rows, source.n_features, self.components_ if seen else None)
         state = self._state() if seen else _nothing_seen(source.n_features, source.host_dtype)
-        state = _WithBatch(state, slice(0, source.n_rows), count).answer(source)
+        try:
+            state = _WithBatch(state, slice(0, source.n_rows), count).answer(source)
+        finally:
+            source.release()
         for name, value in self._fitted(state).items():
             setattr(self, name, value)
         return self

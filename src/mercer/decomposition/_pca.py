@@ -293,6 +293,7 @@ class PCA(Projection, Estimator):
     def _refuse(self, source: Source) -> None:
         if source.place == "memory":
             check_finite(source.whole(), self._threads(), self)
+        source.check_finite()
         message = "PCA: the squares of the rows overflow float64; divide the rows by a constant, or set scale=True."
         raise DataError(message)
 

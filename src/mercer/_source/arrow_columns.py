@@ -1,0 +1,177 @@
+"""Which columns of an Arrow table are features, targets and weights, and how they become NumPy arrays."""
+
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+
+from mercer.errors import DataError
+
+__all__ = ["TableColumns", "columns_named"]
+
+Array = Any
+
+
+def columns_named(given: Any, names: list[str]) -> list[str] | None:
+    """The column names that `y` or `sample_weight` stand for; None if they are something else: an array, a path."""
+    if isinstance(given, str) and (given in names or not given.endswith(".npy")):
+        return [given]
+    if isinstance(given, list | tuple) and given and all(isinstance(name, str) and name in names for name in given):
+        return list(given)
+    return None
+
+
+@dataclass(frozen=True)
+class TableColumns:
+    """The part that each column of a table has.
+
+    Parameters
+    ----------
+    features : list of str
+    targets, weight : list of str, or None where they are not columns
+    flat : bool
+        Whether there is one target by its name, and not a list of them.
+    labels : bool
+        Whether targets are labels.
+    dtype : dtype
+        Of the rows: float32 if all features are, else float64.
+    """
+
+    features: list[str]
+    targets: list[str] | None
+    weight: list[str] | None
+    flat: bool
+    labels: bool
+    dtype: Any
+
+    @classmethod
+    def chosen(
+        cls, schema: Any, y: Any, weight: Any, *, targets: str | None, wanted: Any, subject: str, description: str
+    ) -> "TableColumns":
+        """Sort the columns of `schema` by what they are for; `wanted` are the features where they are known."""
+        refuse = _Refusal(subject, description, list(schema.names))
+        refuse.duplicates()
+        target_names, weight_names = columns_named(y, schema.names), columns_named(weight, schema.names)
+        beside = [*(target_names or []), *(weight_names or [])]
+        refuse.missing([*beside, *(wanted if wanted is not None else [])])
+        features = [name for name in schema.names if name not in beside] if wanted is None else list(wanted)
+        for name in features:
+            refuse.unless_numbers(name, schema.field(name).type)
+        if targets is not None:
+            for name in target_names or []:
+                refuse.unless_targets(name, schema.field(name).type, targets)
+        kinds = {str(schema.field(name).type) for name in features}
+        dtype = np.dtype(np.float32 if kinds == {"float"} else np.float64)
+        kept = target_names if targets is not None else None
+        return cls(features, kept, weight_names, isinstance(y, str), targets == "labels", dtype)
+
+    @property
+    def names(self) -> list[str]:
+        """All columns to be read, each once."""
+        return list(dict.fromkeys([*self.features, *(self.targets or []), *(self.weight or [])]))
+
+    def nothing(self, schema: Any) -> Any:
+        """A record batch of no rows."""
+        import pyarrow
+
+        arrays = [pyarrow.array([], schema.field(name).type) for name in self.names]
+        return pyarrow.RecordBatch.from_arrays(arrays, names=self.names)
+
+    def rows(self, batch: Any) -> Array:
+        """The features of a record batch as a C-ordered matrix; nulls are NaN."""
+        rows = np.empty((batch.num_rows, len(self.features)), self.dtype)
+        for number, name in enumerate(self.features):
+            rows[:, number] = _numbers(batch.column(name), self.dtype)
+        return rows
+
+    def read_targets(self, batch: Any) -> Array:
+        """Labels, or numbers in one or several columns."""
+        columns = [batch.column(name) for name in self.targets]
+        if self.labels:
+            columns = [_labels(column) for column in columns]
+        else:
+            columns = [_numbers(column, np.dtype(np.float64)) for column in columns]
+        return columns[0] if self.flat else np.stack(columns, axis=1)
+
+    def nulls(self, batch: Any) -> list[str]:
+        """Targets and weights with nulls in a record batch."""
+        return [name for name in [*(self.targets or []), *(self.weight or [])] if batch.column(name).null_count]
+
+    def read_weight(self, batch: Any) -> Array:
+        return _numbers(batch.column(self.weight[0]), np.dtype(np.float64))
+
+
+def _numbers(column: Any, dtype: np.dtype) -> Array:
+    import pyarrow
+
+    kind = pyarrow.from_numpy_dtype(dtype)
+    # Unchecked, as NumPy does it: whole numbers beyond 2**53 are rounded.
+    column = column if column.type == kind else column.cast(kind, safe=False)
+    return column.to_numpy(zero_copy_only=False)
+
+
+def _labels(column: Any) -> Array:
+    """Labels as NumPy has them: whole numbers, truth values, or text of fixed width."""
+    from pyarrow import types
+
+    if _is_numeric(column.type):
+        return column.to_numpy(zero_copy_only=False)
+    column = column if types.is_dictionary(column.type) else column.dictionary_encode()
+    names = column.dictionary.to_numpy(zero_copy_only=False)
+    names = names.astype(str) if names.dtype == object else names
+    return names[column.indices.to_numpy(zero_copy_only=False)]
+
+
+def _is_numeric(kind: Any) -> bool:
+    from pyarrow import types
+
+    return any(
+        test(kind) for test in (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
+    )
+
+
+@dataclass(frozen=True)
+class _Refusal:
+    """Says which column cannot be used, and what to do."""
+
+    subject: str
+    description: str
+    names: list[str]
+
+    def duplicates(self) -> None:
+        twice = [name for name in self.names if self.names.count(name) > 1]
+        if twice:
+            self._raise(f"has two columns {twice[0]!r}; rename one")
+
+    def missing(self, wanted: list[str]) -> None:
+        missing = [name for name in wanted if name not in self.names]
+        if missing:
+            self._raise(f"has no column {missing[0]!r}; its columns are {', '.join(self.names)}")
+
+    def unless_numbers(self, name: str, kind: Any) -> None:
+        from pyarrow import types
+
+        if _is_numeric(kind):
+            return
+        leave = "leave it out with pyarrow.dataset.dataset(path).scanner(columns=[...])"
+        if types.is_temporal(kind):
+            self._raise(f"has times ({kind}) in column {name!r}; turn them into numbers, such as days, or {leave}")
+        if types.is_nested(kind):
+            self._raise(f"has nested values ({kind}) in column {name!r}; give each of them a column, or {leave}")
+        self._raise(f"has text or categories ({kind}) in column {name!r}; encode them as numbers, or {leave}")
+
+    def unless_targets(self, name: str, kind: Any, targets: str) -> None:
+        from pyarrow import types
+
+        kind = kind.value_type if types.is_dictionary(kind) else kind
+        if _is_numeric(kind):
+            return
+        text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+        if targets == "numbers":
+            self._raise(f"has {kind} for targets in column {name!r}; give numbers, or fit a classifier")
+        if not text:
+            self._raise(f"has {kind} for labels in column {name!r}; give text or whole numbers")
+
+    def _raise(self, sentence: str) -> NoReturn:
+        message = f"{self.subject}: {self.description} {sentence}."
+        raise DataError(message)

@@ -1,0 +1,139 @@
+"""A .npy file read by position, never mapped.
+
+A mapped file that another program makes shorter kills its readers with a bus error; a positioned read comes back short,
+and that can be told. The pages read belong to the system's cache and not to the process.
+"""
+
+import math
+import os
+import threading
+import weakref
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import numpy as np
+
+from mercer.errors import DataError
+
+__all__ = ["NpyFile"]
+
+Array = Any
+_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+
+
+class NpyFile:
+    """The array in a .npy file; any number of threads may read it. Pickled by its path.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    dtype : dtype
+        As stored: no byte is turned.
+    name : str
+        The path as the user gave it.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], subject: str) -> None:
+        self.name = os.fspath(path)
+        self.path = os.path.abspath(self.name)
+        self.subject = subject
+        self._open()
+
+    def _open(self) -> None:
+        try:
+            self.file = open(self.path, "rb", buffering=0)  # noqa: SIM115 (closed with this object)
+        except OSError as error:
+            self._refuse(f"cannot be opened ({error.strerror}); check its name and its permissions")
+        self.close = weakref.finalize(self, self.file.close)
+        self.lock = threading.Lock()
+        try:
+            version = np.lib.format.read_magic(self.file)
+            header = _HEADERS.get(version)
+            self.shape, self.fortran, self.dtype = (None, None, None) if header is None else header(self.file)
+        except ValueError as error:
+            self._refuse(f"is not a complete .npy file ({error}); write it with numpy.save")
+        # NumPy writes later versions for structured types only.
+        if self.dtype is None or self.dtype.names is not None or self.dtype.hasobject or self.dtype.itemsize == 0:
+            kind = "Python objects" if self.dtype is not None and self.dtype.hasobject else "structured values"
+            self._refuse(f"must hold numbers or text; got {kind}, which are not read. Save a plain array")
+        self.offset = self.file.tell()
+        status = os.fstat(self.file.fileno())
+        self.size, self.changed = status.st_size, status.st_mtime_ns
+        self._check_size(self.size, "its last row")
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one row."""
+        return math.prod(self.shape[1:]) * self.dtype.itemsize
+
+    def read(self, start: int, stop: int, where: str = "") -> Array:
+        """The rows from `start` to `stop`, C-ordered, as stored; `where` names them in errors."""
+        where = where or f"rows {start} to {stop - 1}"
+        if not self.fortran or len(self.shape) == 1:
+            raw = np.empty((stop - start) * self.row_bytes, dtype=np.uint8)
+            self._fill(raw, self.offset + start * self.row_bytes, where)
+            return raw.view(self.dtype).reshape(stop - start, *self.shape[1:])
+        size = self.dtype.itemsize
+        columns = math.prod(self.shape[1:])
+        raw = np.empty((columns, (stop - start) * size), dtype=np.uint8)
+        for number in range(columns):
+            self._fill(raw[number], self.offset + (number * self.shape[0] + start) * size, where)
+        return np.ascontiguousarray(raw.view(self.dtype).T)
+
+    def gather(self, rows: Array) -> Array:
+        """Rows by number, in the order asked; those that follow one another in the file are read at once."""
+        wanted, places = np.unique(rows, return_inverse=True)
+        found = np.empty((len(wanted), *self.shape[1:]), dtype=self.dtype)
+        for first, last in _runs(wanted):
+            found[first:last] = self.read(int(wanted[first]), int(wanted[last - 1]) + 1)
+        return found[places.reshape(-1)]
+
+    def will_need(self, start: int, stop: int) -> None:
+        """Tell the system that these rows are wanted soon, so that the disk works while the processor does."""
+        if hasattr(os, "posix_fadvise") and not self.fortran:
+            begin = self.offset + start * self.row_bytes
+            os.posix_fadvise(self.file.fileno(), begin, (stop - start) * self.row_bytes, os.POSIX_FADV_WILLNEED)
+
+    def _fill(self, raw: Array, offset: int, where: str) -> None:
+        view, done = memoryview(raw), 0
+        while done < len(view):
+            count = self._read_some(view[done:], offset + done)
+            if count == 0:
+                self._check_size(offset + done, where)
+                self._refuse(f"ended before {where}; it was changed while it was read. Fit again when it is complete")
+            done += count
+
+    def _read_some(self, view: memoryview, offset: int) -> int:
+        try:
+            if hasattr(os, "preadv"):
+                return os.preadv(self.file.fileno(), [view], offset)
+            with self.lock:
+                self.file.seek(offset)
+                return self.file.readinto(view) or 0
+        except OSError as error:
+            self._refuse(f"cannot be read ({error.strerror})")
+
+    def _check_size(self, size: int, where: str) -> None:
+        needed = self.offset + math.prod(self.shape) * self.dtype.itemsize
+        if size < needed:
+            self._refuse(
+                f"ended before {where}: {size} bytes are there and its header promises {needed}. It was cut short, or "
+                f"shrank while it was read; write it again"
+            )
+
+    def _refuse(self, sentence: str) -> NoReturn:
+        message = f"{self.subject}: the file {self.name} {sentence}."
+        raise DataError(message)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"name": self.name, "path": self.path, "subject": self.subject}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._open()
+
+
+def _runs(numbers: Array) -> Iterator[tuple[int, int]]:
+    """The bounds of each stretch of rising numbers without a gap."""
+    ends = np.flatnonzero(np.diff(numbers) != 1) + 1
+    return zip([0, *ends.tolist()], [*ends.tolist(), len(numbers)], strict=True)

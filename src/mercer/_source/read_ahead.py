@@ -1,0 +1,86 @@
+"""An iterator run on a thread of its own, a few items ahead of whoever asks."""
+
+import threading
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+__all__ = ["ReadAhead"]
+
+# Blocks made ahead of those being worked on.
+_AHEAD = 4
+# How long a wait lasts before it looks around: a signal that comes just before a wait begins is seen when it ends.
+_TURN = 0.05
+# How long closing waits for the thread: Ctrl-C answers within 0.2 s, even if the iterator is slow to return.
+_PATIENCE = 0.1
+
+
+class ReadAhead:
+    """Runs an iterator on a thread of its own, a few items ahead of whoever asks.
+
+    It ends with the iterator, with its error (raised where the items are asked for), or with :meth:`close`. Then the
+    iterator is closed, if it can be, by the thread that ran it.
+    """
+
+    def __init__(self, items: Iterator[Any], ahead: int = _AHEAD) -> None:
+        self.items = items
+        self.ahead = ahead
+        self.ready: deque[Any] = deque()
+        self.changed = threading.Condition()
+        self.closed = False
+        self.ended = False
+        self.error: BaseException | None = None
+        self.thread = threading.Thread(target=self._read, name="mercer-read-ahead", daemon=True)
+        self.thread.start()
+
+    def __iter__(self) -> "ReadAhead":
+        return self
+
+    def __next__(self) -> Any:
+        with self.changed:
+            while not (self.ready or self.ended or self.closed):
+                self.changed.wait(_TURN)
+            if self.closed:
+                raise StopIteration
+            if self.ready:
+                item = self.ready.popleft()
+                self.changed.notify_all()
+                return item
+            self.closed = True
+        if self.error is not None:
+            raise self.error
+        raise StopIteration
+
+    def close(self) -> None:
+        """Stop reading and wait, not for long, for the thread; whoever asks for an item is told there are no more."""
+        with self.changed:
+            self.closed = True
+            self.ready.clear()
+            self.changed.notify_all()
+        if threading.current_thread() is not self.thread:
+            self.thread.join(_PATIENCE)
+
+    def _read(self) -> None:
+        error = None
+        try:
+            for item in self.items:
+                if not self._put(item):
+                    break
+        except BaseException as problem:
+            error = problem
+        try:
+            getattr(self.items, "close", bool)()
+        except BaseException as problem:
+            error = error or problem
+        with self.changed:
+            self.ended, self.error = True, error
+            self.changed.notify_all()
+
+    def _put(self, item: Any) -> bool:
+        with self.changed:
+            while len(self.ready) >= self.ahead and not self.closed:
+                self.changed.wait(_TURN)
+            if not self.closed:
+                self.ready.append(item)
+                self.changed.notify_all()
+            return not self.closed

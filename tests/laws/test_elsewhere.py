@@ -1,0 +1,219 @@
+"""Promise 3, any place: files and streams give the bits that an array of the same rows gives."""
+
+import itertools
+import warnings
+from functools import cache
+
+import numpy as np
+import pyarrow
+import pyarrow.csv
+import pyarrow.dataset
+import pyarrow.parquet
+import pytest
+import scipy.sparse
+
+from tests.laws.subjects import digest, fitted, outputs, subjects
+
+NAMES = ["a", "b", "c", "d", "e"]
+SUBJECTS = subjects()
+FIRST = {subject.name: subject for subject in reversed(SUBJECTS)}
+
+
+def size(subject):
+    """Three blocks of 16384 rows for the first setting of each estimator, few rows for the others."""
+    return 40_000 if FIRST[subject.name] is subject else 700
+
+
+def rows_and_targets(subject):
+    X, y = subject.data(size(subject), 5)
+    # What a text file keeps of a float is enough to read the same float again; few digits keep the file short.
+    return np.round(X, 4), y if y is None or y.dtype.kind != "f" else np.round(y, 4)
+
+
+def cuts(n):
+    """Uneven pieces: a single row, and lengths that no block has."""
+    ends = [0, 1, n // 7, n // 7 + 1, n // 2 + 5, n]
+    return list(itertools.pairwise(ends))
+
+
+def saved(folder, X, y):
+    np.save(folder / "rows.npy", X)
+    if y is not None:
+        np.save(folder / "targets.npy", y)
+    return str(folder / "rows.npy"), None if y is None else folder / "targets.npy"
+
+
+def table(X, y):
+    columns = dict(zip(NAMES, X.T, strict=True)) | ({} if y is None else {"target": y})
+    return pyarrow.table(columns)
+
+
+def parquet_folder(folder, X, y):
+    for number, (start, stop) in enumerate(cuts(len(X))):
+        part = table(X, y).slice(start, stop - start)
+        pyarrow.parquet.write_table(part, folder / f"part-{number}.parquet", row_group_size=5000)
+    return folder
+
+
+def csv_file(folder, X, y):
+    pyarrow.csv.write_csv(table(X, y), folder / "rows.csv")
+    return folder / "rows.csv"
+
+
+def blocks(X, y):
+    return [X[start:stop] if y is None else (X[start:stop], y[start:stop]) for start, stop in cuts(len(X))]
+
+
+def named(y):
+    return None if y is None else "target"
+
+
+# From a folder, rows and targets to what `fit` is given.
+FILES = {
+    "npy": saved,
+    "npy in Fortran order": lambda folder, X, y: saved(folder, np.asfortranarray(X), y),
+    "npy in float32": lambda folder, X, y: saved(folder, X.astype(np.float32), y),
+    "Parquet folder": lambda folder, X, y: (parquet_folder(folder, X, y), named(y)),
+    "CSV": lambda folder, X, y: (csv_file(folder, X, y), named(y)),
+    "Arrow dataset": lambda folder, X, y: (pyarrow.dataset.dataset(table(X, y)), named(y)),
+    "list of blocks": lambda folder, X, y: (blocks(X, y), None),
+    "function that gives blocks": lambda folder, X, y: (lambda: iter(blocks(X, y)), None),
+}
+ONCE = {
+    "generator": lambda X, y: ((block for block in blocks(X, y)), None),
+    "record-batch reader": lambda X, y: (table(X, y).to_reader(max_chunksize=3000), named(y)),
+}
+# Solvers that meet their rows one by one; each must say so.
+NEED_MEMORY = {"Ridge": ("lsqr", "sag", "saga"), "LogisticRegression": ("sag", "saga")}
+# Which solver is content with one pass over five columns; others iterate, or look again at what rounding left.
+SOLVERS_OF_ONE_PASS = {
+    "PCA": {"auto", "full", "covariance_eigh", "randomized", "arpack"},
+    "Ridge": {"auto", "cholesky", "lbfgs"},
+    "IncrementalPCA": {"auto"},
+}
+
+
+@cache
+def expected(subject_number, kind):
+    """The fitted attributes that the same rows give in memory, and the model."""
+    subject = SUBJECTS[subject_number]
+    X, y = rows_and_targets(subject)
+    X = X.astype(np.float32) if kind == "npy in float32" else X
+    model = fit(subject, X, y)
+    return learnt(model), model, X
+
+
+def fit(subject, X, y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return subject.make().fit(X, y)
+
+
+def learnt(model):
+    """All that is learnt, but the labels of rows that are not at hand and the names of columns that arrays lack."""
+    return {name: value for name, value in fitted(model).items() if name not in ("labels_", "feature_names_in_")}
+
+
+def needs_memory(subject):
+    return subject.settings.get("solver", "auto") in NEED_MEMORY.get(subject.name, ())
+
+
+def needs_one_pass(subject):
+    solver = subject.settings.get("svd_solver") or subject.settings.get("solver", "auto")
+    least_squares = subject.name == "LinearRegression" and subject.settings.get("positive")
+    return least_squares or solver in SOLVERS_OF_ONE_PASS.get(subject.name, ())
+
+
+def equal_only_to_itself(subject, place):
+    """Batches drawn at random where rows can be reached in any order are taken in turn where they cannot."""
+    return subject.name == "MiniBatchKMeans" and not place.startswith("npy")
+
+
+@pytest.fixture(scope="module")
+def put(tmp_path_factory):
+    """Rows of a subject in a place, written once for all subjects that learn from the same."""
+    written = {}
+
+    def put(subject, place):
+        X, y = rows_and_targets(subject)
+        key = place, subject.kind, len(X)
+        if key not in written:
+            written[key] = FILES[place](tmp_path_factory.mktemp("rows"), X, y)
+        return written[key]
+
+    return put
+
+
+@pytest.mark.parametrize("place", FILES)
+@pytest.mark.parametrize("number", range(len(SUBJECTS)), ids=[repr(subject) for subject in SUBJECTS])
+def test_files_and_streams_give_the_bits_of_the_array(number, place, put):
+    subject = SUBJECTS[number]
+    X, y = put(subject, place)
+    if needs_memory(subject):
+        with pytest.raises(ValueError, match="needs all rows in memory"):
+            fit(subject, X, y)
+        return
+    found = fit(subject, X, y)
+    if equal_only_to_itself(subject, place):
+        assert digest(learnt(found)) == digest(learnt(fit(subject, X, y)))
+        return
+    attributes, model, array = expected(number, place if place == "npy in float32" else "")
+    assert digest(learnt(found)) == digest(attributes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert digest(outputs(found, X)) == digest(outputs(model, array))
+
+
+@pytest.mark.parametrize("subject", FIRST.values(), ids=repr)
+def test_weights_come_along_from_every_place(subject, tmp_path):
+    if not subject.fit_takes("sample_weight"):
+        pytest.skip("takes no sample_weight")
+    X, y = subject.data(700, 5)
+    weight = np.random.default_rng(0).integers(0, 3, 700).astype(float)
+    columns = [X, np.zeros(700) if y is None else y, weight]
+    weighted = table(X, y).append_column("weight", pyarrow.array(weight))
+    np.save(tmp_path / "weight.npy", weight)
+    given = [
+        (*saved(tmp_path, X, y), tmp_path / "weight.npy"),
+        (pyarrow.dataset.dataset(weighted), named(y), "weight"),
+        ([tuple(column[start:stop] for column in columns) for start, stop in cuts(700)], None, None),
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = subject.make().fit(X, y, sample_weight=weight)
+        for place, (rows, targets, weights) in zip(("npy", "table", "blocks"), given, strict=True):
+            found = subject.make().fit(rows, targets, sample_weight=weights)
+            if not equal_only_to_itself(subject, place):
+                assert digest(learnt(found)) == digest(learnt(model)), place
+
+
+@pytest.mark.parametrize("place", ONCE)
+@pytest.mark.parametrize("number", range(len(SUBJECTS)), ids=[repr(subject) for subject in SUBJECTS])
+def test_what_is_read_once_is_enough_for_one_pass_and_a_sentence_for_more(number, place):
+    subject = SUBJECTS[number]
+    X, y = rows_and_targets(subject)
+    if needs_memory(subject):
+        with pytest.raises(ValueError, match="needs all rows in memory"):
+            fit(subject, *ONCE[place](X, y))
+    elif needs_one_pass(subject):
+        assert digest(learnt(fit(subject, *ONCE[place](X, y)))) == digest(expected(number, "")[0])
+    else:
+        with pytest.raises(ValueError, match="can be read only once"):
+            fit(subject, *ONCE[place](X, y))
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
+def test_sparse_files_give_the_bits_of_the_sparse_matrix(subject, tmp_path):
+    X, y = rows_and_targets(subject)
+    X = scipy.sparse.csr_array(np.where(np.abs(X) < 0.5, 0.0, X))
+    path = tmp_path / "rows.npz"
+    scipy.sparse.save_npz(path, X)
+    if needs_memory(subject) or not subject.make().__sklearn_tags__().input_tags.sparse:
+        with pytest.raises(ValueError, match=r"needs all rows in memory|[Ss]parse"):
+            fit(subject, path, y)
+        return
+    found, model = fit(subject, path, y), fit(subject, X, y)
+    if subject.name != "MiniBatchKMeans":
+        assert digest(learnt(found)) == digest(learnt(model))
+        name = "predict" if hasattr(found, "predict") else "transform"
+        assert digest(getattr(found, name)(path)) == digest(getattr(found, name)(X))
