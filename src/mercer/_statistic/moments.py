@@ -148,7 +148,7 @@ class Moments(Statistic):
         rows = rows if root is None else rows * root
         scatter = xp.sum(rows * rows, axis=0) if self.diagonal else rows.T @ rows
         if self.centre and block.sums_are_rough:
-            mean, scatter = self._settled(mean, scatter, rows, root, weight)
+            mean, scatter = self._settled(block, mean, scatter, rows)
         if block.y is None:
             return MomentSums(weight, mean, scatter)
         y = targets(block)
@@ -157,12 +157,11 @@ class Moments(Statistic):
         y_rows = y - y_mean if root is None else (y - y_mean) * root
         return MomentSums(weight, mean, scatter, y_mean, rows.T @ y_rows, xp.sum(y_rows * y_rows, axis=0))
 
-    def _settled(self, mean: Array, scatter: Array, rows: Array, root: Array, weight: float) -> tuple[Array, Array]:
-        """The mean, and the scatter about it, from rows that were centred nearby: S + w m m^T = S about zero."""
-        ones = rows[:, 0] * 0 + 1.0 if root is None else root[:, 0]
-        step = (rows.T @ ones) / weight if weight else mean * 0
+    def _settled(self, block: Block, mean: Array, scatter: Array, rows: Array) -> tuple[Array, Array]:
+        """The mean, and the scatter about it, from rows of unit weight that were centred near it."""
+        step = rows.T @ block.xp.ones(block.n, dtype=block.wide, device=block.device) / block.n
         between = step * step if self.diagonal else step[:, None] * step[None, :]
-        return mean + step, scatter - weight * between
+        return mean + step, scatter - block.n * between
 
     def _of_sparse(self, block: Block, weight: float, mean: Array) -> MomentSums:
         """The same from the stored values alone: sparse rows are not made dense."""
