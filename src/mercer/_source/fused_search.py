@@ -8,44 +8,56 @@ products for one (``tf32x3``): as exact as float32, and more than twice as fast 
 
 from typing import Any
 
-import torch
-import triton
-import triton.language as tl
+try:
+    import torch
+    import triton
+    import triton.language as tl
+except ImportError:
+    triton = None
 
-__all__ = ["MOST_COLUMNS", "fused_nearest"]
+__all__ = ["MOST_COLUMNS", "can_fuse", "fused_nearest"]
 
 # Wider rows leave too little of the fast memory for centres; their products are long enough for the array operations.
 MOST_COLUMNS = 128
 
 
-@triton.jit
-def _search(
-    X, centres, directions, offset, shift, labels, distances, n, d, stride, COUNT: tl.constexpr,
-    ROWS: tl.constexpr, NUMBERS: tl.constexpr, WIDTH: tl.constexpr,
-):  # fmt: skip
-    rows = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
-    columns = tl.arange(0, WIDTH)
-    inside = columns < d
-    given = (rows < n)[:, None] & inside[None, :]
-    x = tl.load(X + rows[:, None] * stride + columns[None, :], mask=given, other=0.0)
-    moved = x - tl.load(shift + columns, mask=inside, other=0.0)[None, :]
-    best = tl.full((ROWS,), float("inf"), tl.float32)
-    label = tl.zeros((ROWS,), tl.int32)
-    for start in range(0, COUNT, NUMBERS):
-        numbers = start + tl.arange(0, NUMBERS)
-        known = numbers < COUNT
-        places = numbers[None, :] * d + columns[:, None]
-        c = tl.load(directions + places, mask=inside[:, None] & known[None, :], other=0.0)
-        least = tl.load(offset + numbers, mask=known, other=float("inf"))
-        scores = least[None, :] - tl.dot(moved, c, input_precision="tf32x3")
-        lowest, at = tl.min(scores, axis=1, return_indices=True)
-        better = lowest < best
-        label = tl.where(better, start + at, label)
-        best = tl.where(better, lowest, best)
-    tl.store(labels + rows, label, mask=rows < n)
-    own = tl.load(centres + label[:, None] * d + columns[None, :], mask=given, other=0.0)
-    step = x - own
-    tl.store(distances + rows, tl.sum((step * step).to(tl.float64), axis=1), mask=rows < n)
+def can_fuse(X: Any) -> bool:
+    """Whether the program can read these rows: float32 on an NVIDIA GPU with matrix units, not too wide."""
+    if triton is None or not (X.is_cuda and X.dtype == torch.float32 and X.stride(1) == 1):
+        return False
+    return X.shape[1] <= MOST_COLUMNS and torch.cuda.get_device_capability(X.device) >= (8, 0)
+
+
+if triton is not None:
+
+    @triton.jit
+    def _search(
+        X, centres, directions, offset, shift, labels, distances, n, d, stride, COUNT: tl.constexpr,
+        ROWS: tl.constexpr, NUMBERS: tl.constexpr, WIDTH: tl.constexpr,
+    ):  # fmt: skip
+        rows = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+        columns = tl.arange(0, WIDTH)
+        inside = columns < d
+        given = (rows < n)[:, None] & inside[None, :]
+        x = tl.load(X + rows[:, None] * stride + columns[None, :], mask=given, other=0.0)
+        moved = x - tl.load(shift + columns, mask=inside, other=0.0)[None, :]
+        best = tl.full((ROWS,), float("inf"), tl.float32)
+        label = tl.zeros((ROWS,), tl.int32)
+        for start in range(0, COUNT, NUMBERS):
+            numbers = start + tl.arange(0, NUMBERS)
+            known = numbers < COUNT
+            places = numbers[None, :] * d + columns[:, None]
+            c = tl.load(directions + places, mask=inside[:, None] & known[None, :], other=0.0)
+            least = tl.load(offset + numbers, mask=known, other=float("inf"))
+            scores = least[None, :] - tl.dot(moved, c, input_precision="tf32x3")
+            lowest, at = tl.min(scores, axis=1, return_indices=True)
+            better = lowest < best
+            label = tl.where(better, start + at, label)
+            best = tl.where(better, lowest, best)
+        tl.store(labels + rows, label, mask=rows < n)
+        own = tl.load(centres + label[:, None] * d + columns[None, :], mask=given, other=0.0)
+        step = x - own
+        tl.store(distances + rows, tl.sum((step * step).to(tl.float64), axis=1), mask=rows < n)
 
 
 def fused_nearest(X: Any, centres: Any, directions: Any, offset: Any, shift: Any) -> tuple[Any, Any]:

@@ -1,32 +1,15 @@
 """Blocks of torch tensors: the verbs that torch can spell with fewer passes over memory than the standard can."""
 
-import importlib.util
-from functools import cache
 from typing import Any
 
 from mercer._source.block import DenseBlock
+from mercer._source.fused_search import can_fuse, fused_nearest
 from mercer._source.groups import Groups
 
 __all__ = ["TorchBlock"]
 
 Array = Any
 _MOST_SHORT = 2**15 - 1
-
-
-@cache
-def _has_triton() -> bool:
-    return importlib.util.find_spec("triton") is not None
-
-
-def _can_fuse(X: Array) -> bool:
-    """Whether the fused search can read these rows: float32 on an NVIDIA GPU with matrix units, not too wide."""
-    import torch
-
-    if not (X.is_cuda and X.dtype == torch.float32 and X.stride(1) == 1 and _has_triton()):
-        return False
-    from mercer._source.fused_search import MOST_COLUMNS
-
-    return X.shape[1] <= MOST_COLUMNS and torch.cuda.get_device_capability(X.device) >= (8, 0)
 
 
 class TorchBlock(DenseBlock):
@@ -48,9 +31,7 @@ class TorchBlock(DenseBlock):
         return labels
 
     def nearest(self, centres: Array, directions: Array, offset: Array, shift: Array) -> tuple[Array, Array]:
-        if _can_fuse(self.X):
-            from mercer._source.fused_search import fused_nearest
-
+        if can_fuse(self.X):
             return fused_nearest(self.X, centres, directions, offset, shift)
         return super().nearest(centres, directions, offset, shift)
 
