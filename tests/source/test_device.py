@@ -291,8 +291,18 @@ ERRORS = {
 def test_what_cannot_be_used_is_refused_by_name_with_a_cure(case):
     X, y, weight, expected = ERRORS[case]
     with pytest.raises(DataError) as caught:
-        open_device(X, y, weight, subject="Test", targets=None if y is None else "numbers")
+        open_device(X, y, weight, subject="Test", targets=None if y is None else "numbers").take([0])
     assert str(caught.value) == f"Test: {expected}"
+
+
+@pytest.mark.parametrize(
+    "ask", [lambda one: one.reduce(Moments()), lambda one: one.reduce(Rows()), lambda one: one.part([0])]
+)
+def test_nan_is_found_by_whatever_is_asked_first(ask):
+    X = data()[0]
+    X[3, 2] = np.nan
+    with pytest.raises(DataError, match="Test: Input X contains NaN"):
+        ask(opened(PLACES["torch"], X))
 
 
 def test_numbers_with_a_fraction_are_no_labels():

@@ -8,13 +8,14 @@ import copy
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from mercer._source.array import ArraySource
 from mercer._source.block import Block, DenseBlock, rows_per_block
-from mercer._source.device_check import checked_matrix, checked_targets, checked_weights
+from mercer._source.device_check import check_finite, checked_matrix, checked_targets, checked_weights
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement, change_arrays
 
@@ -38,6 +39,8 @@ class DeviceSource(ArraySource):
     """Rows of an array on a device; targets and weights are beside them."""
 
     place = "device"
+    # Raises for rows that are not finite, until they have been looked at.
+    unseen: Callable[[], None] | None = None
 
     def __init__(self, X: Array, y: Array = None, weight: Array = None, placement: Placement | None = None) -> None:
         self.placement = Placement.of(X) if placement is None else placement
@@ -62,20 +65,36 @@ class DeviceSource(ArraySource):
     def fetch(self, thing: Any) -> Any:
         return change_arrays(thing, to_numpy)
 
+    def _look(self) -> None:
+        """Raise if rows that nobody has looked at yet hold NaN or infinity."""
+        if self.unseen is not None:
+            self.unseen()
+            self.unseen = None
+
     def reduce(self, statistic: Any) -> Any:
+        # A sum of all values tells of NaN by itself, and saves a pass over the rows.
+        if not statistic.sums_all_values:
+            self._look()
         with _full_precision(self.placement):
             sums = super().reduce(statistic)
+        if self.unseen is not None:
+            if not np.isfinite(sums.mean).all():
+                self._look()
+            self.unseen = None
         return change_arrays(sums, _widened) if self.placement.is_narrow else sums
 
     def map(self, function: Callable[[Block], Array], out: Array = None) -> Array:
+        self._look()
         with _full_precision(self.placement):
             return super().map(self.send(function), out)
 
     def on_blocks(self, work: dict[int, Callable[[Block], Any]]) -> dict[int, Any]:
+        self._look()
         with _full_precision(self.placement):
             return super().on_blocks({number: self.send(function) for number, function in work.items()})
 
     def on_rows(self, start: int, stop: int, function: Callable[[Block], Any]) -> Any:
+        self._look()
         with _full_precision(self.placement):
             result = super().on_rows(start, stop, self.send(function))
         return change_arrays(result, _widened) if self.placement.is_narrow else result
@@ -91,9 +110,11 @@ class DeviceSource(ArraySource):
         return other
 
     def part(self, rows: Array) -> "DeviceSource":
+        self._look()
         return DeviceSource(self._taken(rows), placement=self.placement)
 
     def take(self, indices: Array) -> Array:
+        self._look()
         return to_numpy(self._taken(indices))
 
     def _taken(self, rows: Array) -> Array:
@@ -126,7 +147,9 @@ def open_device(X: Any, y: Any, weight: Any, *, subject: str, targets: str | Non
     placement = Placement.of(X)
     X = checked_matrix(X, placement, subject)
     y = None if targets is None else checked_targets(y, X.shape[0], targets, placement, subject)
-    return DeviceSource(X, y, checked_weights(weight, X.shape[0], placement, subject), placement)
+    source = DeviceSource(X, y, checked_weights(weight, X.shape[0], placement, subject), placement)
+    source.unseen = partial(check_finite, X, placement, subject)
+    return source
 
 
 def _kind(placement: Placement) -> type[DenseBlock]:

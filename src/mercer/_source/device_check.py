@@ -6,13 +6,13 @@ from typing import Any
 from mercer._source.placement import Placement, is_on_device
 from mercer.errors import DataError
 
-__all__ = ["checked_matrix", "checked_targets", "checked_weights"]
+__all__ = ["check_finite", "checked_matrix", "checked_targets", "checked_weights"]
 
 Array = Any
 
 
 def checked_matrix(X: Array, placement: Placement, subject: str) -> Array:
-    """The rows as float32 or float64, not empty, finite."""
+    """The rows as float32 or float64, not empty."""
     xp = placement.xp
     if X.ndim != 2:
         _refuse(
@@ -32,10 +32,15 @@ def checked_matrix(X: Array, placement: Placement, subject: str) -> Array:
     if X.dtype not in (xp.float32, placement.wide):
         half = xp.isdtype(X.dtype, "real floating") and X.dtype != xp.float64
         X = xp.astype(X, xp.float32 if half else placement.wide)
+    return X
+
+
+def check_finite(X: Array, placement: Placement, subject: str) -> None:
+    """Raise if a row holds NaN or infinity."""
+    xp = placement.xp
     if not _is_finite(X, xp):
         kind = "NaN" if bool(xp.any(xp.isnan(X))) else "infinity"
         _refuse(subject, f"Input X contains {kind}; drop or fill it")
-    return X
 
 
 def checked_targets(y: Array, n_rows: int, targets: str, placement: Placement, subject: str) -> Array:

@@ -1,7 +1,7 @@
 """Moments of labelled rows: shares of classes, their mean sums, and the scatter that metrics are made of."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from mercer._objective import Loss
 from mercer._source import Block
@@ -32,6 +32,7 @@ class LabelledScatter(Statistic):
 
     loss: Loss
     diagonal: bool = False
+    sums_all_values: ClassVar[bool] = True
 
     def of(self, block: Block) -> MomentSums:
         return Moments(diagonal=self.diagonal).of(self._labelled(block))
@@ -39,6 +40,9 @@ class LabelledScatter(Statistic):
     def on(self, block: Block) -> MomentSums:
         """By the compiled twin of the moments, where the rows allow it."""
         return Moments(diagonal=self.diagonal).on(self._labelled(block))
+
+    def on_run(self, block: Block, unit: int) -> MomentSums:
+        return Moments(diagonal=self.diagonal).on_run(self._labelled(block), unit)
 
     def _labelled(self, block: Block) -> Block:
         y = self.loss.targets(block.y, block.xp, block.wide)

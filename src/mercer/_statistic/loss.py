@@ -12,6 +12,8 @@ import numpy as np
 
 from mercer._objective import Logistic, Loss
 from mercer._source import Block
+from mercer._source.block import DenseBlock
+from mercer._statistic.moments import Moments
 from mercer._statistic.statistic import Statistic, Sums, folded
 
 __all__ = ["CurvatureProduct", "LossCurvature", "LossGradient", "LossSums", "Mistakes"]
@@ -92,6 +94,21 @@ class LossCurvature(LinearStatistic):
                 factor = p[:, i : i + 1] * ((1.0 if i == j else 0.0) - p[:, j : j + 1])
                 parts[i, j] = parts[j, i] = _gram(block, rows, block.weighted(factor))
         return xp.concat([xp.concat([parts[i, j] for j in range(k)], axis=1) for i in range(k)], axis=0)
+
+    def on_run(self, block: Block, unit: int) -> Array:
+        """By the compiled moments, which the Hessian of two classes is: those of [x, 1], weighted and about zero."""
+        if not self._is_of_moments(block):
+            return super().on_run(block, unit)
+        p = self.loss.mean(self.scores(block), np)[:, 0]
+        weighted = DenseBlock(block.X, block.start, np.ones(block.n), block.weighted(p * (1.0 - p)))
+        sums = Moments(centre=False).on_run(weighted, unit)
+        return np.block([[sums.scatter, sums.cross], [sums.cross.T, sums.y_scatter[:, None]]])
+
+    def on(self, block: Block) -> Array:
+        return self.on_run(block, max(1, block.n)) if self._is_of_moments(block) else super().on(block)
+
+    def _is_of_moments(self, block: Block) -> bool:
+        return isinstance(self.loss, Logistic) and block.is_native and self._takes_all(block)
 
     def _takes_all(self, block: Block) -> bool:
         return self.columns is None or self.columns.shape[0] == block.X.shape[1]

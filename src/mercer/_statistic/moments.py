@@ -134,6 +134,10 @@ class Moments(Statistic):
     centre: bool = True
     diagonal: bool = False
 
+    @property
+    def sums_all_values(self) -> bool:  # type: ignore[override]
+        return self.centre
+
     def of(self, block: Block) -> MomentSums:
         xp = block.xp
         weight = block.total_weight()
