@@ -11,6 +11,9 @@ from mercer.errors import DataError
 __all__ = ["PieceRule"]
 
 Array = Any
+# What came from a file or over a network may lie off the grain of its type, where a BLAS cannot read it: NumPy then
+# multiplies copies of another layout, and the last digits of products differ.
+_PLAIN = ["C_CONTIGUOUS", "ALIGNED"]
 _SEVERAL = "Give blocks X, (X, y) or (X, y, weight)."
 
 
@@ -70,7 +73,7 @@ class PieceRule:
             got, before = (f"{'sparse' if kind else 'dense'} " for kind in (issparse(X), self.is_sparse))
             got, before = ("", "") if got == before else (got, before)
             self._refuse(f"{where} is {got}{X.dtype}, those before are {before}{self.given}; cast it.")
-        rows = csr_array(X).astype(self.dtype, copy=False) if self.is_sparse else np.ascontiguousarray(X, self.dtype)
+        rows = csr_array(X).astype(self.dtype, copy=False) if self.is_sparse else np.require(X, self.dtype, _PLAIN)
         return rows, *self.read_beside(number, rows.shape[0], y, weight)
 
     def read_beside(self, number: int, n_rows: int, y: Any, weight: Any) -> tuple[Array, Array]:
@@ -83,8 +86,8 @@ class PieceRule:
         if self.targets is None or y is None:
             y = None
         else:
-            y = y.astype(np.float64, copy=False) if self.targets == "numbers" else y.reshape(y.shape[0])
-        return y, None if weight is None else weight.astype(np.float64, copy=False)
+            y = np.require(y, np.float64, ["ALIGNED"]) if self.targets == "numbers" else y.reshape(y.shape[0])
+        return y, None if weight is None else np.require(weight, np.float64, ["ALIGNED"])
 
     def _where(self, number: int) -> str:
         return f"{self.part} {number} of {self.description}"
@@ -133,7 +136,7 @@ class PieceRule:
         if y.dtype.kind not in "fiub":
             self._refuse(f"{where} must have numbers for targets; got {y.dtype}. Encode them, or fit a classifier.")
         self._refuse_nan(y, where)
-        return y.astype(np.float64, copy=False)
+        return np.require(y, np.float64, ["ALIGNED"])
 
     def _read_labels(self, y: Array, n_rows: int, where: str) -> Array:
         if y.size != n_rows:
@@ -163,7 +166,7 @@ class PieceRule:
             self._refuse(f"{where} must have numbers for weights; got {weight.dtype}.")
         if weight.shape != (n_rows,):
             self._refuse(f"{where} has {n_rows} rows and weights of shape {weight.shape}; give one per row.")
-        weight = weight.astype(np.float64, copy=False)
+        weight = np.require(weight, np.float64, ["ALIGNED"])
         if not np.isfinite(weight).all() or (weight < 0).any():
             self._refuse(f"sample_weight must be finite and non-negative; it is not in {where}. Drop those rows.")
         return weight

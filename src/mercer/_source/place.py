@@ -27,7 +27,7 @@ def place_of(X: Any, y: Any = None) -> str:
     if isinstance(X, str | os.PathLike):
         return "file"
     library = type(X).__module__.split(".")[0]
-    if library in ("dask", "distributed") or (_is_list(X) and _library(X[0]) == "distributed"):
+    if library in ("dask", "distributed") or (_is_list(X) and _library(X[0]) in ("dask", "distributed")):
         return "dask"
     if library == "pyarrow":
         return _arrow_place(X, y)

@@ -22,7 +22,7 @@ from mercer._source.block import Block
 from mercer._source.placement import HOST, Placement
 from mercer._source.threads import run_numbered
 
-__all__ = ["Source", "SumTree"]
+__all__ = ["Source", "SumTree", "longest_run"]
 
 Array = Any
 
@@ -181,6 +181,10 @@ class Source(ABC):
         """An array with one entry per row, where the rows are; None where it would not fit or not last."""
         return np.full(self.n_rows, fill, dtype=dtype)
 
+    def local_table(self, *columns: tuple[float, Any]) -> Any:
+        """Columns with an entry per row, (fill, type) each, kept where a block is worked on; None where none are."""
+        return None
+
     def each(self, function: Callable[[Block], Any], receive: Callable[[Any], None] | None = None) -> None:
         """Call ``function(block)`` for every block on all threads, and ``receive(result)`` in the order of blocks."""
         run_numbered(lambda number: function(self.block(number)), self.n_blocks, self.threads, receive)
@@ -297,8 +301,11 @@ class _Pick:
         return block.xp.take(block.X, chosen, axis=0)
 
 
-# Blocks in a run at most: native code takes some milliseconds for it, which leaves room for Ctrl-C.
-_LONGEST_RUN = 32
+def longest_run(n_features: int) -> int:
+    """Blocks in a run at most: native code takes some milliseconds for it, which leaves room for Ctrl-C."""
+    if n_features > 256:
+        return 1
+    return 32 if n_features <= 128 else 8
 
 
 def _blocks_per_item(n_blocks: int, n_features: int, threads: int) -> int:
@@ -307,7 +314,5 @@ def _blocks_per_item(n_blocks: int, n_features: int, threads: int) -> int:
     Taking and handing on hold the interpreter's lock, for which many threads would wait: runs are long, yet short
     enough for each thread to have four of them. Wide blocks take long as they are.
     """
-    if n_features > 256:
-        return 1
     wanted = max(1, n_blocks // (4 * threads))
-    return min(2 ** (wanted.bit_length() - 1), _LONGEST_RUN if n_features <= 128 else _LONGEST_RUN // 4)
+    return min(2 ** (wanted.bit_length() - 1), longest_run(n_features))

@@ -8,6 +8,7 @@ on its own thread count.
 
 import contextvars
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -42,7 +43,7 @@ def _blas() -> ThreadpoolController:
 
 def available_threads() -> int:
     """Threads that ``n_jobs=None`` means here and now."""
-    if getattr(_place, "inside", False) or _nested_in_joblib():
+    if getattr(_place, "inside", False) or _nested_in_joblib() or _inside_dask_task():
         return 1
     limits = [_cores()]
     setting = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
@@ -58,6 +59,15 @@ def _nested_in_joblib() -> bool:
         return False
     backend, _ = joblib.parallel.get_active_backend()
     return bool(getattr(backend, "nesting_level", 0))
+
+
+def _inside_dask_task() -> bool:
+    """Whether a worker of a Dask cluster runs us: it runs as many tasks at a time as it has threads."""
+    distributed = sys.modules.get("distributed")
+    try:
+        return distributed is not None and distributed.get_worker() is not None
+    except ValueError:
+        return False
 
 
 def n_threads(n_jobs: int | None) -> int:

@@ -1,7 +1,7 @@
 """The statistics of k-means: what one pass over the rows says about a set of centres."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -9,6 +9,7 @@ from scipy.spatial.distance import cdist
 
 from mercer._source import Source
 from mercer._source.block import Block
+from mercer._source.local_table import LocalTable
 from mercer._source.namespace import to_numpy
 from mercer._statistic import Statistic, Sums
 from mercer._statistic.statistic import folded
@@ -60,6 +61,37 @@ class RowMemory:
     distances: Array = None
     lower: Array = None
 
+    @property
+    def has_bounds(self) -> bool:
+        """Whether there is more than labels."""
+        return self.lower is not None
+
+    def of(self, block: Block, number: int) -> tuple[tuple[Array, Array, Array], bool]:
+        """What pass `number` left of the rows of a block, to be written over, and whether it is there."""
+        rows = slice(block.start, block.start + block.n)
+        return (self.labels[rows], self.distances[rows], self.lower[rows]), True
+
+    def complete(self, block: Block, number: int) -> None:
+        """Note that pass `number` has been over a block."""
+
+
+@dataclass(frozen=True, eq=False)
+class LocalRowMemory:
+    """The same of rows on a cluster, in tables of the processes that work on them; any part of it may get lost."""
+
+    table: LocalTable
+    has_bounds: ClassVar[bool] = True
+
+    def of(self, block: Block, number: int) -> tuple[tuple[Array, ...], bool]:
+        entry = self.table.entry(block)
+        known = entry.stamp == number
+        # A pass that is broken off half-way leaves nothing to build on.
+        entry.stamp = 0
+        return entry.columns, known
+
+    def complete(self, block: Block, number: int) -> None:
+        self.table.entry(block).stamp = number
+
 
 class Memory:
     """What a pass leaves for the next one: each row's centre, and how near any other centre can be.
@@ -68,20 +100,19 @@ class Memory:
     solver's state, and a resumed fit starts with an empty one. With `always`, bounds are used whether they pay or not.
     """
 
-    def __init__(self, rows: "RowMemory | None", n_rows: int, always: bool = False) -> None:
+    def __init__(self, rows: "RowMemory | LocalRowMemory | None", n_rows: int, always: bool = False) -> None:
         self.rows = rows
         self.n_rows = n_rows
         self.always = always
         self.centres: Array = None
         self.sums: AssignmentSums | None = None
         self.useful = False
+        self.passes = 0
 
     @classmethod
     def of(cls, source: Source, always: bool = False) -> "Memory":
         """A memory for the rows of `source`; one that holds sums only where rows have no table."""
-        kinds = (np.int32, np.float64, np.float64) if source.xp is np else (np.int32,)
-        tables = [source.row_table(0, kind) for kind in kinds]
-        return cls(None if any(table is None for table in tables) else RowMemory(*tables), source.n_rows, always)
+        return cls(_row_memory(source), source.n_rows, always)
 
     def holds(self, centres: Array) -> bool:
         """Whether the last pass was one for `centres`."""
@@ -90,17 +121,27 @@ class Memory:
     def assignment(self, centres: Array) -> "Assignment":
         """The pass for `centres`, given those of the pass before."""
         drift = half_gap = None
-        bounded = self.rows is not None and self.rows.lower is not None and self.useful
+        bounded = self.rows is not None and self.rows.has_bounds and self.useful
         if bounded and self.centres is not None and len(self.centres) == len(centres):
             drift, half_gap = _largest_other_move(self.centres, centres), _half_gaps(centres)
         self.centres = centres
-        return Assignment(Centres(centres), self.rows, drift, half_gap)
+        self.passes += 1
+        return Assignment(Centres(centres), self.rows, drift, half_gap, self.passes)
 
     def learn(self, sums: AssignmentSums) -> AssignmentSums:
         """Judge by a pass whether bounds are worth their while in the next one."""
         self.sums = sums
         self.useful = self.always or not self.useful or sums.searched <= _WORTHLESS * self.n_rows
         return sums
+
+
+def _row_memory(source: Source) -> "RowMemory | LocalRowMemory | None":
+    kinds = (np.int32, np.float64, np.float64) if source.xp is np else (np.int32,)
+    tables = [source.row_table(0, kind) for kind in kinds]
+    if not any(table is None for table in tables):
+        return RowMemory(*tables)
+    local = None if source.is_sparse else source.local_table(*((0, kind) for kind in kinds))
+    return None if local is None else LocalRowMemory(local)
 
 
 def _largest_other_move(before: Array, after: Array) -> Array:
@@ -130,14 +171,15 @@ class Assignment(Statistic):
     """Give each row to its nearest centre (among equals the lowest); sum the rows, the weights and the cost."""
 
     centres: Centres
-    memory: RowMemory | None = None
+    memory: RowMemory | LocalRowMemory | None = None
     drift: Array = None
     half_gap: Array = None
+    number: int = 0
 
     def of(self, block: Block) -> AssignmentSums:
         xp = block.xp
         labels, costs = self.centres.nearest(block)
-        if self.memory is not None:
+        if isinstance(self.memory, RowMemory):
             self.memory.labels[block.start : block.start + block.n] = xp.astype(labels, xp.int32, copy=False)
         groups = block.grouped(labels, self.centres.k)
         weights = groups.counts(block.wide) if block.weight is None else groups.sums(block.weight, block.wide)
@@ -149,16 +191,14 @@ class Assignment(Statistic):
         k, d = centres.centres.shape
         if n_blocks > 1 and n_blocks * k * (d + 2) > _LARGEST_TABLE:
             return self._by_parts(block, unit, self.native)
-        if self.memory is None:
-            labels, distances, lower = np.empty(block.n, np.int32), np.empty(block.n), _NONE
-        else:
-            rows = slice(block.start, block.start + block.n)
-            labels, distances = self.memory.labels[rows], self.memory.distances[rows]
-            lower = self.memory.lower[rows]
-        table = np.zeros((n_blocks, k, d + 2))
-        searched = centres.assign(
-            block.X, unit, block.weight, self.drift, self.half_gap, (labels, distances, lower), table
-        )
+        rows: tuple[Array, ...] = np.empty(block.n, np.int32), np.empty(block.n), _NONE
+        drift, half_gap, table = self.drift, self.half_gap, np.zeros((n_blocks, k, d + 2))
+        if self.memory is not None:
+            rows, known = self.memory.of(block, self.number - 1)
+            drift, half_gap = (drift, half_gap) if known else (None, None)
+        searched = centres.assign(block.X, unit, block.weight, drift, half_gap, rows, table)
+        if self.memory is not None:
+            self.memory.complete(block, self.number)
         total = folded(table)
         return AssignmentSums(total[:, d].copy(), total[:, :d].copy(), total[:, d + 1].copy(), searched)
 
@@ -167,7 +207,7 @@ class Assignment(Statistic):
 
     def _sparse(self, block: Block) -> AssignmentSums:
         labels, distances = nearest(block, self.centres)
-        if self.memory is not None:
+        if isinstance(self.memory, RowMemory):
             self.memory.labels[block.start : block.start + block.n] = labels
             self.memory.distances[block.start : block.start + block.n] = distances
         weight = np.ones(block.n) if block.weight is None else block.weight

@@ -13,6 +13,7 @@ import numpy as np
 from mercer._native import seeding
 from mercer._source import Source
 from mercer._source.block import Block
+from mercer._source.local_table import LocalTable
 from mercer._statistic import Statistic
 from mercer.cluster._centres import Centres
 from mercer.cluster._row_draw import BlockTotals, DrawnRows, WeightedRows
@@ -29,17 +30,17 @@ class Nearness:
     """The squared distance of each row to the nearest of some centres.
 
     ``table`` holds it for all rows and for the first `done` centres, where rows have a table; it saves work and changes
-    no result. Without, it is taken anew from all centres.
+    no result. A local table says of each block how many centres it holds. Without, it is taken anew from all centres.
     """
 
     centres: Array
-    table: Array = None
+    table: Any = None
     done: int = 0
 
     def of(self, block: Block) -> Array:
         """For the rows of one block, wide."""
         xp = block.xp
-        closest, first = self._begin(block)
+        closest, first = self.begin(block)
         if block.is_sparse:
             distances = _sparse_distances(block, self.centres[first:])
             np.minimum(closest, distances.min(axis=1, initial=np.inf), out=closest)
@@ -50,12 +51,22 @@ class Nearness:
                 closest = xp.minimum(closest, block.gaps(self.centres[number, :]))
             if self.table is not None:
                 self.table[block.start : block.start + block.n] = closest
+        self.complete(block)
         return closest
 
-    def _begin(self, block: Block) -> tuple[Array, int]:
+    def begin(self, block: Block) -> tuple[Array, int]:
+        """What is known of the rows of a block, to be brought up to date, and of how many centres."""
         if self.table is None:
             return block.xp.full(block.n, np.inf, dtype=block.wide, device=block.device), 0
+        if isinstance(self.table, LocalTable):
+            entry = self.table.entry(block)
+            return entry.columns[0], entry.stamp
         return self.table[block.start : block.start + block.n], self.done
+
+    def complete(self, block: Block) -> None:
+        """Note that what is known of a block has been brought up to date."""
+        if isinstance(self.table, LocalTable):
+            self.table.entry(block).stamp = self.centres.shape[0]
 
     def mass(self, block: Block) -> Array:
         """Weight times squared distance of each row."""
@@ -75,7 +86,8 @@ class Table:
     """A request: an entry per row for the distances, where rows have a place for it."""
 
     def answer(self, source: Source) -> Array:
-        return source.row_table(np.inf)
+        table = source.row_table(np.inf)
+        return source.local_table((np.inf, np.float64)) if table is None else table
 
 
 def _weight(block: Block) -> Array:
@@ -113,9 +125,10 @@ class Potentials(Statistic):
 
     def native_run(self, block: Block, unit: int) -> BlockTotals:
         n_blocks, count = -(-block.n // unit), self.candidates.shape[0]
-        closest, first = self.near._begin(block)
+        closest, first = self.near.begin(block)
         totals = np.empty(n_blocks)
         seeding.keep_nearest(block.X, unit, _weight(block), self.near.centres[first:], closest, totals)
+        self.near.complete(block)
         if count == 0:
             return BlockTotals(totals[:, None])
         real = block.X.dtype

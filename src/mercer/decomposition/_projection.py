@@ -1,6 +1,8 @@
 """What a fitted principal component analysis does: project, restore, and score rows under its Gaussian model."""
 
 import math
+from copy import copy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,23 @@ from mercer.errors import DataError
 __all__ = ["Projection"]
 
 Array = Any
+
+
+@dataclass(frozen=True, eq=False)
+class _Method:
+    """A method of a fitted model on the rows of a block, as the model is now: rows elsewhere may be met later."""
+
+    model: Any
+    name: str
+
+    @classmethod
+    def of(cls, model: Any, name: str) -> "_Method":
+        copied = copy(model)
+        vars(copied).pop("_skl_callbacks", None)  # they follow fits, and need not travel
+        return cls(copied, name)
+
+    def __call__(self, block: Block) -> Array:
+        return getattr(self.model, self.name)(block)
 
 
 class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
@@ -44,7 +63,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         if (rows := few_rows(self, X)) is not None:
             return self._finish(self._centre(rows) @ self.components_.T)
-        return fitted_source(self, X, accept_sparse="csr").map(self._scores)
+        return fitted_source(self, X, accept_sparse="csr").map(_Method.of(self, "_scores"))
 
     def inverse_transform(self, X: Any) -> Array:
         """Restore rows from their scores: exact up to what the components left out.
@@ -87,7 +106,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         ndarray of shape (n_samples,)
             Log-densities.
         """
-        return fitted_source(self, X).map(self._log_densities)
+        return fitted_source(self, X).map(_Method.of(self, "_log_densities"))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log-likelihood of the rows; `y` is ignored."""

@@ -1,0 +1,169 @@
+"""Graphs of tasks over the chunks of Dask collections, and how mercer waits for what they give.
+
+A pass is one layer of tasks on top of the user's collections, run by whatever scheduler is active. Waiting is done in
+short turns, so that Ctrl-C is seen at once and cancels what is under way.
+"""
+
+import math
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from mercer.errors import DataError
+
+try:
+    import dask
+    from dask.base import get_scheduler
+    from dask.delayed import Delayed
+    from dask.highlevelgraph import HighLevelGraph
+    from dask.task_spec import DataNode, List, Task, TaskRef
+except ImportError as error:
+    message = 'mercer: Dask collections need dask and distributed, in recent versions; pip install "mercer[dask]".'
+    raise ImportError(message) from error
+
+__all__ = [
+    "TaskLayer",
+    "active_client",
+    "chunk_key",
+    "chunk_reference",
+    "compute",
+    "grouped",
+    "losses_named",
+    "piece_reference",
+]
+
+# Seconds between two looks whether a signal has come.
+_TURN = 0.05
+# A task costs the scheduler about a millisecond, so one task sums several chunks; when a worker is lost, this many have
+# to be brought together anew.
+_MOST_CHUNKS = 8
+
+
+class TaskLayer:
+    """Tasks that need one another and the chunks of some collections."""
+
+    def __init__(self, *collections: Any) -> None:
+        self.collections = [collection for collection in collections if collection is not None]
+        self.token = uuid.uuid4().hex
+        self.tasks: dict[Any, Any] = {}
+
+    def hold(self, value: Any) -> TaskRef:
+        """A value that tasks refer to: each worker is sent it once."""
+        key = f"mercer-hold-{self.token}-{len(self.tasks)}"
+        self.tasks[key] = DataNode(key, value)
+        return TaskRef(key)
+
+    def put(self, function: Callable[..., Any], *arguments: Any, key: Any = None) -> TaskRef:
+        """A task: ``function(*arguments)``, where arguments may refer to others."""
+        if key is None:
+            # Schedulers learn the time of tasks by the first part of their names.
+            key = f"mercer-{function.__name__}-{self.token}-{len(self.tasks)}"
+        self.tasks[key] = Task(key, function, *arguments)
+        return TaskRef(key)
+
+    def graph(self, name: str) -> HighLevelGraph:
+        """The tasks on top of the graphs of the collections."""
+        return HighLevelGraph.from_collections(name, self.tasks, dependencies=self.collections)
+
+    def result(self, reference: TaskRef) -> Delayed:
+        """What a task gives, to be computed."""
+        name = f"mercer-{self.token}"
+        return Delayed(reference.key, self.graph(name), layer=name)
+
+
+def piece_reference(number: int, X: Any, y: Any, weight: Any) -> List:
+    """The chunk `number` of rows, targets and weights, for a task; None stays None."""
+    return List(*(None if part is None else chunk_reference(part, number) for part in (X, y, weight)))
+
+
+def chunk_reference(array: Any, number: int) -> TaskRef:
+    """The chunk `number` of an array, for a task."""
+    return TaskRef(chunk_key(array, number))
+
+
+def chunk_key(array: Any, number: int) -> tuple[Any, ...]:
+    """The name of a chunk of rows in a graph."""
+    return (array.name, number, *[0] * (array.ndim - 1))
+
+
+def active_client() -> Any:
+    """The client of a cluster, if Dask would use one now; else None."""
+    owner = getattr(get_scheduler(), "__self__", None)
+    return owner if type(owner).__module__.split(".")[0] == "distributed" else None
+
+
+def compute(collection: Any, subject: str) -> Any:
+    """What a collection comes to, waiting so that Ctrl-C ends the work everywhere."""
+    client = active_client()
+    if client is None:
+        return dask.compute(collection)[0]
+    with losses_named(subject):
+        future, done = client.compute(collection), threading.Event()
+        future.add_done_callback(lambda _: done.set())
+        try:
+            # Not by distributed.wait: the errors that its time-outs raise keep every frame above alive, rows and all.
+            while not done.wait(_TURN):
+                pass
+            return future.result()
+        finally:
+            if not future.done():
+                future.cancel()
+            future.release()
+
+
+@contextmanager
+def losses_named(subject: str) -> Iterator[None]:
+    """Raise what a cluster says of lost workers and lost rows in words of our own; other errors as they are."""
+    try:
+        yield
+    except Exception as error:
+        kind = type(error).__name__
+        if kind == "KilledWorker":
+            worker = getattr(error.last_worker, "address", error.last_worker)  # type: ignore[attr-defined]
+            times = error.allowed_failures + 1  # type: ignore[attr-defined]
+            message = (
+                f"{subject}: task {error.task} ended {times} workers, the last of them {worker}, most likely for want "  # type: ignore[attr-defined]
+                f"of memory; use smaller chunks, or workers with a higher memory limit."
+            )
+            raise DataError(message) from error
+        if kind in ("FutureCancelledError", "FuturesCancelledError", "CancelledError"):
+            message = (
+                f"{subject}: rows that the work needs are gone from the cluster ({error}); rows that were scattered "
+                f"cannot be made again when their worker is lost. Give collections that Dask can compute anew."
+            )
+            raise DataError(message) from error
+        raise
+
+
+def holders(client: Any, array: Any) -> dict[int, str] | None:
+    """Which worker holds each chunk of rows, where all of them are in the memory of the cluster; else None."""
+    from distributed import futures_of
+
+    futures = {future.key: future for future in futures_of(array)}
+    keys = [chunk_key(array, number) for number in range(array.numblocks[0])]
+    if not all(key in futures for key in keys):
+        return None
+    found = client.who_has([futures[key] for key in keys])
+    workers = [tuple(found.get(key, found.get(str(key), ()))) for key in keys]
+    return {number: some[0] for number, some in enumerate(workers)} if all(workers) else None
+
+
+def grouped(client: Any, array: Any, chunks: list[Any]) -> list[list[Any]]:
+    """Chunks that one task works on: neighbours in the memory of one worker; each by itself where rows are computed.
+
+    Where a chunk is decides nothing but speed: the order of sums does not depend on it.
+    """
+    where = None if client is None else holders(client, array)
+    if where is None:
+        return [[chunk] for chunk in chunks]
+    by_worker: dict[str, list[Any]] = {}
+    for chunk in chunks:
+        by_worker.setdefault(where[chunk.number], []).append(chunk)
+    threads = client.nthreads()
+    groups = []
+    for worker, held in by_worker.items():
+        size = min(_MOST_CHUNKS, math.ceil(len(held) / max(1, threads.get(worker, 1))))
+        groups += [held[start : start + size] for start in range(0, len(held), size)]
+    return groups

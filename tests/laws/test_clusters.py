@@ -1,0 +1,120 @@
+"""Promise 3 on a cluster: every estimator gives the bits of memory from Dask chunks, or says what to use instead."""
+
+import pickle
+import warnings
+
+import cloudpickle
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster
+
+from mercer._source.block import rows_per_block
+from mercer._source.dask_graph import TaskLayer
+from mercer.errors import DataError
+from mercer.watch import Checkpoint
+from tests.laws.subjects import digest, fitted, outputs, subjects
+from tests.laws.test_control import At, crash
+
+SUBJECTS = subjects()
+FIRST = {subject.name: subject for subject in reversed(SUBJECTS)}
+ROWS = rows_per_block(5)
+N = 2 * ROWS + 1000
+# What reaches rows one by one refuses rows that are elsewhere.
+NEEDS_MEMORY = {"lsqr", "sag", "saga"}
+# Labels are kept of rows at hand alone.
+LEFT_OUT = {"labels_", "feature_names_in_"}
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+def fit(subject, X, y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return subject.make(max_iter=20, batch_size=5000).fit(X, y)
+
+
+def known(model):
+    return {name: value for name, value in fitted(model).items() if name not in LEFT_OUT}
+
+
+def expected_fit(subject, X, y):
+    """The fit in memory; of batches in the order of rows where rows cannot be drawn, as from a stream."""
+    if subject.name != "MiniBatchKMeans":
+        return fit(subject, X, y)
+    return fit(subject, [X[:7777], X[7777:]], y)
+
+
+def check(subject):
+    X, y = subject.data(N, 5)
+    rows = da.from_array(X, chunks=((ROWS, ROWS, N - 2 * ROWS), 5))
+    if subject.settings.get("solver") in NEEDS_MEMORY:
+        with pytest.raises(DataError, match=r"needs all rows in memory; got the Dask array.*Use solver="):
+            fit(subject, rows, y)
+        return
+    expected, found = expected_fit(subject, X, y), fit(subject, rows, y)
+    assert digest(known(found)) == digest(known(expected))
+    for name, values in outputs(expected, X).items():
+        lazy = getattr(found, name)(rows)
+        assert isinstance(lazy, da.Array)
+        assert (lazy.chunks[0], lazy.dtype, lazy.shape) == (rows.chunks[0], values.dtype, values.shape), name
+        assert np.array_equal(lazy.compute(), values), name
+
+
+@pytest.fixture
+def sent(monkeypatch):
+    """Whatever tasks are sent is packed and unpacked, as on the way to a worker."""
+    hold = TaskLayer.hold
+    monkeypatch.setattr(TaskLayer, "hold", lambda self, value: hold(self, pickle.loads(cloudpickle.dumps(value))))
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
+def test_chunks_in_this_process_give_the_bits_of_memory(subject, sent):
+    with dask.config.set(scheduler="threads"):
+        check(subject)
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_chunks_on_worker_processes_give_the_bits_of_memory(name, client):
+    check(FIRST[name])
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_weights_and_float32_give_the_bits_of_memory(name):
+    subject = FIRST[name]
+    X, y = subject.data(N, 5, np.float32)
+    weight = np.random.default_rng(0).integers(0, 3, size=N).astype(float)
+    rows = da.from_array(X, chunks=((ROWS, ROWS, N - 2 * ROWS), 5))
+    given = {"sample_weight": weight} if subject.fit_takes("sample_weight") else {}
+    with dask.config.set(scheduler="synchronous"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = subject.make(max_iter=5, batch_size=5000).fit(rows, y, **given)
+        if subject.name == "MiniBatchKMeans":
+            blocks = [(X[start : start + 5000], None, weight[start : start + 5000]) for start in range(0, N, 5000)]
+            expected = subject.make(max_iter=5, batch_size=5000).fit(blocks)
+        else:
+            expected = subject.make(max_iter=5, batch_size=5000).fit(X, y, **given)
+    assert digest(known(found)) == digest(known(expected))
+
+
+@pytest.mark.parametrize("first", ["memory", "dask"])
+def test_a_checkpoint_is_resumed_in_another_place(first, tmp_path):
+    X, _ = FIRST["KMeans"].data(N, 5)
+    rows = da.from_array(X, chunks=((ROWS, ROWS, N - 2 * ROWS), 5))
+    places = [X, rows] if first == "memory" else [rows, X]
+    model = FIRST["KMeans"].make(tol=0)
+    path = tmp_path / "fit.checkpoint"
+    with pytest.raises(RuntimeError, match="killed"):
+        model.set_callbacks(Checkpoint(path, every=0), At(3, crash)).fit(places[0])
+    checkpoint = Checkpoint(path, every=0)
+    resumed = model.set_callbacks(checkpoint).fit(places[1])
+    assert checkpoint.resumed_from_ == 2
+    assert resumed.cluster_centers_.tobytes() == FIRST["KMeans"].make(tol=0).fit(X).cluster_centers_.tobytes()

@@ -1,0 +1,238 @@
+"""A real cluster of two worker processes: only sums travel, lost workers cost no bit, and nothing is left behind."""
+
+import os
+import signal
+import threading
+import time
+import warnings
+
+import dask
+import dask.array as da
+import joblib
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster, wait
+from sklearn.model_selection import GridSearchCV
+
+from mercer._source import open_place
+from mercer._source.block import rows_per_block
+from mercer._source.dask import DaskSource
+from mercer._source.dask_graph import grouped
+from mercer._source.dask_tasks import PlacedSums
+from mercer._source.local_table import kept_bytes
+from mercer._source.threads import available_threads
+from mercer._statistic import Moments
+from mercer.cluster import KMeans
+from mercer.errors import DataError
+from mercer.linear_model import LogisticRegression, Ridge
+from tests.laws.subjects import digest, fitted
+
+D = 50
+ROWS = rows_per_block(D)
+RNG = np.random.default_rng(0)
+CENTRES = RNG.normal(size=(6, D)) * 2
+X = CENTRES[RNG.integers(6, size=12 * ROWS + 5)] + RNG.normal(size=(12 * ROWS + 5, D))
+Y = X[:, 0] + RNG.normal(size=len(X))
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+def rows():
+    return da.from_array(X, chunks=(3 * ROWS, D))
+
+
+def mercer_keys(client):
+    return client.run_on_scheduler(lambda dask_scheduler: [k for k in dask_scheduler.tasks if "mercer" in str(k)])
+
+
+def eventually(condition, seconds=5.0):
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.02)
+    return condition()
+
+
+def fit(model, *data):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(*data)
+
+
+def test_rows_in_the_memory_of_workers_are_summed_there_in_few_tasks(client):
+    collection = rows().persist()
+    wait(collection)
+    source = open_place("dask", collection, Y, None, subject="Test", targets="numbers", threads=1)
+    groups = grouped(client, source.given.X, source.chunks)
+    assert len(groups) < len(source.chunks)
+    assert sorted(chunk.number for group in groups for chunk in group) == list(range(5))
+    found, expected = source.reduce(Moments()), Ridge().fit(X, Y)
+    assert found.scatter.shape == (D, D)
+    assert Ridge().fit(collection, Y).coef_.tobytes() == expected.coef_.tobytes()
+
+
+def test_futures_and_lists_of_delayed_blocks_are_fitted_to(client):
+    expected = fit(KMeans(6, random_state=0), X).cluster_centers_
+    cuts = [(start, min(start + 3 * ROWS, len(X))) for start in range(0, len(X), 3 * ROWS)]
+    futures = client.scatter([X[a:b] for a, b in cuts])
+    assert fit(KMeans(6, random_state=0), futures).cluster_centers_.tobytes() == expected.tobytes()
+    pairs = [dask.delayed((X[a:b], Y[a:b])) for a, b in cuts]
+    assert Ridge().fit(pairs).coef_.tobytes() == Ridge().fit(X, Y).coef_.tobytes()
+
+
+def test_predictions_are_lazy_and_computed_by_the_workers(client):
+    labels = np.where(Y > 0, "rain", "sun")
+    model = fit(LogisticRegression(), rows(), labels)
+    found = model.predict(rows())
+    assert (found.chunks, found.dtype) == ((rows().chunks[0],), labels.dtype)
+    assert np.array_equal(found.compute(), model.predict(X))
+    assert np.array_equal(model.predict_proba(rows()).compute(), model.predict_proba(X))
+
+
+def test_what_travels_is_a_sum_however_many_rows_there_are():
+    # Chunks give runs of blocks, two for each power of two at most, and neighbours merge.
+    sums = PlacedSums()
+    for place in range(5, 1000):
+        sums.add(place, 0, 1.0)
+    assert len(sums.parts) <= 2 * 10
+
+
+@pytest.mark.parametrize("model", [KMeans(6, random_state=0, tol=0), LogisticRegression()], ids=repr)
+def test_a_worker_killed_in_mid_fit_costs_no_bit(model, client, monkeypatch):
+    expected = digest(known(fit(model, X, Y > 0)))
+    collection = rows().persist()
+    wait(collection)
+    reduce, passes = DaskSource.reduce, []
+
+    def lose_a_worker(self, statistic):
+        passes.append(statistic)
+        if len(passes) == 6:
+            victim = next(iter(client.run(os.getpid).values()))
+            threading.Timer(0.003, os.kill, [victim, signal.SIGKILL]).start()
+        return reduce(self, statistic)
+
+    monkeypatch.setattr(DaskSource, "reduce", lose_a_worker)
+    before = set(client.run(os.getpid).values())
+    assert digest(known(fit(model, collection, Y > 0))) == expected
+    assert len(passes) > 6
+    client.wait_for_workers(2, timeout=30)
+    assert set(client.run(os.getpid).values()) != before
+
+
+def known(model):
+    return {name: value for name, value in fitted(model).items() if name != "labels_"}
+
+
+def test_blocks_that_nobody_can_make_anew_end_the_fit(client):
+    blocks = client.scatter([X[: 3 * ROWS], X[3 * ROWS :]], broadcast=False)
+    source = open_place("dask", blocks, None, None, subject="Test", targets=None, threads=1)
+    for victim in client.run(os.getpid).values():
+        os.kill(victim, signal.SIGKILL)
+    assert eventually(lambda: {block.status for block in blocks} == {"cancelled"}, 30.0)
+    with pytest.raises(DataError, match=r"Test: rows that the work needs are gone .* Give collections that Dask can"):
+        source.reduce(Moments())
+    client.wait_for_workers(2, timeout=30)
+
+
+class Fatal:
+    """A statistic that ends the process it is asked in."""
+
+    def __reduce__(self):
+        return Fatal, ()
+
+    def on(self, block):
+        os._exit(1)
+
+
+def allow_failures(client, number):
+    client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", number))
+
+
+def test_a_task_that_ends_every_worker_is_named(client):
+    allow_failures(client, 0)
+    source = open_place("dask", da.ones((10, 2)), None, None, subject="Test", targets=None, threads=1)
+    with pytest.raises(DataError, match=r"Test: task mercer-sum_chunks-.* ended \d+ workers, the last of them tcp://"):
+        source.reduce(pickle_by_value(Fatal))
+    allow_failures(client, 3)
+    client.wait_for_workers(2, timeout=30)
+
+
+def pickle_by_value(kind):
+    """An instance whose class travels with it: workers need not know this module."""
+    import cloudpickle
+
+    import tests.source.test_dask_cluster as module
+
+    cloudpickle.register_pickle_by_value(module)
+    return getattr(module, kind.__name__)()
+
+
+class Hungry:
+    """A statistic that asks for more memory than there is."""
+
+    def on(self, block):
+        raise MemoryError("Unable to allocate 3 PiB")  # noqa: EM101
+
+
+def test_a_worker_out_of_memory_is_named_with_the_chunk(client):
+    source = open_place("dask", da.ones((10, 2)), None, None, subject="Test", targets=None, threads=1)
+    with pytest.raises(DataError, match=r"worker tcp://\S+ ran out of memory at chunk 0 .*; use smaller chunks"):
+        source.reduce(pickle_by_value(Hungry))
+
+
+class Slow:
+    """A statistic that takes its time."""
+
+    def on(self, block):
+        time.sleep(1.0)
+
+
+def test_ctrl_c_is_seen_at_once_and_cancels_what_is_under_way(client):
+    source = open_place("dask", da.ones((40, 2), chunks=(2, 2)), None, None, subject="Test", targets=None, threads=1)
+    pressed = []
+
+    def press():
+        pressed.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    waits = []
+    for _ in range(3):
+        threading.Timer(0.3, press).start()
+        with pytest.raises(KeyboardInterrupt):
+            source.reduce(pickle_by_value(Slow))
+        waits.append(time.monotonic() - pressed[-1])
+    assert min(waits) < 0.2
+    assert eventually(lambda: not mercer_keys(client))
+
+
+def test_nothing_is_left_on_the_cluster_after_a_fit(client):
+    fit(KMeans(6, random_state=0), rows())
+    fit(Ridge(), rows(), Y)
+    assert eventually(lambda: not mercer_keys(client))
+    assert eventually(lambda: set(client.run(kept_bytes).values()) == {0})
+
+
+def test_searches_run_on_the_cluster_through_joblib(client):
+    grid = {"alpha": [0.1, 1.0, 10.0]}
+    expected = GridSearchCV(Ridge(), grid, cv=3).fit(X[:500], Y[:500])
+    with joblib.parallel_config("dask"):
+        found = GridSearchCV(Ridge(), grid, cv=3).fit(X[:500], Y[:500])
+        threads = joblib.Parallel()(joblib.delayed(available_threads)() for _ in range(4))
+    assert found.best_estimator_.coef_.tobytes() == expected.best_estimator_.coef_.tobytes()
+    assert set(threads) == {1}
+
+
+def test_a_task_takes_one_thread_where_workers_are_threads(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    outside = available_threads()
+    with Client(
+        processes=False, n_workers=1, threads_per_worker=2, dashboard_address=":0", set_as_default=False
+    ) as local:
+        assert local.submit(available_threads).result() == 1
+    assert available_threads() == outside
