@@ -110,7 +110,7 @@ def _completed(solution: Solution, last: Step | None, watches: Sequence[Watch], 
     history = recorder.history()
     chosen = _preferred(last, watches)
     state = solution.state if chosen is last or chosen is None else chosen.state
-    reason = "converged" if solution.converged else "max_iter"
+    reason = solution.reason or ("converged" if solution.converged else "max_iter")
     return Outcome(state, solution.converged, solution.certificate, reason, len(history["step"]), history)
 
 

@@ -13,7 +13,8 @@ import numpy as np
 from mercer._plain import plain
 from mercer._solver.line_search import search
 from mercer._solver.linear_problem import LinearProblem, Point
-from mercer._solver.metric import WIDEST_GRAM, LocalMetric, Metric, measure_at, survey
+from mercer._solver.metric import WIDEST_GRAM, measure_at, survey
+from mercer._solver.quasi_newton import inverse_product, is_curved
 from mercer._solver.step import Solution
 
 __all__ = ["LbfgsState", "lbfgs"]
@@ -52,7 +53,7 @@ def lbfgs(problem: LinearProblem, start: LbfgsState | np.ndarray, max_iter: int)
     state, point = start, (yield from problem.evaluate(start.parameters))
     certificate = problem.certify(point, moments)
     while True:
-        direction = -_inverse_product(state, metric, point.gradient)
+        direction = -inverse_product(state.steps, state.changes, point.gradient, metric.solve)
         promise = -0.5 * float(np.vdot(point.gradient, direction))
         solved = problem.solved(point, certificate) and promise <= PROMISE * problem.tol
         if solved or state.n_steps >= max_iter:
@@ -77,25 +78,7 @@ def _updated(state: LbfgsState, point: Point, found: Point) -> LbfgsState:
     """Remember a step whose curvature is safely positive; forget the oldest beyond the memory."""
     step, change = found.parameters - point.parameters, found.gradient - point.gradient
     steps, changes = state.steps, state.changes
-    if np.vdot(step, change) > 1e-14 * np.sqrt(np.vdot(step, step) * np.vdot(change, change)):
+    if is_curved(step, change):
         steps = np.concatenate([steps[-_MEMORY + 1 :], step[None]])
         changes = np.concatenate([changes[-_MEMORY + 1 :], change[None]])
     return LbfgsState(found.parameters, steps, changes, state.n_steps + 1, state.anchor, state.n_since + 1)
-
-
-def _inverse_product(state: LbfgsState, metric: Metric | LocalMetric, gradient: np.ndarray) -> np.ndarray:
-    """The two-loop recursion, with the metric in the place of the identity."""
-    count = len(state.steps)
-    steps, changes = (memory.reshape(count, gradient.size) for memory in (state.steps, state.changes))
-    curvatures = np.einsum("ij,ij->i", steps, changes)
-    q = gradient.reshape(-1).copy()
-    shares = np.zeros(count)
-    for i in reversed(range(count)):
-        shares[i] = (steps[i] @ q) / curvatures[i]
-        q -= shares[i] * changes[i]
-    result = metric.solve(q.reshape(gradient.shape)).reshape(-1)
-    if count:
-        result *= curvatures[-1] / float(np.vdot(changes[-1], metric.solve(state.changes[-1])))
-    for i in range(count):
-        result += (shares[i] - (changes[i] @ result) / curvatures[i]) * steps[i]
-    return result.reshape(gradient.shape)

@@ -1,11 +1,12 @@
 """A line search by Wolfe's conditions: a generator that asks for one pass per trial step."""
 
 from collections.abc import Generator
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from mercer._solver.linear_problem import ROUNDING, LinearProblem, Point
+from mercer._solver.linear_problem import ROUNDING
+from mercer._solver.vector import inner
 
 __all__ = ["search"]
 
@@ -14,25 +15,51 @@ _CURVATURE = 0.9
 _TRIALS = 30
 
 
-def search(problem: LinearProblem, point: Point, direction: np.ndarray) -> Generator[Any, Any, Point | None]:
-    """The first point along `direction`, tried at step 1, that decreases J enough and flattens its slope.
+class Place(Protocol):
+    """Where a function was evaluated."""
 
-    Where J is flat to rounding, the approximate condition of Hager and Zhang (2005) on the slope alone decides. None
-    means that no such point was found.
+    parameters: Any
+    objective: float
+    gradient: Any
+
+
+class Problem(Protocol):
+    """A function that can be evaluated at parameters."""
+
+    def evaluate(self, parameters: Any) -> Generator[Any, Any, Any]:
+        """Ask for the place at `parameters`."""
+
+
+def search(
+    problem: Problem,
+    point: Place,
+    direction: Any,
+    *,
+    first: float = 1.0,
+    flatness: float = _CURVATURE,
+    strong: bool = False,
+) -> Generator[Any, Any, Any]:
+    """The first place along `direction`, tried at step `first`, that decreases J enough and flattens its slope.
+
+    Slopes count as flat above `flatness` times the one at the start; `strong` asks for it on either side of the
+    minimum. Where J is flat to rounding, the approximate condition of Hager and Zhang (2005) on the slope alone
+    decides. None means that no such place was found.
     """
-    slope = float(np.vdot(point.gradient, direction))
+    slope = inner(point.gradient, direction)
     if not slope < 0:
         return None
     low, high = (0.0, point.objective, slope), None
-    step = 1.0
+    step = first
     for _ in range(_TRIALS):
         trial = yield from problem.evaluate(point.parameters + step * direction)
-        new_slope = float(np.vdot(trial.gradient, direction))
+        new_slope = inner(trial.gradient, direction)
         end = (step, trial.objective, new_slope)
         if not _is_low_enough(point.objective, slope, end):
             high = end
-        elif new_slope < _CURVATURE * slope:
+        elif new_slope < flatness * slope:
             low = end
+        elif strong and new_slope > -flatness * slope:
+            high = end
         else:
             return trial
         step = 2.0 * step if high is None else _between(low, high)

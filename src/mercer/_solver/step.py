@@ -61,8 +61,12 @@ class Step:
 
 @dataclass(frozen=True)
 class Solution:
-    """What a solver returns: its last state, whether it met its own stopping rule, and the certificate."""
+    """What a solver returns: its last state, whether it met its own stopping rule, and the certificate.
+
+    ``reason`` says in a word why the solver ended; without, ``"converged"`` or ``"max_iter"``.
+    """
 
     state: Any
     converged: bool
     certificate: Certificate
+    reason: str = ""

@@ -1,0 +1,34 @@
+"""The two-loop recursion of limited-memory quasi-Newton methods (Nocedal, 1980), in any array library."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mercer._solver.vector import inner
+
+__all__ = ["inverse_product", "is_curved"]
+
+
+def inverse_product(
+    steps: Sequence[Any], changes: Sequence[Any], gradient: Any, solve: Callable[[Any], Any] = lambda vector: vector
+) -> Any:
+    """The inverse Hessian that remembered steps and changes of the gradient (oldest first) imply, times `gradient`.
+
+    `solve` applies the inverse of the metric that stands in the place of the identity.
+    """
+    curvatures = [inner(step, change) for step, change in zip(steps, changes, strict=True)]
+    shares = [0.0] * len(curvatures)
+    q = gradient
+    for i in reversed(range(len(curvatures))):
+        shares[i] = inner(steps[i], q) / curvatures[i]
+        q = q - shares[i] * changes[i]
+    result = solve(q)
+    if curvatures:
+        result = result * (curvatures[-1] / inner(changes[-1], solve(changes[-1])))
+    for i in range(len(curvatures)):
+        result = result + (shares[i] - inner(changes[i], result) / curvatures[i]) * steps[i]
+    return result
+
+
+def is_curved(step: Any, change: Any) -> bool:
+    """Whether the curvature along a step is safely positive, so that it may be remembered."""
+    return inner(step, change) > 1e-14 * (inner(step, step) * inner(change, change)) ** 0.5

@@ -1,0 +1,24 @@
+"""Sums over the entries of parameters, in any array library; one order of summation, whatever a BLAS would do."""
+
+from typing import Any
+
+import numpy as np
+
+from mercer._source.namespace import namespace_of
+
+__all__ = ["inner", "largest_entry"]
+
+
+def inner(a: Any, b: Any) -> float:
+    """The sum of the products of entries."""
+    if isinstance(a, np.ndarray):
+        return float(np.sum(a * b, dtype=np.float64))
+    return float(namespace_of(a).sum(a * b))
+
+
+def largest_entry(a: Any) -> float:
+    """The largest absolute entry; zero where there are none, NaN where one is."""
+    if isinstance(a, np.ndarray):
+        return float(np.max(np.abs(a), initial=0.0))
+    xp = namespace_of(a)
+    return float(xp.max(xp.abs(a)))
