@@ -6,7 +6,28 @@ from typing import Any
 
 from sklearn.metrics import check_scoring
 
-__all__ = ["EarlyStopping"]
+__all__ = ["EarlyStopping", "Patience"]
+
+
+class Patience:
+    """Counts the steps since a score last rose.
+
+    Attributes
+    ----------
+    best_step : int
+        The step with the best score; -1 before the first.
+    """
+
+    def __init__(self, patience: int, min_delta: float) -> None:
+        self.patience, self.min_delta = patience, min_delta
+        self.best, self.best_step, self.seen = -math.inf, -1, 0
+
+    def see(self, score: float) -> bool:
+        """Take the score of the next step; whether patience is at its end."""
+        if score > self.best + self.min_delta or self.best_step < 0:
+            self.best, self.best_step = score, self.seen
+        self.seen += 1
+        return self.seen - 1 - self.best_step >= self.patience
 
 
 class EarlyStopping:
@@ -64,7 +85,7 @@ class EarlyStopping:
         self.scorer_ = check_scoring(estimator, self.scoring)
         self.scores_: list[float] = []
         self.best_step_ = -1
-        self._best = -math.inf
+        self._counter = Patience(self.patience, self.min_delta)
 
     def teardown(self, estimator: Any, context: Any) -> None:
         pass
@@ -77,8 +98,7 @@ class EarlyStopping:
         if fitted_estimator is None or context.max_subtasks != 0:
             return False
         score = float(self.scorer_(fitted_estimator, self.X_val, self.y_val))
-        number = len(self.scores_)
         self.scores_.append(score)
-        if score > self._best + self.min_delta or self.best_step_ < 0:
-            self._best, self.best_step_ = score, number
-        return number - self.best_step_ >= self.patience
+        exhausted = self._counter.see(score)
+        self.best_step_ = self._counter.best_step
+        return exhausted

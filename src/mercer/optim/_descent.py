@@ -1,0 +1,173 @@
+"""The first-order family: one solver, and a rule of motion for each method.
+
+A method says where the gradient is wanted, and how parameters move, given that gradient and the arrays it carries along
+(velocity, mean squares...). The solver evaluates, moves, and watches for divergence. All of it is array arithmetic, so
+it runs wherever the parameters are: NumPy, or torch and CuPy on a GPU.
+"""
+
+import math
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from mercer._base.parameter import Function, Real, Rule
+from mercer._plain import plain
+from mercer._solver import Certificate, Solution, Solver
+from mercer._solver.vector import inner
+from mercer.optim._function import Evaluate, FunctionPoint
+from mercer.optim._method import Method, make_step
+from mercer.optim._stopping import GradientNorm, MaxIter, StopRule
+
+__all__ = ["RATE", "DescentState", "FirstOrder", "GradientDescent", "divergence"]
+
+Array = Any
+RATE: Rule = Real(0, closed="neither") | Function()
+# A value this many times the start's height above the best seen is no transient: momentum overshoots by a factor of at
+# most a few hundred.
+_RISE = 1e6
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class DescentState:
+    """Parameters, value and gradient there, the arrays that the method carries along, and what tells divergence."""
+
+    x: Array
+    value: float
+    gradient: Array
+    carried: tuple[Array, ...]
+    n_steps: int
+    start_value: float
+    best_value: float
+    curvature: float
+
+
+class FirstOrder(Method):
+    """Base of methods that move by a rule from gradient to step."""
+
+    learning_rate: float | Callable[[int], float]
+    # How many arrays of the shape of x the rule carries along; they start at zero.
+    n_carried: ClassVar[int] = 0
+    # Whether batches of rows will do for the gradient.
+    takes_batches: ClassVar[bool] = True
+    state: ClassVar[type] = DescentState
+
+    def rate(self, t: int) -> float:
+        """The learning rate at step t = 1, 2, ..."""
+        return float(self.learning_rate(t)) if callable(self.learning_rate) else self.learning_rate
+
+    def carry(self, x: Array) -> tuple[Array, ...]:
+        """The arrays that the rule carries along, at the start."""
+        return (0.0 * x,) * self.n_carried
+
+    def place(self, x: Array, carried: tuple[Array, ...]) -> Array:
+        """Where the gradient is wanted."""
+        return x
+
+    def move(self, x: Array, gradient: Array, carried: tuple[Array, ...], t: int) -> tuple[Array, tuple[Array, ...]]:
+        """The next parameters, and the arrays carried along."""
+        raise NotImplementedError  # each method defines its own
+
+    def longest_rate(self, curvature: float) -> float | None:
+        """The rate above which the method diverges on a parabola of this curvature, where that is known."""
+        return None
+
+    def default_stop(self) -> StopRule:
+        return MaxIter(10_000) | GradientNorm(1e-6)
+
+    def solve(self, start: Array | DescentState) -> Solver:
+        return _descend(self, start)
+
+
+@dataclass(frozen=True)
+class GradientDescent(FirstOrder):
+    """Gradient descent: x <- x - rate * grad f(x).
+
+    On a parabola of curvature h the distance to the minimum shrinks by the factor 1 - rate * h at each step; in several
+    dimensions the largest eigenvalue of the Hessian sets the limit, 2 / h. See
+    :func:`~mercer.optim.classify_learning_rate`.
+
+    Parameters
+    ----------
+    learning_rate : float or callable, default=0.01
+        A number, a :class:`~mercer.optim.Schedule`, or any function of the step t = 1, 2, ...
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.optim import minimize
+    >>> curvature = np.array([1.0, 4.0])
+    >>> result = minimize(
+    ...     lambda x: 0.5 * curvature @ x**2, [3.0, 1.0], grad=lambda x: curvature * x,
+    ...     method="gradient_descent", learning_rate=0.4,
+    ... )
+    >>> result.converged, result.n_iter
+    (True, 30)
+    """
+
+    learning_rate: float | Callable[[int], float] = 0.01
+    name: ClassVar[str] = "gradient_descent"
+    rules: ClassVar[dict[str, Rule]] = {"learning_rate": RATE}
+
+    def move(self, x: Array, gradient: Array, carried: tuple[Array, ...], t: int) -> tuple[Array, tuple[Array, ...]]:
+        return x - self.rate(t) * gradient, carried
+
+    def longest_rate(self, curvature: float) -> float | None:
+        return 2.0 / curvature
+
+
+def _descend(method: FirstOrder, start: Array | DescentState) -> Generator[Any, Any, Solution]:
+    """Move by the method's rule, for ever or until divergence; stopping rules end it."""
+    if isinstance(start, DescentState):
+        state = start
+    else:
+        point = yield Evaluate(start)
+        value = point.objective
+        state = DescentState(start, value, point.gradient, method.carry(start), 0, value, value, math.nan)
+    best = state
+    while True:
+        t = state.n_steps + 1
+        place = method.place(state.x, state.carried)
+        gradient = state.gradient if place is state.x else (yield Evaluate(place)).gradient
+        x, carried = method.move(state.x, gradient, state.carried, t)
+        before, state = state, _advanced(state, (yield Evaluate(x)), carried)
+        best = state if state.value < best.value else best
+        if rises(state.value, state):
+            return Solution(best, False, divergence(method, t, before.curvature), "diverged")
+        yield make_step(state, before.x, learning_rate=method.rate(t))
+
+
+def rises(value: float, state: DescentState) -> bool:
+    """Whether a value is so far above the best that the run has diverged."""
+    height = max(state.start_value - state.best_value, abs(state.start_value), 1e-300)
+    return not math.isfinite(value) or value - state.best_value > _RISE * height
+
+
+def _advanced(state: DescentState, point: FunctionPoint, carried: tuple[Array, ...]) -> DescentState:
+    step = point.parameters - state.x
+    length = inner(step, step)
+    curvature = inner(step, point.gradient - state.gradient) / length if length > 0 else math.nan
+    return replace(
+        state,
+        x=point.parameters,
+        value=point.objective,
+        gradient=point.gradient,
+        carried=carried,
+        n_steps=state.n_steps + 1,
+        best_value=min(state.best_value, point.objective),
+        curvature=curvature if math.isfinite(curvature) else state.curvature,
+    )
+
+
+def divergence(method: FirstOrder, t: int, curvature: float) -> Certificate:
+    """The statement that the run diverged, with a rate that would not.
+
+    A diverging run follows the steepest curvature, which the last steps measure: half the longest rate is safe there.
+    """
+    rate = method.rate(t)
+    limit = method.longest_rate(curvature) if curvature > 0 else None
+    advice = 0.1 * rate if limit is None else min(0.5 * limit, 0.5 * rate)
+    bound = "" if limit is None or limit >= rate else f" (the curvature met allows less than {limit:.2g})"
+    return Certificate.none(
+        f"diverged at step {t} with learning_rate={rate:.3g}{bound}; try learning_rate={advice:.2g}."
+    )
