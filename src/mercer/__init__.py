@@ -32,6 +32,7 @@ __all__ = [
     "linear_model",
     "load",
     "measure_growth",
+    "optim",
     "save",
     "set_config",
     "show_versions",
@@ -39,7 +40,7 @@ __all__ = [
     "watch",
 ]
 
-_PACKAGES = (*FAMILIES, "datasets", "inspection", "watch")
+_PACKAGES = (*FAMILIES, "datasets", "inspection", "optim", "watch")
 _HOMES = {
     "amdahl": "mercer._base.scaling",
     "forecast": "mercer._base.forecasting",

@@ -64,7 +64,7 @@ def acceptance_probability(change: Any, beta: float, rule: str = "heat bath") ->
 
 def _accept(change: Any, beta: float, rule: str) -> Any:
     # Infinity times zero is no number: a move without change is as likely at any temperature.
-    exponent = np.where(change == 0, 0.0, beta * change) if math.isinf(beta) else beta * change
+    exponent = np.multiply(beta, change, where=change != 0, out=np.zeros(np.shape(change)))
     return expit(-exponent) if rule == "heat bath" else np.exp(-np.maximum(exponent, 0.0))
 
 

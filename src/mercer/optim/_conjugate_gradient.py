@@ -13,7 +13,7 @@ from mercer.optim._function import Evaluate, FunctionPoint, FunctionProblem
 from mercer.optim._line_search import search_by_parabola
 from mercer.optim._method import Method, certify_gradient, make_step
 
-__all__ = ["ConjugateGradient", "ConjugateState"]
+__all__ = ["ConjugateGradient", "FunctionConjugateState"]
 
 Array = Any
 # How flat the slope must be where a line search ends: conjugacy needs nearly exact ones, Nocedal and Wright take 0.1.
@@ -22,7 +22,7 @@ _FLATNESS = {"wolfe": 0.1, "exact": 1e-12}
 
 @plain
 @dataclass(frozen=True, eq=False)
-class ConjugateState:
+class FunctionConjugateState:
     """Parameters, value, gradient; the next direction, the length of the last step, and the steps since a restart."""
 
     x: Array
@@ -74,14 +74,16 @@ class ConjugateGradient(Method):
         "line_search": Choice("wolfe", "exact", "parabola"),
         "restart": Integer(1) | Nothing(),
     }
-    state: ClassVar[type] = ConjugateState
+    state: ClassVar[type] = FunctionConjugateState
 
-    def solve(self, start: Array | ConjugateState) -> Solver:
+    def solve(self, start: Array | FunctionConjugateState) -> Solver:
         return _conjugate_gradient(self, start)
 
 
-def _conjugate_gradient(method: ConjugateGradient, start: Array | ConjugateState) -> Generator[Any, Any, Solution]:
-    state = start if isinstance(start, ConjugateState) else (yield from _begun(start))
+def _conjugate_gradient(
+    method: ConjugateGradient, start: Array | FunctionConjugateState
+) -> Generator[Any, Any, Solution]:
+    state = start if isinstance(start, FunctionConjugateState) else (yield from _begun(start))
     period = method.restart or max(10, _size(state.x))
     while True:
         found = yield from _along(method, state)
@@ -94,19 +96,19 @@ def _conjugate_gradient(method: ConjugateGradient, start: Array | ConjugateState
         yield make_step(state, before, restarted=float(state.n_since == 0))
 
 
-def _begun(start: Array) -> Generator[Any, Any, ConjugateState]:
+def _begun(start: Array) -> Generator[Any, Any, FunctionConjugateState]:
     point = yield Evaluate(start)
-    return _restarted(ConjugateState(start, point.objective, point.gradient, point.gradient, 0.0, 0, 0))
+    return _restarted(FunctionConjugateState(start, point.objective, point.gradient, point.gradient, 0.0, 0, 0))
 
 
-def _restarted(state: ConjugateState) -> ConjugateState:
+def _restarted(state: FunctionConjugateState) -> FunctionConjugateState:
     """Along the gradient; the first trial moves by about one where nothing is known of the scale."""
     length = inner(state.gradient, state.gradient) ** 0.5
     step = state.step if state.step > 0 else min(1.0, 1.0 / length) if length > 0 else 1.0
-    return ConjugateState(state.x, state.value, state.gradient, -state.gradient, step, state.n_steps, 0)
+    return FunctionConjugateState(state.x, state.value, state.gradient, -state.gradient, step, state.n_steps, 0)
 
 
-def _along(method: ConjugateGradient, state: ConjugateState) -> Generator[Any, Any, FunctionPoint | None]:
+def _along(method: ConjugateGradient, state: FunctionConjugateState) -> Generator[Any, Any, FunctionPoint | None]:
     """The next point along the direction."""
     point = FunctionPoint(state.x, state.value, state.gradient)
     if method.line_search != "parabola":
@@ -122,21 +124,21 @@ def _along(method: ConjugateGradient, state: ConjugateState) -> Generator[Any, A
     return (yield Evaluate(state.x + line.step * state.direction)) if line.value < state.value else None
 
 
-def _turned(state: ConjugateState, found: FunctionPoint, period: int) -> ConjugateState:
+def _turned(state: FunctionConjugateState, found: FunctionPoint, period: int) -> FunctionConjugateState:
     """The state at a point found, with its next direction."""
     moved, change = found.parameters - state.x, found.gradient - state.gradient
     step = (inner(moved, moved) / inner(state.direction, state.direction)) ** 0.5
     beta = inner(found.gradient, change) / inner(state.gradient, state.gradient)
     direction = beta * state.direction - found.gradient
     slope = inner(found.gradient, direction)
-    here = ConjugateState(
+    here = FunctionConjugateState(
         found.parameters, found.objective, found.gradient, direction, step, state.n_steps + 1, state.n_since + 1
     )
     if beta <= 0 or here.n_since >= period or not slope < 0:
         return _restarted(here)
     # The next step is expected to promise as much as the last did.
     guess = step * inner(state.gradient, state.direction) / slope
-    return ConjugateState(here.x, here.value, here.gradient, direction, guess, here.n_steps, here.n_since)
+    return FunctionConjugateState(here.x, here.value, here.gradient, direction, guess, here.n_steps, here.n_since)
 
 
 def _size(x: Array) -> int:

@@ -17,14 +17,14 @@ from mercer.optim._line_search import search_by_parabola
 from mercer.optim._method import Method
 from mercer.optim._stopping import MaxIter, SmallStep, StopRule
 
-__all__ = ["CoordinateSearch", "CoordinateState"]
+__all__ = ["CoordinateSearch", "CoordinateSearchState"]
 
 _STATEMENT = "Largest move of a coordinate in the last sweep: zero where no single move lowers the function."
 
 
 @plain
 @dataclass(frozen=True, eq=False)
-class CoordinateState:
+class CoordinateSearchState:
     """Parameters, value, the last move along each direction, the sweeps made, and the seed of their order."""
 
     x: np.ndarray
@@ -77,24 +77,24 @@ class CoordinateSearch(Method):
         "random_state": Seed(),
     }
     any_library: ClassVar[bool] = False
-    state: ClassVar[type] = CoordinateState
+    state: ClassVar[type] = CoordinateSearchState
 
     def default_stop(self) -> StopRule:
         return MaxIter(1000) | SmallStep(1e-7)
 
-    def solve(self, start: np.ndarray | CoordinateState) -> Solver:
-        x = start.x if isinstance(start, CoordinateState) else start
+    def solve(self, start: np.ndarray | CoordinateSearchState) -> Solver:
+        x = start.x if isinstance(start, CoordinateSearchState) else start
         return _sweep(self, _directions(x, self.constraint), start)
 
 
 def _sweep(
-    method: CoordinateSearch, directions: list[np.ndarray], start: np.ndarray | CoordinateState
+    method: CoordinateSearch, directions: list[np.ndarray], start: np.ndarray | CoordinateSearchState
 ) -> Generator[Any, Any, Solution]:
-    if isinstance(start, CoordinateState):
+    if isinstance(start, CoordinateSearchState):
         state = start
     else:
         seed = tuple(int(word) for word in seed_sequence(method.random_state).generate_state(4))
-        state = CoordinateState(start, (yield Value(start)), None, np.ones(len(directions)), 0, seed)
+        state = CoordinateSearchState(start, (yield Value(start)), None, np.ones(len(directions)), 0, seed)
     while True:
         x, value, moves = state.x, state.value, state.moves.copy()
         for number in _ordered(method.order, len(directions), state):
@@ -102,12 +102,15 @@ def _sweep(
             first = moves[number] or 1e-3
             line = yield from search_by_parabola(x, directions[number], value, float(first), method.tol)
             x, value, moves[number] = x + line.step * directions[number], line.value, line.step
-        before, state = state, CoordinateState(x, value, None, _kept(moves, state.moves), state.n_steps + 1, state.seed)
+        before, state = (
+            state,
+            CoordinateSearchState(x, value, None, _kept(moves, state.moves), state.n_steps + 1, state.seed),
+        )
         moved = float(np.max(np.abs(x - before.x), initial=0.0))
         yield Step(value, state, Certificate.of("fixed point", moved, float("nan"), _STATEMENT), {"step_norm": moved})
 
 
-def _ordered(order: str, count: int, state: CoordinateState) -> Iterator[int]:
+def _ordered(order: str, count: int, state: CoordinateSearchState) -> Iterator[int]:
     if order == "cyclic":
         return iter(range(count))
     random = np.random.default_rng(np.random.SeedSequence(state.seed, spawn_key=(state.n_steps,)))

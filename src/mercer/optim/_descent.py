@@ -18,7 +18,7 @@ from mercer.optim._function import Evaluate, FunctionPoint
 from mercer.optim._method import Method, make_step
 from mercer.optim._stopping import GradientNorm, MaxIter, StopRule
 
-__all__ = ["RATE", "DescentState", "FirstOrder", "GradientDescent", "divergence"]
+__all__ = ["RATE", "FirstOrder", "FunctionDescentState", "GradientDescent", "divergence"]
 
 Array = Any
 RATE: Rule = Real(0, closed="neither") | Function()
@@ -29,7 +29,7 @@ _RISE = 1e6
 
 @plain
 @dataclass(frozen=True, eq=False)
-class DescentState:
+class FunctionDescentState:
     """Parameters, value and gradient there, the arrays that the method carries along, and what tells divergence."""
 
     x: Array
@@ -50,7 +50,7 @@ class FirstOrder(Method):
     n_carried: ClassVar[int] = 0
     # Whether batches of rows will do for the gradient.
     takes_batches: ClassVar[bool] = True
-    state: ClassVar[type] = DescentState
+    state: ClassVar[type] = FunctionDescentState
 
     def rate(self, t: int) -> float:
         """The learning rate at step t = 1, 2, ..."""
@@ -75,7 +75,7 @@ class FirstOrder(Method):
     def default_stop(self) -> StopRule:
         return MaxIter(10_000) | GradientNorm(1e-6)
 
-    def solve(self, start: Array | DescentState) -> Solver:
+    def solve(self, start: Array | FunctionDescentState) -> Solver:
         return _descend(self, start)
 
 
@@ -116,14 +116,14 @@ class GradientDescent(FirstOrder):
         return 2.0 / curvature
 
 
-def _descend(method: FirstOrder, start: Array | DescentState) -> Generator[Any, Any, Solution]:
+def _descend(method: FirstOrder, start: Array | FunctionDescentState) -> Generator[Any, Any, Solution]:
     """Move by the method's rule, for ever or until divergence; stopping rules end it."""
-    if isinstance(start, DescentState):
+    if isinstance(start, FunctionDescentState):
         state = start
     else:
         point = yield Evaluate(start)
         value = point.objective
-        state = DescentState(start, value, point.gradient, method.carry(start), 0, value, value, math.nan)
+        state = FunctionDescentState(start, value, point.gradient, method.carry(start), 0, value, value, math.nan)
     best = state
     while True:
         t = state.n_steps + 1
@@ -137,13 +137,13 @@ def _descend(method: FirstOrder, start: Array | DescentState) -> Generator[Any, 
         yield make_step(state, before.x, learning_rate=method.rate(t))
 
 
-def rises(value: float, state: DescentState) -> bool:
+def rises(value: float, state: FunctionDescentState) -> bool:
     """Whether a value is so far above the best that the run has diverged."""
     height = max(state.start_value - state.best_value, abs(state.start_value), 1e-300)
     return not math.isfinite(value) or value - state.best_value > _RISE * height
 
 
-def _advanced(state: DescentState, point: FunctionPoint, carried: tuple[Array, ...]) -> DescentState:
+def _advanced(state: FunctionDescentState, point: FunctionPoint, carried: tuple[Array, ...]) -> FunctionDescentState:
     step = point.parameters - state.x
     length = inner(step, step)
     curvature = inner(step, point.gradient - state.gradient) / length if length > 0 else math.nan

@@ -13,14 +13,14 @@ from mercer._solver.vector import inner
 from mercer.optim._function import Evaluate, FunctionPoint, FunctionProblem
 from mercer.optim._method import Method, certify_gradient, make_step
 
-__all__ = ["LBFGS", "MemoryState"]
+__all__ = ["LBFGS", "FunctionMemoryState"]
 
 Array = Any
 
 
 @plain
 @dataclass(frozen=True, eq=False)
-class MemoryState:
+class FunctionMemoryState:
     """Parameters, value, gradient; the last steps and changes of the gradient, oldest first; the steps taken."""
 
     x: Array
@@ -57,18 +57,18 @@ class LBFGS(Method):
     memory: int = 10
     name: ClassVar[str] = "lbfgs"
     rules: ClassVar[dict[str, Rule]] = {"memory": Integer(1)}
-    state: ClassVar[type] = MemoryState
+    state: ClassVar[type] = FunctionMemoryState
 
-    def solve(self, start: Array | MemoryState) -> Solver:
+    def solve(self, start: Array | FunctionMemoryState) -> Solver:
         return _lbfgs(self.memory, start)
 
 
-def _lbfgs(memory: int, start: Array | MemoryState) -> Generator[Any, Any, Solution]:
-    if isinstance(start, MemoryState):
+def _lbfgs(memory: int, start: Array | FunctionMemoryState) -> Generator[Any, Any, Solution]:
+    if isinstance(start, FunctionMemoryState):
         state = start
     else:
         point = yield Evaluate(start)
-        state = MemoryState(start, point.objective, point.gradient, (), (), 0)
+        state = FunctionMemoryState(start, point.objective, point.gradient, (), (), 0)
     while True:
         direction = -inverse_product(state.steps, state.changes, state.gradient)
         # Before any step nothing is known of the scale: the first trial moves by at most one.
@@ -80,15 +80,15 @@ def _lbfgs(memory: int, start: Array | MemoryState) -> Generator[Any, Any, Solut
             return Solution(state, False, certify_gradient(state.gradient), "no lower point")
         if found is None:
             # The memory misleads: start it afresh from here.
-            state = MemoryState(state.x, state.value, state.gradient, (), (), state.n_steps)
+            state = FunctionMemoryState(state.x, state.value, state.gradient, (), (), state.n_steps)
             continue
         before, state = state.x, _remembered(state, found, memory)
         yield make_step(state, before)
 
 
-def _remembered(state: MemoryState, found: FunctionPoint, memory: int) -> MemoryState:
+def _remembered(state: FunctionMemoryState, found: FunctionPoint, memory: int) -> FunctionMemoryState:
     step, change = found.parameters - state.x, found.gradient - state.gradient
     steps, changes = state.steps, state.changes
     if is_curved(step, change):
         steps, changes = (*steps, step)[-memory:], (*changes, change)[-memory:]
-    return MemoryState(found.parameters, found.objective, found.gradient, steps, changes, state.n_steps + 1)
+    return FunctionMemoryState(found.parameters, found.objective, found.gradient, steps, changes, state.n_steps + 1)

@@ -15,7 +15,7 @@ from mercer._solver.vector import inner
 from mercer.optim._function import Evaluate, FunctionPoint, FunctionProblem, Hessian, HessianProduct
 from mercer.optim._method import Method, certify_gradient, make_step
 
-__all__ = ["Newton", "NewtonPointState", "newton_direction"]
+__all__ = ["FunctionNewtonState", "Newton", "newton_direction"]
 
 # Eigenvalues smaller than this share of the largest are taken for it: steps stay finite where the function is flat.
 _FLAT = 1e-8
@@ -23,7 +23,7 @@ _FLAT = 1e-8
 
 @plain
 @dataclass(frozen=True, eq=False)
-class NewtonPointState:
+class FunctionNewtonState:
     """Parameters, value and gradient there, and the steps taken."""
 
     x: np.ndarray
@@ -70,18 +70,18 @@ class Newton(Method):
     rules: ClassVar[dict[str, Rule]] = {"damping": Real(0, 1, closed="right") | Nothing()}
     uses: ClassVar[frozenset[str]] = frozenset({"hess", "hess_product"})
     any_library: ClassVar[bool] = False
-    state: ClassVar[type] = NewtonPointState
+    state: ClassVar[type] = FunctionNewtonState
 
-    def solve(self, start: np.ndarray | NewtonPointState) -> Solver:
+    def solve(self, start: np.ndarray | FunctionNewtonState) -> Solver:
         return _newton(self.damping, start)
 
 
-def _newton(damping: float | None, start: np.ndarray | NewtonPointState) -> Generator[Any, Any, Solution]:
-    if isinstance(start, NewtonPointState):
+def _newton(damping: float | None, start: np.ndarray | FunctionNewtonState) -> Generator[Any, Any, Solution]:
+    if isinstance(start, FunctionNewtonState):
         state = start
     else:
         point = yield Evaluate(start)
-        state = NewtonPointState(start, point.objective, point.gradient, 0)
+        state = FunctionNewtonState(start, point.objective, point.gradient, 0)
     while True:
         point = FunctionPoint(state.x, state.value, state.gradient)
         direction, reflected = yield from _direct(point)
@@ -92,7 +92,7 @@ def _newton(damping: float | None, start: np.ndarray | NewtonPointState) -> Gene
         if found is None or not np.isfinite(found.objective):
             return Solution(state, False, certify_gradient(state.gradient), "no lower point")
         before = state.x
-        state = NewtonPointState(found.parameters, found.objective, found.gradient, state.n_steps + 1)
+        state = FunctionNewtonState(found.parameters, found.objective, found.gradient, state.n_steps + 1)
         yield make_step(state, before, reflected=float(reflected))
 
 

@@ -13,7 +13,7 @@ from mercer.errors import DataError
 from mercer.optim._function import Evaluate, FunctionPoint, PenaltyValue, Prox, Value
 from mercer.optim._method import Method
 
-__all__ = ["Bounds", "ProximalGradient", "ProximalState"]
+__all__ = ["Bounds", "FunctionProximalState", "ProximalGradient"]
 
 Array = Any
 _STATEMENT = (
@@ -24,7 +24,7 @@ _STATEMENT = (
 
 @plain
 @dataclass(frozen=True, eq=False)
-class ProximalState:
+class FunctionProximalState:
     """Parameters, value with penalty; the point ahead, the weight of momentum, the step length and the steps taken."""
 
     x: Array
@@ -74,9 +74,9 @@ class ProximalGradient(Method):
     name: ClassVar[str] = "proximal_gradient"
     rules: ClassVar[dict[str, Rule]] = {"accelerated": Boolean(), "first_step": Real(0, closed="neither")}
     uses: ClassVar[frozenset[str]] = frozenset({"penalty", "bounds"})
-    state: ClassVar[type] = ProximalState
+    state: ClassVar[type] = FunctionProximalState
 
-    def solve(self, start: Array | ProximalState) -> Solver:
+    def solve(self, start: Array | FunctionProximalState) -> Solver:
         return _fista(self, start)
 
 
@@ -112,19 +112,19 @@ class Bounds:
         return cls(low, high)
 
 
-def _fista(method: ProximalGradient, start: Array | ProximalState) -> Generator[Any, Any, Solution]:
-    if isinstance(start, ProximalState):
+def _fista(method: ProximalGradient, start: Array | FunctionProximalState) -> Generator[Any, Any, Solution]:
+    if isinstance(start, FunctionProximalState):
         state = start
     else:
         x = yield Prox(start, method.first_step)
         value = (yield Value(x)) + (yield PenaltyValue(x))
-        state = ProximalState(x, value, None, x, 1.0, method.first_step, 0)
+        state = FunctionProximalState(x, value, None, x, 1.0, method.first_step, 0)
     while True:
         found = yield from _stepped(state.ahead, state.step)
         if state.weight > 1.0 and (found is None or found.value > state.value):
             # Momentum overshot: a step from x itself cannot.
             found = yield from _stepped(state.x, state.step)
-            state = ProximalState(state.x, state.value, None, state.x, 1.0, state.step, state.n_steps)
+            state = FunctionProximalState(state.x, state.value, None, state.x, 1.0, state.step, state.n_steps)
         if found is None:
             return Solution(state, False, Certificate.none("No step lowers the function."), "no lower point")
         before, state = state, _advanced(method, state, found)
@@ -159,7 +159,7 @@ def _stepped(y: Array, step: float) -> Generator[Any, Any, _Trial | None]:
     return None
 
 
-def _advanced(method: ProximalGradient, state: ProximalState, found: _Trial) -> ProximalState:
+def _advanced(method: ProximalGradient, state: FunctionProximalState, found: _Trial) -> FunctionProximalState:
     """Accept a step; lengthen the next a little, since the curvature may have fallen on the way."""
     # Momentum that points back from where the proximal step led has outlived its use.
     turned = inner(state.ahead - found.x, found.x - state.x) > 0
@@ -168,4 +168,4 @@ def _advanced(method: ProximalGradient, state: ProximalState, found: _Trial) -> 
     ahead = found.x + push * (found.x - state.x)
     if not method.accelerated:
         weight = 1.0
-    return ProximalState(found.x, found.value, None, ahead, weight, 1.1 * found.step, state.n_steps + 1)
+    return FunctionProximalState(found.x, found.value, None, ahead, weight, 1.1 * found.step, state.n_steps + 1)

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lstsq, solve
+from scipy.linalg import lstsq
 
 from mercer._base.parameter import Real, check_parameters
 from mercer._plain import plain
@@ -15,18 +15,20 @@ from mercer.errors import DataError
 from mercer.optim._result import Iterate, Result, run
 from mercer.optim._stopping import MaxIter, StopRule
 
-__all__ = ["InteriorState", "minimize_quadratic"]
+__all__ = ["QuadraticProgramState", "minimize_quadratic"]
 
 _STATEMENT = (
     "Sum of slack times multiplier plus what equations and stationarity are off: the duality gap once those hold."
 )
 # How near a step may come to the wall of the positive orthant (Nocedal and Wright, 2006, section 16.6).
 _TO_THE_WALL = 0.995
+# Beyond this many times the size of the data a point is no answer: double precision has no digits left for it.
+_FAR = 1e12
 
 
 @plain
 @dataclass(frozen=True, eq=False)
-class InteriorState:
+class QuadraticProgramState:
     """Parameters, value and gradient; multipliers of equations and inequalities; the slack of inequalities."""
 
     x: np.ndarray
@@ -49,12 +51,12 @@ class Program:
     E: np.ndarray
     e: np.ndarray
 
-    def state(self, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray, n_steps: int) -> InteriorState:
+    def state(self, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray, n_steps: int) -> QuadraticProgramState:
         """The state at a point with its multipliers and slack."""
         product = self.H @ x
-        return InteriorState(x, float(0.5 * x @ product + self.c @ x), product + self.c, y, z, s, n_steps)
+        return QuadraticProgramState(x, float(0.5 * x @ product + self.c @ x), product + self.c, y, z, s, n_steps)
 
-    def residuals(self, state: InteriorState) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def residuals(self, state: QuadraticProgramState) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """What stationarity, inequalities and equations are off."""
         y, z = state.equality_multipliers, state.inequality_multipliers
         return (
@@ -63,7 +65,7 @@ class Program:
             self.E @ state.x - self.e,
         )
 
-    def certify(self, state: InteriorState, tol: float) -> Certificate:
+    def certify(self, state: QuadraticProgramState, tol: float) -> Certificate:
         """The duality gap, relative to the size of the objective, with the residuals beside it."""
         stationarity, inequality, equality = (np.max(np.abs(part), initial=0.0) for part in self.residuals(state))
         scale = 1.0 + abs(state.value)
@@ -145,7 +147,7 @@ def _interior(program: Program, tol: float) -> Generator[Any, Any, Solution]:
     while not certificate.satisfied:
         before = state
         state = yield Dense(partial(_stepped, program, state))
-        if not np.all(np.isfinite(state.x)):
+        if not np.all(np.isfinite(state.x)) or _has_run_away(program, state):
             reason = Certificate.none("The constraints contradict each other, or the objective falls for ever.")
             return Solution(before, False, reason, "no solution")
         certificate = program.certify(state, tol)
@@ -154,7 +156,14 @@ def _interior(program: Program, tol: float) -> Generator[Any, Any, Solution]:
     return Solution(state, True, certificate)
 
 
-def _start(program: Program) -> InteriorState:
+def _has_run_away(program: Program, state: QuadraticProgramState) -> bool:
+    """Whether point or multipliers grow beyond all bounds: nothing is feasible, or nothing is lowest."""
+    scale = 1.0 + max(float(np.max(np.abs(part), initial=0.0)) for part in (program.c, program.b, program.e))
+    size = max(float(np.max(np.abs(part), initial=0.0)) for part in (state.x, state.inequality_multipliers))
+    return size > _FAR * scale
+
+
+def _start(program: Program) -> QuadraticProgramState:
     """The minimum under the equations alone; slack and multipliers well inside."""
     x, y = _newton(program, np.zeros(len(program.b)), -program.c, program.e)
     slack = program.b - program.A @ x
@@ -162,7 +171,7 @@ def _start(program: Program) -> InteriorState:
     return program.state(x, y, np.full(len(slack), size), np.maximum(slack, size), 0)
 
 
-def _stepped(program: Program, state: InteriorState) -> InteriorState:
+def _stepped(program: Program, state: QuadraticProgramState) -> QuadraticProgramState:
     """Mehrotra: where a plain step would lead tells how far to centre, and what the next must correct."""
     z, s = state.inequality_multipliers, state.slack
     dx, dy, dz, ds = _solve(program, state, s * z)
@@ -177,7 +186,7 @@ def _stepped(program: Program, state: InteriorState) -> InteriorState:
     return program.state(state.x + reach * dx, y + reach * dy, z + reach * dz, s + reach * ds, state.n_steps + 1)
 
 
-def _solve(program: Program, state: InteriorState, complementarity: np.ndarray) -> tuple[np.ndarray, ...]:
+def _solve(program: Program, state: QuadraticProgramState, complementarity: np.ndarray) -> tuple[np.ndarray, ...]:
     """The Newton step of the KKT system, for a given right side of slack times multiplier."""
     z, s = state.inequality_multipliers, state.slack
     stationarity, inequality, equality = program.residuals(state)
@@ -196,7 +205,7 @@ def _newton(
     system = np.block([[matrix, program.E.T], [program.E, np.zeros((k, k))]])
     target = np.concatenate([right, equations])
     try:
-        solution = solve(system, target, assume_a="sym")
+        solution = np.linalg.solve(system, target)
     except np.linalg.LinAlgError:
         solution = lstsq(system, target)[0]
     return solution[: len(right)], solution[len(right) :]

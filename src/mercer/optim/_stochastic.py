@@ -19,7 +19,7 @@ from mercer.optim._minimize import METHODS, read_method
 from mercer.optim._result import Iterate, Result, run
 from mercer.optim._stopping import MaxIter, StopRule
 
-__all__ = ["BatchState", "minimize_stochastic"]
+__all__ = ["BatchDescentState", "minimize_stochastic"]
 
 Array = Any
 _BATCHES = {name: method for name, method in METHODS.items() if issubclass(method, FirstOrder) and method.takes_batches}
@@ -29,7 +29,7 @@ _FULL = "Largest entry of the gradient over all samples, after the last epoch."
 
 @plain
 @dataclass(frozen=True, eq=False)
-class BatchState:
+class BatchDescentState:
     """Parameters, the mean of the values met in the last epoch, what the method carries, epochs, updates, the seed."""
 
     x: Array
@@ -185,7 +185,7 @@ def batches(order: np.ndarray, size: int) -> Iterator[np.ndarray]:
 
 
 def _descend_in_batches(
-    method: FirstOrder, state: BatchState, n_samples: int, batch_size: int
+    method: FirstOrder, state: BatchDescentState, n_samples: int, batch_size: int
 ) -> Generator[Any, Any, Solution]:
     """Epoch after epoch, each in an order of its own; stopping rules end it."""
     while True:
@@ -200,17 +200,17 @@ def _descend_in_batches(
         if not math.isfinite(total) or total > 1e6 * max(abs(start_value), 1e-300):
             return Solution(state, False, divergence(method, t, math.nan), "diverged")
         moved = largest_entry(x - state.x)
-        state = BatchState(x, total, None, carried, state.n_epochs + 1, t, start_value, state.seed)
+        state = BatchDescentState(x, total, None, carried, state.n_epochs + 1, t, start_value, state.seed)
         measures = {"step_norm": moved, "learning_rate": method.rate(t)}
         yield Step(total, state, Certificate.none(_NOISE), measures)
 
 
-def _read_start(x0: Any, method: FirstOrder, random_state: Any) -> BatchState:
+def _read_start(x0: Any, method: FirstOrder, random_state: Any) -> BatchDescentState:
     if isinstance(x0, Result):
-        if not isinstance(x0.state, BatchState):
+        if not isinstance(x0.state, BatchDescentState):
             message = f"minimize_stochastic: x0 is a result of {x0.method}, which cannot be continued. Give its x."
             raise ParameterError(message)
         return x0.state
     start = checked_start("minimize_stochastic", x0)
     seed = tuple(int(word) for word in seed_sequence(random_state).generate_state(4))
-    return BatchState(start, math.nan, None, method.carry(start), 0, 0, math.nan, seed)
+    return BatchDescentState(start, math.nan, None, method.carry(start), 0, 0, math.nan, seed)
