@@ -10,7 +10,9 @@ import mercer
 from mercer._families import FAMILIES
 
 
-@pytest.mark.parametrize("name", ["mercer", "mercer.optim", "mercer.watch", *(f"mercer.{family}" for family in FAMILIES)])
+@pytest.mark.parametrize(
+    "name", ["mercer", "mercer.optim", "mercer.watch", *(f"mercer.{family}" for family in FAMILIES)]
+)
 def test_every_public_name_exists(name):
     module = importlib.import_module(name)
     assert len(module.__all__) == len(set(module.__all__))

@@ -12,13 +12,16 @@ import matplotlib.pyplot as plt
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from figures import k_means, least_squares, logistic, principal_components
+from figures import annealing, k_means, learning_rates, least_squares, logistic, optimisers, principal_components
 
 DRAWINGS = {
     "k_means": k_means.draw,
     "principal_components": principal_components.draw,
     "least_squares": least_squares.draw,
     "logistic": logistic.draw,
+    "optimisers": optimisers.draw,
+    "learning_rates": learning_rates.draw,
+    "annealing": annealing.draw,
 }
 STYLE = {
     "figure.figsize": (8.0, 3.2),

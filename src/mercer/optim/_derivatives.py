@@ -159,8 +159,8 @@ def check_gradient(
     >>> from mercer.optim import check_gradient
     >>> check_gradient(lambda x: (x**4).sum(), lambda x: 4 * x**3, [0.3, -1.2]).passed
     True
-    >>> check_gradient(lambda x: (x**4).sum(), lambda x: 3 * x**3, [0.3, -1.2]).relative_error.round(3)
-    np.float64(0.25)
+    >>> round(check_gradient(lambda x: (x**4).sum(), lambda x: 3 * x**3, [0.3, -1.2]).relative_error, 3)
+    0.25
     """
     place = _place("check_gradient", x)
     numerical = numerical_gradient(fun, place, scheme=scheme)
@@ -170,7 +170,7 @@ def check_gradient(
         raise DataError(message)
     difference = np.abs(given - numerical)
     scale = max(np.abs(given).max(), np.abs(numerical).max(), np.finfo(np.float64).tiny)
-    error = difference.max() / scale
+    error = float(difference.max() / scale)
     worst = tuple(int(i) for i in np.unravel_index(np.argmax(difference), place.shape))
     return GradientCheck(bool(error <= tolerance), error, tolerance, worst, given, numerical)
 
