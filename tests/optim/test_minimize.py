@@ -176,7 +176,27 @@ def test_a_function_may_write_into_its_argument_and_reuse_its_gradient():
 def test_a_start_at_the_minimum_ends_at_once():
     result = minimize(ROSENBROCK, [1.0, 1.0], grad=ROSENBROCK.gradient)
     assert result.value == 0.0
+    assert result.converged
+    assert result.reason == "no lower point"
     assert np.array_equal(result.x, [1.0, 1.0])
+
+
+def test_a_function_without_a_minimum_is_called_so():
+    for method in ("lbfgs", "gradient_descent", "conjugate_gradient"):
+        with (
+            pytest.raises(DataError, match=r"minimize: fun fell to minus infinity; it has no minimum\."),
+            np.errstate(all="ignore"),
+        ):
+            minimize(lambda x: -np.exp(x[0]), [1.0], grad=lambda x: -np.exp(x), method=method)
+
+
+def test_torch_parameters_that_record_a_graph_are_taken_as_numbers():
+    torch = pytest.importorskip("torch", reason="the accelerator library is an extra")
+    start = torch.tensor([2.0, -1.0], requires_grad=True)
+    result = minimize(lambda x: (x * x).sum(), start, method="adam", learning_rate=0.1, stop=MaxIter(3))
+    assert not result.x.requires_grad
+    assert start.grad is None
+    assert result.x.dtype == torch.float32
 
 
 def test_a_callback_sees_each_step_and_may_end_the_run():

@@ -117,7 +117,7 @@ class EnergySource:
         current, energy, best, least = state.current, state.energy, state.x, state.value
         accepted = 0
         for _ in range(n_moves):
-            # The user may write into what it is given.
+            # A user's function may write into what it is given, and reuse what it returns.
             candidate = self.propose(current.copy(), random)
             if self.change is None:
                 difference = self.energy_of(candidate) - energy
@@ -125,7 +125,7 @@ class EnergySource:
                 self.n_evaluations += 1
                 difference = float(self.change(current, candidate))
             if random.random() < _accept(difference, beta, rule):
-                current, energy = np.asarray(candidate), energy + difference
+                current, energy = np.array(candidate), energy + difference
                 accepted += 1
                 if energy < least:
                     best, least = current, energy

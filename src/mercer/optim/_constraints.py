@@ -17,6 +17,7 @@ import numpy as np
 from scipy.linalg import lstsq
 from scipy.optimize import linprog
 
+from mercer._source.threads import one_blas_thread
 from mercer.errors import DataError
 from mercer.optim._derivatives import numerical_gradient
 
@@ -128,6 +129,12 @@ def solve_equality(H: Any, c: Any, A: Any, b: Any) -> EqualityMinimum:
     if not np.allclose(H, H.T):
         message = "solve_equality: H must be symmetric; got another matrix. Take (H + H.T) / 2."
         raise DataError(message)
+    with one_blas_thread():
+        return _solve_kkt(H, c, A, b)
+
+
+def _solve_kkt(H: np.ndarray, c: np.ndarray, A: np.ndarray, b: np.ndarray) -> EqualityMinimum:
+    d, m = len(c), len(b)
     system = np.block([[H, A.T], [A, np.zeros((m, m))]])
     right = np.concatenate([-c, b])
     # Dependent constraints and flat directions leave the system singular; the shortest solution is as good as any.

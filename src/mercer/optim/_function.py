@@ -167,7 +167,7 @@ class FunctionSource:
         leaf = x.detach().clone().requires_grad_(True)
         value = self.fun(leaf)
         (gradient,) = torch.autograd.grad(value, leaf)
-        return FunctionPoint(x, self.read_number("fun", value.detach()), self.checked_array("fun", gradient, x))
+        return FunctionPoint(x, self.read_number("fun", _detached(value)), self.checked_array("fun", gradient, x))
 
     def hessian(self, x: np.ndarray) -> np.ndarray | None:
         """The Hessian at `x`: as given, or by differences of the gradient; None where products were given."""
@@ -205,11 +205,15 @@ class FunctionSource:
             shape = getattr(value, "shape", type(value).__name__)
             message = f"{self.subject}: {name} must return one real number; got {shape}."
             raise DataError(message)
-        return float(value)
+        number = float(value)
+        if number == -math.inf:
+            message = f"{self.subject}: {name} fell to minus infinity; it has no minimum."
+            raise DataError(message)
+        return number
 
     def checked_array(self, name: str, value: Any, x: Array) -> Array:
         """A copy of what a user's function returned, which may be a buffer of the user's, like `x`."""
-        copied = namespace_of(x).asarray(value, dtype=x.dtype, copy=True)
+        copied = namespace_of(x).asarray(_detached(value), dtype=x.dtype, copy=True)
         if tuple(copied.shape) != tuple(x.shape):
             message = (
                 f"{self.subject}: {name} must return an array of the shape of x, {tuple(x.shape)}; "
@@ -223,6 +227,7 @@ def checked_start(subject: str, x0: Any) -> Array:
     """A copy of the start, with floating-point entries; arrays of other libraries stay where they are."""
     if not hasattr(x0, "__array_namespace__") and type(x0).__module__.split(".")[0] not in ("torch", "cupy"):
         x0 = np.asarray(x0)
+    x0 = _detached(x0)
     xp = namespace_of(x0)
     if isinstance(x0, np.ndarray) and x0.dtype.kind in "iub":
         x0 = x0.astype(np.float64)
@@ -236,6 +241,11 @@ def checked_start(subject: str, x0: Any) -> Array:
         message = f"{subject}: x0 must be finite; got NaN or infinity."
         raise DataError(message)
     return _copy(x0)
+
+
+def _detached(array: Any) -> Any:
+    """An array outside the graph that torch may have recorded for it."""
+    return array.detach() if hasattr(array, "detach") else array
 
 
 def _copy(x: Array) -> Array:

@@ -123,12 +123,12 @@ class GibbsDistribution:
 
     @property
     def mean_energy(self) -> float:
-        return float(self.probabilities @ self.energies)
+        return float(np.sum(self.probabilities * self.energies))
 
     @property
     def entropy(self) -> float:
         p = self.probabilities[self.probabilities > 0]
-        return float(-p @ np.log(p))
+        return float(-np.sum(p * np.log(p)))
 
     @property
     def free_energy(self) -> float:

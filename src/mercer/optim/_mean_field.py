@@ -20,6 +20,7 @@ from mercer._base.parameter import Integer, Real, Seed, check_parameters
 from mercer._base.randomness import seed_sequence
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Step
+from mercer._source.threads import one_blas_thread
 from mercer.errors import DataError
 from mercer.optim._result import Iterate, Result, run
 from mercer.optim._stopping import MaxIter, StopRule
@@ -120,11 +121,12 @@ class MeanFieldSource:
     def sweep(self, means: np.ndarray, beta: float) -> tuple[np.ndarray, float]:
         """The means after a sweep, and their mean energy."""
         means = means.copy()
-        for k in range(len(means)):
-            means[k] = update_mean(self.energy.field(means, k), beta)
         self.n_gradients += len(means)
         self.n_evaluations += 1
-        return means, float(self.energy(means))
+        with one_blas_thread():
+            for k in range(len(means)):
+                means[k] = update_mean(self.energy.field(means, k), beta)
+            return means, float(self.energy(means))
 
 
 def update_mean(field: Any, beta: float) -> Any:

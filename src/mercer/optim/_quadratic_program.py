@@ -142,15 +142,15 @@ def minimize_quadratic(
 
 
 def _interior(program: Program, tol: float) -> Generator[Any, Any, Solution]:
-    state = yield Dense(lambda: _start(program))
-    certificate = program.certify(state, tol)
+    state = yield Dense(partial(_start, program))
+    certificate = yield Dense(partial(program.certify, state, tol))
     while not certificate.satisfied:
         before = state
         state = yield Dense(partial(_stepped, program, state))
         if not np.all(np.isfinite(state.x)) or _has_run_away(program, state):
             reason = Certificate.none("The constraints contradict each other, or the objective falls for ever.")
             return Solution(before, False, reason, "no solution")
-        certificate = program.certify(state, tol)
+        certificate = yield Dense(partial(program.certify, state, tol))
         moved = float(np.max(np.abs(state.x - before.x)))
         yield Step(state.value, state, certificate, {"gap": certificate.value, "step_norm": moved})
     return Solution(state, True, certificate)

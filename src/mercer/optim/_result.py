@@ -161,17 +161,17 @@ def _read(subject: str, method: str, outcome: Outcome, source: Any, stop: StopRu
     rules = [] if outcome.interrupt or outcome.converged else stop.fired()
     by_rule = bool(rules) and outcome.reason == " and ".join(map(repr, rules))
     converged = outcome.converged or (by_rule and any(rule.converges for rule in rules))
-    sentence = f"ended by {outcome.reason} after {outcome.n_steps} steps."
-    if outcome.reason in ("diverged", "no solution"):
-        sentence = outcome.certificate.statement
+    certificate = _with_tolerance(outcome.certificate, stop)
+    # Where values are flat to rounding there is nothing left to search, and the gradient may well be small enough.
+    converged = converged or (outcome.reason == "no lower point" and certificate.satisfied)
     return Result(
         x=_owned(state.x),
         value=float(state.value),
         gradient=None if state.gradient is None else _owned(state.gradient),
         converged=bool(converged),
         reason=outcome.reason,
-        message=f"{subject}: {sentence}",
-        certificate=_with_tolerance(outcome.certificate, stop),
+        message=f"{subject}: {_sentence(outcome)}",
+        certificate=certificate,
         history=outcome.history,
         n_iter=outcome.n_steps,
         n_evaluations=getattr(source, "n_evaluations", 0),
@@ -189,6 +189,14 @@ def _read(subject: str, method: str, outcome: Outcome, source: Any, stop: StopRu
         path=None if path is None else namespace_of(path[0]).stack(path),
         state=state,
     )
+
+
+def _sentence(outcome: Outcome) -> str:
+    if outcome.reason in ("diverged", "no solution"):
+        return outcome.certificate.statement
+    if outcome.reason == "no lower point":
+        return f"found no lower point after {outcome.n_steps} steps; the function is flat to rounding, or not smooth."
+    return f"ended by {outcome.reason} after {outcome.n_steps} steps."
 
 
 def _conclude(subject: str, result: Result, outcome: Outcome, warn: bool) -> None:
