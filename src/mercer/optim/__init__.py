@@ -6,7 +6,7 @@ torch tensors on any device.
 """
 
 from mercer.optim._adaptive import Adam, AdamW, RMSprop, Rprop
-from mercer.optim._annealing import acceptance_probability, anneal, sample_states
+from mercer.optim._annealing import anneal, sample_states
 from mercer.optim._conjugate_gradient import ConjugateGradient
 from mercer.optim._constraints import (
     EqualityMinimum,
@@ -44,6 +44,7 @@ from mercer.optim._stopping import (
     TimeLimit,
 )
 from mercer.optim._surfaces import HIMMELBLAU, ROSENBROCK, SADDLE, SURFACES, VALLEY, Surface, compare_methods
+from mercer.optim._walk import acceptance_probability
 
 __all__ = [
     "HIMMELBLAU",

@@ -1,27 +1,19 @@
-"""Simulated annealing: a random walk over states, colder and colder.
-
-At inverse temperature beta a proposal that changes the energy by d is accepted with probability 1 / (1 + exp(beta d))
-(the heat bath; even d = 0 only with one half) or min(1, exp(-beta d)) (Metropolis). Both leave the Gibbs distribution
-at that beta as it is. The temperature falls, beta rises.
-"""
+"""Simulated annealing: a random walk over states, colder and colder; the temperature falls, beta rises."""
 
 import math
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 
-from mercer._base.parameter import Choice, Function, Integer, Nothing, Real, Seed, check_parameters
-from mercer._base.randomness import seed_sequence
-from mercer._plain import plain
+from mercer._base.parameter import Function, Integer, Nothing, Real, Seed, check_parameters
 from mercer._solver import Certificate, Solution, Step, drive
-from mercer.errors import DataError, ParameterError
+from mercer.errors import ParameterError
 from mercer.optim._result import Iterate, Result, run
 from mercer.optim._stopping import MaxIter, StopRule
+from mercer.optim._walk import ACCEPTANCE, AnnealingState, EnergySource, Walk, begin_walk
 
-__all__ = ["AnnealingState", "acceptance_probability", "anneal", "sample_states"]
+__all__ = ["anneal", "sample_states"]
 
 Array = Any
 _HEURISTIC = (
@@ -31,106 +23,9 @@ _HEURISTIC = (
 _RULES = {
     "energy": Function(),
     "propose": Function(),
-    "rule": Choice("heat bath", "metropolis"),
+    "rule": ACCEPTANCE,
     "random_state": Seed(),
 }
-
-
-def acceptance_probability(change: Any, beta: float, rule: str = "heat bath") -> Any:
-    """The probability of accepting a proposal that changes the energy.
-
-    Parameters
-    ----------
-    change : float or array-like
-        New energy minus old.
-    beta : float
-        Inverse temperature, 0 to infinity.
-    rule : {"heat bath", "metropolis"}, default="heat bath"
-        1 / (1 + exp(beta * change)), or min(1, exp(-beta * change)).
-
-    Returns
-    -------
-    ndarray or float
-
-    Examples
-    --------
-    >>> from mercer.optim import acceptance_probability
-    >>> acceptance_probability([-1.0, 0.0, 1.0], beta=2.0).round(3)
-    array([0.881, 0.5  , 0.119])
-    """
-    check_parameters("acceptance_probability", {"beta": Real(0), "rule": _RULES["rule"]}, {"beta": beta, "rule": rule})
-    return _accept(np.asarray(change, dtype=np.float64), beta, rule)
-
-
-def _accept(change: Any, beta: float, rule: str) -> Any:
-    # Infinity times zero is no number: a move without change is as likely at any temperature.
-    exponent = np.multiply(beta, change, where=change != 0, out=np.zeros(np.shape(change)))
-    return expit(-exponent) if rule == "heat bath" else np.exp(-np.maximum(exponent, 0.0))
-
-
-@plain
-@dataclass(frozen=True, eq=False)
-class AnnealingState:
-    """The best state and its energy; where the walk stands; the levels of temperature passed; the seed."""
-
-    x: Array
-    value: float
-    gradient: None
-    current: Array
-    energy: float
-    n_levels: int
-    seed: tuple[int, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Walk:
-    """Ask for some proposals at one temperature."""
-
-    state: AnnealingState
-    beta: float
-    rule: str
-    n_moves: int
-
-    def answer(self, source: "EnergySource") -> tuple[AnnealingState, float]:
-        return source.walk(self.state, self.beta, self.rule, self.n_moves)
-
-
-class EnergySource:
-    """States with an energy, and a way to propose another."""
-
-    def __init__(self, subject: str, energy: Any, propose: Any, change: Any = None) -> None:
-        self.subject, self.energy, self.propose, self.change = subject, energy, propose, change
-        self.n_evaluations = 0
-
-    def energy_of(self, state: Array) -> float:
-        """The energy of a state."""
-        self.n_evaluations += 1
-        energy = float(self.energy(state))
-        if math.isnan(energy):
-            message = f"{self.subject}: energy must be a number; got NaN."
-            raise DataError(message)
-        return energy
-
-    def walk(self, state: AnnealingState, beta: float, rule: str, n_moves: int) -> tuple[AnnealingState, float]:
-        """The state after some proposals, and the share that was accepted."""
-        random = np.random.default_rng(np.random.SeedSequence(state.seed, spawn_key=(state.n_levels,)))
-        current, energy, best, least = state.current, state.energy, state.x, state.value
-        accepted = 0
-        for _ in range(n_moves):
-            # A user's function may write into what it is given, and reuse what it returns.
-            candidate = self.propose(current.copy(), random)
-            if self.change is None:
-                difference = self.energy_of(candidate) - energy
-            else:
-                self.n_evaluations += 1
-                difference = float(self.change(current, candidate))
-            if random.random() < _accept(difference, beta, rule):
-                current, energy = np.array(candidate), energy + difference
-                accepted += 1
-                if energy < least:
-                    best, least = current, energy
-        after = AnnealingState(best, least, None, current, energy, state.n_levels + 1, state.seed)
-        return after, accepted / n_moves
 
 
 def anneal(
@@ -162,7 +57,7 @@ def anneal(
     change : callable or None, default=None
         From two states to the change of energy, where that is cheaper than two energies.
     rule : {"heat bath", "metropolis"}, default="heat bath"
-        How proposals are accepted; see :func:`acceptance_probability`.
+        How proposals are accepted; see :func:`~mercer.optim.acceptance_probability`.
     beta : float, default=0.1
         The first inverse temperature.
     factor : float or None, default=1.05
@@ -228,7 +123,7 @@ def anneal(
     return run(
         "anneal",
         f"annealing by {rule}",
-        _levels(_read_start(source, x0, random_state), inverse_temperature, rule, n_moves),
+        _levels(begin_walk(source, x0, random_state), inverse_temperature, rule, n_moves),
         source,
         MaxIter(200) if stop is None else stop,
         callback=callback,
@@ -252,7 +147,7 @@ def sample_states(
     Parameters
     ----------
     energy, propose, x0, rule, random_state
-        As for :func:`anneal`.
+        As for :func:`~mercer.optim.anneal`.
     beta : float
         Inverse temperature, fixed.
     n_samples : int, default=1000
@@ -283,7 +178,7 @@ def sample_states(
     rules = {"beta": Real(0), "n_samples": Integer(1), "thin": Integer(1), "burn_in": Integer(0)}
     check_parameters("sample_states", rules, counts)
     source = EnergySource("sample_states", energy, propose)
-    start = _read_start(source, x0, random_state)
+    start = begin_walk(source, x0, random_state)
     states, energies = [], []
 
     def walk() -> Generator[Any, Any, Solution]:
@@ -308,12 +203,3 @@ def _levels(
         state, accepted = yield Walk(state, beta, rule, n_moves)
         measures = {"beta": beta, "energy": state.energy, "accepted": accepted}
         yield Step(state.value, state, Certificate.none(_HEURISTIC), measures)
-
-
-def _read_start(source: EnergySource, x0: Any, random_state: Any) -> AnnealingState:
-    if isinstance(x0, Result) and isinstance(x0.state, AnnealingState):
-        return x0.state
-    start = np.array(x0)
-    energy = source.energy_of(start.copy())
-    seed = tuple(int(word) for word in seed_sequence(random_state).generate_state(4))
-    return AnnealingState(start, energy, None, start, energy, 0, seed)

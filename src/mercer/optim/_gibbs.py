@@ -13,7 +13,7 @@ from mercer._base.parameter import Integer, Real, Seed, check_parameters
 from mercer._base.randomness import seed_sequence
 from mercer._source.memory import forecast
 from mercer.errors import DataError
-from mercer.optim._annealing import acceptance_probability
+from mercer.optim._walk import acceptance_probability
 
 __all__ = ["GibbsDistribution", "list_states"]
 
