@@ -108,8 +108,8 @@ class opened:  # noqa: N801 - used as a function
         paths = [self.folder / "X.npy", self.target and self.folder / f"{self.target}.npy"]
         if self.place == "file":
             return paths[0], paths[1]
-        if self.place == "memory":
-            return np.load(paths[0]), paths[1] and np.load(paths[1])
+        if self.place in ("memory", "map"):
+            return np.load(paths[0], "r" if self.place == "map" else None), paths[1] and np.load(paths[1])
         return self._on_workers([path and np.load(path, mmap_mode="r") for path in paths])
 
     def _on_workers(self, arrays: list[Any]) -> tuple[Any, Any]:
@@ -151,24 +151,25 @@ def measure(name: str, place: str, folder: Path, threads: int, repeats: int = 3)
     return json.loads(run.stdout.splitlines()[-1])
 
 
-def against_memory(folder: Path, place: str, threads: int) -> list[tuple[str, ...]]:
-    """One line per model: seconds in memory, in the place, their ratio, and whether the bits are the same."""
+def against_memory(folder: Path, places: tuple[str, ...], threads: int) -> list[tuple[str, ...]]:
+    """One line per model: seconds in memory, in each place with its ratio, and whether the bits are the same."""
     lines = []
     for name in MODELS:
-        pairs = [(measure(name, "memory", folder, threads), measure(name, place, folder, threads)) for _ in range(2)]
-        here, there = (min((pair[i] for pair in pairs), key=lambda one: one["seconds"]) for i in (0, 1))
-        seconds = f"{here['seconds']:.3g}", f"{there['seconds']:.3g}", f"{there['seconds'] / here['seconds']:.2f}"
-        lines.append((name, *seconds, "yes" if here["digest"] == there["digest"] else "no"))
+        rounds = [[measure(name, place, folder, threads) for place in ("memory", *places)] for _ in range(2)]
+        runs = [min(column, key=lambda run: run["seconds"]) for column in zip(*rounds, strict=True)]
+        base = runs[0]["seconds"]
+        cells = [f"{run['seconds']:.3g} ({run['seconds'] / base:.2f})" for run in runs[1:]]
+        same = "yes" if len({run["digest"] for run in runs}) == 1 else "no"
+        lines.append((name, f"{base:.3g}", *cells, same))
         print(*lines[-1], flush=True)
     return lines
 
 
-def compare_places(place: str, rows: int, columns: int, threads: int) -> dict[str, Any]:
+def compare_places(places: tuple[str, ...], title: str, rows: int, columns: int, threads: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         write_rows(Path(folder), rows, columns)
-        lines = against_memory(Path(folder), place, threads)
-    head = ("model", "memory s", f"{place} s", "ratio", "same bits")
-    title = {"file": "a .npy file in the page cache", "dask": "a Dask array on two local worker processes"}[place]
+        lines = against_memory(Path(folder), places, threads)
+    head = ("model", "memory s", *(f"{place} s (ratio)" for place in places), "same bits")
     return {"title": f"{title}, {rows} x {columns} float64, {threads} threads", "head": head, "lines": lines}
 
 
@@ -216,9 +217,13 @@ def main(arguments: list[str] | None = None) -> None:
         return
     counts, rows = [int(count) for count in given.counts.split(",")], given.rows and int(given.rows)
     result = {
-        "files": lambda: compare_places("file", rows or 4_000_000, 64, given.threads),
+        "files": lambda: compare_places(
+            ("map", "file"), "a .npy file in the page cache", rows or 2_000_000, 64, given.threads
+        ),
         "large": lambda: measure_large(rows or 40_000_000, 64, given.threads),
-        "dask": lambda: compare_places("dask", rows or 10_000_000, 32, given.threads),
+        "dask": lambda: compare_places(
+            ("dask",), "a Dask array on two local worker processes", rows or 10_000_000, 32, given.threads
+        ),
         "workers": lambda: scale("dask", rows or 16_000_000, 64, counts, ("KMeans",)),
         "threads": lambda: scale("memory", rows or 8_000_000, 64, counts, MODELS),
     }[given.what]()

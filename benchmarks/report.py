@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-__all__ = ["draw", "place_table", "scaling_table", "table", "write_documentation"]
+__all__ = ["device_table", "draw", "place_table", "scaling_table", "table", "write_documentation"]
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -58,6 +58,17 @@ def place_table(result: dict[str, Any]) -> str:
     return "\n".join([*lines, *_markdown(tuple(result["head"]), [tuple(line) for line in result["lines"]]), ""])
 
 
+def device_table(result: dict[str, Any]) -> str:
+    """Return what ``benchmarks/device.py`` measured on a GPU as a Markdown table."""
+    machine = result["machine"]
+    lines = [f"**places: device**: {machine['device']}, torch {machine['torch']}; {result['date']}", ""]
+    cells = []
+    for row in result["rows"]:
+        facts = [f"{name.replace('_', ' ')} {value:.4g}" for name, value in row.items() if isinstance(value, float)]
+        cells.append((row["what"], _number(1e3 * row["seconds"]), "; ".join(facts[1:])))
+    return "\n".join([*lines, *_markdown(("what", "ms", "measured"), cells), ""])
+
+
 def write_documentation(folder: Path) -> None:
     """Render all stored results into the documentation page and draw the picture."""
     results = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
@@ -66,6 +77,7 @@ def write_documentation(folder: Path) -> None:
     body += [table(result) for result in cases]
     body += [scaling_table(result) for result in results if "scaling" in result]
     body += [place_table(result) for result in results if "place" in result]
+    body += [device_table(result) for result in results if "machine" in result]
     before, _, rest = PAGE.read_text().partition(BEGIN)
     after = rest.partition(END)[2]
     PAGE.write_text(f"{before}{BEGIN}\n\n" + "\n".join(body) + f"\n{END}{after}")
