@@ -72,7 +72,7 @@ def device_table(result: dict[str, Any]) -> str:
 def write_documentation(folder: Path) -> None:
     """Render all stored results into the documentation page and draw the picture."""
     results = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
-    cases = [result for result in results if "rows" in result]
+    cases = [result for result in results if "case" in result and "rows" in result]
     body = [f"![Time relative to the best peer, one line per case](_static/{PICTURE.name})\n", _conditions(cases)]
     body += [table(result) for result in cases]
     body += [scaling_table(result) for result in results if "scaling" in result]
