@@ -1,6 +1,8 @@
 """Promise 3, any place: files and streams give the bits that an array of the same rows gives."""
 
 import itertools
+import signal
+import threading
 import warnings
 from functools import cache
 
@@ -12,6 +14,8 @@ import pyarrow.parquet
 import pytest
 import scipy.sparse
 
+from mercer.errors import InterruptWarning
+from mercer.watch import Checkpoint
 from tests.laws.subjects import digest, fitted, outputs, subjects
 
 NAMES = ["a", "b", "c", "d", "e"]
@@ -217,3 +221,59 @@ def test_sparse_files_give_the_bits_of_the_sparse_matrix(subject, tmp_path):
         assert digest(learnt(found)) == digest(learnt(model))
         name = "predict" if hasattr(found, "predict") else "transform"
         assert digest(getattr(found, name)(path)) == digest(getattr(found, name)(X))
+
+
+class EndAt:
+    """A callback that ends the fit after the step of a given number, in one of two ways."""
+
+    def __init__(self, number, end):
+        self.number, self.end, self.seen = number, end, 0
+
+    def setup(self, estimator, context):
+        self.seen = 0
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        pass
+
+    def on_fit_task_end(self, estimator, context):
+        self.seen += 1
+        if self.seen == self.number:
+            self.end()
+        return False
+
+
+def crash():
+    message = "killed"
+    raise RuntimeError(message)
+
+
+def press_ctrl_c():
+    signal.raise_signal(signal.SIGINT)
+
+
+def readers():
+    return [thread for thread in threading.enumerate() if thread.name == "mercer-read-ahead"]
+
+
+@pytest.mark.parametrize("place", FILES)
+@pytest.mark.parametrize("name", ["KMeans", "LogisticRegression"])
+def test_a_fit_that_was_killed_resumes_in_its_place_and_one_interrupted_keeps_its_state(name, place, put, tmp_path):
+    subject, path = FIRST[name], tmp_path / "fit.checkpoint"
+    X, y = put(subject, place)
+    with pytest.raises(RuntimeError, match="killed"):
+        subject.make().set_callbacks(Checkpoint(path, every=0), EndAt(3, crash)).fit(X, y)
+    assert readers() == []
+    checkpoint = Checkpoint(path, every=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        resumed = subject.make().set_callbacks(checkpoint).fit(X, y)
+    assert checkpoint.resumed_from_ == 2
+    assert digest(learnt(resumed)) == digest(learnt(fit(subject, X, y)))
+    model = subject.make().set_callbacks(EndAt(2, press_ctrl_c))
+    with pytest.warns(InterruptWarning), pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert len(model.history_["step"]) == 2
+    assert readers() == []

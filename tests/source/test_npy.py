@@ -12,7 +12,7 @@ import mercer
 from mercer._source import ArraySource, Labelling
 from mercer._source.npy import NpySource
 from mercer._source.npy_file import NpyFile
-from mercer._statistic import Moments
+from mercer._statistic import Moments, Statistic
 from mercer._statistic.labels import Labels
 from mercer.cluster import KMeans, MiniBatchKMeans
 from mercer.decomposition import PCA
@@ -186,13 +186,13 @@ def test_a_later_pass_looks_no_more(tmp_path):
 # Errors
 
 
-class Shrink:
+class Shrink(Statistic):
     """A pass during which someone makes the file shorter."""
 
     def __init__(self, path):
         self.path = path
 
-    def on(self, block):
+    def of(self, block):
         os.truncate(self.path, os.path.getsize(self.path) - 64 * 8 * 1000)
         return 0.0
 

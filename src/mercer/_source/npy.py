@@ -19,7 +19,7 @@ from mercer._source.finite import checked_block
 from mercer._source.memory import forecast, small_table
 from mercer._source.npy_file import NpyFile
 from mercer._source.piece import PieceRule
-from mercer._source.source import Source
+from mercer._source.source import Source, SumTree
 from mercer.errors import DataError
 
 __all__ = ["NpySource"]
@@ -27,6 +27,8 @@ __all__ = ["NpySource"]
 Array = Any
 # How far ahead of the block being read the system is asked to read: the work of several threads on eight blocks each.
 _AHEAD_BYTES = 32 * 2**20
+# Blocks read and summed at once hold up to this much, so that a thread's share stays in its cache.
+_RUN_BYTES = 2 * 2**20
 # Bytes a second that no disk reaches and every page cache does.
 _DISK_SPEED = 1.5e9
 
@@ -108,13 +110,29 @@ class NpySource(Source):
         return checked_block(DenseBlock(X, start, y, weight), self)
 
     def block(self, number: int) -> Block:
+        return self._run_of(number, number + 1)
+
+    @property
+    def _block_bytes(self) -> int:
+        return self.block_rows * self.file.row_bytes
+
+    def _run_of(self, first: int, stop: int) -> Block:
+        """Consecutive blocks as one."""
         began = time.perf_counter()
-        block = self._rows(*self.bounds(number), number, bool(self._seen[number]))
+        start, end = first * self.block_rows, self.bounds(stop - 1)[1]
+        block = self._rows(start, end, first, all(self._seen[first:stop]))
         if self._reads_rows:
-            self._seen[number] = 1
+            self._seen[first:stop] = b"\1" * (stop - first)
             slow = (time.perf_counter() - began) * _DISK_SPEED > block.n * self.file.row_bytes
-            self._ask_ahead(number, slow)
+            self._ask_ahead(first, stop, slow)
         return self._finished(block)
+
+    def _sum_run(self, statistic: Any, first: int, stop: int) -> Any:
+        tree, length = SumTree(), 2 ** (max(1, _RUN_BYTES // self._block_bytes).bit_length() - 1)
+        for number in range(first, stop, length):
+            run = self._run_of(number, min(number + length, stop))
+            tree.add(statistic.on_run(run, self.block_rows))
+        return tree.total()
 
     def assume_finite(self) -> None:
         if not self.rule.targets:
@@ -124,16 +142,16 @@ class NpySource(Source):
         self._seen = bytearray(self.n_blocks)
         self.each(_all_columns, _forgotten)
 
-    def _ask_ahead(self, number: int, slow: bool) -> None:
+    def _ask_ahead(self, first: int, stop: int, slow: bool) -> None:
         """Tell the system of the blocks to come, from the first that was slow to read: one that it had not cached."""
-        if number == 0 or self._asked is None:
-            self._asked = number if slow else None
+        if first == 0 or self._asked is None:
+            self._asked = stop if slow else None
         if self._asked is not None:
-            ahead = min(number + max(1, _AHEAD_BYTES // (self.block_rows * self.file.row_bytes)), self.n_blocks)
-            begin, self._asked = self._asked, max(self._asked, ahead)
+            ahead = min(stop + max(1, _AHEAD_BYTES // self._block_bytes), self.n_blocks)
+            begin, self._asked = max(self._asked, stop), max(self._asked, ahead)
             # One request for each block: the system cuts longer ones short.
-            for block in range(max(begin, number + 1), ahead):
-                self.file.will_need(*self.bounds(block))
+            for number in range(begin, ahead):
+                self.file.will_need(*self.bounds(number))
 
     def on_rows(self, start: int, stop: int, function: Callable[[Block], Any]) -> Any:
         return function(self._finished(self._rows(start, stop, start // self.block_rows)))
