@@ -58,14 +58,19 @@ class PiecewiseLoss(Loss):
         return above + self.tube, above - self.tube, 1.0
 
     def value(self, scores: Array, y: Array, xp: Any) -> Array:
-        lower, upper, _ = self.distances(scores, y, xp)
-        below, above = xp.clip(-lower, 0.0, None), xp.clip(upper, 0.0, None)
-        return xp.sum(_rise(below, -self.limits[0], self.width, xp) + _rise(above, self.limits[1], self.width, xp), 1)
+        return self.height(scores, y, self.width, xp)
 
     def residual(self, scores: Array, y: Array, xp: Any) -> Array:
-        return self._slope(scores, y, self.width, xp)
+        return self.slope(scores, y, self.width, xp)
 
-    def _slope(self, scores: Array, y: Array, width: float, xp: Any) -> Array:
+    def height(self, scores: Array, y: Array, width: float, xp: Any) -> Array:
+        """The value of each row with parabolas of another width."""
+        lower, upper, _ = self.distances(scores, y, xp)
+        below, above = xp.clip(-lower, 0.0, None), xp.clip(upper, 0.0, None)
+        return xp.sum(_rise(below, -self.limits[0], width, xp) + _rise(above, self.limits[1], width, xp), axis=1)
+
+    def slope(self, scores: Array, y: Array, width: float, xp: Any) -> Array:
+        """The residual with parabolas of another width."""
         lower, upper, sign = self.distances(scores, y, xp)
         low, high = self.limits
         if width == 0:
@@ -92,7 +97,7 @@ class PiecewiseLoss(Loss):
 
     def prox(self, scores: Array, y: Array, step: float, xp: Any) -> Array:
         """argmin_u |u - scores|^2 / (2 step) + loss(u, y), in closed form."""
-        return scores - step * self._slope(scores, y, self.width + step, xp)
+        return scores - step * self.slope(scores, y, self.width + step, xp)
 
     def start(self, shares: np.ndarray) -> np.ndarray:
         return shares

@@ -150,10 +150,12 @@ class CompositeProblem:
             parameters[:, -1] = self.loss.start(moments.shares)
         return Survey(moments, scale, rest, (yield from self.evaluate(parameters)))
 
-    def request(self, parameters: Array, barrier: float = 0.0, direction: Array = None) -> Statistic:
-        """The pass that :meth:`read` reads; with a direction, residuals are those after a step along it."""
+    def request(
+        self, parameters: Array, barrier: float = 0.0, direction: Array = None, envelope: bool = False
+    ) -> Statistic:
+        """The pass that :meth:`read` reads; see :class:`SmoothedGradient`."""
         if barrier > 0:
-            return SmoothedGradient(self.loss, parameters, barrier, direction)
+            return SmoothedGradient(self.loss, parameters, barrier, direction, envelope)
         return LossGradient(self.loss, parameters)
 
     def evaluate(self, parameters: Array, barrier: float = 0.0) -> Generator[Any, Any, CompositePoint]:

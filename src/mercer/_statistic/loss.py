@@ -102,7 +102,8 @@ class SmoothedSums(Sums):
 class SmoothedGradient(Statistic):
     """Value and gradient of a loss with corners rounded off, with the value and the dual value of the loss itself.
 
-    With a direction (k, d + 1), residuals are those that a step along it leads to, to first order, kept to the slopes
+    Corners are rounded off by a barrier, or else by parabolas of that width, whose Moreau envelope they are: closer to
+    the loss for the same curvature, but with none far from corners. With a direction (k, d + 1), residuals are those that a step along it leads to, to first order, kept to the slopes
     of the loss: after a Newton step they meet the conditions of the dual exactly, however round the corners.
     """
 
@@ -110,11 +111,16 @@ class SmoothedGradient(Statistic):
     parameters: Array
     barrier: float
     direction: Array = None
+    envelope: bool = False
 
     def of(self, block: Block) -> SmoothedSums:
         xp = block.xp
         scores = block.matmul(self.parameters[:, :-1].T) + self.parameters[:, -1][None, :]
-        value, residual, bend = Smoothed(self.loss, self.barrier).rounded(scores, block.y, xp)
+        if self.envelope:
+            value = self.loss.height(scores, block.y, self.barrier, xp)
+            residual = self.loss.slope(scores, block.y, self.barrier, xp)
+        else:
+            value, residual, bend = Smoothed(self.loss, self.barrier).rounded(scores, block.y, xp)
         loss = self.loss.value(scores, block.y, xp)
         if self.direction is not None:
             change = block.matmul(self.direction[:, :-1].T) + self.direction[:, -1][None, :]
