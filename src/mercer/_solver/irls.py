@@ -180,9 +180,7 @@ def _direction(
     loss = problem.loss if model.barrier == 0 else Smoothed(problem.loss, model.barrier)
     curvature = yield LossCurvature(loss, point.parameters)
     violation = problem.violation(point, survey)
-    return (
-        yield Dense(partial(model.direction, point, curvature, violation), heavy=curvature.shape[0] > _HEAVY)
-    )
+    return (yield Dense(partial(model.direction, point, curvature, violation), heavy=curvature.shape[0] > _HEAVY))
 
 
 def _last_barrier(problem: CompositeProblem, survey: Survey) -> float:
@@ -257,9 +255,10 @@ def _with_zeros(problem: CompositeProblem, state: IrlsState, survey: Survey) -> 
     net = problem.elastic
     if state.barrier == 0 or not net.has_l1:
         return state
-    point = yield from problem.evaluate(state.current, state.barrier)
-    strict = np.abs(problem.gradient(point)[:, :-1]) < (1.0 - 1e-2) * net.l1
-    rounded = state.parameters.copy()
+    # The rounded corner has its full slope but where a coefficient is as small as the barrier makes it.
+    slopes = _Model(problem, state.barrier)._corners(state.current[:, :-1])[1]
+    strict = np.abs(slopes) < (1.0 - 1e-2) * net.l1
+    rounded = state.current.copy()
     rounded[:, :-1][strict] = 0.0
     found = yield from problem.evaluate(rounded, state.barrier)
     if found.objective <= state.objective + 0.1 * problem.tol * abs(survey.start.objective):

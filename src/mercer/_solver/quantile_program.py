@@ -34,7 +34,7 @@ _ROUGH = 1e-4
 _PER_COLUMN, _SOME = 10, 500
 _ROUNDS = 50
 # The tightest that HiGHS takes.
-_TIGHT = 1e-10
+_TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
 @plain
@@ -54,12 +54,29 @@ class ProgramState:
 
 
 def quantile_program(
-    problem: CompositeProblem, start: IrlsState | ProgramState | None, max_iter: int, n_rows: int | None
+    problem: CompositeProblem,
+    start: IrlsState | ProgramState | None,
+    max_iter: int,
+    n_rows: int | None,
+    *,
+    method: str = "highs-ds",
+    options: dict[str, Any] | None = None,
 ) -> Generator[Any, Any, Solution]:
-    """Minimise `problem`, a pinball loss with an l1 penalty or none, from the start or from a state of an earlier run.
+    """Minimise `problem`, a pinball loss with an l1 penalty or none.
 
-    So few rows that all are near enough go to the programme at once.
+    Parameters
+    ----------
+    problem : CompositeProblem
+    start : IrlsState, ProgramState or None
+        A state of an earlier run.
+    max_iter : int
+        The most steps of the smoothed problem.
+    n_rows : int or None
+        So few rows that all are near enough go to the programme at once; None where the number is not known.
+    method, options
+        Of :func:`scipy.optimize.linprog`.
     """
+    options = _TIGHT if options is None else options
     survey = yield from problem.survey()
     state = start
     if start is None and n_rows is not None and n_rows <= 2 * _wanted(problem):
@@ -73,7 +90,9 @@ def quantile_program(
     certificate = None
     for _ in range(_ROUNDS):
         rows = yield NearRows(problem.loss, state.reference, state.size, state.numbers)
-        found = yield Dense(partial(_solved, problem, survey, rows), heavy=True)
+        found = yield Dense(partial(_solved, problem, survey, rows, method, options), heavy=True)
+        if found is None and math.isinf(state.size):
+            break
         if found is None:
             # The near rows cannot balance the far ones: more of them are needed.
             state = replace(state, size=4.0 * state.size)
@@ -88,7 +107,7 @@ def quantile_program(
             return Solution(state, certificate.satisfied, certificate)
         numbers = np.union1d(state.numbers, sides.numbers).astype(np.int64)
         state = replace(state, numbers=numbers)
-    certificate = certificate or Certificate.none("The linear programme found no feasible point.")
+    certificate = certificate or Certificate.none("HiGHS did not solve the linear programme.")
     return Solution(state, False, certificate)
 
 
@@ -105,7 +124,9 @@ def _near(problem: CompositeProblem, rough: IrlsState, survey: Survey) -> Genera
     return ProgramState(rough.parameters, rough.objective, rough.bound, rough.parameters, size, none, rough.n_steps)
 
 
-def _solved(problem: CompositeProblem, survey: Survey, rows: RowSums) -> tuple[Any, Any] | None:
+def _solved(
+    problem: CompositeProblem, survey: Survey, rows: RowSums, method: str, options: dict[str, Any]
+) -> tuple[Any, Any] | None:
     """Parameters (1, d + 1) and slopes of the near rows that solve the programme; None if nothing is feasible."""
     scale, size = survey.scale[:-1], max(abs(survey.start.objective), np.finfo(np.float64).tiny)
     # Numbers of the size of one: HiGHS has absolute tolerances.
@@ -128,8 +149,8 @@ def _solved(problem: CompositeProblem, survey: Survey, rows: RowSums) -> tuple[A
         A_eq=columns if len(columns) else None,
         b_eq=targets if len(columns) else None,
         bounds=problem.loss.limits,
-        method="highs-ds",
-        options={"primal_feasibility_tolerance": _TIGHT, "dual_feasibility_tolerance": _TIGHT},
+        method=method,
+        options=options,
     )
     if answer.status != 0:
         return None

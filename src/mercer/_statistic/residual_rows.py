@@ -90,9 +90,7 @@ class SideSums:
     numbers: Array
 
     def __add__(self, other: "SideSums") -> "SideSums":
-        return SideSums(
-            self.loss + other.loss, namespace_of(self.numbers).concat([self.numbers, other.numbers])
-        )
+        return SideSums(self.loss + other.loss, namespace_of(self.numbers).concat([self.numbers, other.numbers]))
 
 
 @dataclass(frozen=True, eq=False)
