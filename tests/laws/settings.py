@@ -29,7 +29,7 @@ SETTINGS = {
         {"loss": "hinge", "alpha": 0.01},
         {"loss": "logistic", "penalty": "l1", "alpha": 0.01, "solver": "fista"},
     ],
-    "QuantileRegressor": [{"alpha": 0.1}, {"alpha": 0.1, "solver": "highs-ipm"}],
+    "QuantileRegressor": [{"alpha": 0.1}],
     "LogisticRegression": [
         {},
         *({"solver": solver} for solver in ("newton-cholesky", "newton-cg", "liblinear", "sag", "saga")),

@@ -87,5 +87,5 @@ def test_options_go_to_highs_and_its_failure_is_told():
 
 def test_solvers_that_scipy_dropped_are_refused():
     X, y = example(20, 2)
-    with pytest.raises(ValueError, match="Solver interior-point is not anymore available in SciPy >= 1.11.0"):
+    with pytest.raises(ValueError, match=r"Solver interior-point is not anymore available in SciPy >= 1.11.0"):
         QuantileRegressor(solver="interior-point").fit(X, y)

@@ -1,4 +1,4 @@
-"""Losses that no single row can dominate: 0-1 and Tukey's. Not convex, hence for judging models, not for fitting them."""
+"""Losses that no single row can dominate: 0-1 and Tukey's. Not convex, hence to judge models by, not to fit them."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -102,12 +102,14 @@ def proximal_gradient(
         state, point, ahead = found
         state = _improved(problem, state, point, survey)
         certificate = _certificate(problem, state, point, survey, metric)
+        narrower = state.width > 0 and _is_settled(problem, state, point, survey, metric)
+        if narrower:
+            state = replace(state, width=_FALL * state.width, ahead=state.current, pace=1.0, step=_FALL * state.step)
         yield Step(state.objective, state, certificate, {certificate.kind.split()[-1]: certificate.value})
         exhausted = 0 < state.width <= _LEAST_WIDTH * abs(survey.start.objective)
         if certificate.satisfied or state.n_steps >= max_iter or exhausted:
             return Solution(state, certificate.satisfied, certificate)
-        if state.width > 0 and _is_settled(problem, state, point, survey, metric):
-            state = replace(state, width=_FALL * state.width, ahead=state.current, pace=1.0, step=_FALL * state.step)
+        if narrower:
             ahead = yield from _evaluated(problem, state.width, state.current)
 
 

@@ -7,8 +7,8 @@ u_i for each row, with |u_i| <= 2 epsilon, sum_i s_i u_i = 0 and sum_i s_i u_i^2
 
     min J >= sum_i s_i u_i y_i - |sum_i s_i u_i x_i|^2 / (4 alpha).
 
-Rows far off do not bend, so few rows may bend at all; then Newton's method would leap. Where its last step had to be cut
-short, the next has parabolas above the straight pieces of the loss in their place, as reweighted least squares has.
+Rows far off do not bend, so few rows may bend at all; then Newton's method would leap. Where its last step had to be
+cut short, the next has parabolas above the straight pieces of the loss in their place, as reweighted least squares has.
 
 The slopes at any point, mixed with a constant and scaled down until they meet the conditions, give a bound; the best
 scaling is known in closed form.

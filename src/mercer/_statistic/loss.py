@@ -102,9 +102,10 @@ class SmoothedSums(Sums):
 class SmoothedGradient(Statistic):
     """Value and gradient of a loss with corners rounded off, with the value and the dual value of the loss itself.
 
-    Corners are rounded off by a barrier, or else by parabolas of that width, whose Moreau envelope they are: closer to
-    the loss for the same curvature, but with none far from corners. With a direction (k, d + 1), residuals are those that a step along it leads to, to first order, kept to the slopes
-    of the loss: after a Newton step they meet the conditions of the dual exactly, however round the corners.
+    Corners are rounded off by a barrier, or else by parabolas of that width, its Moreau envelope: closer to
+    the loss for the same curvature, but with none far from corners. With a direction (k, d + 1), residuals are those
+    that a step along it leads to, to first order, kept to the slopes of the loss: after a Newton step they meet the
+    conditions of the dual exactly, however round the corners.
     """
 
     loss: PiecewiseLoss

@@ -10,7 +10,7 @@ from typing import Any
 from mercer._objective import PiecewiseLoss
 from mercer._source import Block
 from mercer._source.namespace import namespace_of
-from mercer._statistic.statistic import Statistic, Sums
+from mercer._statistic.statistic import Statistic
 
 __all__ = ["NearCounts", "NearRows", "RowSums", "SideChanges", "SideSums"]
 

@@ -200,7 +200,7 @@ default='l2'
             if isinstance(loss, Logistic | Softmax):
                 loss = Logistic() if len(classes) == 2 else Softmax(len(classes))
             else:
-                loss = replace(loss, n_classes=len(classes))
+                loss = replace(loss, n_classes=len(classes))  # type: ignore[type-var]
             return loss, {"classes_": classes}, source
         source = self._open_single(X, y, sample_weight)
         if isinstance(loss, Poisson) and source.reduce(_Negative()):

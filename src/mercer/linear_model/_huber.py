@@ -1,4 +1,4 @@
-"""Huber regression: least squares for the many, absolute errors for the outliers, and the scale that tells them apart."""
+"""Huber regression: squares for the many, absolute errors for the outliers, and the scale that tells them apart."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -1,4 +1,4 @@
-"""Quantile regression: the plane below which a given share of the targets lies, as the exact optimum of its programme."""
+"""Quantile regression: the plane below which a given share of the targets lies, the exact optimum of a programme."""
 
 from typing import Any, ClassVar
 
@@ -181,3 +181,8 @@ class QuantileRegressor(SingleTarget, LinearRegressor):
     def _fitted(self, state: Any) -> dict[str, Any]:
         parameters = state.parameters[0].astype(self._precision)
         return {"coef_": parameters[:-1].copy(), "intercept_": parameters[-1] if self.fit_intercept else 0.0}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = tags.array_api_support and not self._whole
+        return tags
