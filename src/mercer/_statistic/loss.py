@@ -156,11 +156,11 @@ class LossCurvature(LinearStatistic):
         return xp.concat([xp.concat([parts[i, j] for j in range(k)], axis=1) for i in range(k)], axis=0)
 
     def on_run(self, block: Block, unit: int) -> Array:
-        """By the compiled moments, which the Hessian of two classes is: those of [x, 1], weighted and about zero."""
+        """By the compiled moments, which the Hessian of one score is: those of [x, 1], weighted and about zero."""
         if not self._is_of_moments(block):
             return super().on_run(block, unit)
-        p = self.loss.mean(self.scores(block), np)[:, 0]
-        weighted = DenseBlock(block.X, block.start, np.ones(block.n), block.weighted(p * (1.0 - p)))
+        bends = self.loss.curvature(self.scores(block), block.y, np)[:, 0]
+        weighted = DenseBlock(block.X, block.start, np.ones(block.n), block.weighted(bends))
         sums = Moments(centre=False).on_run(weighted, unit)
         return np.block([[sums.scatter, sums.cross], [sums.cross.T, sums.y_scatter[:, None]]])
 
@@ -168,7 +168,8 @@ class LossCurvature(LinearStatistic):
         return self.on_run(block, max(1, block.n)) if self._is_of_moments(block) else super().on(block)
 
     def _is_of_moments(self, block: Block) -> bool:
-        return isinstance(self.loss, Logistic) and block.is_native and self._takes_all(block)
+        single = self.loss.is_separable and self.loss.is_convex and self.loss.n_scores == 1
+        return single and block.is_native and self._takes_all(block)
 
     def _takes_all(self, block: Block) -> bool:
         return self.columns is None or self.columns.shape[0] == block.X.shape[1]
