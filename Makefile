@@ -31,7 +31,8 @@ sklearn-suite: build
 		sklearn.cluster.tests.test_k_means \
 		sklearn.decomposition.tests.test_pca sklearn.decomposition.tests.test_incremental_pca \
 		sklearn.linear_model.tests.test_base sklearn.linear_model.tests.test_ridge \
-		sklearn.linear_model.tests.test_logistic
+		sklearn.linear_model.tests.test_logistic \
+		sklearn.linear_model.tests.test_huber sklearn.linear_model.tests.test_quantile
 
 test-all: lint build
 	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not soak"

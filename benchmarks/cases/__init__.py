@@ -1,12 +1,14 @@
 """All cases, by name."""
 
 from benchmarks.case import Case
-from benchmarks.cases import cluster, decomposition, least_squares, logistic, small
+from benchmarks.cases import cluster, decomposition, least_squares, logistic, robust, small
 
 __all__ = ["CASES", "select"]
 
 CASES: dict[str, Case] = {
-    case.name: case for family in (cluster, decomposition, least_squares, logistic, small) for case in family.CASES
+    case.name: case
+    for family in (cluster, decomposition, least_squares, logistic, robust, small)
+    for case in family.CASES
 }
 
 

@@ -12,13 +12,23 @@ import matplotlib.pyplot as plt
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from figures import annealing, k_means, learning_rates, least_squares, logistic, optimisers, principal_components
+from figures import (
+    annealing,
+    k_means,
+    learning_rates,
+    least_squares,
+    logistic,
+    losses,
+    optimisers,
+    principal_components,
+)
 
 DRAWINGS = {
     "k_means": k_means.draw,
     "principal_components": principal_components.draw,
     "least_squares": least_squares.draw,
     "logistic": logistic.draw,
+    "losses": losses.draw,
     "optimisers": optimisers.draw,
     "learning_rates": learning_rates.draw,
     "annealing": annealing.draw,

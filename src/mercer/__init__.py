@@ -32,6 +32,7 @@ __all__ = [
     "linear_model",
     "load",
     "measure_growth",
+    "objectives",
     "optim",
     "save",
     "set_config",
@@ -40,7 +41,7 @@ __all__ = [
     "watch",
 ]
 
-_PACKAGES = (*FAMILIES, "datasets", "inspection", "optim", "watch")
+_PACKAGES = (*FAMILIES, "datasets", "inspection", "objectives", "optim", "watch")
 _HOMES = {
     "amdahl": "mercer._base.scaling",
     "forecast": "mercer._base.forecasting",

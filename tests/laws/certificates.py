@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.optimize import linprog, minimize
 from scipy.special import logsumexp, softmax, xlogy
 
 __all__ = ["RECOMPUTED"]
@@ -59,6 +60,61 @@ def logistic_gap(model: Any, X: np.ndarray, y: Any) -> float:
     return float(loss + penalty + np.mean(xlogy(P, np.maximum(P, 1e-300)).sum(axis=1)) + conjugate)
 
 
+def huber_gap(model: Any, X: np.ndarray, y: np.ndarray) -> float:
+    """Huber's objective with its scale, less the dual at the clipped residuals, balanced by a constant and shrunk."""
+    r = y - X @ model.coef_ - model.intercept_
+    t = np.abs(r) / model.scale_
+    H = np.where(t <= model.epsilon, t**2, 2 * model.epsilon * t - model.epsilon**2)
+    objective = np.sum(model.scale_ * (1 + H)) + model.alpha * np.sum(model.coef_**2)
+    u = 2 * np.clip(r / model.scale_, -model.epsilon, model.epsilon)
+    mean, other = u.mean(), -2 * np.sign(u.mean())
+    mix = abs(mean) / (abs(mean) + 2)
+    u = (1 - mix) * u + mix * other
+    most = min(1.0, np.sqrt(4 * len(y) / np.sum(u**2)))
+    values = [s * (u @ y) - s**2 * np.sum((X.T @ u) ** 2) / (4 * model.alpha) for s in np.linspace(0, most, 1001)]
+    return float(objective - max(values))
+
+
+def quantile_gap(model: Any, X: np.ndarray, y: np.ndarray) -> float:
+    """The objective less the optimum of the linear programme in its primal form."""
+    n, d = X.shape
+    q, r = model.quantile, y - X @ model.coef_ - model.intercept_
+    objective = np.mean(np.where(r > 0, q * r, (q - 1) * r)) + model.alpha * np.abs(model.coef_).sum()
+    # Variables: positive and negative coefficients, both intercepts, residuals above and below.
+    cost = np.concatenate([np.full(2 * d, model.alpha), [0, 0], np.full(n, q / n), np.full(n, (1 - q) / n)])
+    ones = np.ones((n, 1))
+    rows = np.hstack([X, -X, ones, -ones, np.eye(n), -np.eye(n)])
+    return float(objective - linprog(cost, A_eq=rows, b_eq=y, method="highs").fun)
+
+
+_VALUES: dict[str, Callable[..., np.ndarray]] = {
+    "squared": lambda z, y: (y - z[:, 0]) ** 2 / 2,
+    "absolute": lambda z, y: np.abs(y - z[:, 0]),
+    "huber": lambda z, y: np.where(
+        np.abs(y - z[:, 0]) <= 1.35, (y - z[:, 0]) ** 2 / 2, 1.35 * np.abs(y - z[:, 0]) - 1.35**2 / 2
+    ),
+    "epsilon_insensitive": lambda z, y: np.maximum(0, np.abs(y - z[:, 0]) - 0.1),
+    "hinge": lambda z, Y: np.maximum(0, 1 - (2 * Y - 1) * z).sum(axis=1),
+    "logistic": lambda z, Y: logsumexp(z, axis=1) - np.sum(Y * z, axis=1),
+}
+
+
+def generalized_gap(model: Any, X: np.ndarray, y: Any) -> float:
+    """The objective less the lowest value that a long descent from the model finds: no more than the true distance."""
+    labels = hasattr(model, "classes_")
+    targets = (y[:, None] == model.classes_[None]).astype(float) if labels else y
+    l1, l2 = {"l2": (0.0, 1.0), "l1": (1.0, 0.0), "elasticnet": (0.5, 0.5)}[model.penalty]
+    shape = np.atleast_2d(model.coef_).shape
+
+    def objective(p: np.ndarray) -> float:
+        W, b = p[: -shape[0]].reshape(shape), p[-shape[0] :]
+        penalty = l1 * np.abs(W).sum() + l2 * np.sum(W**2) / 2
+        return float(np.mean(_VALUES[model.loss](X @ W.T + b, targets)) + model.alpha * penalty)
+
+    start = np.append(np.ravel(model.coef_), np.ravel(model.intercept_))
+    return objective(start) - minimize(objective, start, method="Powell", options={"maxiter": 30}).fun
+
+
 RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("fixed point", "GrowingKMeans"): kmeans_fixed_point,
     ("fixed point", "KMeans"): kmeans_fixed_point,
@@ -67,5 +123,8 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("gradient norm", "Ridge"): linear_gradient,
     ("KKT residual", "LinearRegression"): linear_gradient,
     ("KKT residual", "Ridge"): linear_gradient,
+    ("duality gap", "GeneralizedLinearEstimator"): generalized_gap,
+    ("duality gap", "HuberRegressor"): huber_gap,
     ("duality gap", "LogisticRegression"): logistic_gap,
+    ("duality gap", "QuantileRegressor"): quantile_gap,
 }

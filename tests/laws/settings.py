@@ -21,6 +21,15 @@ SETTINGS = {
     "LinearRegression": [{}, {"positive": True}],
     "Ridge": [{"solver": solver} for solver in ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga")]
     + [{"solver": "lbfgs", "positive": True}],
+    "GeneralizedLinearEstimator": [
+        {},
+        {"loss": "huber", "penalty": "l1", "alpha": 0.1},
+        {"loss": "absolute", "solver": "fista"},
+        {"loss": "epsilon_insensitive", "penalty": "elasticnet", "alpha": 0.1},
+        {"loss": "hinge", "alpha": 0.01},
+        {"loss": "logistic", "penalty": "l1", "alpha": 0.01, "solver": "fista"},
+    ],
+    "QuantileRegressor": [{"alpha": 0.1}],
     "LogisticRegression": [
         {},
         *({"solver": solver} for solver in ("newton-cholesky", "newton-cg", "liblinear", "sag", "saga")),

@@ -56,7 +56,7 @@ def test_residuals_are_the_derivative_of_the_value(loss):
 def test_value_and_conjugate_meet_in_fenchel_and_youngs_equality(loss):
     scores, y = scores_and_labels(loss)
     product = np.sum(scores * loss.residual(scores, y, np), axis=1)
-    total = loss.value(scores, y, np) + loss.conjugate(loss.mean(scores, np), np)
+    total = loss.value(scores, y, np) + loss.conjugate(loss.residual(scores, y, np), y, np)
     assert total == pytest.approx(product, abs=1e-12)
 
 

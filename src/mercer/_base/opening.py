@@ -62,7 +62,7 @@ def open_rows(
         X, y = checked_rows(estimator, X, threads=threads, reset=reset, **options), None
     else:
         kind = {"multi_output": True, "y_numeric": True} if targets == "numbers" else {}
-        X, y = checked_rows_and_targets(estimator, X, y, threads=threads, reset=reset, **kind, **options)
+        X, y = checked_rows_and_targets(estimator, X, y, threads=threads, reset=reset, **(kind | options))
     return open_source(X, y, checked_weight(estimator, sample_weight, X.shape[0]), threads)
 
 

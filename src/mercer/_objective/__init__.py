@@ -1,6 +1,56 @@
 """Objectives: losses and penalties as formulas; they know neither data layout nor iteration."""
 
-from mercer._objective.losses import Logistic, Loss, Softmax
-from mercer._objective.penalties import ElasticNet
+from mercer._objective.bounded_losses import Tukey, ZeroOne
+from mercer._objective.class_losses import Logistic, Softmax
+from mercer._objective.exponential_losses import Exponential, Poisson
+from mercer._objective.loss import LabelLoss, Loss
+from mercer._objective.penalties import L1, L2, ElasticNet, GroupL1, PowerPenalty
+from mercer._objective.penalty import Penalty, PenaltySum
+from mercer._objective.piecewise_losses import (
+    Absolute,
+    EpsilonInsensitive,
+    Hinge,
+    Huber,
+    Perceptron,
+    PiecewiseLoss,
+    Pinball,
+    Squared,
+    SquaredEpsilonInsensitive,
+    SquaredHinge,
+)
+from mercer._objective.prior_penalties import Box, Monotonicity, NonNegative, Smoothness, Symmetry
+from mercer._objective.smoothed import Smoothed
 
-__all__ = ["ElasticNet", "Logistic", "Loss", "Softmax"]
+__all__ = [
+    "L1",
+    "L2",
+    "Absolute",
+    "Box",
+    "ElasticNet",
+    "EpsilonInsensitive",
+    "Exponential",
+    "GroupL1",
+    "Hinge",
+    "Huber",
+    "LabelLoss",
+    "Logistic",
+    "Loss",
+    "Monotonicity",
+    "NonNegative",
+    "Penalty",
+    "PenaltySum",
+    "Perceptron",
+    "PiecewiseLoss",
+    "Pinball",
+    "Poisson",
+    "PowerPenalty",
+    "Smoothed",
+    "Smoothness",
+    "Softmax",
+    "Squared",
+    "SquaredEpsilonInsensitive",
+    "SquaredHinge",
+    "Symmetry",
+    "Tukey",
+    "ZeroOne",
+]

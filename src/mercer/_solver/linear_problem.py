@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._objective import ElasticNet, Logistic, Loss
+from mercer._objective import ElasticNet, Loss
 from mercer._solver.step import Certificate, Step
 from mercer._statistic.class_moments import LabelledMoments
 from mercer._statistic.loss import LossGradient, LossSums
@@ -130,18 +130,10 @@ class LinearProblem:
 
     def _balanced(self, conjugate: float, dual: np.ndarray, moments: LabelledMoments) -> tuple[float, np.ndarray]:
         """Mix the dual point with a constant row so that its residuals sum to zero."""
-        wanted, cross, mean = moments.shares, moments.cross, moments.mean
-        shares = wanted + dual[:, -1]
-        binary = isinstance(self.loss, Logistic)
-        if binary:
-            wanted, shares = np.append(1.0 - wanted, wanted), np.append(1.0 - shares, shares)
-        shares = np.maximum(shares, np.finfo(np.float64).tiny)
-        mix = min(1.0, float(np.max(np.maximum(shares - wanted, 0.0) / shares)))
-        row = np.maximum(shares + (wanted - shares) / mix, 0.0) if mix > 0 else wanted
-        entropy = float(np.sum(row * np.log(np.where(row > 0, row, 1.0))))
-        row = row[1:] if binary else row
+        mix, constant, by_target, entropy = self.loss.balance(dual[:, -1], moments.shares, 1.0)
+        other = constant[:, None] * moments.mean + by_target[:, None] * moments.cross
         result = np.zeros_like(dual)
-        result[:, :-1] = (1.0 - mix) * dual[:, :-1] + mix * (row[:, None] * mean - cross)
+        result[:, :-1] = (1.0 - mix) * dual[:, :-1] + mix * other
         return (1.0 - mix) * conjugate + mix * entropy, result
 
     @cached_property

@@ -10,13 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from mercer._objective import Logistic, Loss
+from mercer._objective import Loss, PiecewiseLoss, Smoothed
 from mercer._source import Block
 from mercer._source.block import DenseBlock
 from mercer._statistic.moments import Moments
 from mercer._statistic.statistic import Statistic, Sums, folded
 
-__all__ = ["CurvatureProduct", "LossCurvature", "LossGradient", "LossSums", "Mistakes"]
+__all__ = [
+    "CurvatureProduct",
+    "LossCurvature",
+    "LossGradient",
+    "LossSums",
+    "Mistakes",
+    "SmoothedGradient",
+    "SmoothedSums",
+]
 
 Array = Any
 # Numbers in the tables of a run of blocks at most; beyond, a block takes so long that runs gain nothing.
@@ -55,8 +63,13 @@ class LossGradient(LinearStatistic):
         return LossSums(float(value), _joined(block, residual))
 
     def on(self, block: Block) -> LossSums:
-        """By compiled code wherever the scores are NumPy arrays: the rows may well be sparse."""
+        """By compiled code wherever there is some and the scores are NumPy arrays: the rows may well be sparse."""
+        if not self.loss.has_native:
+            return self.of(block)
         return self._of_sparse(block) if block.is_sparse else super().on(block)
+
+    def on_run(self, block: Block, unit: int) -> LossSums:
+        return super().on_run(block, unit) if self.loss.has_native else self._by_parts(block, unit)
 
     def _of_sparse(self, block: Block) -> LossSums:
         scores = self.scores(block)
@@ -73,6 +86,52 @@ class LossGradient(LinearStatistic):
         return LossSums(float(total[0, width]), total[:, :width].copy())
 
 
+@dataclass(frozen=True)
+class SmoothedSums(Sums):
+    """Weighted sums of the smoothed losses, of the losses and of their conjugates at the smoothed residuals, and the
+    gradient of the first (k, d + 1).
+    """
+
+    value: float
+    loss: float
+    conjugate: float
+    gradient: Array
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothedGradient(Statistic):
+    """Value and gradient of a loss with corners rounded off, with the value and the dual value of the loss itself.
+
+    Corners are rounded off by a barrier, or else by parabolas of that width, its Moreau envelope: closer to
+    the loss for the same curvature, but with none far from corners. With a direction (k, d + 1), residuals are those
+    that a step along it leads to, to first order, kept to the slopes of the loss: after a Newton step they meet the
+    conditions of the dual exactly, however round the corners.
+    """
+
+    loss: PiecewiseLoss
+    parameters: Array
+    barrier: float
+    direction: Array = None
+    envelope: bool = False
+
+    def of(self, block: Block) -> SmoothedSums:
+        xp = block.xp
+        scores = block.matmul(self.parameters[:, :-1].T) + self.parameters[:, -1][None, :]
+        if self.envelope:
+            value = self.loss.height(scores, block.y, self.barrier, xp)
+            residual = self.loss.slope(scores, block.y, self.barrier, xp)
+        else:
+            value, residual, bend = Smoothed(self.loss, self.barrier).rounded(scores, block.y, xp)
+        loss = self.loss.value(scores, block.y, xp)
+        if self.direction is not None:
+            change = block.matmul(self.direction[:, :-1].T) + self.direction[:, -1][None, :]
+            sign = self.loss.distances(scores, block.y, xp)[2]
+            residual = sign * xp.clip(sign * (residual + bend * change), *self.loss.limits)
+        conjugate = self.loss.conjugate(residual, block.y, xp)
+        totals = [float(xp.sum(block.weighted(one))) for one in (value, loss, conjugate)]
+        return SmoothedSums(*totals, _joined(block, block.weighted(residual)))
+
+
 @dataclass(frozen=True, eq=False)
 class LossCurvature(LinearStatistic):
     """The Hessian of the summed loss by some columns and the intercept, for k scores and m columns a square matrix of
@@ -82,11 +141,12 @@ class LossCurvature(LinearStatistic):
     columns: Array = None
 
     def of(self, block: Block) -> Array:
-        xp = block.xp
-        p = self.loss.mean(self.scores(block), xp)
+        xp, scores = block.xp, self.scores(block)
         rows = block.X if self._takes_all(block) else self._chosen(block)
-        if isinstance(self.loss, Logistic):
-            return _gram(block, rows, block.weighted(p * (1.0 - p)))
+        if self.loss.is_separable:
+            bends = block.weighted(self.loss.curvature(scores, block.y, xp))
+            return _diagonal([_gram(block, rows, bends[:, i : i + 1]) for i in range(bends.shape[1])], xp)
+        p = self.loss.mean(scores, xp)
         k = p.shape[1]
         parts = {}
         for i in range(k):
@@ -96,11 +156,11 @@ class LossCurvature(LinearStatistic):
         return xp.concat([xp.concat([parts[i, j] for j in range(k)], axis=1) for i in range(k)], axis=0)
 
     def on_run(self, block: Block, unit: int) -> Array:
-        """By the compiled moments, which the Hessian of two classes is: those of [x, 1], weighted and about zero."""
+        """By the compiled moments, which the Hessian of one score is: those of [x, 1], weighted and about zero."""
         if not self._is_of_moments(block):
             return super().on_run(block, unit)
-        p = self.loss.mean(self.scores(block), np)[:, 0]
-        weighted = DenseBlock(block.X, block.start, np.ones(block.n), block.weighted(p * (1.0 - p)))
+        bends = self.loss.curvature(self.scores(block), block.y, np)[:, 0]
+        weighted = DenseBlock(block.X, block.start, np.ones(block.n), block.weighted(bends))
         sums = Moments(centre=False).on_run(weighted, unit)
         return np.block([[sums.scatter, sums.cross], [sums.cross.T, sums.y_scatter[:, None]]])
 
@@ -108,7 +168,8 @@ class LossCurvature(LinearStatistic):
         return self.on_run(block, max(1, block.n)) if self._is_of_moments(block) else super().on(block)
 
     def _is_of_moments(self, block: Block) -> bool:
-        return isinstance(self.loss, Logistic) and block.is_native and self._takes_all(block)
+        single = self.loss.is_separable and self.loss.is_convex and self.loss.n_scores == 1
+        return single and block.is_native and self._takes_all(block)
 
     def _takes_all(self, block: Block) -> bool:
         return self.columns is None or self.columns.shape[0] == block.X.shape[1]
@@ -117,9 +178,23 @@ class LossCurvature(LinearStatistic):
         return block.X[:, self.columns] if block.xp is np else block.xp.take(block.X, self.columns, axis=1)
 
 
+def _diagonal(parts: list[Array], xp: Any) -> Array:
+    """A matrix with some square matrices on its diagonal and zeros elsewhere."""
+    if len(parts) == 1:
+        return parts[0]
+    zero = xp.zeros_like(parts[0])
+    rows = [xp.concat([part if i == j else zero for j in range(len(parts))], axis=1) for i, part in enumerate(parts)]
+    return xp.concat(rows, axis=0)
+
+
 def _gram(block: Block, rows: Array, factor: Array) -> Array:
     """sum_i factor_i [x_i, 1][x_i, 1]^T, with `factor` (n, 1); symmetric."""
     xp = block.xp
+    if xp is np and not block.is_sparse:
+        # Straight pieces of a loss bend nowhere: their rows are left out.
+        bent = np.flatnonzero(factor[:, 0])
+        if 2 * len(bent) < block.n:
+            rows, factor = rows[bent], factor[bent]
     if block.is_sparse:
         scaled = rows.multiply(factor).tocsr()
         inner, edge = (rows.T @ scaled).toarray(), (scaled.T @ np.ones((block.n, 1)))
@@ -142,12 +217,12 @@ class CurvatureProduct(LinearStatistic):
     direction: Array
 
     def of(self, block: Block) -> Array:
-        xp = block.xp
-        p = self.loss.mean(self.scores(block), xp)
+        xp, scores = block.xp, self.scores(block)
         change = block.matmul(self.direction[:, :-1].T) + self.direction[:, -1][None, :]
-        if isinstance(self.loss, Logistic):
-            change = p * (1.0 - p) * change
+        if self.loss.is_separable:
+            change = self.loss.curvature(scores, block.y, xp) * change
         else:
+            p = self.loss.mean(scores, xp)
             change = p * (change - xp.sum(p * change, axis=1, keepdims=True))
         return _joined(block, block.weighted(change))
 

@@ -10,14 +10,15 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base import Estimator, few_rows, fitted_source
 from mercer._solver import Outcome
 from mercer._solver.linear_state import LinearState
-from mercer._source import Block, place_of
+from mercer._source import Block, Source, place_of
 from mercer._source.device_check import checked_targets
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement, is_on_device
 from mercer._statistic import Moments
 from mercer._statistic.products import Residual
+from mercer.errors import DataError
 
-__all__ = ["LinearRegressor", "target_columns"]
+__all__ = ["LinearRegressor", "SingleTarget", "determination", "target_columns"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,35 @@ class _Fitted:
 def target_columns(y: np.ndarray) -> np.ndarray:
     """Targets as float64 columns."""
     return np.asarray(y if y.ndim == 2 else y[:, None], dtype=np.float64)
+
+
+def determination(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
+    """R^2 of a fitted linear model on rows in any place, in two passes."""
+    check_is_fitted(model)
+    source = model._open(X, y, sample_weight, targets="numbers", reset=False)
+    coef = np.atleast_2d(to_numpy(model.coef_)).T.astype(np.float64)
+    intercept = np.atleast_1d(to_numpy(model.intercept_)).astype(np.float64) + np.zeros(coef.shape[1])
+    left = source.reduce(Residual(coef, np.zeros(coef.shape[0]), intercept)).squares
+    total = source.reduce(Moments(diagonal=True)).y_scatter
+    # A constant target is predicted perfectly or not at all, as in scikit-learn.
+    shares = np.where(total > 0, left / np.where(total > 0, total, 1.0), (left > 0).astype(np.float64))
+    return float(np.mean(1.0 - shares))
+
+
+class SingleTarget:
+    """Mixin of regressors with one target a row."""
+
+    def _open_single(self, X: Any, y: Any, sample_weight: Any) -> Source:
+        source = self._open(X, y, sample_weight, targets="numbers", accept_sparse="csr", multi_output=False)  # type: ignore[attr-defined]
+        if source.target_shape != ():
+            message = f"{type(self).__name__}: y must be one number a row; got rows of shape {source.target_shape}."
+            raise DataError(message)
+        return source
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.target_tags.multi_output = False
+        return tags
 
 
 class LinearRegressor(MultiOutputMixin, RegressorMixin, Estimator):
@@ -99,15 +129,7 @@ class LinearRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         """
         if place_of(X, y) == "memory":
             return super().score(X, y, sample_weight)
-        check_is_fitted(self)
-        source = self._open(X, y, sample_weight, targets="numbers", reset=False)
-        coef = np.atleast_2d(to_numpy(self.coef_)).T.astype(np.float64)
-        intercept = np.atleast_1d(to_numpy(self.intercept_)).astype(np.float64) + np.zeros(coef.shape[1])
-        left = source.reduce(Residual(coef, np.zeros(coef.shape[0]), intercept)).squares
-        total = source.reduce(Moments(diagonal=True)).y_scatter
-        # A constant target is predicted perfectly or not at all, as in scikit-learn.
-        shares = np.where(total > 0, left / np.where(total > 0, total, 1.0), (left > 0).astype(np.float64))
-        return float(np.mean(1.0 - shares))
+        return determination(self, X, y, sample_weight)
 
     def _linear_attributes(self, state: Any, dtype: Any, flat_coef: bool, flat_intercept: bool) -> dict[str, Any]:
         """The attributes of a model: one target loses its axis where scikit-learn drops it."""

@@ -1,0 +1,218 @@
+"""Losses whose scores are log-probabilities of classes: logistic for two, softmax for more.
+
+The compiled twins of the two sums that every pass needs are in ``_native/losses.py`` and ``_native/gradients.py``.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._native import gradients
+from mercer._native import losses as native_losses
+from mercer._objective.loss import LabelLoss
+from mercer._plain import plain
+
+__all__ = ["Logistic", "Softmax"]
+
+Array = Any
+_NO_WEIGHT = np.empty(0)
+# Rows whose scores are made at once: a divisor of every block's rows, and few enough to stay in the cache.
+_TILE = 256
+
+
+class _ClassLoss(LabelLoss):
+    """A loss with means: the probabilities that the scores give."""
+
+    has_native = True
+
+    def mean(self, scores: Array, xp: Any) -> Array:
+        """The expected target given the scores, of the shape of the scores: what residuals are taken from."""
+        raise NotImplementedError  # both losses below define their own
+
+    def residual(self, scores: Array, y: Array, xp: Any) -> Array:
+        """Derivative of the loss by the scores: mean minus target."""
+        return self.mean(scores, xp) - self.targets(y, xp, scores.dtype)
+
+    def curvature(self, scores: Array, y: Array, xp: Any) -> Array:
+        """p (1 - p): at most 1/4 (Boehning and Lindsay, 1988); of softmax, the diagonal."""
+        p = self.mean(scores, xp)
+        return p * (1.0 - p)
+
+
+@plain
+@dataclass(frozen=True)
+class Logistic(_ClassLoss):
+    """The logistic loss, log(1 + exp(z)) - y z for y in {0, 1}.
+
+    It is minus the log-likelihood of P(y = 1) = 1 / (1 + exp(-z)); in terms of the margin m = t z with t = 2 y - 1 it
+    is log(1 + exp(-m)), and log2(1 + exp(-m)) = 1.4427 log(1 + exp(-m)) bounds the 0-1 loss from above.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.objectives import Logistic
+    >>> Logistic().value(np.array([[0.0]]), np.array([1.0]), np).round(4)
+    array([0.6931])
+    """
+
+    n_classes = 2
+    # Second derivative at z = 0, where fits start.
+    start_curvature = 0.25
+
+    @property
+    def smoothness(self) -> float:
+        return 0.25
+
+    def value(self, scores: Array, y: Array, xp: Any) -> Array:
+        z = scores[:, 0]
+        return xp.maximum(z, xp.zeros_like(z)) + xp.log1p(xp.exp(-xp.abs(z))) - y * z
+
+    def mean(self, scores: Array, xp: Any) -> Array:
+        small = xp.exp(-xp.abs(scores))
+        return xp.where(scores < 0, small, xp.ones_like(small)) / (1.0 + small)
+
+    def conjugate(self, dual: Array, y: Array, xp: Any) -> Array:
+        """P log p + (1 - p) log(1 - p) at p = dual + y, for p in [0, 1]."""
+        p = dual[:, 0] + self.targets(y, xp, dual.dtype)[:, 0]
+        inside = _negative_entropy(p, xp) + _negative_entropy(1.0 - p, xp)
+        return xp.where((p < 0) | (p > 1), xp.full_like(p, xp.inf), inside)
+
+    def balance(
+        self, excess: np.ndarray, shares: np.ndarray, typical: float
+    ) -> tuple[float, np.ndarray, np.ndarray, float]:
+        """Mix with one constant probability: the least share of it that can make up for the excess."""
+        pair = np.append(1.0 - shares, shares)
+        mix, row, entropy = _mixture(pair + np.append(-excess, excess), pair)
+        return mix, row[1:], -np.ones(1), entropy
+
+    def sum_with_residual(self, scores: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> float:
+        flat = scores.reshape(-1)
+        if weight is None:
+            return native_losses.logistic(flat, y)
+        return native_losses.weighted_logistic(flat, y, weight)
+
+    def add_gradients(
+        self,
+        X: np.ndarray,
+        unit: int,
+        y: np.ndarray,
+        weight: np.ndarray | None,
+        parameters: np.ndarray,
+        out: np.ndarray,
+    ) -> None:
+        weight = _NO_WEIGHT if weight is None else weight
+        gradients.logistic_run(
+            X, unit, y, weight, np.ascontiguousarray(parameters[0]), np.empty(_TILE), out.reshape(len(out), -1)
+        )
+
+
+@plain
+@dataclass(frozen=True)
+class Softmax(_ClassLoss):
+    """The cross-entropy, log(sum_j exp(z_j)) - z_y for y in {0, ..., K - 1}.
+
+    It is minus the log-likelihood of P(j) = exp(z_j) / sum_m exp(z_m).
+
+    Parameters
+    ----------
+    n_classes : int, default=3
+        K.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.objectives import Softmax
+    >>> Softmax(3).value(np.zeros((1, 3)), np.array([1]), np).round(4)
+    array([1.0986])
+    """
+
+    n_classes: int = 3
+    is_separable = False
+
+    @property
+    def n_scores(self) -> int:  # type: ignore[override]
+        return self.n_classes
+
+    @property
+    def smoothness(self) -> float:
+        return 0.5
+
+    @property
+    def start_curvature(self) -> float:
+        """1 / K: at z = 0 the second derivative is (I - 11^T / K) / K."""
+        return 1.0 / self.n_classes
+
+    def value(self, scores: Array, y: Array, xp: Any) -> Array:
+        most = xp.max(scores, axis=1, keepdims=True)
+        shifted = scores - most
+        chosen = xp.sum(shifted * self.targets(y, xp, scores.dtype), axis=1)
+        return xp.log(xp.sum(xp.exp(shifted), axis=1)) - chosen
+
+    def mean(self, scores: Array, xp: Any) -> Array:
+        parts = xp.exp(scores - xp.max(scores, axis=1, keepdims=True))
+        return parts / xp.sum(parts, axis=1, keepdims=True)
+
+    def targets(self, y: Array, xp: Any, dtype: Any = None) -> Array:
+        numbers = xp.arange(self.n_classes, dtype=y.dtype, device=y.device)
+        return xp.astype(y[:, None] == numbers[None, :], xp.float64 if dtype is None else dtype)
+
+    def conjugate(self, dual: Array, y: Array, xp: Any) -> Array:
+        """sum_j p_j log p_j at p = dual + onehot(y), for p in the simplex."""
+        p = dual + self.targets(y, xp, dual.dtype)
+        outside = xp.any(p < 0, axis=1) | (xp.abs(xp.sum(p, axis=1) - 1.0) > 1e-9)
+        inside = xp.sum(_negative_entropy(p, xp), axis=1)
+        return xp.where(outside, xp.full_like(inside, xp.inf), inside)
+
+    def prox(self, scores: Array, y: Array, step: float, xp: Any) -> Array:
+        """Not there: the scores of a row do not separate, and no closed form is known."""
+        message = "Softmax: the proximal map of the cross-entropy has no closed form; use its gradient."
+        raise NotImplementedError(message)
+
+    def balance(
+        self, excess: np.ndarray, shares: np.ndarray, typical: float
+    ) -> tuple[float, np.ndarray, np.ndarray, float]:
+        """Mix with one constant row of probabilities: the least share of it that can make up for the excess."""
+        mix, row, entropy = _mixture(shares + excess, shares)
+        return mix, row, -np.ones_like(row), entropy
+
+    def sum_with_residual(self, scores: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> float:
+        weight = _NO_WEIGHT if weight is None else weight
+        return native_losses.softmax(scores, scores.reshape(-1), y, weight, np.empty(scores.shape[0]))
+
+    def add_gradients(
+        self,
+        X: np.ndarray,
+        unit: int,
+        y: np.ndarray,
+        weight: np.ndarray | None,
+        parameters: np.ndarray,
+        out: np.ndarray,
+    ) -> None:
+        scores = np.empty((_TILE, self.n_classes))
+        gradients.softmax_run(
+            X,
+            unit,
+            y,
+            _NO_WEIGHT if weight is None else weight,
+            np.ascontiguousarray(parameters[:, :-1]),
+            np.ascontiguousarray(parameters[:, -1]),
+            np.empty((_TILE, X.shape[1])),
+            scores,
+            scores.reshape(-1),
+            np.empty(_TILE),
+            out,
+        )
+
+
+def _mixture(found: np.ndarray, wanted: np.ndarray) -> tuple[float, np.ndarray, float]:
+    """The least e and the row r of probabilities with (1 - e) found + e r = wanted, and sum r log r."""
+    found = np.maximum(found, np.finfo(np.float64).tiny)
+    mix = min(1.0, float(np.max(np.maximum(found - wanted, 0.0) / found)))
+    row = np.maximum(found + (wanted - found) / mix, 0.0) if mix > 0 else wanted
+    return mix, row, float(np.sum(row * np.log(np.where(row > 0, row, 1.0))))
+
+
+def _negative_entropy(p: Array, xp: Any) -> Array:
+    """P log p, 0 at 0."""
+    return p * xp.log(xp.where(p > 0, p, xp.ones_like(p)))

@@ -1,0 +1,186 @@
+"""What a loss is: a function of a row's scores and its target, with all that optimisation asks of it.
+
+Scores have shape (n, k). A loss gives its value per row, its residual (the derivative by the scores, a subgradient at
+corners), its curvature (the second derivative), its convex conjugate and its proximal map. Everything is written in
+array-API operations and takes the namespace `xp`; losses with compiled twins of the sums that every pass needs say so.
+"""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+__all__ = ["LabelLoss", "Loss"]
+
+Array = Any
+# Halvings of an interval: doubles have 53 bits.
+_HALVINGS = 60
+
+
+class Loss:
+    """A loss of scores; subclasses are frozen dataclasses.
+
+    Attributes
+    ----------
+    target : {"numbers", "labels"}
+        Whether the loss compares scores with numbers, which makes a regressor, or with classes: 0.0 and 1.0 of two,
+        0, 1, ... of more, which makes a classifier.
+    n_scores : int
+        Scores per row, k.
+    is_convex, is_smooth : bool
+        Smooth means that the derivative is continuous.
+    smoothness : float
+        The largest second derivative in any direction; infinite where nothing bounds it.
+    """
+
+    target: ClassVar[str] = "numbers"
+    is_convex: ClassVar[bool] = True
+    # Whether the loss is a sum of functions of one score each.
+    is_separable: ClassVar[bool] = True
+    # Whether sum_with_residual and add_gradients exist.
+    has_native: ClassVar[bool] = False
+    n_scores: Any = 1
+
+    @property
+    def is_smooth(self) -> bool:
+        return True
+
+    @property
+    def smoothness(self) -> float:
+        return np.inf
+
+    def value(self, scores: Array, y: Array, xp: Any) -> Array:
+        """The loss of each row."""
+        raise NotImplementedError  # each loss defines its own
+
+    def residual(self, scores: Array, y: Array, xp: Any) -> Array:
+        """Derivative of the loss by the scores (n, k); at a corner, a number between the slopes beside it."""
+        raise NotImplementedError  # each loss defines its own
+
+    def curvature(self, scores: Array, y: Array, xp: Any) -> Array:
+        """Second derivative by each score (n, k), where there is one; zero on straight pieces."""
+        raise NotImplementedError  # each loss that solvers by curvature take defines its own
+
+    def conjugate(self, dual: Array, y: Array, xp: Any) -> Array:
+        """sup_z <dual, z> - loss(z, y) for each row of `dual` (n, k); infinite where nothing bounds it."""
+        raise NotImplementedError  # each convex loss defines its own
+
+    def prox(self, scores: Array, y: Array, step: float, xp: Any) -> Array:
+        """argmin_u |u - scores|^2 / (2 step) + loss(u, y), by halving the interval that the derivative spans."""
+        return _proximal(self, scores, y, step, xp)
+
+    def targets(self, y: Array, xp: Any, dtype: Any = None) -> Array:
+        """The targets in the shape of the scores, in `dtype`, which is float64 where none is given."""
+        return xp.astype(y, xp.float64 if dtype is None else dtype, copy=False)[:, None]
+
+    def start(self, shares: np.ndarray) -> np.ndarray:
+        """Intercepts (k,) from which to start, given the mean of the targets."""
+        return np.zeros_like(shares)
+
+    def balance(
+        self, excess: np.ndarray, shares: np.ndarray, typical: float
+    ) -> tuple[float, np.ndarray, np.ndarray, float]:
+        """What makes the residuals of a dual point sum to zero, as an intercept without penalty asks.
+
+        Parameters
+        ----------
+        excess : (k,)
+            The mean residual of the dual point.
+        shares : (k,)
+            The mean of the targets.
+        typical : float
+            The size that residuals have, for losses that do not bound them.
+
+        Returns
+        -------
+        mix : float
+            The share of another dual point, ``constant + by_target * targets``, that the mixture needs.
+        constant, by_target : (k,)
+        conjugate : float
+            Its mean conjugate, or more.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            room = np.maximum(self._capacity(-np.sign(excess), shares, typical), np.finfo(np.float64).tiny)
+            mix = float(np.max(np.where(excess == 0, 0.0, np.abs(excess) / (np.abs(excess) + room)), initial=0.0))
+        wanted = np.zeros_like(excess) if mix == 0 else -(1.0 - mix) / mix * excess
+        return (mix, *self._counterweight(wanted, shares))
+
+    def _capacity(self, sign: np.ndarray, shares: np.ndarray, typical: float) -> np.ndarray:
+        """The largest mean residual of that sign that :meth:`_counterweight` can have."""
+        raise NotImplementedError  # each convex loss defines its own
+
+    def _counterweight(self, wanted: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        """A dual point with the mean `wanted`: a constant, a factor of the targets, and the mean conjugate."""
+        raise NotImplementedError  # each convex loss defines its own
+
+    def sum_with_residual(self, scores: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> float:
+        """Weighted sum of the losses; `scores` (float64, NumPy) become the weighted residuals. Compiled."""
+        raise NotImplementedError  # losses with has_native define it
+
+    def add_gradients(
+        self,
+        X: np.ndarray,
+        unit: int,
+        y: np.ndarray,
+        weight: np.ndarray | None,
+        parameters: np.ndarray,
+        out: np.ndarray,
+    ) -> None:
+        """Add to `out` (m, k, d + 2), for m blocks of `unit` rows, the gradient by `parameters` (k, d + 1) and, last in
+        the first row, the weighted sum of the losses. Compiled.
+        """
+        raise NotImplementedError  # losses with has_native define it
+
+
+class LabelLoss(Loss):
+    """A loss of margins t z, t = 1 for a row of the class and -1 for others.
+
+    Two classes have one score, which speaks for the second. More have a score each: every class against the rest, and
+    the losses of a row are added up.
+    """
+
+    target: ClassVar[str] = "labels"
+    n_classes: int
+
+    @property
+    def n_scores(self) -> int:  # type: ignore[override]
+        return 1 if self.n_classes == 2 else self.n_classes
+
+    def targets(self, y: Array, xp: Any, dtype: Any = None) -> Array:
+        if self.n_classes == 2:
+            return xp.astype(y, xp.float64 if dtype is None else dtype, copy=False)[:, None]
+        numbers = xp.arange(self.n_classes, dtype=y.dtype, device=y.device)
+        return xp.astype(y[:, None] == numbers[None, :], xp.float64 if dtype is None else dtype)
+
+    def signs(self, y: Array, xp: Any, dtype: Any = None) -> Array:
+        """t, of the shape of the scores."""
+        return 2.0 * self.targets(y, xp, dtype) - 1.0
+
+    def _steepest(self, typical: float) -> float:
+        """The largest size of a residual."""
+        return 1.0
+
+    def _conjugate_of(self, size: np.ndarray) -> np.ndarray:
+        """The conjugate at the residual -t size, alike for t = 1 and -1."""
+        raise NotImplementedError  # each loss of margins defines its own
+
+    def _capacity(self, sign: np.ndarray, shares: np.ndarray, typical: float) -> np.ndarray:
+        return self._steepest(typical) * np.where(sign > 0, 1.0 - shares, shares)
+
+    def _counterweight(self, wanted: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        # Residuals are negative for rows of the class alone, positive for the others alone: one side carries them all.
+        side = np.where(wanted > 0, 1.0 - shares, shares)
+        size = np.abs(wanted) / np.where(side > 0, side, 1.0)
+        constant = np.where(wanted > 0, size, 0.0)
+        rest = (1.0 - side) * self._conjugate_of(np.zeros_like(size))
+        return constant, -size, float(np.sum(side * self._conjugate_of(size) + rest))
+
+
+def _proximal(loss: Loss, scores: Array, y: Array, step: float, xp: Any) -> Array:
+    """The root of u - scores + step residual(u): it lies between the scores and a gradient step from them."""
+    far = scores - step * loss.residual(scores, y, xp)
+    low, high = xp.minimum(scores, far), xp.maximum(scores, far)
+    for _ in range(_HALVINGS):
+        middle = low + 0.5 * (high - low)
+        beyond = middle - scores + step * loss.residual(middle, y, xp) > 0
+        low, high = xp.where(beyond, low, middle), xp.where(beyond, middle, high)
+    return low + 0.5 * (high - low)

@@ -1,0 +1,237 @@
+"""Prior knowledge as penalties and constraints: signs and ranges, smoothness, symmetry, monotonicity."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.linalg import solveh_banded
+
+from mercer._objective.penalties import _Strong
+from mercer._objective.penalty import Penalty
+from mercer._plain import plain
+
+__all__ = ["Box", "Monotonicity", "NonNegative", "Smoothness", "Symmetry"]
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class Box(Penalty):
+    """The constraint lower <= w <= upper: zero inside, infinite outside.
+
+    Parameters
+    ----------
+    lower, upper : float or array-like of shape (d,), default=-1.0, 1.0
+        Bounds for all columns or for each; infinite ones are allowed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.objectives import Box
+    >>> Box(0.0, 1.0).prox(np.array([[-2.0, 0.5, 3.0]]), 1.0)
+    array([[0. , 0.5, 1. ]])
+    """
+
+    lower: Any = -1.0
+    upper: Any = 1.0
+    is_separable: ClassVar[bool] = True
+
+    @property
+    def has_gap(self) -> bool:  # type: ignore[override]
+        return bool(np.isfinite(self.lower).all() and np.isfinite(self.upper).all())
+
+    def value(self, w: np.ndarray) -> float:
+        return 0.0 if ((w >= self.lower) & (w <= self.upper)).all() else np.inf
+
+    def prox(self, w: np.ndarray, step: Any) -> np.ndarray:
+        """The nearest point of the box, whatever the step."""
+        return np.clip(w, self.lower, self.upper)
+
+    def conjugate(self, u: np.ndarray) -> float:
+        """sum_j max(lower_j u_j, upper_j u_j)."""
+        with np.errstate(invalid="ignore"):
+            ends = np.maximum(np.asarray(self.lower) * u, np.asarray(self.upper) * u)
+        return float(np.sum(np.where(u == 0, 0.0, ends)))
+
+    def scaled(self, factor: float) -> "Box":
+        return self
+
+    def check(self, n_features: int) -> None:
+        lower, upper = np.asarray(self.lower), np.asarray(self.upper)
+        allowed = ((), (n_features,))
+        if lower.shape not in allowed or upper.shape not in allowed or not np.all(lower <= upper):
+            message = (
+                f"{type(self).__name__}: lower must not be above upper, and each be a number or one for each of "
+                f"{n_features} columns; got {self.lower!r} and {self.upper!r}."
+            )
+            raise ValueError(message)
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class NonNegative(Box):
+    """The constraint w >= 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.objectives import NonNegative
+    >>> NonNegative().prox(np.array([[-2.0, 3.0]]), 1.0)
+    array([[0., 3.]])
+    """
+
+    lower: Any = 0.0
+    upper: Any = np.inf
+
+
+class _Quadratic(_Strong):
+    """A smooth penalty without a duality gap of its own: it leaves some directions free."""
+
+    is_smooth: ClassVar[bool] = True
+    has_gap: ClassVar[bool] = False
+
+
+@plain
+@dataclass(frozen=True)
+class Smoothness(_Quadratic):
+    """Smooth coefficients, strength sum_j (w_(j+1) - w_j)^2 / 2: for columns in an order, such as bins or wavelengths.
+
+    Parameters
+    ----------
+    strength : float, default=1.0
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.objectives import Smoothness
+    >>> Smoothness().value(np.array([[1.0, 3.0, 3.0]]))
+    2.0
+    """
+
+    strength: float = 1.0
+
+    def value(self, w: np.ndarray) -> float:
+        return 0.5 * self.strength * float(np.sum(np.diff(w, axis=1) ** 2))
+
+    def gradient(self, w: np.ndarray) -> np.ndarray:
+        steps = np.diff(w, axis=1, prepend=w[:, :1], append=w[:, -1:])
+        return -self.strength * np.diff(steps, axis=1)
+
+    def curvature(self, w: np.ndarray) -> np.ndarray:
+        differences = np.diff(np.eye(len(w)), axis=0)
+        return self.strength * differences.T @ differences
+
+    def smoothness(self, n_features: int) -> float:
+        return 4.0 * self.strength
+
+    def prox(self, w: np.ndarray, step: Any) -> np.ndarray:
+        """The solution of a tridiagonal system."""
+        d = w.shape[1]
+        bands = np.zeros((2, d))
+        bands[0, 1:] = -step * self.strength
+        bands[1] = 1.0 + step * self.strength * np.where((np.arange(d) > 0) & (np.arange(d) < d - 1), 2.0, 1.0)
+        if d == 1:
+            return w
+        return solveh_banded(bands, w.T).T
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class Symmetry(_Quadratic):
+    """Symmetric predictions, strength / (2 m) sum_i (f(x_i) - f(mirror of x_i))^2 of a linear model f.
+
+    Parameters
+    ----------
+    differences : array-like of shape (m, d)
+        Rows less their mirror images, ``X - mirrored_X``, as the model sees them.
+    strength : float, default=1.0
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.objectives import Symmetry
+    >>> x = np.array([[1.0], [2.0]])
+    >>> even_and_odd = np.hstack([x**2, x])
+    >>> mirrored = np.hstack([x**2, -x])
+    >>> Symmetry(even_and_odd - mirrored).value(np.array([[7.0, 0.0]]))
+    0.0
+    """
+
+    differences: Any
+    strength: float = 1.0
+
+    @cached_property
+    def _rows(self) -> np.ndarray:
+        return np.asarray(self.differences, dtype=np.float64)
+
+    @cached_property
+    def _gram(self) -> np.ndarray:
+        return self._rows.T @ self._rows / len(self._rows)
+
+    def value(self, w: np.ndarray) -> float:
+        return 0.5 * self.strength * float(np.vdot(w @ self._gram, w))
+
+    def gradient(self, w: np.ndarray) -> np.ndarray:
+        return self.strength * w @ self._gram
+
+    def curvature(self, w: np.ndarray) -> np.ndarray:
+        return self.strength * self._gram
+
+    def smoothness(self, n_features: int) -> float:
+        return self.strength * float(np.linalg.norm(self._gram, 2))
+
+    def check(self, n_features: int) -> None:
+        _check_columns(self, self._rows, n_features, "differences")
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class Monotonicity(_Quadratic):
+    """Rising predictions, strength / (2 m) sum_i min(0, slope of f at x_i)^2 of a linear model f.
+
+    Parameters
+    ----------
+    slopes : array-like of shape (m, d)
+        For each of m places, the derivative of the columns by the variable in which f should rise; a unit row asks one
+        coefficient to be positive.
+    strength : float, default=1.0
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.objectives import Monotonicity
+    >>> Monotonicity(np.eye(2)).value(np.array([[3.0, -2.0]]))
+    1.0
+    """
+
+    slopes: Any
+    strength: float = 1.0
+
+    @cached_property
+    def _rows(self) -> np.ndarray:
+        return np.asarray(self.slopes, dtype=np.float64)
+
+    def value(self, w: np.ndarray) -> float:
+        return 0.5 * self.strength / len(self._rows) * float(np.sum(np.minimum(w @ self._rows.T, 0.0) ** 2))
+
+    def gradient(self, w: np.ndarray) -> np.ndarray:
+        return self.strength / len(self._rows) * np.minimum(w @ self._rows.T, 0.0) @ self._rows
+
+    def curvature(self, w: np.ndarray) -> np.ndarray:
+        falling = self._rows[self._rows @ w < 0]
+        return self.strength / len(self._rows) * falling.T @ falling
+
+    def smoothness(self, n_features: int) -> float:
+        return self.strength / len(self._rows) * float(np.linalg.norm(self._rows, 2)) ** 2
+
+    def check(self, n_features: int) -> None:
+        _check_columns(self, self._rows, n_features, "slopes")
+
+
+def _check_columns(penalty: Penalty, rows: np.ndarray, n_features: int, name: str) -> None:
+    if rows.ndim != 2 or rows.shape[1] != n_features or not len(rows):
+        message = (
+            f"{type(penalty).__name__}: {name} must be rows of {n_features} columns, as the model sees them; got shape "
+            f"{rows.shape}."
+        )
+        raise ValueError(message)

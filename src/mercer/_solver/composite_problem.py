@@ -1,0 +1,228 @@
+"""Any loss plus any penalty of a linear model: its evaluation, its duality gap, and what else can certify it.
+
+    J(W, b) = (1 / S) sum_i s_i loss(W x_i + b, y_i) + penalty(W),        S = sum_i s_i
+
+The intercepts b are not penalised. Losses with corners are evaluated with a barrier in their dual (see
+:mod:`mercer._objective.smoothed`): the residuals of the smoothed loss are a dual point of J itself. Three repairs make
+any residuals dual-feasible, and each is paid for by the convexity of the conjugate: mixing with a constant point, so
+that they sum to zero, as a free intercept asks; scaling down, so that the conjugate of the penalty is finite; and
+nothing for the loss, since residuals are slopes of it. Then
+
+    min J >= -(1 / S) sum_i s_i conjugate(u_i, y_i) - penalty*(-(1 / S) sum_i s_i u_i x_i).
+"""
+
+import math
+from collections.abc import Generator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mercer._objective import ElasticNet, Loss, Penalty, PenaltySum
+from mercer._solver.step import Certificate
+from mercer._source import Block
+from mercer._statistic import Statistic
+from mercer._statistic.class_moments import LabelledMoments, LabelledScatter
+from mercer._statistic.loss import LossGradient, LossSums, SmoothedGradient, SmoothedSums
+
+__all__ = ["CompositePoint", "CompositeProblem", "Survey"]
+
+Array = Any
+_GAP = "J is at most this far above its minimum: a dual point bounds it from below."
+_RESIDUAL = (
+    "The larger of two shares: the gradient of J (the proximal gradient, where the penalty has corners) beside what it "
+    "was at zero coefficients, entries divided by the deviations of their columns; and, beside J there, what the "
+    "slopes taken at corners of the loss lack to be slopes of it. Zero exactly where no small move lowers J."
+)
+_ROUNDING = 1e-14
+
+
+@dataclass(frozen=True, eq=False)
+class CompositePoint:
+    """Parameters (k, d + 1), J there, the mean loss (smoothed where it has corners) and its gradient, and the mean
+    conjugate of the loss at its residuals.
+    """
+
+    parameters: Array
+    objective: float
+    loss: float
+    slope: Array
+    conjugate: float
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """What one pass over the labelled rows tells, and J at zero coefficients: the yardstick of tolerances.
+
+    ``scale`` holds the standard deviation of each column and, last, one; ``rest`` the mean conjugate at zero.
+    """
+
+    moments: LabelledMoments
+    scale: Array
+    rest: float
+    start: CompositePoint
+
+
+@dataclass(frozen=True, eq=False)
+class _AtRest(Statistic):
+    """The conjugate of the loss at zero, summed."""
+
+    loss: Loss
+
+    def of(self, block: Block) -> float:
+        xp = block.xp
+        zero = xp.zeros_like(self.loss.targets(block.y, xp))
+        return float(xp.sum(block.weighted(self.loss.conjugate(zero, block.y, xp))))
+
+
+@dataclass(frozen=True, eq=False)
+class CompositeProblem:
+    """Mean loss of a linear model plus a penalty on its coefficients.
+
+    Parameters
+    ----------
+    loss : Loss
+        Convex.
+    penalty : Penalty or None
+        On the scale of the mean loss.
+    total_weight : float
+        S, the sum of the weights.
+    n_features : int
+    fit_intercept : bool
+        Without, the last column of the parameters stays zero.
+    tol : float
+        The gap to reach, in units of J at zero coefficients; or the share of the gradient there that may remain.
+    """
+
+    loss: Loss
+    penalty: Penalty | None
+    total_weight: float
+    n_features: int
+    fit_intercept: bool
+    tol: float
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of the parameters."""
+        return self.loss.n_scores, self.n_features + 1
+
+    @cached_property
+    def has_gap(self) -> bool:
+        """Whether a duality gap can be had."""
+        return self.penalty is not None and self.penalty.has_gap
+
+    @cached_property
+    def smooth_penalty(self) -> Penalty | None:
+        """The part of the penalty that has a gradient and is no elastic net."""
+        if isinstance(self.penalty, PenaltySum):
+            return PenaltySum(self.penalty.smooth_parts) if self.penalty.smooth_parts else None
+        plain = self.penalty is not None and self.penalty.is_smooth and self.penalty.elastic is None
+        return self.penalty if plain else None
+
+    @cached_property
+    def cornered_penalty(self) -> Penalty | None:
+        """The part of the penalty with a proximal map: what has corners, or an elastic net."""
+        if isinstance(self.penalty, PenaltySum):
+            return self.penalty.cornered
+        return None if self.smooth_penalty is not None else self.penalty
+
+    @cached_property
+    def elastic(self) -> ElasticNet | None:
+        """The elastic net in the penalty: none at all is one of strength zero; None if there are other corners."""
+        cornered = self.cornered_penalty
+        net = ElasticNet(0.0, 0.0) if cornered is None else cornered.elastic
+        if net is None:
+            return None
+        columns = np.ones(self.n_features)
+        return ElasticNet(columns * net.l1, columns * net.l2)
+
+    def survey(self) -> Generator[Any, Any, Survey]:
+        """Two passes: moments of rows and targets, and J at zero coefficients."""
+        statistic = LabelledScatter(self.loss, diagonal=True)
+        moments = statistic.read((yield statistic))
+        squares = moments.scatter if self.fit_intercept else moments.scatter + moments.mean**2
+        deviation = np.sqrt(np.maximum(squares, 0.0))
+        scale = np.append(np.where(deviation > 0, deviation, 1.0), 1.0)
+        rest = (yield _AtRest(self.loss)) / self.total_weight if type(self.loss).__name__ == "Poisson" else 0.0
+        parameters = np.zeros(self.shape)
+        if self.fit_intercept:
+            parameters[:, -1] = self.loss.start(moments.shares)
+        return Survey(moments, scale, rest, (yield from self.evaluate(parameters)))
+
+    def request(
+        self, parameters: Array, barrier: float = 0.0, direction: Array = None, envelope: bool = False
+    ) -> Statistic:
+        """The pass that :meth:`read` reads; see :class:`SmoothedGradient`."""
+        if barrier > 0:
+            return SmoothedGradient(self.loss, parameters, barrier, direction, envelope)
+        return LossGradient(self.loss, parameters)
+
+    def evaluate(self, parameters: Array, barrier: float = 0.0) -> Generator[Any, Any, CompositePoint]:
+        """One pass: the point at `parameters`, with corners of the loss rounded off by `barrier`."""
+        return self.read(parameters, (yield self.request(parameters, barrier)))
+
+    def read(self, parameters: Array, sums: LossSums | SmoothedSums) -> CompositePoint:
+        """Make a point of the sums over the rows."""
+        slope = sums.gradient / self.total_weight
+        if not self.fit_intercept:
+            slope[:, -1] = 0.0
+        value = sums.value / self.total_weight
+        penalty = 0.0 if self.penalty is None else self.penalty.value(parameters[:, :-1])
+        if isinstance(sums, SmoothedSums):
+            loss, conjugate = sums.loss / self.total_weight, sums.conjugate / self.total_weight
+            return CompositePoint(parameters, loss + penalty, value, slope, conjugate)
+        # Residuals are slopes of the loss, so Fenchel and Young is an equality.
+        conjugate = float(np.vdot(parameters, slope)) - value
+        return CompositePoint(parameters, value + penalty, value, slope, conjugate)
+
+    def bound(self, point: CompositePoint, survey: Survey) -> float:
+        """A lower bound of J from the residuals at a point; minus infinity where there is none."""
+        if not self.has_gap or not math.isfinite(point.conjugate):
+            return -math.inf
+        conjugate, dual = point.conjugate, point.slope[:, :-1]
+        if self.fit_intercept:
+            typical = math.sqrt(2.0 * max(point.loss, survey.start.loss * 1e-12)) + np.finfo(np.float64).tiny
+            moments = survey.moments
+            mix, constant, by_target, other = self.loss.balance(point.slope[:, -1], moments.shares, typical)
+            across = constant[:, None] * moments.mean + by_target[:, None] * moments.cross
+            conjugate = (1.0 - mix) * conjugate + mix * other
+            dual = (1.0 - mix) * dual + mix * across
+        scale = self.penalty.dual_scale(dual)
+        conjugate = scale * conjugate + (1.0 - scale) * survey.rest
+        return -conjugate - self.penalty.conjugate(-scale * dual)
+
+    def gradient(self, point: CompositePoint) -> Array:
+        """Of the loss and the smooth part of the penalty, elastic nets left out."""
+        if self.smooth_penalty is None:
+            return point.slope
+        result = point.slope.copy()
+        result[:, :-1] += self.smooth_penalty.gradient(point.parameters[:, :-1])
+        return result
+
+    def violation(self, point: CompositePoint, survey: Survey, step: Any = None) -> float:
+        """The largest entry of the proximal gradient, each divided by the deviation of its column."""
+        gradient, cornered = self.gradient(point), self.cornered_penalty
+        if cornered is not None:
+            w = point.parameters[:, :-1]
+            step = 1.0 / float(np.max(survey.scale)) ** 2 if step is None else step
+            moved = cornered.prox(w - step * gradient[:, :-1], step)
+            gradient = np.concatenate([(w - moved) / step, gradient[:, -1:]], axis=1)
+        return float(np.max(np.abs(gradient) / survey.scale))
+
+    def slackness(self, point: CompositePoint, survey: Survey, step: Any = None) -> float:
+        """How far a point and its residuals are from the optimality conditions, in shares of what they were at zero."""
+        before = self.violation(survey.start, survey, step)
+        gradient = self.violation(point, survey, step) / before if before > 0 else 0.0
+        yardstick = abs(survey.start.objective)
+        penalty = 0.0 if self.penalty is None else self.penalty.value(point.parameters[:, :-1])
+        lack = point.objective - penalty + point.conjugate - float(np.vdot(point.parameters, point.slope))
+        return max(gradient, lack / yardstick if yardstick > 0 else 0.0)
+
+    def certify(self, objective: float, bound: float, slackness: float, survey: Survey) -> Certificate:
+        """A duality gap where there is one, else how far the optimality conditions are from holding."""
+        if self.has_gap:
+            yardstick = abs(survey.start.objective)
+            allowed = self.tol * yardstick + _ROUNDING * max(1.0, yardstick)
+            return Certificate.of("duality gap", max(0.0, objective - bound), allowed, _GAP)
+        return Certificate.of("KKT residual", slackness, self.tol + _ROUNDING, _RESIDUAL)

@@ -1,0 +1,115 @@
+"""How well two things agree: the correlation of numbers, and the error of labels."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
+
+from mercer.errors import DataError, ParameterError
+
+__all__ = ["correlation", "empirical_error", "population_error"]
+
+
+def correlation(x: Any, y: Any = None) -> Any:
+    """The correlation coefficient of two variables, or the matrix of those of columns.
+
+    r = sum_t u_t v_t / root(sum_t u_t^2 sum_t v_t^2) with u and v the centred variables: the cosine of the angle
+    between them. It is 1 or -1 exactly when one is an affine function of the other.
+
+    Parameters
+    ----------
+    x : array-like of shape (n,) or (n, d)
+        A variable, or variables in columns.
+    y : array-like of shape (n,) or (n, m) or None, default=None
+        The other. None stands for `x` itself.
+
+    Returns
+    -------
+    r : float, or ndarray of shape (d, m)
+        A number for two vectors. Undefined (NaN) for a constant variable.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.linear_model import correlation
+    >>> float(correlation([1, 2, 3, 4], [1, 3, 2, 4]))
+    0.8
+    """
+    first = check_array(x, ensure_2d=False, dtype=np.float64, input_name="x")
+    second = first if y is None else check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    check_consistent_length(first, second)
+    left, right = (_directions(one) for one in (first, second))
+    result = np.clip(left.T @ right, -1.0, 1.0)
+    return result if first.ndim == 2 or second.ndim == 2 else result[0, 0]
+
+
+def empirical_error(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+    """The share of rows whose label is not the predicted one: the mean 0-1 loss, one less the accuracy.
+
+    It is piecewise constant in the parameters of a model, its gradient zero wherever there is one, which is why models
+    are fitted to losses that bound it from above.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n,)
+        Labels.
+    sample_weight : array-like of shape (n,) or None, default=None
+        Weights.
+
+    Returns
+    -------
+    error : float
+
+    Examples
+    --------
+    >>> from mercer.linear_model import empirical_error
+    >>> empirical_error(["a", "b", "b", "a"], ["a", "b", "a", "a"])
+    0.25
+    """
+    y_true, y_pred = column_or_1d(y_true), column_or_1d(y_pred)
+    check_consistent_length(y_true, y_pred, sample_weight)
+    if not len(y_true):
+        message = "empirical_error: at least one label is needed; got none."
+        raise DataError(message)
+    return float(np.average(y_true != y_pred, weights=sample_weight))
+
+
+def population_error(joint: Any, decisions: Any) -> float:
+    """The error of decisions under a known distribution: the probability that the class is not the one decided for.
+
+    Parameters
+    ----------
+    joint : array-like of shape (n_values, n_classes)
+        P(x, class) for each value of x; it sums to one.
+    decisions : array-like of shape (n_values,)
+        The number of the class that is decided for at each value.
+
+    Returns
+    -------
+    error : float
+
+    Examples
+    --------
+    >>> from mercer.linear_model import population_error
+    >>> round(population_error([[0.3, 0.1], [0.2, 0.4]], [0, 1]), 6)
+    0.3
+    """
+    joint = check_array(joint, dtype=np.float64, input_name="joint")
+    if (joint < 0).any() or not np.isclose(joint.sum(), 1.0):
+        message = f"population_error: joint must be probabilities that sum to one; got a sum of {joint.sum():g}."
+        raise ParameterError(message)
+    chosen = column_or_1d(decisions).astype(np.int64)
+    check_consistent_length(joint, chosen)
+    return float(1.0 - joint[np.arange(len(joint)), chosen].sum())
+
+
+def _directions(values: np.ndarray) -> np.ndarray:
+    """Centred columns of unit length; NaN where a column is constant."""
+    columns = values if values.ndim == 2 else values[:, None]
+    # Scaled first, so that squares neither overflow nor vanish.
+    most = np.abs(columns).max(axis=0)
+    columns = columns / np.where(most > 0, most, 1.0)
+    centred = columns - columns.mean(axis=0)
+    norms = np.linalg.norm(centred, axis=0)
+    constant = norms <= 1e-15 * np.sqrt(len(columns))
+    return np.where(constant, np.nan, centred / np.where(constant, 1.0, norms))

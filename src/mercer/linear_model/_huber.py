@@ -1,0 +1,179 @@
+"""Huber regression: squares for the many, absolute errors for the outliers, and the scale that tells them apart."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer._base import fitting
+from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
+from mercer._solver.scaled_huber import HuberProblem, HuberState, scaled_huber
+from mercer._source import Block, Source
+from mercer._source.memory import forecast
+from mercer._source.namespace import to_numpy
+from mercer.linear_model._prediction import LinearRegressor, SingleTarget
+
+__all__ = ["HuberRegressor"]
+
+
+class HuberRegressor(SingleTarget, LinearRegressor):
+    """Linear regression that outliers do not sway, by Huber's loss with its scale.
+
+    Minimises, over coefficients w (``coef_``), intercept b (``intercept_``) and scale v (``scale_``),
+
+        J(w, b, v) = sum_i s_i v (1 + H((y_i - w . x_i - b) / v)) + alpha |w|^2
+
+    with s the ``sample_weight``, H(t) = t^2 for |t| <= epsilon and 2 epsilon |t| - epsilon^2 beyond. The scale makes
+    the fit, and what counts as an outlier, independent of the units of y.
+
+    Parameters
+    ----------
+    epsilon : a number in [1, inf), default=1.35
+        How many scales off a row must be to count as an outlier; 1.35 keeps 95 % efficiency under Gaussian noise.
+    max_iter : an integer in [0, inf), default=100
+        The most steps.
+    alpha : a number in [0, inf), default=0.0001
+        Strength of the l2 penalty.
+    warm_start : a boolean, default=False
+        Whether to start from the last fit's solution.
+    fit_intercept : a boolean, default=True
+        Whether to fit b; otherwise it is zero.
+    tol : a number in [0, inf), default=1e-05
+        The fit ends when the duality gap is at most this share of J; without a penalty, when no entry of the gradient
+        (per unit of weight and deviation of its column) is above it.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which the fit ends.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; results do not depend on it.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Coefficients.
+    intercept_ : float
+        Intercept.
+    scale_ : float
+        The scale, in units of y.
+    outliers_ : ndarray of shape (n_samples,)
+        Which rows are more than `epsilon` scales off; of rows in memory or on a device.
+    n_iter_ : int
+        Steps taken.
+    history_, converged_, certificate_
+        How the fit went. The certificate is a duality gap: J is at most that far above its minimum. Without a penalty
+        it is the gradient.
+    n_features_in_, feature_names_in_
+        Number and names of the columns seen by ``fit``.
+
+    Notes
+    -----
+    Newton's method on w, b and v together: some eight steps, each two passes over the rows, n d and n d^2 / 2
+    multiplications, and d^2 numbers of memory. Exact up to `tol`. Rows in any place; sparse ones stay sparse. If a
+    plane meets all rows, the scale stops at 1e-10 deviations of y.
+
+    References
+    ----------
+    P. J. Huber, Robust Statistics, 1981. A. B. Owen, A robust hybrid of lasso and ridge regression, 2007.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.linear_model import HuberRegressor
+    >>> X = np.arange(20.0)[:, None]
+    >>> y = 3.0 * X[:, 0] + np.tile([0.1, -0.1], 10)
+    >>> y[-1] += 1000.0
+    >>> model = HuberRegressor().fit(X, y)
+    >>> round(float(model.coef_[0]), 2), int(model.outliers_.sum())
+    (3.0, 1)
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "epsilon": Real(1),
+        "max_iter": Integer(0),
+        "alpha": Real(0),
+        "warm_start": Boolean(),
+        "fit_intercept": Boolean(),
+        "tol": Real(0),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.35,
+        max_iter: int = 100,
+        alpha: float = 0.0001,
+        warm_start: bool = False,
+        fit_intercept: bool = True,
+        tol: float = 1e-05,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.max_iter = max_iter
+        self.alpha = alpha
+        self.warm_start = warm_start
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "HuberRegressor":
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
+            Rows.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights; a weight of two is the row twice.
+
+        Returns
+        -------
+        self : HuberRegressor
+        """
+        source = self._open_single(X, y, sample_weight)
+        n_bytes = 16.0 * source.n_features**2 * (1 + source.threads)
+        forecast(
+            "HuberRegressor", n_bytes, "the Hessian", "use GeneralizedLinearEstimator(loss='huber', solver='fista')"
+        )
+        problem = HuberProblem(float(self.epsilon), float(self.alpha), self.fit_intercept, self.tol)
+        begin = self._last(source)
+        self._precision = source.host_dtype.name
+        outcome = self._drive(
+            lambda state: scaled_huber(problem, begin if state is None else state, self.max_iter),
+            source,
+            max_steps=max(1, self.max_iter),
+        )
+        self.__dict__.pop("outliers_", None)
+        if source.place in ("memory", "device"):
+            self.outliers_ = source.map(_Outlying(outcome.state.parameters, outcome.state.scale * self.epsilon))
+        self._conclude(outcome)
+        return self
+
+    def _last(self, source: Source) -> HuberState | None:
+        """The last solution, where the fit should start from it."""
+        if not (self.warm_start and hasattr(self, "coef_")) or self.coef_.shape != (source.n_features,):
+            return None
+        parameters = np.append(to_numpy(self.coef_), to_numpy(self.intercept_)).astype(np.float64)
+        return HuberState(parameters, float(self.scale_), 0)
+
+    def _fitted(self, state: HuberState) -> dict[str, Any]:
+        parameters = state.parameters.astype(self._precision)
+        intercept = parameters[-1] if self.fit_intercept else 0.0
+        return {"coef_": parameters[:-1].copy(), "intercept_": intercept, "scale_": float(state.scale)}
+
+
+@dataclass(frozen=True, eq=False)
+class _Outlying:
+    """Whether the rows of a block are further off than `reach`."""
+
+    parameters: Any
+    reach: float
+
+    def __call__(self, block: Block) -> Any:
+        scores = block.matmul(self.parameters[:-1]) + self.parameters[-1]
+        return block.xp.abs(block.xp.astype(block.y, scores.dtype) - scores) > self.reach

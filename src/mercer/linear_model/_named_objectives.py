@@ -1,0 +1,72 @@
+"""Losses and penalties by their names."""
+
+from typing import Any
+
+from mercer._objective import (
+    L1,
+    L2,
+    Absolute,
+    Box,
+    ElasticNet,
+    EpsilonInsensitive,
+    Exponential,
+    Hinge,
+    Huber,
+    Logistic,
+    Loss,
+    NonNegative,
+    Penalty,
+    Pinball,
+    Poisson,
+    Smoothness,
+    Squared,
+    SquaredEpsilonInsensitive,
+    SquaredHinge,
+)
+from mercer.errors import ParameterError
+
+__all__ = ["LOSSES", "PENALTIES", "named_loss", "named_penalty"]
+
+LOSSES: dict[str, Loss] = {
+    "squared": Squared(),
+    "absolute": Absolute(),
+    "huber": Huber(),
+    "epsilon_insensitive": EpsilonInsensitive(),
+    "squared_epsilon_insensitive": SquaredEpsilonInsensitive(),
+    "pinball": Pinball(),
+    "poisson": Poisson(),
+    "logistic": Logistic(),
+    "hinge": Hinge(),
+    "squared_hinge": SquaredHinge(),
+    "exponential": Exponential(),
+}
+PENALTIES: dict[str, Penalty] = {
+    "l2": L2(),
+    "l1": L1(),
+    "elasticnet": ElasticNet(0.5, 0.5),
+    "nonnegative": NonNegative(),
+    "smoothness": Smoothness(),
+}
+
+
+def named_loss(loss: Any) -> Loss:
+    """The loss of a name; a loss is its own. What is neither stands for the squared loss until ``fit`` refuses it."""
+    if isinstance(loss, Loss):
+        return loss
+    return LOSSES.get(loss, LOSSES["squared"]) if isinstance(loss, str) else LOSSES["squared"]
+
+
+def named_penalty(estimator: Any, n_features: int) -> Penalty | None:
+    """The penalty of an estimator, times its ``alpha``; None where nothing is penalised."""
+    wish = estimator.penalty
+    penalty = PENALTIES[wish] if isinstance(wish, str) else wish
+    if penalty is None:
+        return None
+    try:
+        penalty.check(n_features)
+    except ValueError as error:
+        message = f"{type(estimator).__name__}: {error}"
+        raise ParameterError(message) from error
+    if estimator.alpha == 0 and not isinstance(penalty, Box):
+        return None
+    return penalty.scaled(float(estimator.alpha))
