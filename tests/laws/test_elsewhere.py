@@ -115,7 +115,11 @@ def fit(subject, X, y):
 
 def learnt(model):
     """All that is learnt, but the labels of rows that are not at hand and the names of columns that arrays lack."""
-    return {name: value for name, value in fitted(model).items() if name not in ("labels_", "feature_names_in_")}
+    return {
+        name: value
+        for name, value in fitted(model).items()
+        if name not in ("labels_", "outliers_", "feature_names_in_")
+    }
 
 
 def needs_memory(subject):
