@@ -66,6 +66,18 @@ def test_every_verb_agrees_with_the_array(tmp_path):
     assert source.available(4990, 64) == 10
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_runs_of_blocks_sum_along_the_tree_of_the_array(tmp_path, threads):
+    rows = RNG.normal(size=(40_000, 64))
+    source = opened(tmp_path, rows, threads=threads)
+    lengths = []
+    read = source.file.read
+    source.file.read = lambda start, stop, where="": lengths.append(stop - start) or read(start, stop, where)
+    found = source.reduce(Moments())
+    assert max(lengths) == (4096 if threads == 1 else 2048)
+    assert np.array_equal(found.scatter, ArraySource(rows).reduce(Moments()).scatter)
+
+
 def test_targets_and_weights_may_be_arrays_files_or_one_number(tmp_path):
     path, weight = save(tmp_path, X), RNG.random(5000)
     files = save(tmp_path, Y, "y.npy"), save(tmp_path, weight, "w.npy")

@@ -130,8 +130,8 @@ class NpySource(Source):
     def _sum_run(self, statistic: Any, first: int, stop: int) -> Any:
         tree, length = SumTree(), 2 ** (max(1, _RUN_BYTES // self._block_bytes).bit_length() - 1)
         for number in range(first, stop, length):
-            run = self._run_of(number, min(number + length, stop))
-            tree.add(statistic.on_run(run, self.block_rows))
+            # Without a name the run is gone when the next is read, into the same memory, which is still in the cache.
+            tree.add(statistic.on_run(self._run_of(number, min(number + length, stop)), self.block_rows))
         return tree.total()
 
     def assume_finite(self) -> None:
