@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.case import AbsentError, Agreement, Case, Contestant, digest
-from benchmarks.cases import CASES, cluster, decomposition, least_squares, logistic, select
+from benchmarks.cases import CASES, cluster, decomposition, least_squares, logistic, robust, select
 from benchmarks.contestant import measure
 from benchmarks.runner import judge
 
@@ -49,6 +49,15 @@ def test_the_logistic_objective_is_the_same_for_one_score_and_for_two():
     assert found["objective"] == pytest.approx(losses / 2 + 1.5**2 / 4)
     double = single | {"coefficients": np.array([[-0.75], [0.75]]), "intercept": np.array([-0.125, 0.125])}
     assert logistic.quality(double, data)["objective"] == pytest.approx(losses / 2 + 2 * 0.75**2 / 4)
+
+
+def test_the_robust_objectives_are_their_formulas():
+    data = {"X": np.array([[1.0], [2.0]]), "y": np.array([3.0, 10.0])}
+    model = {"coefficients": np.array([2.0]), "intercept": np.array(0.0), "scale": np.array(2.0)}
+    # Residuals 1 and 6, in scales 0.5 and 3: one inside, one outside of epsilon = 1.5.
+    found = robust.huber_quality(model, data, epsilon=1.5, alpha=0.25)
+    assert found["objective"] == pytest.approx((2 * (1 + 0.25) + 2 * (1 + 2 * 1.5 * 3 - 1.5**2) + 0.25 * 4) / 2)
+    assert robust.quantile_quality(model, data, 0.8, 0.1)["objective"] == pytest.approx(0.8 * 3.5 + 0.2)
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(60, 5), (20, 50)])

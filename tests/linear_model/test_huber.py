@@ -103,3 +103,12 @@ def test_several_targets_are_refused():
     X, y, _ = example(20)
     with pytest.raises(ValueError, match="y should be a 1d array"):
         HuberRegressor().fit(X, np.column_stack([y, y]))
+
+
+def test_rows_that_are_elsewhere_have_the_same_model_and_a_word_on_outliers():
+    X, y, _ = example()
+    here = HuberRegressor().fit(X, y)
+    elsewhere = HuberRegressor().fit([(X[:100], y[:100]), (X[100:], y[100:])])
+    assert (elsewhere.coef_ == here.coef_).all()
+    with pytest.raises(AttributeError, match="outliers_ is kept only of rows in memory or on a device"):
+        _ = elsewhere.outliers_

@@ -1,7 +1,7 @@
 """Losses that grow exponentially: Poisson's for counts, and the exponential loss of boosting."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,6 +25,8 @@ class Poisson(Loss):
     >>> Poisson().value(np.array([[0.0]]), np.array([2.0]), np)
     array([1.])
     """
+
+    rests_at_zero: ClassVar[bool] = False
 
     def value(self, scores: Array, y: Array, xp: Any) -> Array:
         return xp.exp(scores[:, 0]) - self.targets(y, xp, scores.dtype)[:, 0] * scores[:, 0]

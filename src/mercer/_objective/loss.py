@@ -36,6 +36,8 @@ class Loss:
     is_convex: ClassVar[bool] = True
     # Whether the loss is a sum of functions of one score each.
     is_separable: ClassVar[bool] = True
+    # Whether the least value of the loss is zero for every target, so that its conjugate is zero at zero.
+    rests_at_zero: ClassVar[bool] = True
     # Whether sum_with_residual and add_gradients exist.
     has_native: ClassVar[bool] = False
     n_scores: Any = 1

@@ -4,13 +4,13 @@ The elastic net is one record of an l1 and an l2 strength for each column, so th
 of strength zero, and ridge and lasso are its corners.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._objective.penalty import Penalty
+from mercer._objective.penalty import Penalty, StrengthPenalty
 from mercer._plain import plain
 
 __all__ = ["L1", "L2", "ElasticNet", "GroupL1", "PowerPenalty"]
@@ -129,16 +129,7 @@ class ElasticNet(Penalty):
                 raise ValueError(message)
 
 
-class _Strong(Penalty):
-    """A penalty with one strength that multiplies it."""
-
-    strength: float
-
-    def scaled(self, factor: float) -> Any:
-        return replace(self, strength=self.strength * factor)  # type: ignore[type-var]
-
-
-class _OneStrength(_Strong):
+class _OneStrength(StrengthPenalty):
     """A corner of the elastic net."""
 
     is_separable: ClassVar[bool] = True
@@ -220,7 +211,7 @@ class L2(_OneStrength):
 
 @plain
 @dataclass(frozen=True, eq=False)
-class GroupL1(_Strong):
+class GroupL1(StrengthPenalty):
     """The group lasso, strength sum_g root(size of g) |w_g|_2: it sets whole groups of columns to zero.
 
     Each column of a group stands for its coefficients of all scores.
@@ -286,7 +277,7 @@ class GroupL1(_Strong):
 
 @plain
 @dataclass(frozen=True)
-class PowerPenalty(_Strong):
+class PowerPenalty(StrengthPenalty):
     """The l_q penalty, strength sum_j |w_j|^q / q, for q in (0, 2].
 
     q = 2 is l2, q = 1 is l1. Below one it favours few large coefficients over many small ones, and is not convex: a fit

@@ -1,13 +1,13 @@
 """What a penalty is: a function of coefficients (k, d), with what optimisation asks of it. Intercepts are left out."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer._plain import plain
 
-__all__ = ["Penalty", "PenaltySum"]
+__all__ = ["Penalty", "PenaltySum", "StrengthPenalty"]
 
 
 class Penalty:
@@ -71,6 +71,15 @@ class Penalty:
 
     def __add__(self, other: "Penalty") -> "PenaltySum":
         return PenaltySum((*_parts(self), *_parts(other)))
+
+
+class StrengthPenalty(Penalty):
+    """A penalty with one strength that multiplies it."""
+
+    strength: float
+
+    def scaled(self, factor: float) -> Any:
+        return replace(self, strength=self.strength * factor)  # type: ignore[type-var]
 
 
 @plain

@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg import solveh_banded
 
-from mercer._objective.penalties import _Strong
-from mercer._objective.penalty import Penalty
+from mercer._objective.penalty import Penalty, StrengthPenalty
 from mercer._plain import plain
 
 __all__ = ["Box", "Monotonicity", "NonNegative", "Smoothness", "Symmetry"]
@@ -84,7 +83,7 @@ class NonNegative(Box):
     upper: Any = np.inf
 
 
-class _Quadratic(_Strong):
+class _Quadratic(StrengthPenalty):
     """A smooth penalty without a duality gap of its own: it leaves some directions free."""
 
     is_smooth: ClassVar[bool] = True

@@ -8,7 +8,7 @@ Adding a logarithmic barrier to the maximum,
 gives a smooth function between the loss minus a multiple of b and the loss. Its derivative u stays inside the slopes,
 so it is a point of the dual of the loss itself, whose gap certifies what the smooth problem found. The curvature falls
 off with the square of the distance only: Newton's method sees corners from afar, which it does not with a parabola of
-fixed width (measured: a tenth of the passes to a gap of 1e-8 on hinge and absolute losses).
+fixed width (measured: a tenth of the passes or less to a gap of 1e-8 with hinge and absolute losses).
 """
 
 from dataclasses import dataclass

@@ -144,7 +144,7 @@ class CompositeProblem:
         squares = moments.scatter if self.fit_intercept else moments.scatter + moments.mean**2
         deviation = np.sqrt(np.maximum(squares, 0.0))
         scale = np.append(np.where(deviation > 0, deviation, 1.0), 1.0)
-        rest = (yield _AtRest(self.loss)) / self.total_weight if type(self.loss).__name__ == "Poisson" else 0.0
+        rest = 0.0 if self.loss.rests_at_zero else (yield _AtRest(self.loss)) / self.total_weight
         parameters = np.zeros(self.shape)
         if self.fit_intercept:
             parameters[:, -1] = self.loss.start(moments.shares)

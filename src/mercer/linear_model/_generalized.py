@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from mercer._base import Estimator, few_rows, fitted_source, fitting
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule
-from mercer._objective import Logistic, Loss, Penalty, Poisson, Softmax
+from mercer._objective import Logistic, Loss, Penalty, Perceptron, Poisson, Softmax
 from mercer._solver import Solver
 from mercer._solver.composite_problem import CompositeProblem
 from mercer._solver.irls import irls
@@ -211,7 +211,7 @@ default='l2'
         return loss, {}, source
 
     def _check_loss(self, loss: Loss) -> None:
-        if not loss.is_convex or type(loss).__name__ == "Perceptron":
+        if not loss.is_convex or isinstance(loss, Perceptron):
             why = "is not convex" if not loss.is_convex else "is least where all coefficients are zero"
             message = (
                 f"GeneralizedLinearEstimator: {type(loss).__name__} {why}, and is there to judge models or to descend "

@@ -161,6 +161,15 @@ class HuberRegressor(SingleTarget, LinearRegressor):
         parameters = np.append(to_numpy(self.coef_), to_numpy(self.intercept_)).astype(np.float64)
         return HuberState(parameters, float(self.scale_), 0)
 
+    def __getattr__(self, name: str) -> Any:
+        message = f"{type(self).__name__!r} object has no attribute {name!r}"
+        if name == "outliers_" and "coef_" in self.__dict__:
+            message = (
+                "HuberRegressor: outliers_ is kept only of rows in memory or on a device; compare the absolute "
+                "residuals of others with epsilon * scale_."
+            )
+        raise AttributeError(message)
+
     def _fitted(self, state: HuberState) -> dict[str, Any]:
         parameters = state.parameters.astype(self._precision)
         intercept = parameters[-1] if self.fit_intercept else 0.0
