@@ -34,6 +34,26 @@ def linear_gradient(model: Any, X: np.ndarray, y: np.ndarray) -> float:
     return float(np.linalg.norm(gradient) / (np.linalg.norm(rows) * np.linalg.norm(targets)))
 
 
+def evidence_slope(model: Any, X: np.ndarray, y: np.ndarray) -> float:
+    """The larger derivative of log N(y; 0, I / a + X X^T / l) plus log priors by log a and log l, from n x n matrices."""
+    rows, targets, n = X - X.mean(axis=0), y - y.mean(), len(y)
+    inverse = np.linalg.inv(np.eye(n) / model.alpha_ + rows @ rows.T / model.lambda_)
+    left = inverse @ targets
+    slopes = []
+    priors = ((model.alpha_, model.alpha_1, model.alpha_2), (model.lambda_, model.lambda_1, model.lambda_2))
+    for part, (precision, a, b) in zip((np.eye(n), rows @ rows.T), priors, strict=True):
+        change = part / precision
+        slopes.append(0.5 * (np.trace(inverse @ change) - left @ change @ left) + a - b * precision)
+    return float(np.max(np.abs(slopes)))
+
+
+def posterior_residual(model: Any, X: np.ndarray, y: np.ndarray) -> float:
+    """Norm of X^T r - (lambda / alpha) coef over |X| |y|, X and y centred."""
+    rows, targets = X - X.mean(axis=0), y - y.mean()
+    gradient = rows.T @ (targets - rows @ model.coef_) - model.lambda_ / model.alpha_ * model.coef_
+    return float(np.linalg.norm(gradient) / (np.linalg.norm(rows) * np.linalg.norm(targets)))
+
+
 def logistic_gap(model: Any, X: np.ndarray, y: Any) -> float:
     """Penalised mean loss minus the dual at a feasible point near the model's probabilities, entropies row by row."""
     n, ratio, strength = len(X), model.l1_ratio, 1 / (model.C * len(X))
@@ -119,6 +139,8 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("fixed point", "GrowingKMeans"): kmeans_fixed_point,
     ("fixed point", "KMeans"): kmeans_fixed_point,
     ("residual", "PCA"): pca_residual,
+    ("gradient norm", "BayesianRidge"): evidence_slope,
+    ("residual", "BayesianRidge"): posterior_residual,
     ("gradient norm", "LinearRegression"): linear_gradient,
     ("gradient norm", "Ridge"): linear_gradient,
     ("KKT residual", "LinearRegression"): linear_gradient,

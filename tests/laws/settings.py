@@ -18,6 +18,7 @@ SETTINGS = {
         {"n_components": 1, "svd_solver": "arpack"},
     ],
     "IncrementalPCA": [{"n_components": 2}],
+    "BayesianRidge": [{}, {"maximise_evidence": False, "alpha_init": 0.01, "lambda_init": 0.1}],
     "LinearRegression": [{}, {"positive": True}],
     "Ridge": [{"solver": solver} for solver in ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga")]
     + [{"solver": "lbfgs", "positive": True}],

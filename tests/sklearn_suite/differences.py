@@ -6,7 +6,9 @@ The documentation's list of differences is made from this table.
 REPLACED: dict[str, tuple[str, ...]] = {
     "cluster": ("KMeans", "MiniBatchKMeans", "k_means", "kmeans_plusplus"),
     "decomposition": ("IncrementalPCA", "PCA"),
-    "linear_model": ("HuberRegressor", "LinearRegression", "LogisticRegression", "QuantileRegressor", "Ridge"),
+    "linear_model": (
+        *("BayesianRidge", "HuberRegressor", "LinearRegression", "LogisticRegression", "QuantileRegressor", "Ridge"),
+    ),
 }
 
 DIFFERENCES: dict[str, str] = {

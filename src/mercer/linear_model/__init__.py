@@ -1,6 +1,7 @@
 """Linear models under any loss and penalty, and what can be said of them in closed form."""
 
 from mercer.linear_model._agreement import correlation, empirical_error, population_error
+from mercer.linear_model._bayesian_ridge import BayesianRidge
 from mercer.linear_model._expected_error import expected_in_sample_error, expected_out_of_sample_error
 from mercer.linear_model._generalized import GeneralizedLinearEstimator
 from mercer.linear_model._huber import HuberRegressor
@@ -19,6 +20,7 @@ from mercer.linear_model._ridge_path import (
 )
 
 __all__ = [
+    "BayesianRidge",
     "GeneralizedLinearEstimator",
     "HuberRegressor",
     "LinearRegression",
