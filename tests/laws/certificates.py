@@ -27,15 +27,31 @@ def pca_residual(model: Any, X: np.ndarray, y: Any) -> float:
 
 def linear_gradient(model: Any, X: np.ndarray, y: np.ndarray) -> float:
     """Norm of X^T r - alpha coef over |X| |y|, X and y centred; with positive coefficients, of its violating part."""
-    rows, targets = X - X.mean(axis=0), y - y.mean()
-    gradient = rows.T @ (targets - rows @ model.coef_) - getattr(model, "alpha", 0.0) * model.coef_
-    if model.positive:
-        gradient = np.where(model.coef_ > 0, gradient, np.maximum(gradient, 0.0))
+    rows, targets = X - X.mean(axis=0), y - y.mean(axis=0)
+    coef = model.coef_.T
+    alpha = getattr(model, "alpha_", getattr(model, "alpha", 0.0))
+    gradient = rows.T @ (targets - rows @ coef) - alpha * coef
+    if getattr(model, "positive", False):
+        gradient = np.where(coef > 0, gradient, np.maximum(gradient, 0.0))
     return float(np.linalg.norm(gradient) / (np.linalg.norm(rows) * np.linalg.norm(targets)))
 
 
+def sign_gradient(model: Any, X: np.ndarray, y: np.ndarray) -> float:
+    """The same for targets of 1 for a row's own class and -1 for others, and rows weighted by their classes."""
+    signs = 2.0 * (y[:, None] == model.classes_[None]) - 1.0
+    assert signs.shape[1] > 2
+    if getattr(model, "class_weight", None) == "balanced":
+        counts = (signs > 0).sum(axis=0)
+        weight = (len(y) / (len(counts) * counts))[signs.argmax(axis=1)]
+        rows, targets = X - np.average(X, axis=0, weights=weight), signs - np.average(signs, axis=0, weights=weight)
+        root = np.sqrt(weight)[:, None]
+        gradient = (root * rows).T @ (root * (targets - rows @ model.coef_.T)) - model.alpha_ * model.coef_.T
+        return float(np.linalg.norm(gradient) / (np.linalg.norm(root * rows) * np.linalg.norm(root * targets)))
+    return linear_gradient(model, X, signs)
+
+
 def evidence_slope(model: Any, X: np.ndarray, y: np.ndarray) -> float:
-    """The larger derivative of log N(y; 0, I / a + X X^T / l) plus log priors by log a and log l, from n x n matrices."""
+    """The larger derivative of log N(y; 0, I / a + X X^T / l) plus log priors by log a and log l, by n x n matrices."""
     rows, targets, n = X - X.mean(axis=0), y - y.mean(), len(y)
     inverse = np.linalg.inv(np.eye(n) / model.alpha_ + rows @ rows.T / model.lambda_)
     left = inverse @ targets
@@ -143,6 +159,9 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("residual", "BayesianRidge"): posterior_residual,
     ("gradient norm", "LinearRegression"): linear_gradient,
     ("gradient norm", "Ridge"): linear_gradient,
+    ("gradient norm", "RidgeCV"): linear_gradient,
+    ("gradient norm", "RidgeClassifier"): sign_gradient,
+    ("gradient norm", "RidgeClassifierCV"): sign_gradient,
     ("KKT residual", "LinearRegression"): linear_gradient,
     ("KKT residual", "Ridge"): linear_gradient,
     ("duality gap", "GeneralizedLinearEstimator"): generalized_gap,

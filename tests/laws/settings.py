@@ -31,6 +31,10 @@ SETTINGS = {
         {"loss": "logistic", "penalty": "l1", "alpha": 0.01, "solver": "fista"},
     ],
     "QuantileRegressor": [{"alpha": 0.1}],
+    "RidgeCV": [{}, {"gcv_mode": "svd"}, {"cv": 5}],
+    "RidgeClassifier": [{}, {"solver": "sparse_cg"}, {"solver": "saga"}],
+    # Of penalties this far apart every way to fold the rows chooses the same.
+    "RidgeClassifierCV": [{}, {"cv": 5, "class_weight": "balanced", "alphas": (0.01, 1e6)}],
     "LogisticRegression": [
         {},
         *({"solver": solver} for solver in ("newton-cholesky", "newton-cg", "liblinear", "sag", "saga")),

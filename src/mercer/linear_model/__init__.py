@@ -10,6 +10,8 @@ from mercer.linear_model._leverage import hat_matrix, leave_one_out_residuals, l
 from mercer.linear_model._logistic import LogisticRegression
 from mercer.linear_model._quantile import QuantileRegressor
 from mercer.linear_model._ridge import Ridge
+from mercer.linear_model._ridge_classifier import RidgeClassifier, RidgeClassifierCV
+from mercer.linear_model._ridge_cv import RidgeCV
 from mercer.linear_model._ridge_path import (
     alpha_for_norm,
     alpha_from_variances,
@@ -27,6 +29,9 @@ __all__ = [
     "LogisticRegression",
     "QuantileRegressor",
     "Ridge",
+    "RidgeCV",
+    "RidgeClassifier",
+    "RidgeClassifierCV",
     "alpha_for_norm",
     "alpha_from_variances",
     "alpha_per_sample",
