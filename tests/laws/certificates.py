@@ -72,7 +72,12 @@ def posterior_residual(model: Any, X: np.ndarray, y: np.ndarray) -> float:
 
 def logistic_gap(model: Any, X: np.ndarray, y: Any) -> float:
     """Penalised mean loss minus the dual at a feasible point near the model's probabilities, entropies row by row."""
-    n, ratio, strength = len(X), model.l1_ratio, 1 / (model.C * len(X))
+    n = len(X)
+    # What cross-validation chose, which scikit-learn's old attributes repeat for each class, or what was given.
+    C, ratio = (
+        float(np.ravel(getattr(model, f"{name}_", getattr(model, name, 0.0)))[0] or 0.0) for name in ("C", "l1_ratio")
+    )
+    strength = 1 / (C * n)
     Y = (y[:, None] == model.classes_[None]).astype(float)
     W, b = model.coef_, model.intercept_
     scores = X @ W.T + b
@@ -159,6 +164,7 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("residual", "BayesianRidge"): posterior_residual,
     ("gradient norm", "LinearRegression"): linear_gradient,
     ("gradient norm", "Ridge"): linear_gradient,
+    ("gradient norm", "GaussianConditionalRegressor"): linear_gradient,
     ("gradient norm", "RidgeCV"): linear_gradient,
     ("gradient norm", "RidgeClassifier"): sign_gradient,
     ("gradient norm", "RidgeClassifierCV"): sign_gradient,
@@ -168,4 +174,5 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("duality gap", "HuberRegressor"): huber_gap,
     ("duality gap", "LogisticRegression"): logistic_gap,
     ("duality gap", "QuantileRegressor"): quantile_gap,
+    ("duality gap", "LogisticRegressionCV"): logistic_gap,
 }

@@ -18,6 +18,13 @@ SETTINGS = {
         {"n_components": 1, "svd_solver": "arpack"},
     ],
     "IncrementalPCA": [{"n_components": 2}],
+    "PolynomialBasis": [
+        {},
+        {"degree": 3, "basis": "chebyshev", "interactions": False},
+        {"basis": "orthonormal", "interactions": False, "include_bias": True},
+    ],
+    "RadialBasis": [{"n_centres": 4}, {"n_centres": 4, "normalise": True}],
+    "SplineBasis": [{}, {"knots": "quantile", "extrapolation": "continue"}],
     "BayesianRidge": [{}, {"maximise_evidence": False, "alpha_init": 0.01, "lambda_init": 0.1}],
     "LinearRegression": [{}, {"positive": True}],
     "Ridge": [{"solver": solver} for solver in ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga")]
@@ -41,5 +48,10 @@ SETTINGS = {
         {"solver": "saga", "l1_ratio": 1.0, "C": 0.1},
         {"solver": "saga", "l1_ratio": 0.5, "C": 0.1},
         {"solver": "liblinear", "l1_ratio": 1.0, "C": 0.1},
+    ],
+    "LogisticRegressionCV": [
+        {"Cs": (1e-5, 1.0), "l1_ratios": (0.0,), "cv": 3, "scoring": None, "use_legacy_attributes": False},
+        {"Cs": (1e-5, 1.0), "cv": 3, "scoring": None, "solver": "newton-cholesky"},
+        {"Cs": (0.1,), "l1_ratios": (1.0,), "cv": 3, "scoring": None, "solver": "auto"},
     ],
 }

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import sklearn
-from sklearn.metrics import check_scoring, get_scorer
+from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
@@ -86,8 +86,9 @@ def routed_parameters(
 
 def scorer_of(estimator: Any, default: str) -> Any:
     """The scorer that ``scoring`` names; without, the default one, which asks for weights where they are routed."""
-    if estimator.scoring is not None:
-        return check_scoring(estimator, scoring=estimator.scoring)
+    is_default = estimator.scoring is None or (isinstance(estimator.scoring, str) and estimator.scoring == "warn")
+    if not is_default:
+        return get_scorer(estimator.scoring)
     scorer = get_scorer(default)
     if sklearn.get_config()["enable_metadata_routing"]:
         return scorer.set_score_request(sample_weight=True)

@@ -196,14 +196,14 @@ class RidgeSelection(Estimator):
             return _path(fold_source(source, folds[number][0], 1), alphas, self.fit_intercept, by_gram)
 
         run_numbered(path, len(folds), source.threads, paths.append)
-        scorer, rows = scorer_of(self, self._default_scorer), source.whole()
-        scores = np.empty((len(folds), len(alphas)))
-        for number, ((_, test), (coefs, intercepts)) in enumerate(zip(folds, paths)):
+        scorer = scorer_of(self, self._default_scorer)
+
+        def scores(test: np.ndarray, coefs: np.ndarray, intercepts: np.ndarray) -> list[float]:
             chosen = of_rows(to_scorer, test, source.n_rows)
-            for a in range(len(alphas)):
-                model = self._model(coefs[a], intercepts[a])
-                scores[number, a] = scorer(model, rows[test], np.asarray(labels)[test], **chosen)
-        return scores
+            rows, y = source.whole()[test], np.asarray(labels)[test]
+            return [scorer(self._model(*one), rows, y, **chosen) for one in zip(coefs, intercepts)]
+
+        return np.array([scores(test, *found) for (_, test), found in zip(folds, paths)])
 
     def _chosen_alpha(self, state: RidgeChoice) -> dict[str, Any]:
         alphas = self._checked_alphas()[state.chosen]
