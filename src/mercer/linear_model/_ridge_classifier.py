@@ -189,6 +189,8 @@ class RidgeClassifier(SignedClassifier, Estimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.solver != "svd"
+        if self.solver in ("lsqr", "sag", "saga"):
+            tags.array_api_support = False
         return tags
 
 

@@ -214,6 +214,12 @@ class RidgeSelection(Estimator):
             "solver_used_": state.method,
         }
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if self.cv is not None or self.scoring is not None or self.store_cv_results:
+            tags.array_api_support = False
+        return tags
+
     def get_metadata_routing(self) -> Any:
         """Who asks for which metadata; see scikit-learn's guide on metadata routing."""
         return router(self, scorer_of(self, self._default_scorer))

@@ -9,6 +9,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._source import Block, Source, place_of
+from mercer._source.namespace import namespace_of
 from mercer.errors import DataError
 from mercer.linear_model._class_labels import label_classes
 from mercer.linear_model._linear_classifier import LinearDecision
@@ -57,7 +58,7 @@ class SignedClassifier(LinearDecision):
         classes, numbered = label_classes(self, source)
         self._is_binary = len(classes) == 2
         signed = numbered.labelled(_Signs(len(classes), numbered.labelling))
-        if signed.weight is not None and not np.isfinite(signed.weight).all():
+        if source.place == "memory" and source.weight is not None and not np.isfinite(signed.weight).all():
             message = (
                 f"{type(self).__name__}: class_weight='balanced' needs rows of positive weight in every class; one has "
                 f"none. Drop the rows of weight zero."
@@ -90,7 +91,7 @@ class SignedClassifier(LinearDecision):
         return self._map(X, _positive) if self._multilabel else super().predict(X)
 
     def _columns(self) -> Any:
-        return np.atleast_2d(self.coef_).T
+        return (self.coef_ if self.coef_.ndim == 2 else self.coef_[None, :]).T
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -99,5 +100,6 @@ class SignedClassifier(LinearDecision):
         return tags
 
 
-def _positive(scores: np.ndarray) -> np.ndarray:
-    return (scores > 0).astype(np.int64)
+def _positive(scores: Any) -> Any:
+    xp = namespace_of(scores)
+    return xp.astype(scores > 0, xp.int64)

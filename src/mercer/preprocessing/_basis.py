@@ -63,6 +63,17 @@ class Extent(Statistic):
         return ExtentSums(xp.astype(low, block.wide), xp.astype(high, block.wide))
 
 
+@dataclass(frozen=True, eq=False)
+class _Expanded:
+    """The new columns of a block, of the type of its rows."""
+
+    expansion: Any
+    kind: Any
+
+    def __call__(self, block: Block) -> np.ndarray:
+        return self.expansion(block).astype(self.kind, copy=False)
+
+
 class Basis(TransformerMixin, Estimator):
     """A transformer that expands rows; a subclass says what it must see of them, and how it expands a block."""
 
@@ -128,11 +139,11 @@ class Basis(TransformerMixin, Estimator):
         """
         check_is_fitted(self)
         source = fitted_source(self, X)
-        width = len(self.get_feature_names_out())
-        purpose = f"{width} columns of {source.n_rows} rows"
-        forecast(type(self).__name__, 16.0 * source.n_rows * width, purpose, "lower the size of the basis")
-        expand, kind = self._expansion(self._state), source.host_dtype
-        return source.map(lambda block: expand(block).astype(kind, copy=False))
+        if source.place == "memory":
+            width = len(self.get_feature_names_out())
+            purpose = f"{width} columns of {source.n_rows} rows"
+            forecast(type(self).__name__, 16.0 * source.n_rows * width, purpose, "lower the size of the basis")
+        return source.map(_Expanded(self._expansion(self._state), source.host_dtype))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The names of the new columns.

@@ -42,7 +42,7 @@ class FourierBasis(Basis):
     Notes
     -----
     A model that is linear in these columns repeats itself after T, inside the training rows and outside. Evenly spaced
-    rows over one period make them orthogonal. Rows in memory, dense.
+    rows over one period make them orthogonal. Dense rows in memory, files, streams and Dask arrays.
 
     Examples
     --------
@@ -56,6 +56,7 @@ class FourierBasis(Basis):
     array([0., 3., 0., 0.])
     """
 
+    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
     _parameters: ClassVar[dict[str, Rule]] = {
         "n_frequencies": Integer(1),
         "period": Real(0, math.inf, "neither") | Array() | Nothing(),

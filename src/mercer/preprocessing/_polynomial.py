@@ -62,7 +62,7 @@ class PolynomialBasis(Basis):
     -----
     There are (d + m)! / (d! m!) - 1 terms of degree m in d columns. "orthonormal" costs a pass of n p^2 for p terms; a
     term that others determine on the training rows becomes zero. Outside the range of the training rows high degrees
-    grow without bound. Rows in memory, dense.
+    grow without bound. Dense rows in memory, files, streams and Dask arrays.
 
     Examples
     --------
@@ -76,6 +76,7 @@ class PolynomialBasis(Basis):
     (True, True)
     """
 
+    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
     _parameters: ClassVar[dict[str, Rule]] = {
         "degree": Integer(1),
         "basis": Choice("power", "legendre", "chebyshev", "orthonormal"),
