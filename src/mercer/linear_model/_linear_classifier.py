@@ -57,6 +57,30 @@ class LinearDecision(ClassifierMixin):
         """
         return self._map(X, _Chosen(getattr(self, "classes_", None)))
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows whose predicted class is their own.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d), or rows in any other place
+            The rows.
+        y : array-like of shape (n,)
+            Their labels.
+        sample_weight : array-like of shape (n,), default=None
+            Their weights.
+
+        Returns
+        -------
+        float
+            The accuracy.
+        """
+        if place_of(X, y) == "memory":
+            return super().score(X, y, sample_weight)
+        check_is_fitted(self)
+        source = self._open(X, y, sample_weight, targets="labels", reset=False)
+        hits = source.reduce(_Hits(_Scored(self._columns(), self.intercept_, _Chosen(self.classes_))))
+        return hits / source.total_weight()
+
     def _map(self, X: Any, function: Any) -> np.ndarray:
         """``function(scores)`` for each block of rows."""
         if (rows := few_rows(self, X)) is not None:
@@ -100,30 +124,6 @@ class LinearClassifier(LinearDecision):
             Log-probabilities, taken from the scores, so that none is minus infinity by rounding.
         """
         return self._map(X, _log_probabilities)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows whose predicted class is their own.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, d), or rows in any other place
-            The rows.
-        y : array-like of shape (n,)
-            Their labels.
-        sample_weight : array-like of shape (n,), default=None
-            Their weights.
-
-        Returns
-        -------
-        float
-            The accuracy.
-        """
-        if place_of(X, y) == "memory":
-            return super().score(X, y, sample_weight)
-        check_is_fitted(self)
-        source = self._open(X, y, sample_weight, targets="labels", reset=False)
-        hits = source.reduce(_Hits(_Scored(self._columns(), self.intercept_, _Chosen(self.classes_))))
-        return hits / source.total_weight()
 
     def sparsify(self) -> "LinearClassifier":
         """Store ``coef_`` as a CSR matrix, which pays when an l1 penalty has made most of it zero.
