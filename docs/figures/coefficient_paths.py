@@ -14,7 +14,7 @@ def draw() -> Figure:
     figure, (left, right) = plt.subplots(1, 2, sharey=True)
     alphas = np.logspace(-4, 2, 100)
     left.semilogx(alphas, ridge_path(X, y, alphas)[0])
-    left.set(xlabel="alpha", ylabel="coefficients", title="ridge: together, smoothly")
+    left.set(xlabel="λ", ylabel="coefficients", title="ridge: together, smoothly")
     strengths, coefs, _ = lasso_path(X, y - y.mean(), eps=1e-4)
     right.semilogx(2 * len(y) * strengths, coefs.T)
     right.set(xlabel="λ", title="lasso: one after the other")

@@ -23,12 +23,13 @@ def draw() -> Figure:
         order = {"l2": 2, "l1": 1}[name]
         start = ball[:, error(ball).argmin()]
         budget = {"type": "ineq", "fun": lambda w, order=order: 1.0 - np.linalg.norm(w, order)}
-        touch = minimize(error, start, constraints=budget).x
+        # Adding zero turns a negative zero into a plain one.
+        touch = minimize(error, start, constraints=budget).x.round(6) + 0.0
         place.fill(*ball, color="0.85")
         place.contour(*grid, error(grid), levels=error(touch) * np.array([0.05, 0.3, 1.0]), colors="0.4", linewidths=1)
         place.plot(*CENTRE, "+", color="black")
         place.plot(*touch, "o", color="tab:red")
-        place.set(aspect="equal", title=f"{name}: ({touch[0]:.2f}, {touch[1] + 0.0:.2f})", xlabel="w₁", ylabel="w₂")
+        place.set(aspect="equal", title=f"{name}: ({touch[0]:.2f}, {touch[1]:.2f})", xlabel="w₁", ylabel="w₂")
     w = np.linspace(-3, 3, 200)
     axes[2].plot(w, w, color="0.8", label="least squares")
     axes[2].plot(w, w / 2, label="ridge, λ = 1")

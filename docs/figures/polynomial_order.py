@@ -37,7 +37,7 @@ def draw() -> Figure:
         errors = []
         for n_points in numbers:
             random = np.random.default_rng(0)
-            models = [fitted(order, int(n_points), random)[0] for _ in range(20)]
+            models = [fitted(order, int(n_points), random)[0] for _ in range(11)]
             errors.append(np.median([np.mean((m.predict(inside[:, None]) - truth(inside)) ** 2) for m in models]))
         axes[2].loglog(numbers, errors)
     axes[2].set(xlabel="points", ylabel="squared error on fresh points", title="who wins, by sample size")

@@ -56,8 +56,8 @@ def data():
 def test_longleys_regression_has_its_certified_values():
     X, y = LONGLEY[:, 1:], LONGLEY[:, 0]
     found = LinearRegression(tol=1e-12).fit(X, y).infer(X, y)
-    np.testing.assert_allclose(found.estimates, ESTIMATES, rtol=1e-7)
-    np.testing.assert_allclose(found.standard_errors, ERRORS, rtol=1e-7)
+    np.testing.assert_allclose(found.estimates, ESTIMATES, rtol=1e-10)
+    np.testing.assert_allclose(found.standard_errors, ERRORS, rtol=1e-10)
     assert np.sqrt(found.noise_variance) == pytest.approx(304.854073561965, rel=1e-9)
     assert found.r_squared == pytest.approx(0.995479004577296, rel=1e-12)
     assert found.test == pytest.approx(330.285339234588, rel=1e-9)

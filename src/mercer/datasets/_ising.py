@@ -144,7 +144,7 @@ def make_ising_lattice(
     rows = np.arange(n_samples)[:, None]
     for _ in range(n_sweeps):
         for colour in (0, 1):
-            near = sum(np.roll(spins, step, axis) for step in (-1, 1) for axis in (1, 2))
+            near = np.add.reduce([np.roll(spins, step, axis) for step in (-1, 1) for axis in (1, 2)], dtype=np.int8)
             here = board == colour
             up = random.random((n_samples, size * size // 2)) < chances[rows, near[:, here] + 4]
             spins[:, here] = 2 * up.astype(np.int8) - 1

@@ -188,7 +188,7 @@ class BayesianRidge(LinearRegressor):
         self._dtype = source.host_dtype.name
         steps = self.max_iter if self.maximise_evidence else 0
         outcome = self._drive(lambda start: self._solver(source, steps, start), source, max_steps=max(1, steps))
-        vars(self).pop("scores_", None)
+        self.__dict__.pop("scores_", None)
         if self.compute_score:
             self.scores_ = outcome.state.scores
         if not self.maximise_evidence and outcome.interrupt is None:

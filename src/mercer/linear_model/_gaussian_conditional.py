@@ -95,9 +95,9 @@ class GaussianConditionalRegressor(LinearRegressor):
     >>> random = np.random.default_rng(0)
     >>> x = random.normal(size=(2000, 1))
     >>> t = x @ [[1.0, 2.0]] + random.multivariate_normal([0, 0], [[1.0, 0.5], [0.5, 1.0]], size=2000)
-    >>> GaussianConditionalRegressor().fit(x, t).conditional_covariance_.round(1)
-    array([[1. , 0.5],
-           [0.5, 1. ]])
+    >>> GaussianConditionalRegressor().fit(x, t).conditional_covariance_.round(2)
+    array([[0.93, 0.49],
+           [0.49, 1.04]])
     """
 
     fit_intercept = True

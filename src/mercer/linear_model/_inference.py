@@ -123,10 +123,10 @@ def inference(model: Any, X: Any, y: Any, sample_weight: Any = None, *, confiden
     >>> y = np.array([1.1, 2.9, 5.2, 7.1, 8.8, 11.2, 12.9, 15.1, 17.0, 18.9])
     >>> found = inference(LinearRegression().fit(X, y), X, y)
     >>> print(found)
-                  estimate   std error           t    P(>|t|)       2.5 %      97.5 %
-    intercept        1.085     0.07951       13.65   7.967e-07      0.9021       1.269
-    x0               1.986     0.01489       133.4   1.117e-14       1.951        2.02
-    R^2 0.9996, log-likelihood 7.0107, AIC -10.0214
+                 estimate   std error           t     P(>|t|)       2.5 %      97.5 %
+    intercept       1.069     0.08471       12.62   1.459e-06      0.8737       1.264
+    x0              1.989     0.01587       125.4   1.834e-14       1.952       2.026
+    R^2 0.9995, log-likelihood 6.2969, AIC -8.59381
     """
     from mercer.linear_model._inference_linear import infer_linear
     from mercer.linear_model._inference_logistic import infer_logistic

@@ -103,9 +103,15 @@ class LogisticRegressionCV(LogisticRegression):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> search = LogisticRegressionCV(Cs=5, l1_ratios=(0,), scoring="neg_log_loss", use_legacy_attributes=False)
     >>> model = search.fit(X / X.std(axis=0), y)
-    >>> model.C_, round(-model.scores_.mean(axis=0).max(), 3)
-    (1.0, 0.08)
+    >>> print(f"C = {model.C_:g}, log loss {-model.scores_.mean(axis=0).max():.2f}")
+    C = 1, log loss 0.08
     """
+
+    # Arrays, or dictionaries and arrays by class, as `use_legacy_attributes` says.
+    C_: Any
+    l1_ratio_: Any
+    scores_: Any
+    coefs_paths_: Any
 
     # Weights are the scorer's: score itself takes no other part in them.
     __metadata_request__score = {"sample_weight": UNUSED}
@@ -284,7 +290,8 @@ class LogisticRegressionCV(LogisticRegression):
         parameters = parameters.astype(self._precision)
         return {"coef_": parameters[:, :-1].copy(), "intercept_": parameters[:, -1].copy()}
 
-    def score(self, X: Any, y: Any, *, sample_weight: Any = None, **score_params: Any) -> float:
+    # As in scikit-learn, weights are named: beside them there may be others that metadata routing carries.
+    def score(self, X: Any, y: Any, *, sample_weight: Any = None, **score_params: Any) -> float:  # type: ignore[override]
         """The score that ``scoring`` names; without it, the accuracy.
 
         Parameters

@@ -96,7 +96,7 @@ class Search:
         self, train: np.ndarray, ratio: float, seed: np.random.SeedSequence, watch: "_Stop"
     ) -> tuple[np.ndarray, np.ndarray, int]:
         """Parameters and steps for each C on the training rows of a fold, and how many fits fell short."""
-        source = _Remembering(fold_source(self.source, train, 1))
+        source: Any = _Remembering(fold_source(self.source, train, 1))
         total = source.total_weight()
         model = worker_of(self.estimator, int(seed.generate_state(1)[0]))
         found: list[np.ndarray] = []

@@ -1,5 +1,6 @@
 """Choosing the penalty of ridge: by leave-one-out errors from one decomposition, or by folds from one each."""
 
+import math
 import warnings
 from collections.abc import Generator
 from functools import partial
@@ -12,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_clas
 from mercer._base import Estimator
 from mercer._solver import Dense, Outcome, Solver
 from mercer._solver.dual_equations import dual_coefficients
-from mercer._solver.linear_spectrum import spectrum_of_moments, spectrum_of_triangle
+from mercer._solver.linear_spectrum import LinearSpectrum, spectrum_of_moments, spectrum_of_triangle
 from mercer._solver.ridge_choice import (
     RidgeChoice,
     choose_by_gram,
@@ -76,7 +77,7 @@ class RidgeSelection(Estimator):
         outcome = self._drive(lambda start: solve(), source, attributes=attributes)
         if outcome.interrupt is None:
             outcome.converged, outcome.reason, self.converged_ = True, "converged", True
-        vars(self).pop("cv_results_", None)
+        self.__dict__.pop("cv_results_", None)
         if self.store_cv_results:
             self.cv_results_ = self._stored
         del self._stored
@@ -89,7 +90,7 @@ class RidgeSelection(Estimator):
             if not isinstance(alpha, RealNumber):
                 message = f"{name}: alphas[{number}] must be an instance of float, not {type(alpha).__name__}."
                 raise ParameterError(message)
-            if not (alpha > 0 if self.cv is None else alpha >= 0) or not np.isfinite(alpha):
+            if not (0 <= float(alpha) < math.inf) or (self.cv is None and alpha == 0):
                 message = f"{name}: alphas[{number}] == {alpha}, must be {least} and finite. Drop it."
                 raise ParameterError(message)
         if not values:
@@ -125,7 +126,7 @@ class RidgeSelection(Estimator):
     def _uses_triangle(self, source: Source) -> bool:
         return self.gcv_mode == "svd" and not source.is_sparse
 
-    def _spectrum(self, source: Source) -> tuple[Generator, str]:
+    def _spectrum(self, source: Source) -> tuple[Generator[Any, Any, LinearSpectrum], str]:
         cure = "select columns, or use Ridge"
         if self._uses_triangle(source):
             n_bytes = 40 * min(source.n_rows, source.n_features) * source.n_features

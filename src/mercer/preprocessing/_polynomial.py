@@ -191,7 +191,7 @@ class _ExpandedTriangle(Statistic):
 
     expansion: _Polynomials
 
-    def of(self, block: Block) -> TriangleSums:
+    def of(self, block: Any) -> TriangleSums:
         tree = SumTree()
         for part in block.parts(max(1, _PART // len(self.expansion.exponents))):
             tree.add(Triangle().of(DenseBlock(self.expansion(part), part.start)))
@@ -204,7 +204,7 @@ def _orthonormalise(triangle: TriangleSums) -> tuple[np.ndarray, np.ndarray]:
     Gram and Schmidt on the columns of the triangle, each freed twice of those before it; one of which nothing is left
     becomes zero.
     """
-    factor = np.linalg.qr(triangle.factor, mode="r") / math.sqrt(triangle.weight)
+    factor = np.asarray(np.linalg.qr(triangle.factor, mode="r")) / math.sqrt(triangle.weight)
     count = factor.shape[1]
     basis, turn = np.zeros_like(factor), np.zeros((count, count))
     for j in range(count):
