@@ -80,6 +80,15 @@ def test_elastic_net_paths_search_both_penalties():
     assert zeros[2] > 0
 
 
+@pytest.mark.parametrize("solver", ["lbfgs", "newton-cholesky", "liblinear"])
+def test_the_last_fit_is_that_of_a_logistic_regression_bit_for_bit(solver):
+    X, y = DATA["two classes"]
+    search = LogisticRegressionCV(Cs=[0.1, 1.0], solver=solver, **SETTINGS).fit(X, y)
+    model = LogisticRegression(C=search.C_, solver=solver).fit(X, y)
+    assert np.array_equal(search.coef_, model.coef_)
+    assert np.array_equal(search.intercept_, model.intercept_)
+
+
 def test_weights_of_zero_are_no_rows_on_every_fold():
     X, y = DATA["two classes"]
     folds = [(np.arange(0, 150), np.arange(150, 200)), (np.arange(50, 200), np.arange(50))]

@@ -121,11 +121,37 @@ def test_sparse_rows_and_blocks_give_the_same_errors():
     assert listed.best_score_ == pytest.approx(dense.best_score_, rel=1e-10)
 
 
+@pytest.mark.parametrize("decades", [0.1, 4, 10])
+def test_thin_factors_give_the_errors_of_a_hundred_penalties(decades):
+    """Leverages and fits from the factors against those of each penalty, for columns of like and unlike sizes."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(300, 12)) * np.logspace(0, decades / 2, 12)
+    y, alphas = random.normal(size=(300, 2)), np.logspace(-3, 6, 100)
+    model = RidgeCV(alphas, alpha_per_target=True).fit(X, y)
+    rows = np.column_stack([np.ones(300), X])
+    errors = []
+    for alpha in alphas:
+        hat = rows @ np.linalg.solve(rows.T @ rows + alpha * np.diag(np.arange(13) > 0), rows.T)
+        errors.append(np.mean(((y - hat @ y) / (1 - np.diagonal(hat))[:, None]) ** 2, axis=0))
+    np.testing.assert_allclose(model.best_score_, -np.min(errors, axis=0), rtol=1e-10)
+    assert np.array_equal(model.alpha_, alphas[np.argmin(errors, axis=0)])
+
+
+def test_compiled_sums_are_those_of_the_definition():
+    random = np.random.default_rng(0)
+    parts = [0.1 * random.random(size=shape) for shape in ((3, 3), (3, 4), (4, 300), (3, 8), (3,), (2,))]
+    statistic = LeaveOneOut(LeaveOneOutErrors(*parts, 0.125))
+    X, y = random.normal(size=(50, 3)), random.normal(size=(50, 2))
+    for weight in (None, np.linspace(0.0, 2.0, 50)):
+        block = DenseBlock(X, 0, y, weight)
+        np.testing.assert_allclose(statistic.native(block), statistic.of(block), rtol=1e-12)
+
+
 def test_the_statistic_runs_on_array_api_arrays():
     import array_api_strict as xp
 
     random = np.random.default_rng(0)
-    parts = [0.1 * random.random(size=shape) for shape in ((3, 3), (3, 5), (3, 10), (3,), (2,))]
+    parts = [0.1 * random.random(size=shape) for shape in ((3, 3), (3, 4), (4, 5), (3, 8), (3,), (2,))]
     X, y, weight = random.normal(size=(8, 3)), random.normal(size=(8, 2)), np.linspace(0.5, 2.0, 8)
     expected = open_source(X, y, weight).reduce(LeaveOneOut(LeaveOneOutErrors(*parts, 0.125)))
     strict = LeaveOneOut(LeaveOneOutErrors(*(xp.asarray(part) for part in parts), 0.125))

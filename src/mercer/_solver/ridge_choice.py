@@ -84,15 +84,30 @@ def choose_by_scatter(
     """
     found = yield from spectrum
     k, n_alphas = found.along.shape[1], len(alphas)
-    inverse = 1.0 / (found.values[:, None] + alphas)
-    shrunk = (inverse[:, :, None] * found.along[:, None, :]).reshape(-1, n_alphas * k)
+    left, right = yield Dense(partial(_shares, found.values, alphas), len(found.values) > _HEAVY)
+    shrunk = (found.along[:, :, None] * left[:, None, :]).reshape(len(left), -1)
     share = 1.0 / found.weight if centre else 0.0
-    errors = LeaveOneOutErrors(found.directions, inverse, shrunk, found.mean, found.y_mean, share)
+    errors = LeaveOneOutErrors(found.directions, left, right, shrunk, found.mean, found.y_mean, share)
     if whole:
         chosen, score = judge((yield Map(errors)).reshape(-1, n_alphas, k))
     else:
         chosen, score = judge((yield LeaveOneOut(errors)).reshape(n_alphas, k))
     return (yield from solve_by_scatter(found, alphas[chosen], chosen, score, tol, method))
+
+
+def _shares(values: Array, alphas: Array) -> tuple[Array, Array]:
+    """Thin factors of 1 / (l + alpha), (r, q) and (q, a); none where the rows do not vary.
+
+    The shares l / (l + alpha) are factored, to rounding, and their rows divided by l: a share and what it multiplies,
+    a row along a unit vector of fitted values, are both at most one, so that no digits are lost however l is spread.
+    """
+    left, sizes, right = np.linalg.svd(values[:, None] / (values[:, None] + alphas), full_matrices=False)
+    kept = sizes > np.finfo(np.float64).eps * sizes[0]
+    kept[0] = True
+    scaled = np.divide(
+        left[:, kept] * sizes[kept], values[:, None], out=np.zeros((len(values), kept.sum())), where=values[:, None] > 0
+    )
+    return scaled, np.ascontiguousarray(right[kept])
 
 
 def solve_by_scatter(

@@ -231,12 +231,12 @@ class LogisticRegressionCV(LogisticRegression):
         # The last child belongs to this fit; the others were the folds'.
         seed = seed_sequence(self.random_state).spawn(paths.scores[..., 0].size + 1)[-1]
         model = worker_of(self, int(seed.generate_state(1)[0]))
-        begin = None if self.dual else paths.parameters[:, ratio, C].mean(axis=0)
         problem = make_problem(
             model, search.loss, search.Cs[C], search.ratios[ratio], source.n_features, source.total_weight()
         )
         found["method"], solve = model._choose(problem, source)
-        return (yield from solve(begin if start is None else start))
+        # From where a LogisticRegression with this penalty starts, so that both end at the same coefficients.
+        return (yield from solve(start))
 
     def _average(self, search: Search, paths: Paths, found: dict[str, Any]) -> Solver:
         """The mean of the coefficients that scored best on each fold."""
