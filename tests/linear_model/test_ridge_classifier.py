@@ -6,7 +6,7 @@ from sklearn.datasets import load_iris, make_classification
 from sklearn.linear_model import RidgeClassifier as Reference
 from sklearn.linear_model import RidgeClassifierCV as ReferenceCV
 
-from mercer.linear_model import LinearRegression, RidgeClassifier, RidgeClassifierCV
+from mercer.linear_model import LinearRegression, LogisticRegression, RidgeClassifier, RidgeClassifierCV
 
 X, Y = load_iris(return_X_y=True)
 NAMES = np.array(["setosa", "versicolor", "virginica"])[Y]
@@ -81,6 +81,7 @@ def test_blocks_of_rows_give_the_answer_of_memory():
         assert estimator.classes_.tolist() == whole.classes_.tolist()
 
 
-def test_classes_without_weight_cannot_be_balanced():
-    with pytest.raises(ValueError, match="class_weight='balanced' needs rows of positive weight in every class"):
-        RidgeClassifier(class_weight="balanced").fit(X, Y, sample_weight=(Y > 0).astype(float))
+@pytest.mark.parametrize("estimator", [RidgeClassifier, RidgeClassifierCV, LogisticRegression])
+def test_classes_without_weight_cannot_be_balanced(estimator):
+    with pytest.raises(ValueError, match="needs rows of positive weight in every class; class 0 has none"):
+        estimator(class_weight="balanced").fit(X, Y, sample_weight=(Y > 0).astype(float))

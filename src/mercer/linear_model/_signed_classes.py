@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._source import Block, Source, place_of
 from mercer._source.namespace import namespace_of
-from mercer.errors import DataError
 from mercer.linear_model._class_labels import label_classes
 from mercer.linear_model._linear_classifier import LinearDecision
 
@@ -58,12 +57,6 @@ class SignedClassifier(LinearDecision):
         classes, numbered = label_classes(self, source)
         self._is_binary = len(classes) == 2
         signed = numbered.labelled(_Signs(len(classes), numbered.labelling))
-        if source.place == "memory" and source.weight is not None and not np.isfinite(signed.weight).all():
-            message = (
-                f"{type(self).__name__}: class_weight='balanced' needs rows of positive weight in every class; one has "
-                f"none. Drop the rows of weight zero."
-            )
-            raise DataError(message)
         return signed, source.y, classes
 
     def _open_indicators(
