@@ -4,6 +4,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve
 
 from benchmarks.case import Agreement, Case, Contestant, Data, estimators, scaled, split
 
@@ -40,8 +41,24 @@ def quality(solution: Data, data: Data, alpha: float) -> dict[str, float]:
     }
 
 
+def leave_one_out_quality(solution: Data, data: Data) -> dict[str, float]:
+    """Return the mean squared leave-one-out error for the penalty that was used, and R^2 on the test rows."""
+    alpha = float(solution["alpha"])
+    found = quality(solution, data, alpha)
+    rows = data["X"] - data["X"].mean(axis=0)
+    factor = cho_factor(rows.T @ rows + alpha * np.eye(rows.shape[1]))
+    leverage = np.einsum("ij,ji->i", rows, cho_solve(factor, rows.T)) + 1.0 / len(rows)
+    coefficients, intercept = solution["coefficients"].ravel(), float(solution["intercept"].ravel()[0])
+    missed = (data["y"] - data["X"] @ coefficients - intercept) / (1.0 - leverage)
+    return {"leave_one_out": float(missed @ missed) / len(missed), "r2": found["r2"]}
+
+
 def linear_solution(model: Any) -> dict[str, np.ndarray]:
     return {"coefficients": np.asarray(model.coef_), "intercept": np.asarray(model.intercept_)}
+
+
+def penalised_solution(model: Any) -> dict[str, np.ndarray]:
+    return linear_solution(model) | {"alpha": np.asarray(getattr(model, "alpha_", model.get_params().get("alpha")))}
 
 
 def solve_by_hand(tool: Any, data: Data, threads: int, alpha: float) -> dict[str, np.ndarray]:
@@ -84,6 +101,18 @@ ridge = estimators(
 ridge_cholesky = estimators(
     {"sklearn_cholesky": "sklearn.linear_model.Ridge"}, linear_solution, alpha=1.0, solver="cholesky"
 )
+PENALTIES = np.logspace(-2, 5, 100)
+many_penalties = estimators(
+    {"mercer": "mercer.linear_model.RidgeCV", "sklearn": "sklearn.linear_model.RidgeCV"},
+    penalised_solution,
+    alphas=PENALTIES,
+)
+# What one penalty costs, to compare with: with so many rows the error is flat, so its choice is as good.
+one_penalty = estimators(
+    {"mercer_one_penalty": "mercer.linear_model.Ridge", "sklearn_one_penalty": "sklearn.linear_model.Ridge"},
+    penalised_solution,
+    alpha=1.0,
+)
 ordinary = estimators(
     {
         "mercer": "mercer.linear_model.LinearRegression",
@@ -117,5 +146,13 @@ CASES = (
         (*ordinary, by_hand(0.0)),
         partial(quality, alpha=0.0),
         Agreement("objective", "lower", 1e-9),
+    ),
+    Case(
+        "ridge_100_penalties",
+        "ridge, 50 000 x 100, the best of 100 penalties by leave-one-out; and one penalty",
+        partial(make, rows=50_000, columns=100, test_rows=10_000),
+        (*many_penalties, *one_penalty),
+        leave_one_out_quality,
+        Agreement("leave_one_out", "lower", 1e-4),
     ),
 )

@@ -14,12 +14,21 @@ if __name__ == "__main__":
 
 from figures import (
     annealing,
+    bases,
+    bayesian_regression,
+    choosing_penalties,
+    coefficient_paths,
+    condition_number,
+    ising_chain,
+    ising_phases,
     k_means,
     learning_rates,
     least_squares,
     logistic,
     losses,
     optimisers,
+    penalty_geometry,
+    polynomial_order,
     principal_components,
 )
 
@@ -32,6 +41,15 @@ DRAWINGS = {
     "optimisers": optimisers.draw,
     "learning_rates": learning_rates.draw,
     "annealing": annealing.draw,
+    "bayesian_regression": bayesian_regression.draw,
+    "choosing_penalties": choosing_penalties.draw,
+    "bases": bases.draw,
+    "condition_number": condition_number.draw,
+    "polynomial_order": polynomial_order.draw,
+    "ising_chain": ising_chain.draw,
+    "ising_phases": ising_phases.draw,
+    "penalty_geometry": penalty_geometry.draw,
+    "coefficient_paths": coefficient_paths.draw,
 }
 STYLE = {
     "figure.figsize": (8.0, 3.2),

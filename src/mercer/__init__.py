@@ -34,6 +34,7 @@ __all__ = [
     "measure_growth",
     "objectives",
     "optim",
+    "preprocessing",
     "save",
     "set_config",
     "show_versions",

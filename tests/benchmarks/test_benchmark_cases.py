@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.linear_model import Ridge as SklearnRidge
 
 from benchmarks.case import AbsentError, Agreement, Case, Contestant, digest
 from benchmarks.cases import CASES, cluster, decomposition, least_squares, logistic, robust, select
@@ -38,6 +39,20 @@ def test_the_ridge_objective_is_the_penalised_mean_square():
     found = least_squares.quality({"coefficients": np.array([2.0]), "intercept": np.array(0.5)}, data, alpha=3.0)
     assert found["objective"] == pytest.approx((0.5**2 + 0.5**2 + 3.0 * 4.0) / 2)
     assert found["r2"] == pytest.approx(1.0 - 0.5 / 0.5)
+
+
+def test_the_leave_one_out_error_is_that_of_refits():
+    random = np.random.default_rng(0)
+    data = {"X": random.normal(size=(12, 3)), "y": random.normal(size=12)}
+    data |= {"X_test": data["X"], "y_test": data["y"]}
+    model = SklearnRidge(0.7).fit(data["X"], data["y"])
+    found = least_squares.leave_one_out_quality(least_squares.penalised_solution(model), data)
+    rest = [np.arange(12) != i for i in range(12)]
+    missed = [
+        data["y"][i] - SklearnRidge(0.7).fit(data["X"][kept], data["y"][kept]).predict(data["X"][i : i + 1])[0]
+        for i, kept in enumerate(rest)
+    ]
+    assert found["leave_one_out"] == pytest.approx(np.mean(np.square(missed)))
 
 
 def test_the_logistic_objective_is_the_same_for_one_score_and_for_two():

@@ -27,16 +27,57 @@ def pca_residual(model: Any, X: np.ndarray, y: Any) -> float:
 
 def linear_gradient(model: Any, X: np.ndarray, y: np.ndarray) -> float:
     """Norm of X^T r - alpha coef over |X| |y|, X and y centred; with positive coefficients, of its violating part."""
+    rows, targets = X - X.mean(axis=0), y - y.mean(axis=0)
+    coef = model.coef_.T
+    alpha = getattr(model, "alpha_", getattr(model, "alpha", 0.0))
+    gradient = rows.T @ (targets - rows @ coef) - alpha * coef
+    if getattr(model, "positive", False):
+        gradient = np.where(coef > 0, gradient, np.maximum(gradient, 0.0))
+    return float(np.linalg.norm(gradient) / (np.linalg.norm(rows) * np.linalg.norm(targets)))
+
+
+def sign_gradient(model: Any, X: np.ndarray, y: np.ndarray) -> float:
+    """The same for targets of 1 for a row's own class and -1 for others, and rows weighted by their classes."""
+    signs = 2.0 * (y[:, None] == model.classes_[None]) - 1.0
+    assert signs.shape[1] > 2
+    if getattr(model, "class_weight", None) == "balanced":
+        counts = (signs > 0).sum(axis=0)
+        weight = (len(y) / (len(counts) * counts))[signs.argmax(axis=1)]
+        rows, targets = X - np.average(X, axis=0, weights=weight), signs - np.average(signs, axis=0, weights=weight)
+        root = np.sqrt(weight)[:, None]
+        gradient = (root * rows).T @ (root * (targets - rows @ model.coef_.T)) - model.alpha_ * model.coef_.T
+        return float(np.linalg.norm(gradient) / (np.linalg.norm(root * rows) * np.linalg.norm(root * targets)))
+    return linear_gradient(model, X, signs)
+
+
+def evidence_slope(model: Any, X: np.ndarray, y: np.ndarray) -> float:
+    """The larger derivative of log N(y; 0, I / a + X X^T / l) plus log priors by log a and log l, by n x n matrices."""
+    rows, targets, n = X - X.mean(axis=0), y - y.mean(), len(y)
+    inverse = np.linalg.inv(np.eye(n) / model.alpha_ + rows @ rows.T / model.lambda_)
+    left = inverse @ targets
+    slopes = []
+    priors = ((model.alpha_, model.alpha_1, model.alpha_2), (model.lambda_, model.lambda_1, model.lambda_2))
+    for part, (precision, a, b) in zip((np.eye(n), rows @ rows.T), priors, strict=True):
+        change = part / precision
+        slopes.append(0.5 * (np.trace(inverse @ change) - left @ change @ left) + a - b * precision)
+    return float(np.max(np.abs(slopes)))
+
+
+def posterior_residual(model: Any, X: np.ndarray, y: np.ndarray) -> float:
+    """Norm of X^T r - (lambda / alpha) coef over |X| |y|, X and y centred."""
     rows, targets = X - X.mean(axis=0), y - y.mean()
-    gradient = rows.T @ (targets - rows @ model.coef_) - getattr(model, "alpha", 0.0) * model.coef_
-    if model.positive:
-        gradient = np.where(model.coef_ > 0, gradient, np.maximum(gradient, 0.0))
+    gradient = rows.T @ (targets - rows @ model.coef_) - model.lambda_ / model.alpha_ * model.coef_
     return float(np.linalg.norm(gradient) / (np.linalg.norm(rows) * np.linalg.norm(targets)))
 
 
 def logistic_gap(model: Any, X: np.ndarray, y: Any) -> float:
     """Penalised mean loss minus the dual at a feasible point near the model's probabilities, entropies row by row."""
-    n, ratio, strength = len(X), model.l1_ratio, 1 / (model.C * len(X))
+    n = len(X)
+    # What cross-validation chose, which scikit-learn's old attributes repeat for each class, or what was given.
+    C, ratio = (
+        float(np.ravel(getattr(model, f"{name}_", getattr(model, name, 0.0)))[0] or 0.0) for name in ("C", "l1_ratio")
+    )
+    strength = 1 / (C * n)
     Y = (y[:, None] == model.classes_[None]).astype(float)
     W, b = model.coef_, model.intercept_
     scores = X @ W.T + b
@@ -119,12 +160,19 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("fixed point", "GrowingKMeans"): kmeans_fixed_point,
     ("fixed point", "KMeans"): kmeans_fixed_point,
     ("residual", "PCA"): pca_residual,
+    ("gradient norm", "BayesianRidge"): evidence_slope,
+    ("residual", "BayesianRidge"): posterior_residual,
     ("gradient norm", "LinearRegression"): linear_gradient,
     ("gradient norm", "Ridge"): linear_gradient,
+    ("gradient norm", "GaussianConditionalRegressor"): linear_gradient,
+    ("gradient norm", "RidgeCV"): linear_gradient,
+    ("gradient norm", "RidgeClassifier"): sign_gradient,
+    ("gradient norm", "RidgeClassifierCV"): sign_gradient,
     ("KKT residual", "LinearRegression"): linear_gradient,
     ("KKT residual", "Ridge"): linear_gradient,
     ("duality gap", "GeneralizedLinearEstimator"): generalized_gap,
     ("duality gap", "HuberRegressor"): huber_gap,
     ("duality gap", "LogisticRegression"): logistic_gap,
     ("duality gap", "QuantileRegressor"): quantile_gap,
+    ("duality gap", "LogisticRegressionCV"): logistic_gap,
 }

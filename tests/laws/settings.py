@@ -18,6 +18,14 @@ SETTINGS = {
         {"n_components": 1, "svd_solver": "arpack"},
     ],
     "IncrementalPCA": [{"n_components": 2}],
+    "PolynomialBasis": [
+        {},
+        {"degree": 3, "basis": "chebyshev", "interactions": False},
+        {"basis": "orthonormal", "interactions": False, "include_bias": True},
+    ],
+    "RadialBasis": [{"n_centres": 4}, {"n_centres": 4, "normalise": True}],
+    "SplineBasis": [{}, {"knots": "quantile", "extrapolation": "continue"}],
+    "BayesianRidge": [{}, {"maximise_evidence": False, "alpha_init": 0.01, "lambda_init": 0.1}],
     "LinearRegression": [{}, {"positive": True}],
     "Ridge": [{"solver": solver} for solver in ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga")]
     + [{"solver": "lbfgs", "positive": True}],
@@ -30,11 +38,21 @@ SETTINGS = {
         {"loss": "logistic", "penalty": "l1", "alpha": 0.01, "solver": "fista"},
     ],
     "QuantileRegressor": [{"alpha": 0.1}],
+    "RidgeCV": [{}, {"gcv_mode": "svd"}, {"cv": 5}],
+    "RidgeClassifier": [{}, {"solver": "sparse_cg"}, {"solver": "saga"}],
+    # Of penalties this far apart every way to fold the rows chooses the same.
+    "RidgeClassifierCV": [{}, {"cv": 5, "class_weight": "balanced", "alphas": (0.01, 1e6)}],
     "LogisticRegression": [
         {},
         *({"solver": solver} for solver in ("newton-cholesky", "newton-cg", "liblinear", "sag", "saga")),
         {"solver": "saga", "l1_ratio": 1.0, "C": 0.1},
         {"solver": "saga", "l1_ratio": 0.5, "C": 0.1},
         {"solver": "liblinear", "l1_ratio": 1.0, "C": 0.1},
+    ],
+    "LogisticRegressionCV": [
+        {"Cs": (1e-5, 1.0), "l1_ratios": (0.0,), "cv": 3, "scoring": None, "use_legacy_attributes": False},
+        {"Cs": (1e-5, 1.0), "cv": 3, "scoring": None, "solver": "newton-cholesky"},
+        # A stronger penalty leaves the classes of scikit-learn's check of weights with nothing but equal intercepts.
+        {"Cs": (1.0,), "l1_ratios": (1.0,), "cv": 3, "scoring": None, "solver": "auto"},
     ],
 }

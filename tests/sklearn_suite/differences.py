@@ -6,7 +6,11 @@ The documentation's list of differences is made from this table.
 REPLACED: dict[str, tuple[str, ...]] = {
     "cluster": ("KMeans", "MiniBatchKMeans", "k_means", "kmeans_plusplus"),
     "decomposition": ("IncrementalPCA", "PCA"),
-    "linear_model": ("HuberRegressor", "LinearRegression", "LogisticRegression", "QuantileRegressor", "Ridge"),
+    "linear_model": (
+        *("BayesianRidge", "HuberRegressor", "LinearRegression", "LogisticRegression", "LogisticRegressionCV"),
+        "QuantileRegressor",
+        *("Ridge", "RidgeCV", "RidgeClassifier", "RidgeClassifierCV"),
+    ),
 }
 
 DIFFERENCES: dict[str, str] = {
@@ -36,7 +40,9 @@ DIFFERENCES: dict[str, str] = {
         "Sparse rows are centred by algebra, so the intercept does not slow sag and needs no warning."
     ),
     "test_ridge::test_lbfgs_solver_error": "The active-set method behind positive=True solves this case in one step.",
-    "test_logistic::test_logistic_cv[[]*": "compares with scikit-learn's LogisticRegressionCV to 6 digits at tol=1e-4",
+    "test_ridge::test_ridge_gcv_sample_weights*": (
+        "A weight of two is the row twice, of which leave-one-out leaves out one; scikit-learn leaves out both."
+    ),
     "test_logistic::test_logistic_cv_multinomial_score*": "hands our parameters to a private function of scikit-learn",
     "test_logistic::test_logreg_predict_proba_multinomial*": "calls the private _predict_proba_lr",
     "test_logistic::test_max_iter*": "the warning says how far from the optimum the fit stopped, in words of our own",

@@ -154,6 +154,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             source.release()
         for name, value in (given | self._fitted(outcome.state)).items():
             setattr(self, name, value)
+        # What was said of the last fit on demand does not hold for this one.
+        vars(self).pop("inference_", None)
         self.history_ = outcome.history
         self.converged_ = outcome.converged
         self.certificate_ = outcome.certificate

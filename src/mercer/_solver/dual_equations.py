@@ -19,7 +19,7 @@ from mercer._solver.step import Solution, Step
 from mercer._source import Block
 from mercer._statistic.products import Residual, TransposeProduct
 
-__all__ = ["by_dual_equations"]
+__all__ = ["by_dual_equations", "centred_gram", "dual_coefficients"]
 
 Array = Any
 # Columns multiplied at a time: two panels of 256 such rows stay in the second-level cache while they are centred.
@@ -45,20 +45,20 @@ def by_dual_equations(
     root, share = np.sqrt(weight)[:, None], (weight / weight.sum())[:, None]
     y_mean = share[:, 0] @ y if centre else np.zeros(y.shape[1])
     right = root * (y - y_mean)
-    gram, mean = yield from _gram(n_rows, share, centre)
+    gram, mean = yield from centred_gram(n_rows, share, centre)
     gram *= root * root.T
     factors = yield Dense(partial(Factors, gram, alpha), n_rows > _HEAVY)
     if factors.condition < _SINGULAR:
         return (yield from otherwise())
     dual, residual = yield Dense(partial(_solve, gram, factors, alpha, right))
-    coef, mean = yield from _coefficients(root * dual, share, centre, mean)
+    coef, mean = yield from dual_coefficients(root * dual, share, centre, mean)
     if factors.condition >= _REFINE_BELOW:
         certificate, objective = yield Dense(partial(_judge, gram, dual, residual, alpha, right, tolerance))
     else:
         for _ in range(2):
             fitted = yield Map(partial(_fitted, coef=coef, mean=mean))
             dual += yield Dense(partial(factors.solve, right - root * fitted - alpha * dual))
-            coef, mean = yield from _coefficients(root * dual, share, centre, mean)
+            coef, mean = yield from dual_coefficients(root * dual, share, centre, mean)
         sums = yield Residual(coef, mean, y_mean)
         size = float(np.trace(gram))
         certificate = gradient_certificate(sums.product - alpha * coef, size, float(np.sum(right**2)), tolerance)
@@ -68,7 +68,7 @@ def by_dual_equations(
     return Solution(state, True, certificate)
 
 
-def _gram(n_rows: int, share: Array, centre: bool) -> Generator[Any, Any, tuple[Array, Array | None]]:
+def centred_gram(n_rows: int, share: Array, centre: bool) -> Generator[Any, Any, tuple[Array, Array | None]]:
     """The Gram matrix of the rows, centred on their weighted mean: K - u 1^T - 1 u^T + share . u, with u = K share.
 
     Where the mean was so large that rows had to be centred first, it comes back too.
@@ -90,7 +90,7 @@ def _gram(n_rows: int, share: Array, centre: bool) -> Generator[Any, Any, tuple[
     return gram, mean
 
 
-def _coefficients(dual: Array, share: Array, centre: bool, mean: Array | None) -> Generator[Any, Any, tuple]:
+def dual_coefficients(dual: Array, share: Array, centre: bool, mean: Array | None) -> Generator[Any, Any, tuple]:
     """X_c^T dual and the mean of the rows, in one pass."""
     if mean is not None:
         return (yield TransposeProduct(dual, mean)), mean
@@ -113,7 +113,7 @@ class Product:
 
     def __call__(self, left: Block, right: Block) -> Array:
         if left.is_sparse:
-            return (left.X @ right.X.T).toarray()
+            return (left.X.astype(np.float64, copy=False) @ right.X.T).toarray()
         if self.shift is None and left.X.dtype == np.float64:
             return left.X @ right.X.T
         shift = np.zeros(left.X.shape[1]) if self.shift is None else self.shift

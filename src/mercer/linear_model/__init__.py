@@ -1,14 +1,20 @@
 """Linear models under any loss and penalty, and what can be said of them in closed form."""
 
 from mercer.linear_model._agreement import correlation, empirical_error, population_error
+from mercer.linear_model._bayesian_ridge import BayesianRidge
 from mercer.linear_model._expected_error import expected_in_sample_error, expected_out_of_sample_error
+from mercer.linear_model._gaussian_conditional import GaussianConditionalRegressor
 from mercer.linear_model._generalized import GeneralizedLinearEstimator
 from mercer.linear_model._huber import HuberRegressor
+from mercer.linear_model._inference import Inference, inference
 from mercer.linear_model._least_squares import LinearRegression
 from mercer.linear_model._leverage import hat_matrix, leave_one_out_residuals, leverages
 from mercer.linear_model._logistic import LogisticRegression
+from mercer.linear_model._logistic_cv import LogisticRegressionCV
 from mercer.linear_model._quantile import QuantileRegressor
 from mercer.linear_model._ridge import Ridge
+from mercer.linear_model._ridge_classifier import RidgeClassifier, RidgeClassifierCV
+from mercer.linear_model._ridge_cv import RidgeCV
 from mercer.linear_model._ridge_path import (
     alpha_for_norm,
     alpha_from_variances,
@@ -19,12 +25,19 @@ from mercer.linear_model._ridge_path import (
 )
 
 __all__ = [
+    "BayesianRidge",
+    "GaussianConditionalRegressor",
     "GeneralizedLinearEstimator",
     "HuberRegressor",
+    "Inference",
     "LinearRegression",
     "LogisticRegression",
+    "LogisticRegressionCV",
     "QuantileRegressor",
     "Ridge",
+    "RidgeCV",
+    "RidgeClassifier",
+    "RidgeClassifierCV",
     "alpha_for_norm",
     "alpha_from_variances",
     "alpha_per_sample",
@@ -34,6 +47,7 @@ __all__ = [
     "expected_in_sample_error",
     "expected_out_of_sample_error",
     "hat_matrix",
+    "inference",
     "leave_one_out_residuals",
     "leverages",
     "penalised_condition_number",

@@ -31,14 +31,20 @@ def label_classes(estimator: Any, source: Source) -> tuple[np.ndarray, Source]:
             f"contains only one class: {classes[0]!r}. Add rows of another."
         )
         raise DataError(message)
-    return classes, source.labelled(Labelling(classes, _class_weights(estimator.class_weight, counts)))
+    return classes, source.labelled(Labelling(classes, _class_weights(estimator, counts)))
 
 
-def _class_weights(wish: Any, counts: LabelCounts) -> np.ndarray | None:
+def _class_weights(estimator: Any, counts: LabelCounts) -> np.ndarray | None:
     """A factor for the weight of the rows of each class, as scikit-learn reads ``class_weight``."""
-    classes = counts.classes
+    wish, classes = estimator.class_weight, counts.classes
     if wish is None:
         return None
     if wish != "balanced":
         return compute_class_weight(wish, classes=classes, y=classes).astype(np.float64)
+    if not np.all(counts.weights > 0):
+        message = (
+            f"{type(estimator).__name__}: class_weight='balanced' needs rows of positive weight in every class; class "
+            f"{classes.tolist()[np.argmin(counts.weights)]!r} has none. Drop the rows of weight zero."
+        )
+        raise DataError(message)
     return counts.weights.sum() / (len(classes) * counts.weights)

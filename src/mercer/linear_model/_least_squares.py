@@ -20,6 +20,7 @@ from mercer._source.memory import forecast
 from mercer._source.namespace import to_numpy
 from mercer._statistic import Moments, MomentSums
 from mercer.errors import DataError
+from mercer.linear_model._inference import infer
 from mercer.linear_model._prediction import target_columns
 from mercer.linear_model._running import RunningRegressor
 
@@ -138,6 +139,8 @@ class LinearRegression(RunningRegressor):
         self.n_jobs = n_jobs
         self.positive = positive
         self.max_time = max_time
+
+    infer = infer
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearRegression":

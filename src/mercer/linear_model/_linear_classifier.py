@@ -16,11 +16,11 @@ from mercer._source.placement import is_on_device
 from mercer._statistic import Statistic
 from mercer.errors import DataError
 
-__all__ = ["LinearClassifier"]
+__all__ = ["LinearClassifier", "LinearDecision"]
 
 
-class LinearClassifier(ClassifierMixin):
-    """Predictions of a fitted ``coef_`` (k, d) and ``intercept_`` (k,), with ``classes_``; k = 1 means two classes."""
+class LinearDecision(ClassifierMixin):
+    """Decisions of a fitted ``coef_`` (k, d) and ``intercept_`` (k,), with ``classes_``; k = 1 means two classes."""
 
     coef_: Any
     intercept_: np.ndarray
@@ -43,7 +43,7 @@ class LinearClassifier(ClassifierMixin):
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> np.ndarray:
-        """The most probable class of each row.
+        """The class of each row, by its largest score.
 
         Parameters
         ----------
@@ -56,6 +56,44 @@ class LinearClassifier(ClassifierMixin):
             Labels out of ``classes_``.
         """
         return self._map(X, _Chosen(getattr(self, "classes_", None)))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows whose predicted class is their own.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d), or rows in any other place
+            The rows.
+        y : array-like of shape (n,)
+            Their labels.
+        sample_weight : array-like of shape (n,), default=None
+            Their weights.
+
+        Returns
+        -------
+        float
+            The accuracy.
+        """
+        if place_of(X, y) == "memory":
+            return super().score(X, y, sample_weight)
+        check_is_fitted(self)
+        source = self._open(X, y, sample_weight, targets="labels", reset=False)
+        hits = source.reduce(_Hits(_Scored(self._columns(), self.intercept_, _Chosen(self.classes_))))
+        return hits / source.total_weight()
+
+    def _map(self, X: Any, function: Any) -> np.ndarray:
+        """``function(scores)`` for each block of rows."""
+        if (rows := few_rows(self, X)) is not None:
+            return function(rows @ self._columns() + self.intercept_)
+        source = fitted_source(self, X, accept_sparse="csr")
+        return source.map(_Scored(self._columns(), self.intercept_, function))
+
+    def _columns(self) -> Any:
+        return (self.coef_.toarray() if issparse(self.coef_) else self.coef_).T
+
+
+class LinearClassifier(LinearDecision):
+    """The same with the probabilities of logistic and softmax regression."""
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class for each row.
@@ -87,30 +125,6 @@ class LinearClassifier(ClassifierMixin):
         """
         return self._map(X, _log_probabilities)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows whose predicted class is their own.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, d), or rows in any other place
-            The rows.
-        y : array-like of shape (n,)
-            Their labels.
-        sample_weight : array-like of shape (n,), default=None
-            Their weights.
-
-        Returns
-        -------
-        float
-            The accuracy.
-        """
-        if place_of(X, y) == "memory":
-            return super().score(X, y, sample_weight)
-        check_is_fitted(self)
-        source = self._open(X, y, sample_weight, targets="labels", reset=False)
-        hits = source.reduce(_Hits(_Scored(self._columns(), self.intercept_, _Chosen(self.classes_))))
-        return hits / source.total_weight()
-
     def sparsify(self) -> "LinearClassifier":
         """Store ``coef_`` as a CSR matrix, which pays when an l1 penalty has made most of it zero.
 
@@ -141,16 +155,6 @@ class LinearClassifier(ClassifierMixin):
         if issparse(self.coef_):
             self.coef_ = self.coef_.toarray()
         return self
-
-    def _map(self, X: Any, function: Any) -> np.ndarray:
-        """``function(scores)`` for each block of rows."""
-        if (rows := few_rows(self, X)) is not None:
-            return function(rows @ self._columns() + self.intercept_)
-        source = fitted_source(self, X, accept_sparse="csr")
-        return source.map(_Scored(self._columns(), self.intercept_, function))
-
-    def _columns(self) -> Any:
-        return (self.coef_.toarray() if issparse(self.coef_) else self.coef_).T
 
 
 @dataclass(frozen=True, eq=False)

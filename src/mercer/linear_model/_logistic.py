@@ -26,6 +26,7 @@ from mercer._source.threads import one_blas_thread
 from mercer._statistic.loss import Mistakes
 from mercer.errors import DataError
 from mercer.linear_model._class_labels import label_classes
+from mercer.linear_model._inference import infer
 from mercer.linear_model._linear_classifier import LinearClassifier
 from mercer.linear_model._logistic_penalty import check_solver, read_penalty, strengths
 
@@ -185,6 +186,8 @@ class LogisticRegression(LinearClassifier, Estimator):
         self.warm_start = warm_start
         self.max_time = max_time
         self.n_jobs = n_jobs
+
+    infer = infer
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LogisticRegression":

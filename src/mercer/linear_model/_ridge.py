@@ -21,6 +21,7 @@ from mercer._solver.normal_equations import by_eigenvectors, by_normal_equations
 from mercer._source import Source
 from mercer._source.memory import forecast
 from mercer.errors import ParameterError
+from mercer.linear_model._inference import infer
 from mercer.linear_model._prediction import target_columns
 from mercer.linear_model._running import RunningRegressor
 
@@ -161,6 +162,8 @@ class Ridge(RunningRegressor):
         self.random_state = random_state
         self.max_time = max_time
         self.n_jobs = n_jobs
+
+    infer = infer
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "Ridge":

@@ -1,0 +1,107 @@
+"""The eigenvectors of the scatter: one decomposition from which a linear model follows for every quadratic penalty.
+
+With X_c^T W X_c = V diag(l) V^T and b = V^T X_c^T W y_c, ridge coefficients are V diag(1 / (l + alpha)) b for every
+alpha, and their residual sum of squares is that of least squares plus sum_j b_j^2 / l_j (alpha / (l_j + alpha))^2.
+"""
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mercer._plain import plain
+from mercer._solver.request import Dense
+from mercer._statistic import Moments, MomentSums
+from mercer._statistic.triangle import Triangle, TriangleSums
+
+__all__ = ["LinearSpectrum", "spectrum_of_moments", "spectrum_of_triangle"]
+
+Array = Any
+_HEAVY = 400  # columns from which a decomposition takes long enough to deserve its own thread
+
+
+@plain
+@dataclass(frozen=True)
+class LinearSpectrum:
+    """Eigenvalues l (r,), directions V (d, r), targets along them b (r, k), means, weight and squares of the targets.
+
+    Directions in which the rows do not vary, to rounding, have l = b = 0. Those that `directions` leaves out (more
+    columns than rows) have none either. ``y_scatter`` (k,) are the sums of squares of the targets, ``unexplained`` what
+    no coefficients can explain of them, and ``y_variance`` the variances about the means, centred model or not.
+    """
+
+    values: Array
+    directions: Array
+    along: Array
+    mean: Array
+    y_mean: Array
+    weight: float
+    y_scatter: Array
+    unexplained: Array
+    y_variance: Array
+
+    def coef(self, alpha: Any) -> Array:
+        """Ridge coefficients (d, k) for a penalty, or for one of each target."""
+        return self.directions @ self.shrunk(alpha)
+
+    def shrunk(self, alpha: Any) -> Array:
+        """The coefficients along the directions, b / (l + alpha); none where the rows do not vary."""
+        total = self.values[:, None] + alpha
+        shape = np.broadcast_shapes(self.along.shape, total.shape)
+        return np.divide(self.along, total, out=np.zeros(shape), where=self.values[:, None] > 0)
+
+    def intercept(self, coef: Array) -> Array:
+        """The intercepts (k,) that belong to coefficients (d, k)."""
+        return self.y_mean - self.mean @ coef
+
+
+def spectrum_of_moments(centre: bool) -> Generator[Any, Any, LinearSpectrum]:
+    """One pass for the scatter, and its eigenvectors: for any rows in any place, d x d numbers of memory."""
+    moments = yield Moments()
+    return (yield Dense(partial(_from_moments, moments, centre), heavy=moments.mean.shape[0] > _HEAVY))
+
+
+def spectrum_of_triangle(centre: bool) -> Generator[Any, Any, LinearSpectrum]:
+    """One pass for the triangle of dense rows, and its singular vectors: nothing is squared, so no digits are lost."""
+    triangle = yield Triangle(centre)
+    moments = yield Moments(diagonal=True)
+    heavy = min(triangle.factor.shape) > _HEAVY
+    return (yield Dense(partial(_from_triangle, triangle, moments), heavy))
+
+
+def _from_moments(moments: MomentSums, centre: bool) -> LinearSpectrum:
+    scatter, cross, y_scatter = moments.scatter, moments.cross, moments.y_scatter
+    mean, y_mean, weight = moments.mean, moments.y_mean, float(moments.weight)
+    if not centre:
+        scatter = scatter + weight * mean[:, None] * mean[None, :]
+        cross = cross + weight * mean[:, None] * y_mean[None, :]
+        y_scatter = y_scatter + weight * y_mean**2
+        mean, y_mean = np.zeros_like(mean), np.zeros_like(y_mean)
+    values, directions = np.linalg.eigh(scatter)
+    values, directions = values[::-1], np.ascontiguousarray(directions[:, ::-1])
+    # Forming the scatter squares the rows, so that rounding hides what is below eps of the largest eigenvalue.
+    kept = values > len(values) * np.finfo(np.float64).eps * max(values[0], 0.0)
+    values = np.where(kept, values, 0.0)
+    along = np.where(kept[:, None], directions.T @ cross, 0.0)
+    explained = np.sum(along**2 / np.where(kept, values, 1.0)[:, None], axis=0)
+    unexplained = np.maximum(y_scatter - explained, 0.0)
+    variance = moments.y_scatter / weight
+    return LinearSpectrum(values, directions, along, mean, y_mean, weight, y_scatter, unexplained, variance)
+
+
+def _from_triangle(triangle: TriangleSums, moments: MomentSums) -> LinearSpectrum:
+    n_features, weight = moments.mean.shape[0], float(triangle.weight)
+    rows, y = triangle.factor[:, :n_features], triangle.factor[:, n_features:]
+    left, singular, right = np.linalg.svd(rows, full_matrices=False)
+    kept = singular > max(rows.shape) * np.finfo(np.float64).eps * singular.max(initial=0.0)
+    singular = np.where(kept, singular, 0.0)
+    scores = np.where(kept[:, None], left.T @ y, 0.0)
+    unexplained = np.sum((y - left @ scores) ** 2, axis=0)
+    mean, y_mean = triangle.mean[:n_features], triangle.mean[n_features:]
+    directions, along = np.ascontiguousarray(right.T), singular[:, None] * scores
+    variance = moments.y_scatter / weight
+    return LinearSpectrum(
+        singular**2, directions, along, mean, y_mean, weight, np.sum(y * y, axis=0), unexplained, variance
+    )

@@ -1,0 +1,114 @@
+"""Cross-validation inside an estimator: what splits, what scores, and the rows of a fold without copying them."""
+
+from collections.abc import Generator, Iterable
+from typing import Any
+
+import numpy as np
+import sklearn
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import check_cv
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+
+from mercer._base.parameter import Integer, Nothing, Rule
+from mercer._source import Source, open_source
+
+__all__ = ["FOLDS", "asked", "fold_source", "of_rows", "routed_parameters", "router", "scorer_of", "splits"]
+
+
+class _Splitter(Rule):
+    """A splitter, or the splits themselves."""
+
+    text = "a cross-validation splitter or an iterable of splits"
+
+    def accepts(self, value: Any) -> bool:
+        is_splitter = hasattr(value, "split") and hasattr(value, "get_n_splits")
+        return not isinstance(value, str) and (is_splitter or isinstance(value, Iterable))
+
+
+# What the parameter ``cv`` may be.
+FOLDS = Integer(2) | _Splitter() | Nothing()
+
+
+def splits(cv: Any, X: Any, y: Any, *, classifier: bool, **parameters: Any) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Training and test rows of each fold, as numbers."""
+    folds = check_cv(cv, y, classifier=classifier).split(X, y, **parameters)
+    return [(_numbers(train), _numbers(test)) for train, test in folds]
+
+
+def _numbers(rows: Any) -> np.ndarray:
+    rows = np.asarray(rows)
+    return np.flatnonzero(rows) if rows.dtype == bool else rows
+
+
+def fold_source(source: Source, train: np.ndarray, threads: int) -> Source:
+    """The rows of a source in memory with weight zero where they are not in `train`: no row, and no copy.
+
+    A row that is drawn twice weighs twice.
+    """
+    weight = np.bincount(train, minlength=source.n_rows).astype(np.float64)
+    if source.weight is not None:
+        weight *= source.weight
+    return open_source(source.whole(), source.y, weight, threads)
+
+
+def router(estimator: Any, scorer: Any, callers: tuple[str, ...] = ("fit",)) -> MetadataRouter:
+    """Who asks for which metadata: the estimator itself, its scorer and its splitter."""
+    scoring = MethodMapping()
+    for caller in callers:
+        scoring = scoring.add(caller=caller, callee="score")
+    return (
+        MetadataRouter(owner=estimator)
+        .add_self_request(estimator)
+        .add(scorer=scorer, method_mapping=scoring)
+        .add(splitter=estimator.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
+    )
+
+
+def routed_parameters(
+    estimator: Any, method: str, sample_weight: Any, parameters: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What goes to the scorer and to the splitter; without metadata routing, weights go to the scorer and no more."""
+    if sklearn.get_config()["enable_metadata_routing"]:
+        given = {"sample_weight": sample_weight, **parameters}
+        given = {name: value for name, value in given.items() if value is not None}
+        routed = process_routing(estimator, method, **given) if given else None
+        split = routed.splitter.split if routed is not None and method == "fit" else {}
+        return (dict(routed.scorer.score) if routed is not None else {}), dict(split)
+    if parameters:
+        message = (
+            f"[{', '.join(parameters)}] are passed but are not explicitly set as requested or not: passing extra "
+            f"keyword arguments to {type(estimator).__name__}.{method} is only supported if "
+            f"enable_metadata_routing=True, which you can set using `sklearn.set_config`."
+        )
+        raise ValueError(message)
+    return ({} if sample_weight is None else {"sample_weight": sample_weight}), {}
+
+
+def scorer_of(estimator: Any, default: str) -> Any:
+    """The scorer that ``scoring`` names; without, the default one, which asks for weights where they are routed."""
+    is_default = estimator.scoring is None or (isinstance(estimator.scoring, str) and estimator.scoring == "warn")
+    if not is_default:
+        return get_scorer(estimator.scoring)
+    scorer = get_scorer(default)
+    if sklearn.get_config()["enable_metadata_routing"]:
+        return scorer.set_score_request(sample_weight=True)
+    return scorer
+
+
+def of_rows(parameters: dict[str, Any], rows: np.ndarray, n_rows: int) -> dict[str, Any]:
+    """Parameters of a scorer for some rows: those with an entry for each row are cut."""
+    return {
+        name: np.asarray(value)[rows] if np.ndim(value) > 0 and len(value) == n_rows else value
+        for name, value in parameters.items()
+    }
+
+
+def asked(procedure: Generator[Any, Any, Any], source: Source) -> Any:
+    """What a procedure returns when its requests are answered by a source; it yields no steps."""
+    answer = None
+    while True:
+        try:
+            request = procedure.send(answer)
+        except StopIteration as end:
+            return end.value
+        answer = request.answer(source)

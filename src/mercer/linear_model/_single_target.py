@@ -1,0 +1,24 @@
+"""Targets of models that predict one number a row."""
+
+from typing import Any
+
+from sklearn.utils import column_or_1d
+
+from mercer._source import Source, place_of
+from mercer.errors import DataError
+
+__all__ = ["open_single_target"]
+
+
+def open_single_target(estimator: Any, X: Any, y: Any, sample_weight: Any, **options: Any) -> Source:
+    """Open rows with one number each for a target; a matrix of one column is taken as that, with a warning."""
+    if place_of(X, y) == "memory" and y is not None and not isinstance(y, str):
+        y = column_or_1d(y, warn=True)
+    source = estimator._open(X, y, sample_weight, targets="numbers", accept_sparse="csr", **options)
+    if source.target_shape != ():
+        message = (
+            f"{type(estimator).__name__}: y must be one number for each row; got {source.n_targets} in "
+            f"{source.description}. Give one column, or use Ridge."
+        )
+        raise DataError(message)
+    return source

@@ -1,0 +1,179 @@
+"""What bases share: a look at the training rows, and an expansion of each block into new columns."""
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._base import Estimator, fitted_source, fitting
+from mercer._plain import plain
+from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._source import Block, Source
+from mercer._source.memory import forecast
+from mercer._statistic import Statistic
+from mercer.errors import DataError
+
+__all__ = ["Basis", "BasisState", "Extent"]
+
+_DEFINED = "A basis is defined by its parameters and the range of the rows; nothing is optimised."
+
+
+@plain
+@dataclass(frozen=True)
+class BasisState:
+    """The lowest and highest value of each column, and arrays of the basis itself, where it has any."""
+
+    low: Any
+    high: Any
+    shift: Any = None
+    turn: Any = None
+
+    @property
+    def half(self) -> np.ndarray:
+        """Half the range of each column; one where a column is constant."""
+        half = (self.high - self.low) / 2.0
+        return np.where(half > 0, half, 1.0)
+
+    def to_unit(self, rows: np.ndarray) -> np.ndarray:
+        """The rows with the range of each column turned into [-1, 1]."""
+        return (rows - self.low) / self.half - np.where(self.high > self.low, 1.0, 0.0)
+
+
+@dataclass(frozen=True)
+class ExtentSums:
+    """The lowest and the highest value of each column; the sum of two is that of both."""
+
+    low: Any
+    high: Any
+
+    def __add__(self, other: "ExtentSums") -> "ExtentSums":
+        return ExtentSums(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
+
+
+@dataclass(frozen=True)
+class Extent(Statistic):
+    """The range of each column."""
+
+    def of(self, block: Block) -> ExtentSums:
+        xp = block.xp
+        low, high = xp.min(block.X, axis=0), xp.max(block.X, axis=0)
+        return ExtentSums(xp.astype(low, block.wide), xp.astype(high, block.wide))
+
+
+@dataclass(frozen=True, eq=False)
+class _Expanded:
+    """The new columns of a block, of the type of its rows."""
+
+    expansion: Any
+    kind: Any
+
+    def __call__(self, block: Block) -> np.ndarray:
+        return self.expansion(block).astype(self.kind, copy=False)
+
+
+class Basis(TransformerMixin, Estimator):
+    """A transformer that expands rows; a subclass says what it must see of them, and how it expands a block."""
+
+    _objective_moves: ClassVar[str | None] = None
+
+    def _survey(self, source: Source) -> Generator[Any, Any, BasisState]:
+        """What the basis must know of the training rows."""
+        extent = yield Extent()
+        return BasisState(extent.low, extent.high)
+
+    def _expansion(self, state: BasisState) -> Any:
+        """From a block to its columns in float64."""
+        raise NotImplementedError  # each basis defines its own
+
+    def _names(self, columns: list[str]) -> list[str]:
+        """The names of the new columns."""
+        raise NotImplementedError  # each basis defines its own
+
+    @fitting
+    def fit(self, X: Any, y: Any = None) -> "Basis":
+        """Look at the training rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : None
+            Ignored; there for pipelines.
+
+        Returns
+        -------
+        self
+            The fitted transformer.
+        """
+        source = self._open(X)
+        outcome = self._drive(lambda start: self._solver(source), source)
+        if outcome.interrupt is None:
+            outcome.converged, outcome.reason, self.converged_ = True, "converged", True
+        self._conclude(outcome)
+        return self
+
+    def _solver(self, source: Source) -> Solver:
+        state = yield from self._survey(source)
+        certificate = Certificate.none(_DEFINED)
+        yield Step(0.0, state, certificate)
+        return Solution(state, True, certificate)
+
+    def _fitted(self, state: BasisState) -> dict[str, Any]:
+        return {"data_min_": state.low, "data_max_": state.high, "_state": state}
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Expand rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features_out)
+            The new columns.
+        """
+        check_is_fitted(self)
+        source = fitted_source(self, X)
+        if source.place == "memory":
+            width = len(self.get_feature_names_out())
+            purpose = f"{width} columns of {source.n_rows} rows"
+            forecast(type(self).__name__, 16.0 * source.n_rows * width, purpose, "lower the size of the basis")
+        return source.map(_Expanded(self._expansion(self._state), source.host_dtype))
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """The names of the new columns.
+
+        Parameters
+        ----------
+        input_features : array-like of str or None, default=None
+            The names of the columns; None means those seen by ``fit``, or x0, x1...
+
+        Returns
+        -------
+        ndarray of str
+            Names.
+        """
+        check_is_fitted(self)
+        known = vars(self).get("feature_names_in_")
+        if input_features is None:
+            input_features = [f"x{number}" for number in range(self.n_features_in_)] if known is None else known
+        given = [str(name) for name in input_features]
+        if known is not None and given != [str(name) for name in known]:
+            message = f"{type(self).__name__}: input_features is not equal to feature_names_in_; leave it out."
+            raise DataError(message)
+        if len(given) != self.n_features_in_:
+            message = (
+                f"{type(self).__name__}: input_features should have length equal to number of features "
+                f"({self.n_features_in_}), got {len(given)}. Name every column."
+            )
+            raise DataError(message)
+        return np.asarray(self._names(given), dtype=object)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.get_feature_names_out())

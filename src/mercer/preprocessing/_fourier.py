@@ -1,0 +1,109 @@
+"""Sines and cosines of the columns."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer._base.parameter import Array, Integer, Nothing, Real, Rule
+from mercer._source import Block
+from mercer.errors import ParameterError
+from mercer.preprocessing._basis import Basis, BasisState
+
+__all__ = ["FourierBasis"]
+
+
+class FourierBasis(Basis):
+    """Cosines and sines of each column: cos(2 pi k (x - a) / T) and sin(2 pi k (x - a) / T) for k = 1, 2...
+
+    Parameters
+    ----------
+    n_frequencies : an integer in [1, inf), default=3
+        The highest k; each column gives twice as many.
+    period : a number in (0, inf) or an array-like or None, default=None
+        T, for all columns or for each; None means the range of each column.
+    max_time : a number in [0, inf) or None, default=None
+        Has no effect: one pass ends by itself. Kept so that estimators can be exchanged.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all that are free. Never changes a result.
+
+    Attributes
+    ----------
+    data_min_, data_max_ : ndarray of shape (n_features,)
+        The range of each column; a is its lower end.
+    period_ : ndarray of shape (n_features,)
+        T.
+    history_, converged_, n_iter_, certificate_
+        As every estimator has them; nothing is optimised.
+    n_features_in_, feature_names_in_
+        Number and names of the columns.
+
+    Notes
+    -----
+    A model that is linear in these columns repeats itself after T, inside the training rows and outside. Evenly spaced
+    rows over one period make them orthogonal. Dense rows in memory, files, streams and Dask arrays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.linear_model import LinearRegression
+    >>> from mercer.preprocessing import FourierBasis
+    >>> hour = np.arange(48.0)[:, None]
+    >>> y = 10 + 3 * np.sin(2 * np.pi * hour[:, 0] / 24)
+    >>> model = LinearRegression().fit(FourierBasis(2, period=24.0).fit_transform(hour), y)
+    >>> model.coef_.round(6) + 0.0
+    array([0., 3., 0., 0.])
+    """
+
+    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "n_frequencies": Integer(1),
+        "period": Real(0, math.inf, "neither") | Array() | Nothing(),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+
+    def __init__(
+        self,
+        n_frequencies: int = 3,
+        *,
+        period: Any = None,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_frequencies = n_frequencies
+        self.period = period
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    def _fitted(self, state: BasisState) -> dict[str, Any]:
+        period = 2.0 * state.half if self.period is None else np.asarray(self.period, dtype=np.float64)
+        if period.shape not in ((), state.low.shape) or not (period > 0).all():
+            message = (
+                f"FourierBasis: period must be one positive number, or one for each of {len(state.low)} columns; got "
+                f"{self.period!r}."
+            )
+            raise ParameterError(message)
+        return super()._fitted(state) | {"period_": np.broadcast_to(period, state.low.shape).copy()}
+
+    def _expansion(self, state: BasisState) -> "_Waves":
+        return _Waves(state.low, self.period_, self.n_frequencies)
+
+    def _names(self, columns: list[str]) -> list[str]:
+        pairs = [(f"cos{k}({name})", f"sin{k}({name})") for name in columns for k in range(1, self.n_frequencies + 1)]
+        return [name for pair in pairs for name in pair]
+
+
+@dataclass(frozen=True, eq=False)
+class _Waves:
+    """The waves of a block's rows: for each column, for each frequency, cosine and sine."""
+
+    start: np.ndarray
+    period: np.ndarray
+    n_frequencies: int
+
+    def __call__(self, block: Block) -> np.ndarray:
+        phase = 2.0 * math.pi * ((block.X - self.start) / self.period)
+        angles = phase[:, :, None] * np.arange(1, self.n_frequencies + 1)
+        return np.stack([np.cos(angles), np.sin(angles)], axis=-1).reshape(block.n, -1)

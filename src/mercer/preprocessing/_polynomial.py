@@ -1,0 +1,221 @@
+"""Polynomials of the columns: powers, or orthogonal polynomials that keep their digits at high degree."""
+
+import math
+from collections.abc import Generator
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule
+from mercer._solver import Dense
+from mercer._source import Block, Source
+from mercer._source.block import DenseBlock
+from mercer._source.memory import forecast
+from mercer._source.source import SumTree
+from mercer._statistic import Statistic
+from mercer._statistic.triangle import Triangle, TriangleSums
+from mercer.preprocessing._basis import Basis, BasisState
+
+__all__ = ["PolynomialBasis"]
+
+# Numbers that an expanded part of a block may have: it stays in the second-level cache.
+_PART = 2**17
+
+
+class PolynomialBasis(Basis):
+    """Polynomials of the columns up to a degree, with products between columns.
+
+    A term is a product of polynomials p_e(x_j) of single columns whose degrees e sum to at most ``degree``. With
+    ``basis="power"`` p_e(x) = x^e; "legendre" and "chebyshev" take the orthogonal polynomials on the range of each
+    column, which span the same functions and stay far from collinear; "orthonormal" turns the Legendre terms, one
+    after the other, into columns of mean zero, variance one and no correlation on the training rows.
+
+    Parameters
+    ----------
+    degree : an integer in [1, inf), default=2
+        The highest total degree.
+    basis : one of 'power', 'legendre', 'chebyshev', 'orthonormal', default='power'
+        The polynomials.
+    interactions : a boolean, default=True
+        Whether there are products between columns.
+    include_bias : a boolean, default=False
+        Whether there is a column of ones, first.
+    max_time : a number in [0, inf) or None, default=None
+        Has no effect: one or two passes end by themselves. Kept so that estimators can be exchanged.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all that are free. Never changes a result.
+
+    Attributes
+    ----------
+    data_min_, data_max_ : ndarray of shape (n_features,)
+        The range of each column.
+    exponents_ : ndarray of shape (n_terms, n_features)
+        The degree of each column in each term.
+    history_, converged_, n_iter_, certificate_
+        As every estimator has them; nothing is optimised.
+    n_features_in_, feature_names_in_
+        Number and names of the columns.
+
+    Notes
+    -----
+    There are (d + m)! / (d! m!) - 1 terms of degree m in d columns. "orthonormal" costs a pass of n p^2 for p terms; a
+    term that others determine on the training rows becomes zero. Outside the range of the training rows high degrees
+    grow without bound. Dense rows in memory, files, streams and Dask arrays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.preprocessing import PolynomialBasis
+    >>> PolynomialBasis(degree=2).fit_transform([[2.0, 3.0]])
+    array([[2., 3., 4., 6., 9.]])
+    >>> X = np.linspace(0, 1, 50)[:, None]
+    >>> powers, orthogonal = (PolynomialBasis(10, basis=b).fit_transform(X) for b in ("power", "legendre"))
+    >>> bool(np.linalg.cond(powers) > 1e6), bool(np.linalg.cond(orthogonal) < 10)
+    (True, True)
+    """
+
+    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "degree": Integer(1),
+        "basis": Choice("power", "legendre", "chebyshev", "orthonormal"),
+        "interactions": Boolean(),
+        "include_bias": Boolean(),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+
+    def __init__(
+        self,
+        degree: int = 2,
+        *,
+        basis: str = "power",
+        interactions: bool = True,
+        include_bias: bool = False,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.degree = degree
+        self.basis = basis
+        self.interactions = interactions
+        self.include_bias = include_bias
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    def _survey(self, source: Source) -> Generator[Any, Any, BasisState]:
+        count = source.n_features * self.degree
+        if self.interactions:
+            count = math.comb(source.n_features + self.degree, self.degree) - 1
+        orthonormal = self.basis == "orthonormal"
+        n_bytes = 8.0 * count * source.n_features + (48.0 * count**2 if orthonormal else 0.0)
+        forecast("PolynomialBasis", n_bytes, f"a basis of {count} terms", "lower degree, or set interactions=False")
+        state = yield from super()._survey(source)
+        if not orthonormal:
+            return state
+        triangle = yield _ExpandedTriangle(_Polynomials("legendre", self._exponents(source.n_features), state))
+        shift, turn = yield Dense(lambda: _orthonormalise(triangle), heavy=count > 200)
+        return BasisState(state.low, state.high, shift, turn)
+
+    def _exponents(self, n_features: int) -> np.ndarray:
+        """The degree of each column in each term, by total degree; within one, the first columns lead."""
+        if not self.interactions:
+            powers = np.repeat(np.arange(1, self.degree + 1), n_features)
+            return powers[:, None] * np.tile(np.eye(n_features, dtype=np.int64), (self.degree, 1))
+        terms = [
+            np.bincount(columns, minlength=n_features)
+            for total in range(1, self.degree + 1)
+            for columns in combinations_with_replacement(range(n_features), total)
+        ]
+        return np.asarray(terms, dtype=np.int64)
+
+    def _fitted(self, state: BasisState) -> dict[str, Any]:
+        return super()._fitted(state) | {"exponents_": self._exponents(len(state.low))}
+
+    def _expansion(self, state: BasisState) -> Any:
+        kind = "legendre" if self.basis == "orthonormal" else self.basis
+        return _Polynomials(kind, self.exponents_, state, self.include_bias)
+
+    def _names(self, columns: list[str]) -> list[str]:
+        letter = {"power": "", "legendre": "P", "chebyshev": "T", "orthonormal": "Q"}[self.basis]
+
+        def factor(name: str, power: int) -> str:
+            if letter:
+                return f"{letter}{power}({name})"
+            return name if power == 1 else f"{name}^{power}"
+
+        terms = [" ".join(factor(columns[j], row[j]) for j in np.flatnonzero(row)) for row in self.exponents_]
+        return ["1", *terms] if self.include_bias else terms
+
+
+@dataclass(frozen=True, eq=False)
+class _Polynomials:
+    """The terms of a block's rows, (n, p) in float64."""
+
+    kind: str
+    exponents: np.ndarray
+    state: BasisState
+    bias: bool = False
+
+    def __call__(self, block: Block) -> np.ndarray:
+        rows = np.asarray(block.X, dtype=np.float64)
+        values = _univariate(
+            self.kind, rows if self.kind == "power" else self.state.to_unit(rows), self.exponents.max()
+        )
+        terms = np.ones((block.n, len(self.exponents) + self.bias))
+        for number, row in enumerate(self.exponents, start=int(self.bias)):
+            for column in np.flatnonzero(row):
+                terms[:, number] *= values[row[column]][:, column]
+        if self.state.turn is not None:
+            start = int(self.bias)
+            terms[:, start:] = (terms[:, start:] - self.state.shift) @ self.state.turn
+        return terms
+
+
+def _univariate(kind: str, u: np.ndarray, degree: int) -> list[np.ndarray]:
+    """The polynomials of degree 0, 1... of every entry, by their recurrences."""
+    values = [np.ones_like(u), u]
+    for n in range(1, degree):
+        if kind == "power":
+            values.append(values[-1] * u)
+        elif kind == "chebyshev":
+            values.append(2.0 * u * values[-1] - values[-2])
+        else:
+            values.append(((2 * n + 1) * u * values[-1] - n * values[-2]) / (n + 1))
+    return values
+
+
+@dataclass(frozen=True, eq=False)
+class _ExpandedTriangle(Statistic):
+    """The triangle of the terms of the rows, centred."""
+
+    expansion: _Polynomials
+
+    def of(self, block: Any) -> TriangleSums:
+        tree = SumTree()
+        for part in block.parts(max(1, _PART // len(self.expansion.exponents))):
+            tree.add(Triangle().of(DenseBlock(self.expansion(part), part.start)))
+        return tree.total()
+
+
+def _orthonormalise(triangle: TriangleSums) -> tuple[np.ndarray, np.ndarray]:
+    """A shift m and an upper triangle T such that (terms - m) T has columns of variance one without correlation.
+
+    Gram and Schmidt on the columns of the triangle, each freed twice of those before it; one of which nothing is left
+    becomes zero.
+    """
+    factor = np.asarray(np.linalg.qr(triangle.factor, mode="r")) / math.sqrt(triangle.weight)
+    count = factor.shape[1]
+    basis, turn = np.zeros_like(factor), np.zeros((count, count))
+    for j in range(count):
+        column, combination = factor[:, j].copy(), np.zeros(count)
+        combination[j] = 1.0
+        size = np.linalg.norm(column)
+        for _ in range(2):
+            along = basis[:, :j].T @ column
+            column -= basis[:, :j] @ along
+            combination -= turn[:, :j] @ along
+        left = np.linalg.norm(column)
+        if left > 1e-10 * size:
+            basis[:, j], turn[:, j] = column / left, combination / left
+    return triangle.mean, turn

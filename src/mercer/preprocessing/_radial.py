@@ -1,0 +1,160 @@
+"""Gaussian bumps around centres: the hidden layer of a radial-basis-function network."""
+
+import math
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer._base import seed_sequence
+from mercer._base.parameter import Array, Boolean, Integer, Nothing, Real, Rule, Seed
+from mercer._solver import Dense
+from mercer._source import Block, Source
+from mercer.cluster import KMeans
+from mercer.errors import DataError
+from mercer.preprocessing._basis import Basis, BasisState
+
+__all__ = ["RadialBasis"]
+
+
+class RadialBasis(Basis):
+    """Gaussian bumps exp(-|x - c|^2 / (2 w^2)) around centres c.
+
+    Parameters
+    ----------
+    n_centres : an integer in [1, inf), default=10
+        How many bumps.
+    centres : an array-like or None, default=None
+        The centres; None means those that k-means finds.
+    width : a number in (0, inf) or None, default=None
+        w; None means the mean distance from a centre to the nearest other one.
+    normalise : a boolean, default=False
+        Whether the bumps of each row are divided by their sum, so that far rows belong to the nearest centre.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        The seed of k-means.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which k-means ends with what it has.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all that are free. Never changes a result.
+
+    Attributes
+    ----------
+    centres_ : ndarray of shape (n_centres, n_features)
+        The centres.
+    width_ : float
+        w.
+    data_min_, data_max_ : ndarray of shape (n_features,)
+        The range of each column.
+    history_, converged_, n_iter_, certificate_
+        As every estimator has them; those of k-means are not kept.
+    n_features_in_, feature_names_in_
+        Number and names of the columns.
+
+    Notes
+    -----
+    Distances know no units: scale the columns first. Cost n d for each centre. Rows in memory, dense.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.linear_model import LogisticRegression
+    >>> from mercer.preprocessing import RadialBasis
+    >>> X, y = np.array([[0, 0], [1, 1], [0, 1], [1, 0]]), np.array([0, 0, 1, 1])
+    >>> bumps = RadialBasis(centres=[[0, 0], [1, 1]], width=0.5).fit_transform(X)
+    >>> LogisticRegression(C=100.0).fit(bumps, y).score(bumps, y)
+    1.0
+    """
+
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "row order": "k-means starts from rows drawn by number, so that centres differ for rows in another order"
+    }
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "n_centres": Integer(1),
+        "centres": Array() | Nothing(),
+        "width": Real(0, math.inf, "neither") | Nothing(),
+        "normalise": Boolean(),
+        "random_state": Seed(),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+
+    def __init__(
+        self,
+        n_centres: int = 10,
+        *,
+        centres: Any = None,
+        width: float | None = None,
+        normalise: bool = False,
+        random_state: Any = None,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_centres = n_centres
+        self.centres = centres
+        self.width = width
+        self.normalise = normalise
+        self.random_state = random_state
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    def _survey(self, source: Source) -> Generator[Any, Any, BasisState]:
+        state = yield from super()._survey(source)
+        if self.centres is None:
+            centres = yield Dense(lambda: self._found(source))
+        else:
+            centres = np.asarray(self.centres, dtype=np.float64)
+            if centres.ndim != 2 or centres.shape[1] != source.n_features or len(centres) == 0:
+                message = (
+                    f"RadialBasis: centres must be rows of {source.n_features} columns; got shape {centres.shape}."
+                )
+                raise DataError(message)
+        width = _spacing(centres, state) if self.width is None else self.width
+        return BasisState(state.low, state.high, centres, np.array([width]))
+
+    def _found(self, source: Source) -> np.ndarray:
+        seed = int(seed_sequence(self.random_state).generate_state(1)[0])
+        count = min(self.n_centres, source.n_rows)
+        model = KMeans(count, n_init=1, random_state=seed, max_time=self.max_time, n_jobs=self.n_jobs)
+        return model.fit(source.whole()).cluster_centers_.astype(np.float64)
+
+    def _fitted(self, state: BasisState) -> dict[str, Any]:
+        return super()._fitted(state) | {"centres_": state.shift, "width_": float(state.turn[0])}
+
+    def _expansion(self, state: BasisState) -> "_Bumps":
+        return _Bumps(state.shift, float(state.turn[0]), self.normalise)
+
+    def _names(self, columns: list[str]) -> list[str]:
+        return [f"bump{number}" for number in range(len(self.centres_))]
+
+
+def _spacing(centres: np.ndarray, state: BasisState) -> float:
+    """The mean distance to the nearest other centre; of a single one, half the diagonal of the rows' range."""
+    scale = float(np.max(state.half))
+    if len(centres) > 1:
+        gaps = np.linalg.norm((centres[:, None] - centres[None]) / scale, axis=2)
+        np.fill_diagonal(gaps, np.inf)
+        spacing = float(np.mean(gaps.min(axis=1)))
+        if spacing > 0:
+            return scale * spacing
+    return scale * math.sqrt(len(state.half))
+
+
+@dataclass(frozen=True, eq=False)
+class _Bumps:
+    """The bumps of a block's rows."""
+
+    centres: np.ndarray
+    width: float
+    normalise: bool
+
+    def __call__(self, block: Block) -> np.ndarray:
+        rows = np.asarray(block.X, dtype=np.float64)
+        squares = np.empty((block.n, len(self.centres)))
+        for number, centre in enumerate(self.centres):
+            # Divided before it is squared, so that no unit is too large or too small.
+            squares[:, number] = np.sum(((rows - centre) / self.width) ** 2, axis=1)
+        if not self.normalise:
+            return np.exp(-0.5 * squares)
+        bumps = np.exp(-0.5 * (squares - squares.min(axis=1, keepdims=True)))
+        return bumps / bumps.sum(axis=1, keepdims=True)
