@@ -31,7 +31,7 @@ sklearn-suite: build
 		sklearn.cluster.tests.test_k_means \
 		sklearn.decomposition.tests.test_pca sklearn.decomposition.tests.test_incremental_pca \
 		sklearn.linear_model.tests.test_base sklearn.linear_model.tests.test_ridge \
-		sklearn.linear_model.tests.test_logistic \
+		sklearn.linear_model.tests.test_logistic sklearn.linear_model.tests.test_coordinate_descent \
 		sklearn.linear_model.tests.test_huber sklearn.linear_model.tests.test_quantile
 
 test-all: lint build

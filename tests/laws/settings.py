@@ -18,6 +18,10 @@ SETTINGS = {
         {"n_components": 1, "svd_solver": "arpack"},
     ],
     "IncrementalPCA": [{"n_components": 2}],
+    "Lasso": [{}, {"positive": True}, {"selection": "random", "precompute": True}],
+    "ElasticNet": [{"alpha": 0.1}, {"alpha": 0.1, "l1_ratio": 0.0}],
+    "LassoCV": [{"alphas": 12, "eps": 1e-2}],
+    "ElasticNetCV": [{"alphas": 5, "eps": 1e-2, "cv": 3, "l1_ratio": [0.5, 0.9]}],
     "LinearRegression": [{}, {"positive": True}],
     "Ridge": [{"solver": solver} for solver in ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga")]
     + [{"solver": "lbfgs", "positive": True}],

@@ -1,9 +1,14 @@
 """Linear models under any loss and penalty, and what can be said of them in closed form."""
 
 from mercer.linear_model._agreement import correlation, empirical_error, population_error
+from mercer.linear_model._elastic_net import ElasticNet
+from mercer.linear_model._elastic_net_cv import ElasticNetCV
+from mercer.linear_model._elastic_net_path import enet_path, lasso_path
 from mercer.linear_model._expected_error import expected_in_sample_error, expected_out_of_sample_error
 from mercer.linear_model._generalized import GeneralizedLinearEstimator
 from mercer.linear_model._huber import HuberRegressor
+from mercer.linear_model._lasso import Lasso
+from mercer.linear_model._lasso_cv import LassoCV
 from mercer.linear_model._least_squares import LinearRegression
 from mercer.linear_model._leverage import hat_matrix, leave_one_out_residuals, leverages
 from mercer.linear_model._logistic import LogisticRegression
@@ -19,8 +24,12 @@ from mercer.linear_model._ridge_path import (
 )
 
 __all__ = [
+    "ElasticNet",
+    "ElasticNetCV",
     "GeneralizedLinearEstimator",
     "HuberRegressor",
+    "Lasso",
+    "LassoCV",
     "LinearRegression",
     "LogisticRegression",
     "QuantileRegressor",
@@ -31,9 +40,11 @@ __all__ = [
     "correlation",
     "effective_degrees_of_freedom",
     "empirical_error",
+    "enet_path",
     "expected_in_sample_error",
     "expected_out_of_sample_error",
     "hat_matrix",
+    "lasso_path",
     "leave_one_out_residuals",
     "leverages",
     "penalised_condition_number",
