@@ -94,6 +94,8 @@ SOLVERS_OF_ONE_PASS = {
     "PCA": {"auto", "full", "covariance_eigh", "randomized", "arpack"},
     "Ridge": {"auto", "cholesky", "lbfgs"},
     "IncrementalPCA": {"auto"},
+    "Lasso": {"auto"},
+    "ElasticNet": {"auto"},
 }
 
 
@@ -128,6 +130,8 @@ def needs_memory(subject):
 
 def needs_one_pass(subject):
     solver = subject.settings.get("svd_solver") or subject.settings.get("solver", "auto")
+    if subject.name == "ElasticNet" and subject.settings.get("l1_ratio") == 0:
+        return False  # a closed form, and the pass that tells its duality gap
     least_squares = subject.name == "LinearRegression" and subject.settings.get("positive")
     return least_squares or solver in SOLVERS_OF_ONE_PASS.get(subject.name, ())
 
