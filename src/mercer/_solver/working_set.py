@@ -194,7 +194,8 @@ class WorkingSet:
         if doubtful.size:
             yield from self._ask(doubtful, bound, price)
         beyond = 0.0 if self.broken is None else float(self.broken.max(initial=0.0))
-        excess = float(np.sum(np.maximum(bound[self.outside] - price.l1, 0.0) ** 2))
+        # Without an l2 part nothing may exceed the bound, and squares of slopes would overflow long before slopes do.
+        excess = float(np.sum(np.maximum(bound[self.outside] - price.l1, 0.0) ** 2)) if price.l2 else 0.0
         squared = float(self.residual @ self.residual)
         self.gap = native.duality_gap(self.w, self.q, squared, *price, beyond, excess)
 

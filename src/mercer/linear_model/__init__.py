@@ -8,6 +8,7 @@ from mercer.linear_model._expected_error import expected_in_sample_error, expect
 from mercer.linear_model._generalized import GeneralizedLinearEstimator
 from mercer.linear_model._huber import HuberRegressor
 from mercer.linear_model._lasso import Lasso
+from mercer.linear_model._lasso_budget import alpha_for_l1_norm
 from mercer.linear_model._lasso_cv import LassoCV
 from mercer.linear_model._least_squares import LinearRegression
 from mercer.linear_model._leverage import hat_matrix, leave_one_out_residuals, leverages
@@ -34,6 +35,7 @@ __all__ = [
     "LogisticRegression",
     "QuantileRegressor",
     "Ridge",
+    "alpha_for_l1_norm",
     "alpha_for_norm",
     "alpha_from_variances",
     "alpha_per_sample",

@@ -93,7 +93,7 @@ class DescentCV(LinearRegressor):
         def grids(moments: Any) -> np.ndarray:
             if alphas is not None:
                 return np.tile(alphas, (len(ratios), 1))
-            tops = [first_alpha(moments.cross, moments.weight, ratio, self.positive, name) for ratio in ratios]
+            tops = [first_alpha(moments, ratio, self.positive, name) for ratio in ratios]
             return np.stack([alpha_grid(top, self.eps, int(self.alphas)) for top in tops])
 
         outcome = self._drive(lambda start: cross_validate(plan, splits, ratios, grids, start), source)

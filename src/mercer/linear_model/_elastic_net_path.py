@@ -14,11 +14,12 @@ from mercer._base.validation import FLOATS, checked_weight
 from mercer._solver.coordinate_descent import DescentPlan, follow, open_problems, settle, summed
 from mercer._source import Source, open_source
 from mercer._source.threads import n_threads, one_blas_thread
+from mercer._statistic import MomentSums
 from mercer.errors import DataError, ParameterError
 from mercer.linear_model._descent_regressor import descent_seed, suits_gram
 from mercer.linear_model._elastic_net import ElasticNet
 
-__all__ = ["alpha_grid", "enet_path", "first_alpha", "lasso_path"]
+__all__ = ["alpha_grid", "enet_path", "first_alpha", "lasso_path", "opened_rows"]
 
 _OPTIONS = {
     "tol": 1e-4, "max_iter": 1000, "random_state": None, "selection": "cyclic", "sample_weight": None, "n_jobs": None,
@@ -126,7 +127,7 @@ def enet_path(
     values = options | {"l1_ratio": l1_ratio, "eps": eps, "positive": positive}
     check_parameters("enet_path", _RULES, values)
     wanted = _wanted_alphas(n_alphas, alphas)
-    source = _opened(X, y, options)
+    source = opened_rows("enet_path", X, y, options["sample_weight"], options["n_jobs"])
     gram = None if isinstance(precompute, bool | str) else np.ascontiguousarray(precompute, dtype=np.float64)
     plan = DescentPlan(
         "enet_path", False, positive, options["tol"], options["max_iter"],
@@ -148,21 +149,28 @@ def enet_path(
 
 def alpha_grid(top: float, eps: float, n_alphas: int) -> np.ndarray:
     """Falling penalties at equal ratios from `top`, where the first coefficient leaves zero, to `eps` times that."""
-    resolution = np.finfo(np.float64).resolution
-    if top <= resolution:
-        return np.full(n_alphas, resolution)
+    if top <= 0:
+        # No penalty lets a coefficient leave zero: scikit-learn's value for all.
+        return np.full(n_alphas, np.finfo(np.float64).resolution)
     return np.geomspace(top, top * eps, num=n_alphas)
 
 
-def first_alpha(cross: np.ndarray, total: float, l1_ratio: float, positive: bool, subject: str) -> float:
-    """The penalty at which the first coefficient leaves zero."""
+def first_alpha(moments: MomentSums, l1_ratio: float, positive: bool, subject: str) -> float:
+    """The penalty at which the first coefficient of the first target leaves zero; zero where none does."""
     if l1_ratio == 0:
         message = (
             f"{subject}: Automatic alpha grid generation is not supported for l1_ratio=0. Please supply a grid by "
             f"providing your estimator with the appropriate `alphas=` argument."
         )
         raise ParameterError(message)
-    return float(np.max(cross if positive else np.abs(cross), initial=0.0)) / (total * l1_ratio)
+    cross, total = moments.cross[:, 0], moments.weight
+    # Means are taken off to this share of them, so columns or targets that are constant leave products of this size.
+    scatter = moments.scatter if moments.scatter.ndim == 1 else np.diagonal(moments.scatter)
+    sizes = np.abs(moments.mean) + np.sqrt(scatter / total)
+    target = abs(moments.y_mean[0]) + np.sqrt(moments.y_scatter[0] / total)
+    rounding = np.finfo(np.float64).resolution * sizes * target
+    slopes = (cross if positive else np.abs(cross)) / total
+    return float(np.max(np.where(slopes > rounding, slopes, 0.0), initial=0.0)) / l1_ratio
 
 
 def _walk(
@@ -172,7 +180,7 @@ def _walk(
     moments = yield from summed(plan)
     _check_cross(Xy, moments.cross[:, 0])
     if isinstance(wanted, Integral):
-        top = first_alpha(moments.cross[:, 0], moments.weight, l1_ratio, plan.positive, plan.subject)
+        top = first_alpha(moments, l1_ratio, plan.positive, plan.subject)
         wanted = alpha_grid(top, eps, int(wanted))
     [problem] = yield from open_problems(plan, [moments], [0])
     if coef_init is not None:
@@ -222,18 +230,19 @@ def _wanted_alphas(n_alphas: Any, alphas: Any) -> Any:
     return wanted
 
 
-def _opened(X: Any, y: Any, options: dict[str, Any]) -> Source:
+def opened_rows(subject: str, X: Any, y: Any, sample_weight: Any, n_jobs: int | None) -> Source:
+    """Rows in memory and one target, checked."""
     X = check_array(X, accept_sparse="csr", dtype=list(FLOATS), order="C")
     y = check_array(y, dtype=FLOATS[0], ensure_2d=False)
     if y.ndim != 1:
         message = (
-            f"enet_path: y must have one dimension; got shape {y.shape}. Call it for each target; for penalties on "
+            f"{subject}: y must have one dimension; got shape {y.shape}. Call it for each target; for penalties on "
             f"targets together use scikit-learn's."
         )
         raise DataError(message)
     check_consistent_length(X, y)
-    weight = checked_weight(ElasticNet(), options["sample_weight"], len(y))
-    return open_source(X, y, weight, n_threads(options["n_jobs"]))
+    weight = checked_weight(ElasticNet(), sample_weight, len(y))
+    return open_source(X, y, weight, n_threads(n_jobs))
 
 
 def _check_cross(given: Any, cross: np.ndarray) -> None:
