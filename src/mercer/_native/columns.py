@@ -168,8 +168,8 @@ def sparse_descent(
     """Visit the coordinates of `order` once, on the CSC columns of X from which `mean` is to be taken off.
 
     The residual y - (X - 1 mean^T) w is u + shift[0], so that a move touches stored values alone; its weighted sum is
-    zero where the means are not, which takes them out of the slope. `squares` are of the centred columns, `total` is the
-    sum of the weights. Returns the largest move.
+    zero where the means are not, which takes them out of the slope. `squares` are of the centred columns, `total` is
+    the sum of the weights. Returns the largest move.
     """
     at: cython.Py_ssize_t
     e: cython.Py_ssize_t

@@ -54,10 +54,7 @@ class ChosenRows:
 
     def error(self, w: Array, intercept: float) -> float:
         used = np.flatnonzero(w)
-        if issparse(self.X):
-            fitted = self.X @ w
-        else:
-            fitted = self.X[self.rows[:, None], used] @ w[used]
+        fitted = self.X @ w if issparse(self.X) else self.X[self.rows[:, None], used] @ w[used]
         squares = (self.y - fitted - intercept) ** 2
         return float(np.average(squares, weights=self.weight))
 

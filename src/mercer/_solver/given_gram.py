@@ -19,8 +19,8 @@ def given_scatter(
 ) -> Generator[Any, Any, MomentSums]:
     """The moments of rows whose scatter is `gram`, from those with its diagonal.
 
-    A Gram matrix of rows from which means have yet to be taken is not their scatter; then the scatter is summed up after
-    all, with a warning. `single` says that the rows, hence the matrix, may be rounded to float32.
+    A Gram matrix of rows from which means have yet to be taken is not their scatter; then the scatter is summed up,
+    with a warning. `single` says that the rows, hence the matrix, may be rounded to float32.
     """
     d, tolerance = len(moments.mean), 1e-3 if single else 1e-6
     if gram.shape != (d, d):

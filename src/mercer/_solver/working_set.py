@@ -1,9 +1,9 @@
 """Lasso and elastic net on wide rows: coordinate descent on the few columns that matter, checked against all others.
 
-Columns enter the working set when their slope x_j . r breaks its bound l1 the most (Johnson and Guestrin, 2015; Massias,
-Gramfort and Salmon, 2018), and stay. Descent runs on their Gram matrix, so that a sweep does not touch the rows; beyond
-a size at which that matrix costs more than it saves, on the columns themselves. Whether a column outside could break
-its bound is asked of the rows only where earlier passes cannot tell; see :mod:`mercer._solver.references`.
+Columns enter the working set when their slope x_j . r breaks its bound l1 the most (Johnson and Guestrin, 2015;
+Massias, Gramfort and Salmon, 2018), and stay. Descent runs on their Gram matrix, so that a sweep does not touch the
+rows; beyond a size at which that matrix costs more than it saves, on the columns themselves. Whether a column outside
+could break its bound is asked of the rows only where earlier passes cannot tell; see :mod:`mercer._solver.references`.
 """
 
 from collections.abc import Generator
@@ -92,7 +92,7 @@ class WorkingSet:
         return self.columns, self.batches, self.references.vectors, self.references.products
 
     def restore(self, columns: Array, batches: Array, vectors: Array, products: Array) -> Asking:
-        """Go to an earlier record; columns enter in the batches they came in, for the same rounding in every product."""
+        """Go to an earlier record; columns enter in the batches they came in, for the same rounding of products."""
         for batch in np.split(columns, np.cumsum(batches)[:-1]):
             yield from self._take(batch)
         self.references = References(vectors, products, self.norms)
@@ -214,7 +214,7 @@ class WorkingSet:
         self.broken = np.where(self.outside, bound, 0.0)
 
     def _admit(self, l1: float) -> Asking:
-        """Take the columns that break their bound the most, and some that nearly do; the number in use doubles at most."""
+        """Take the columns that break their bound the most, and some that nearly do: twice those in use at most."""
         near = np.flatnonzero(self.broken > _NEAR * l1)
         room = max(_FIRST, 2 * int(np.count_nonzero(self.w)))
         yield from self._take(np.sort(near[np.argsort(-self.broken[near], kind="stable")[:room]]))

@@ -24,8 +24,8 @@ from mercer.linear_model._ridge import Ridge
 
 __all__ = ["DescentRegressor", "descent_seed", "suits_gram"]
 
-# Columns up to which their scatter, from one pass over the rows, is cheaper than passes for working sets: with d columns
-# it takes n d^2 multiplications at some 50 a nanosecond, against about five passes of n d numbers at 2 a nanosecond.
+# Columns up to which their scatter, from one pass over the rows, is cheaper than passes for working sets: d columns
+# take n d^2 multiplications at some 50 a nanosecond, against about five passes of n d numbers at 2 a nanosecond.
 _GRAM_COLUMNS = 512
 
 

@@ -77,8 +77,8 @@ class ElasticNetCV(DescentCV):
     solver_used_ : str
         ``"gram"`` or ``"working sets"``.
     history_, converged_, certificate_
-        How the fit went; see the tour. A step is a penalty, its objective the mean error over the folds; the certificate
-        is the duality gap of the model at ``alpha_``, and ``converged_`` covers the folds as well.
+        How the fit went; see the tour. A step is a penalty, its objective the mean error over the folds; the
+        certificate is the duality gap of the model at ``alpha_``, and ``converged_`` covers the folds as well.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -87,9 +87,9 @@ class ElasticNetCV(DescentCV):
     Notes
     -----
     The folds walk down the path side by side, one penalty at a time, each from its last coefficients, on all threads.
-    Up to 512 columns each row is summed up once, in the scatter of the fold that tests it, and the scatters of all other
-    folds add up to the one that a fold trains on: with k folds the price of one scatter, not of k. Beyond, the folds
-    share the rows, which are never copied. Rows: NumPy, frames, memory maps, SciPy sparse (never made dense).
+    Up to 512 columns each row is summed up once, in the scatter of the fold that tests it, and the scatters of all
+    other folds add up to the one that a fold trains on: with k folds the price of one scatter, not of k. Beyond, the
+    folds share the rows, which are never copied. Rows: NumPy, frames, memory maps, SciPy sparse (never made dense).
 
     References
     ----------
