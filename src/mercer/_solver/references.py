@@ -38,7 +38,8 @@ class References:
         self.orthogonal, self.triangle = np.linalg.qr(vectors.T)
         # A reference that the others determine, or a target of zeros, takes no part; any coefficients give a bound.
         pivots = np.abs(np.diagonal(self.triangle))
-        self.triangle[np.diag_indices_from(self.triangle)] += pivots <= 1e-14 * pivots.max(initial=0.0)
+        largest = float(pivots.max(initial=0.0))
+        self.triangle[np.diag_indices_from(self.triangle)] += np.where(pivots <= 1e-14 * largest, largest or 1.0, 0.0)
 
     def joined(self, vector: Array, product: Array) -> "References":
         """With one more, and without the oldest where there would be too many."""
