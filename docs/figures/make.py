@@ -15,6 +15,7 @@ if __name__ == "__main__":
 from figures import (
     annealing,
     k_means,
+    lasso,
     learning_rates,
     least_squares,
     logistic,
@@ -27,6 +28,7 @@ DRAWINGS = {
     "k_means": k_means.draw,
     "principal_components": principal_components.draw,
     "least_squares": least_squares.draw,
+    "lasso": lasso.draw,
     "logistic": logistic.draw,
     "losses": losses.draw,
     "optimisers": optimisers.draw,
