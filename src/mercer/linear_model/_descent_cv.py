@@ -31,7 +31,7 @@ class Splits(Rule):
 
     def accepts(self, value: Any) -> bool:
         if isinstance(value, Integral):
-            return not isinstance(value, bool) and value >= 2
+            return not isinstance(value, bool) and int(value) >= 2
         return value is None or hasattr(value, "split") or (hasattr(value, "__iter__") and not isinstance(value, str))
 
     def refused(self) -> Iterator[Any]:
@@ -111,7 +111,7 @@ class DescentCV(LinearRegressor):
                     f"{type(self).__name__}: alphas[{number}] must be an instance of float, not {type(alpha).__name__}."
                 )
                 raise ParameterError(message)
-            if not alpha >= 0:
+            if not float(alpha) >= 0:
                 message = f"{type(self).__name__}: alphas[{number}] == {alpha}, must be >= 0.0."
                 raise ParameterError(message)
         return np.sort(np.asarray(self.alphas, dtype=np.float64))[::-1]

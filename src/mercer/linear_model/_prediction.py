@@ -69,7 +69,7 @@ class SingleTarget:
 class LinearRegressor(MultiOutputMixin, RegressorMixin, Estimator):
     """Predicts X coef_^T + intercept_."""
 
-    _places = ("memory", "file", "stream", "dask", "device")
+    _places: tuple[str, ...] = ("memory", "file", "stream", "dask", "device")
     fit_intercept: bool
     coef_: np.ndarray
     intercept_: Any
