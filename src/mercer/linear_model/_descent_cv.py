@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Iterator
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import sklearn
@@ -41,7 +41,7 @@ class Splits(Rule):
 class DescentCV(LinearRegressor):
     """Coordinate descent at the penalty with the least error of cross-validation."""
 
-    _places = ("memory",)
+    _places: ClassVar[tuple[str, ...]] = ("memory",)
     # What history_ records is the error of each penalty, which falls and rises.
     _objective_moves = None
     eps: float
