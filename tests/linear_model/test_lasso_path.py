@@ -154,8 +154,9 @@ def test_a_budget_is_spent_by_the_penalty_that_is_found(size, positive):
 def test_the_constraint_form_has_the_same_minimum():
     X, y = example()
     X, y = X[:, :3] - X[:, :3].mean(axis=0), y - y.mean()
-    budget = 2.0
+    budget = 0.5 * np.abs(LinearRegression(fit_intercept=False).fit(X, y).coef_).sum()
     alpha = alpha_for_l1_norm(X, y, budget, fit_intercept=False)
+    assert alpha > 0
     model = Lasso(alpha=alpha, fit_intercept=False, **TIGHT).fit(X, y)
     # w = p - m with p, m >= 0 makes the budget linear.
     found = minimize(
