@@ -32,6 +32,7 @@ sklearn-suite: build
 		sklearn.decomposition.tests.test_pca sklearn.decomposition.tests.test_incremental_pca \
 		sklearn.linear_model.tests.test_base sklearn.linear_model.tests.test_ridge \
 		sklearn.linear_model.tests.test_logistic sklearn.linear_model.tests.test_bayes \
+		sklearn.linear_model.tests.test_coordinate_descent \
 		sklearn.linear_model.tests.test_huber sklearn.linear_model.tests.test_quantile
 
 test-all: lint build

@@ -95,6 +95,8 @@ SOLVERS_OF_ONE_PASS = {
     "BayesianRidge": {"auto"},
     "FourierBasis": {"auto"},
     "GaussianConditionalRegressor": {"auto"},
+    "Lasso": {"auto"},
+    "ElasticNet": {"auto"},
 }
 
 
@@ -125,6 +127,8 @@ def learnt(model):
 
 def needs_one_pass(subject):
     solver = subject.settings.get("svd_solver") or subject.settings.get("solver", "auto")
+    if subject.name == "ElasticNet" and subject.settings.get("l1_ratio") == 0:
+        return False  # a closed form, and the pass that tells its duality gap
     least_squares = subject.name == "LinearRegression" and subject.settings.get("positive")
     polynomials = subject.name == "PolynomialBasis" and subject.settings.get("basis") != "orthonormal"
     return least_squares or polynomials or solver in SOLVERS_OF_ONE_PASS.get(subject.name, ())

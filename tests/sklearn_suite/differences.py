@@ -7,9 +7,10 @@ REPLACED: dict[str, tuple[str, ...]] = {
     "cluster": ("KMeans", "MiniBatchKMeans", "k_means", "kmeans_plusplus"),
     "decomposition": ("IncrementalPCA", "PCA"),
     "linear_model": (
-        *("BayesianRidge", "HuberRegressor", "LinearRegression", "LogisticRegression", "LogisticRegressionCV"),
-        "QuantileRegressor",
-        *("Ridge", "RidgeCV", "RidgeClassifier", "RidgeClassifierCV"),
+        *("BayesianRidge", "ElasticNet", "ElasticNetCV", "HuberRegressor", "Lasso", "LassoCV", "LinearRegression"),
+        *("LogisticRegression", "LogisticRegressionCV", "QuantileRegressor"),
+        *("Ridge", "RidgeCV", "RidgeClassifier", "RidgeClassifierCV", "enet_path"),
+        "lasso_path",
     ),
 }
 
@@ -53,4 +54,24 @@ DIFFERENCES: dict[str, str] = {
     "test_logistic::test_newton_cholesky_fallback_to_lbfgs": "no solver is ever replaced by another silently",
     "test_logistic::test_logisticregression_warns_with_n_jobs": "n_jobs has an effect and is not deprecated",
     "test_logistic::test_logistic_regression_callback_support*": "callbacks see each step of every solver exactly once",
+    "test_coordinate_descent::test_1d_multioutput_*": (
+        "compares with scikit-learn's MultiTask classes to 7 digits at tol=1e-4"
+    ),
+    "test_coordinate_descent::test_warm_start": (
+        "every five sweeps are extrapolated, so two fits of five sweeps are not one of ten to 6 digits"
+    ),
+    "test_coordinate_descent::test_check_input_false": "rows are always checked and may be in any order",
+    "test_coordinate_descent::test_enet_copy_X_False_check_input_False": "rows are never overwritten",
+    "test_coordinate_descent::test_warm_start_convergence_with_regularizer_decrement": (
+        "a move to the exact minimum over the coefficients in use ends both fits after 20 sweeps"
+    ),
+    "test_coordinate_descent::test_enet_coordinate_descent_raises_convergence*": (
+        "the warning says how far from the optimum the fit stopped, in words of our own"
+    ),
+    "test_coordinate_descent::test_sparse_dense_descent_paths*-2-*": (
+        "paths of several targets under one penalty are those of scikit-learn's MultiTask classes, which mercer lacks"
+    ),
+    "test_coordinate_descent::test_lassoCV_does_not_set_precompute*": (
+        "replaces a class in a private module of scikit-learn"
+    ),
 }

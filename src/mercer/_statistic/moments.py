@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._native import scatter
+from mercer._native import columns, scatter
 from mercer._plain import plain
 from mercer._source import Block
 from mercer._statistic.statistic import Statistic
@@ -184,7 +184,8 @@ class Moments(Statistic):
     def native_run(self, block: Block, unit: int) -> MomentSums | PackedMoments:
         """The same in one walk: rows are centred where they are multiplied, and never copied whole."""
         if self.diagonal:
-            return self._by_parts(block, unit)
+            plain = block.y is None or block.y.size == block.n
+            return self._by_parts(block, unit, self._native_diagonal if plain else None)
         d = block.X.shape[1]
         Y = np.empty((block.n, 0)) if block.y is None else np.ascontiguousarray(targets(block))
         root = _EMPTY if block.weight is None else np.sqrt(block.weight)
@@ -196,6 +197,20 @@ class Moments(Statistic):
         packed = np.empty(scatter.packed_size(width))
         scatter.moments_run(block.X, Y, unit, weight, root, self.centre, packed, totals, means, sums)
         return PackedMoments(float(totals[0]), means[0].copy(), sums[0].copy() if len(sums) > 1 else sums[0], d)
+
+    def _native_diagonal(self, block: Block) -> MomentSums:
+        """The diagonal, for one target at most: four times the speed of whole-array expressions."""
+        weight = block.total_weight()
+        y = np.zeros(block.n) if block.y is None else np.ascontiguousarray(targets(block)[:, 0])
+        y_mean = np.sum(block.weighted(y)) / weight if self.centre and weight else 0.0
+        y = y - y_mean
+        mean, squares, cross = np.zeros((3, block.X.shape[1]))
+        weights = _EMPTY if block.weight is None else block.weight
+        columns.diagonal_moments(block.X, y, weights, weight, self.centre, mean, squares, cross)
+        if block.y is None:
+            return MomentSums(weight, mean, squares)
+        y_squares = np.sum(block.weighted(y) * y)
+        return MomentSums(weight, mean, squares, np.array([y_mean]), cross[:, None], np.array([y_squares]))
 
 
 def targets(block: Block) -> Array:

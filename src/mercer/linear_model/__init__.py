@@ -2,11 +2,17 @@
 
 from mercer.linear_model._agreement import correlation, empirical_error, population_error
 from mercer.linear_model._bayesian_ridge import BayesianRidge
+from mercer.linear_model._elastic_net import ElasticNet
+from mercer.linear_model._elastic_net_cv import ElasticNetCV
+from mercer.linear_model._elastic_net_path import enet_path, lasso_path
 from mercer.linear_model._expected_error import expected_in_sample_error, expected_out_of_sample_error
 from mercer.linear_model._gaussian_conditional import GaussianConditionalRegressor
 from mercer.linear_model._generalized import GeneralizedLinearEstimator
 from mercer.linear_model._huber import HuberRegressor
 from mercer.linear_model._inference import Inference, inference
+from mercer.linear_model._lasso import Lasso
+from mercer.linear_model._lasso_budget import alpha_for_l1_norm
+from mercer.linear_model._lasso_cv import LassoCV
 from mercer.linear_model._least_squares import LinearRegression
 from mercer.linear_model._leverage import hat_matrix, leave_one_out_residuals, leverages
 from mercer.linear_model._logistic import LogisticRegression
@@ -26,10 +32,14 @@ from mercer.linear_model._ridge_path import (
 
 __all__ = [
     "BayesianRidge",
+    "ElasticNet",
+    "ElasticNetCV",
     "GaussianConditionalRegressor",
     "GeneralizedLinearEstimator",
     "HuberRegressor",
     "Inference",
+    "Lasso",
+    "LassoCV",
     "LinearRegression",
     "LogisticRegression",
     "LogisticRegressionCV",
@@ -38,16 +48,19 @@ __all__ = [
     "RidgeCV",
     "RidgeClassifier",
     "RidgeClassifierCV",
+    "alpha_for_l1_norm",
     "alpha_for_norm",
     "alpha_from_variances",
     "alpha_per_sample",
     "correlation",
     "effective_degrees_of_freedom",
     "empirical_error",
+    "enet_path",
     "expected_in_sample_error",
     "expected_out_of_sample_error",
     "hat_matrix",
     "inference",
+    "lasso_path",
     "leave_one_out_residuals",
     "leverages",
     "penalised_condition_number",

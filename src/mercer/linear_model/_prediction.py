@@ -1,7 +1,7 @@
 """What all linear regressors share: targets in, coefficients stored, predictions out."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
@@ -69,7 +69,7 @@ class SingleTarget:
 class LinearRegressor(MultiOutputMixin, RegressorMixin, Estimator):
     """Predicts X coef_^T + intercept_."""
 
-    _places = ("memory", "file", "stream", "dask", "device")
+    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     fit_intercept: bool
     coef_: np.ndarray
     intercept_: Any

@@ -1,0 +1,46 @@
+"""A scatter that the user knows already, checked against the rows before it is trusted."""
+
+import warnings
+from collections.abc import Generator
+from typing import Any
+
+import numpy as np
+
+from mercer._statistic import Moments, MomentSums
+from mercer.errors import DataError
+
+__all__ = ["given_scatter"]
+
+Array = Any
+
+
+def given_scatter(
+    subject: str, gram: Array, moments: MomentSums, centre: bool, single: bool
+) -> Generator[Any, Any, MomentSums]:
+    """The moments of rows whose scatter is `gram`, from those with its diagonal.
+
+    A Gram matrix of rows from which means have yet to be taken is not their scatter; then the scatter is summed up,
+    with a warning. `single` says that the rows, hence the matrix, may be rounded to float32.
+    """
+    d, tolerance = len(moments.mean), 1e-3 if single else 1e-6
+    if gram.shape != (d, d):
+        message = f"{subject}: precompute must be a Gram matrix of shape {(d, d)}; got {gram.shape}."
+        raise DataError(message)
+    if centre and (moments.mean**2 * moments.weight > tolerance**2 * moments.scatter).any():
+        message = (
+            "Gram matrix was provided but X was centered to fit intercept: recomputing Gram matrix. Centre X first, or "
+            "set fit_intercept=False."
+        )
+        warnings.warn(message, UserWarning, stacklevel=2)
+        return (yield Moments(centre))
+    found, wanted = np.diagonal(gram), moments.scatter
+    wrong = ~np.isclose(found, wanted, rtol=tolerance, atol=tolerance * wanted.max(initial=0.0))
+    if wrong.any() or not np.allclose(gram, gram.T, rtol=tolerance, atol=tolerance * wanted.max(initial=0.0)):
+        column = int(np.argmax(wrong))
+        message = (
+            f"{subject}: the Gram matrix in precompute did not pass validation: it must be symmetric, with the sums of "
+            f"squares of the columns (centred, weighted) on its diagonal; got {found[column]:g} for column {column}, "
+            f"expected {wanted[column]:g}. Set precompute=True to have it computed."
+        )
+        raise DataError(message)
+    return MomentSums(moments.weight, moments.mean, gram, moments.y_mean, moments.cross, moments.y_scatter)

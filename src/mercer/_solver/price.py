@@ -1,0 +1,25 @@
+"""The price of coefficients in the lasso and the elastic net, as native code takes it."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = ["Price"]
+
+Array = Any
+
+
+class Price(NamedTuple):
+    """The penalty l1 |w|_1 + l2 |w|^2 / 2, over w >= 0 where `positive`."""
+
+    l1: float
+    l2: float
+    positive: bool
+
+    def of(self, w: Array) -> float:
+        """The penalty."""
+        return self.l1 * float(np.abs(w).sum()) + 0.5 * self.l2 * float(w @ w)
+
+    def upward(self, slopes: Array) -> Array:
+        """Slopes as the bound l1 sees them: of either sign, unless coefficients cannot be negative."""
+        return slopes if self.positive else np.abs(slopes)
