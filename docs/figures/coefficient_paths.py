@@ -4,9 +4,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 from sklearn.datasets import load_diabetes
-from sklearn.linear_model import lasso_path
 
-from mercer.linear_model import ridge_path
+from mercer.linear_model import lasso_path, ridge_path
 
 
 def draw() -> Figure:

@@ -6,10 +6,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from sklearn.linear_model import Lasso
 
 from mercer.datasets import make_ising_chain, pair_products
-from mercer.linear_model import LinearRegression, Ridge
+from mercer.linear_model import Lasso, LinearRegression, Ridge
 
 
 def draw() -> Figure:

@@ -33,7 +33,6 @@ __all__ = [
     "coordinate_descent",
     "follow",
     "open_problems",
-    "settle",
     "summed",
 ]
 
@@ -226,14 +225,3 @@ def follow(problem: Any, price: Price, goal: float, small: float, max_iter: int)
         sweeps += problem.sweeps
         if problem.settled or sweeps >= max_iter:
             return sweeps
-
-
-def settle(asking: Generator[Any, Any, Any], source: Source) -> Any:
-    """Answer a generator's requests until it returns: a part of a fit that nobody watches."""
-    answer: Any = None
-    while True:
-        try:
-            request = asking.send(answer)
-        except StopIteration as end:
-            return end.value
-        answer = request.answer(source)

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from mercer._plain import plain
-from mercer._solver.coordinate_descent import STATEMENT, DescentPlan, check_sums, follow, open_problems, settle
+from mercer._solver.coordinate_descent import STATEMENT, DescentPlan, check_sums, follow, open_problems
 from mercer._solver.driver import Solver
 from mercer._solver.fold_moments import FoldMoments
+from mercer._solver.request import answered
 from mercer._solver.step import Certificate, Solution, Step
 from mercer._source import Source
 from mercer._source.threads import run_numbered
@@ -32,7 +33,7 @@ class Together:
     def answer(self, source: Source) -> list[Any]:
         results: list[Any] = []
         run_numbered(
-            lambda number: settle(self.asking[number], source), len(self.asking), source.threads, results.append
+            lambda number: answered(self.asking[number], source), len(self.asking), source.threads, results.append
         )
         return results
 

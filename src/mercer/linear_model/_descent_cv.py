@@ -1,7 +1,6 @@
 """What LassoCV and ElasticNetCV share."""
 
 import warnings
-from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -12,30 +11,16 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
 from mercer._base import fitting
-from mercer._base.parameter import Rule
 from mercer._solver.coordinate_descent import DescentPlan
 from mercer._solver.descent_folds import FoldsState, cross_validate
 from mercer._source import Source
 from mercer.errors import DataError, ParameterError
 from mercer.linear_model._descent_regressor import descent_seed, suits_gram
 from mercer.linear_model._elastic_net_path import alpha_grid, first_alpha
+from mercer.linear_model._folds import splits
 from mercer.linear_model._prediction import LinearRegressor
 
-__all__ = ["DescentCV", "Splits"]
-
-
-class Splits(Rule):
-    """What ``cv`` may be."""
-
-    text = "an integer in [2, inf), a splitter, an iterable of splits or None"
-
-    def accepts(self, value: Any) -> bool:
-        if isinstance(value, Integral):
-            return not isinstance(value, bool) and int(value) >= 2
-        return value is None or hasattr(value, "split") or (hasattr(value, "__iter__") and not isinstance(value, str))
-
-    def refused(self) -> Iterator[Any]:
-        yield from (1, 2.5)
+__all__ = ["DescentCV"]
 
 
 class DescentCV(LinearRegressor):
@@ -83,7 +68,7 @@ class DescentCV(LinearRegressor):
         source = self._open(X, y, sample_weight, targets="numbers", accept_sparse="csr")
         source = self._one_target(source)
         self._dtype = source.host_dtype.name
-        splits = self._splits(source, sample_weight, params)
+        folds = self._splits(source, sample_weight, params)
         name, ratios = type(self).__name__, self._mixings
         plan = DescentPlan(
             name, self.fit_intercept, self.positive, self.tol, self.max_iter, suits_gram(source, self.precompute, name),
@@ -96,7 +81,7 @@ class DescentCV(LinearRegressor):
             tops = [first_alpha(moments, ratio, self.positive, name) for ratio in ratios]
             return np.stack([alpha_grid(top, self.eps, int(self.alphas)) for top in tops])
 
-        outcome = self._drive(lambda start: cross_validate(plan, splits, ratios, grids, start), source)
+        outcome = self._drive(lambda start: cross_validate(plan, folds, ratios, grids, start), source)
         self.n_iter_ = outcome.state.sweeps
         self._conclude(outcome)
         return self
@@ -138,8 +123,7 @@ class DescentCV(LinearRegressor):
                 f"enable_metadata_routing=True; see sklearn.set_config."
             )
             raise ParameterError(message)
-        splits = list(check_cv(self.cv).split(source.whole(), source.y, **arguments))
-        return [(np.asarray(train, dtype=np.intp), np.asarray(test, dtype=np.intp)) for train, test in splits]
+        return splits(self.cv, source.whole(), source.y, classifier=False, **arguments)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Which metadata go where: weights to the fit, the rest to the splitter.

@@ -6,7 +6,8 @@ import numpy as np
 
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer.errors import ParameterError
-from mercer.linear_model._descent_cv import DescentCV, Splits
+from mercer.linear_model._descent_cv import DescentCV
+from mercer.linear_model._folds import FOLDS
 
 __all__ = ["ElasticNetCV"]
 
@@ -39,7 +40,7 @@ class ElasticNetCV(DescentCV):
     tol : a number in [0, inf), default=0.0001
         Descent ends when the duality gap is ``tol`` |y|^2 / n (y centred) and no coefficient moved by more than
         ``tol`` times the largest.
-    cv : an integer in [2, inf), a splitter, an iterable of splits or None, default=None
+    cv : an integer in [2, inf) or a cross-validation splitter or an iterable of splits or None, default=None
         The folds; None means five, of consecutive rows.
     copy_X : a boolean, default=True
         Has no effect: rows are neither copied nor overwritten. Kept so that scikit-learn's calls run.
@@ -114,7 +115,7 @@ class ElasticNetCV(DescentCV):
         "precompute": Choice("auto") | Boolean(),
         "max_iter": Integer(1),
         "tol": Real(0),
-        "cv": Splits(),
+        "cv": FOLDS,
         "copy_X": Boolean(),
         "verbose": Boolean() | Integer(0),
         "n_jobs": Integer() | Nothing(),

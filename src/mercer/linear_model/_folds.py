@@ -1,6 +1,6 @@
 """Cross-validation inside an estimator: what splits, what scores, and the rows of a fold without copying them."""
 
-from collections.abc import Generator, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from mercer._base.parameter import Integer, Nothing, Rule
 from mercer._source import Source, open_source
 
-__all__ = ["FOLDS", "asked", "fold_source", "of_rows", "routed_parameters", "router", "scorer_of", "splits"]
+__all__ = ["FOLDS", "fold_source", "of_rows", "routed_parameters", "router", "scorer_of", "splits"]
 
 
 class _Splitter(Rule):
@@ -101,14 +101,3 @@ def of_rows(parameters: dict[str, Any], rows: np.ndarray, n_rows: int) -> dict[s
         name: np.asarray(value)[rows] if np.ndim(value) > 0 and len(value) == n_rows else value
         for name, value in parameters.items()
     }
-
-
-def asked(procedure: Generator[Any, Any, Any], source: Source) -> Any:
-    """What a procedure returns when its requests are answered by a source; it yields no steps."""
-    answer = None
-    while True:
-        try:
-            request = procedure.send(answer)
-        except StopIteration as end:
-            return end.value
-        answer = request.answer(source)

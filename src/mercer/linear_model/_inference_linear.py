@@ -12,10 +12,10 @@ import numpy as np
 from scipy import special
 
 from mercer._solver.linear_spectrum import LinearSpectrum, spectrum_of_moments, spectrum_of_triangle
+from mercer._solver.request import answered
 from mercer._source import Block, Source
 from mercer._statistic.products import Residual
 from mercer.errors import ParameterError
-from mercer.linear_model._folds import asked
 from mercer.linear_model._inference import Inference, refuse_rank, term_names, tested
 from mercer.linear_model._single_target import open_single_target
 
@@ -31,7 +31,7 @@ def infer_linear(model: Any, X: Any, y: Any, sample_weight: Any, confidence: flo
     source = open_single_target(model, X, y, sample_weight, reset=False)
     centre = model.fit_intercept
     dense = source.place == "memory" and not source.is_sparse
-    spectrum = asked(spectrum_of_triangle(centre) if dense else spectrum_of_moments(centre), source)
+    spectrum = answered(spectrum_of_triangle(centre) if dense else spectrum_of_moments(centre), source)
     if alpha == 0 and (len(spectrum.values) < source.n_features or not (spectrum.values > 0).all()):
         refuse_rank(name)
     coef = np.ravel(model.coef_).astype(np.float64)

@@ -8,7 +8,8 @@ from scipy.optimize import brentq
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._base.parameter import Boolean, Real, check_parameters
-from mercer._solver.coordinate_descent import DescentPlan, follow, open_problems, settle, summed
+from mercer._solver.coordinate_descent import DescentPlan, follow, open_problems, summed
+from mercer._solver.request import answered
 from mercer._source import Source
 from mercer._source.threads import one_blas_thread
 from mercer.linear_model._descent_regressor import suits_gram
@@ -76,14 +77,14 @@ def alpha_for_l1_norm(
 
 def _searched(plan: DescentPlan, source: Source, budget: float) -> float:
     """The root of |coef(alpha)|_1 - budget; every fit begins with the coefficients of the last."""
-    moments = settle(summed(plan), source)
-    [problem] = settle(open_problems(plan, [moments], [0]), source)
+    moments = answered(summed(plan), source)
+    [problem] = answered(open_problems(plan, [moments], [0]), source)
     goal = plan.tol * float(moments.y_scatter[0])
     missed = []
 
     def excess(alpha: float) -> float:
         price = plan.price(alpha, 1.0, moments.weight)
-        settle(follow(problem, price, goal, plan.tol, plan.max_iter), source)
+        answered(follow(problem, price, goal, plan.tol, plan.max_iter), source)
         if not problem.settled:
             missed.append(problem.gap / moments.weight)
         return float(np.abs(problem.coef).sum()) - budget

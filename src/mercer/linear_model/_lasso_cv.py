@@ -5,7 +5,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
-from mercer.linear_model._descent_cv import DescentCV, Splits
+from mercer.linear_model._descent_cv import DescentCV
+from mercer.linear_model._folds import FOLDS
 
 __all__ = ["LassoCV"]
 
@@ -37,7 +38,7 @@ class LassoCV(DescentCV):
         ``tol`` times the largest.
     copy_X : a boolean, default=True
         Has no effect: rows are neither copied nor overwritten. Kept so that scikit-learn's calls run.
-    cv : an integer in [2, inf), a splitter, an iterable of splits or None, default=None
+    cv : an integer in [2, inf) or a cross-validation splitter or an iterable of splits or None, default=None
         The folds; None means five, of consecutive rows.
     verbose : a boolean or an integer in [0, inf), default=False
         Whether to print a line for each penalty.
@@ -107,7 +108,7 @@ class LassoCV(DescentCV):
         "max_iter": Integer(1),
         "tol": Real(0),
         "copy_X": Boolean(),
-        "cv": Splits(),
+        "cv": FOLDS,
         "verbose": Boolean() | Integer(0),
         "n_jobs": Integer() | Nothing(),
         "positive": Boolean(),
