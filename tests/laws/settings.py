@@ -30,6 +30,18 @@ SETTINGS = {
         {"loss": "logistic", "penalty": "l1", "alpha": 0.01, "solver": "fista"},
     ],
     "QuantileRegressor": [{"alpha": 0.1}],
+    "Perceptron": [{}, {"penalty": "elasticnet", "alpha": 0.001}],
+    "SGDClassifier": [
+        {},
+        {"loss": "log_loss", "penalty": "l1", "alpha": 0.01, "learning_rate": "invscaling", "eta0": 0.1},
+        {"loss": "modified_huber", "average": True, "learning_rate": "constant", "shuffle": False},
+        {"learning_rate": "pa1", "eta0": 0.1, "early_stopping": True},
+    ],
+    "SGDRegressor": [
+        {},
+        {"loss": "huber", "penalty": "elasticnet", "alpha": 0.01, "learning_rate": "adaptive", "shuffle": False},
+        {"loss": "epsilon_insensitive", "average": True, "batch_size": 4},
+    ],
     "LogisticRegression": [
         {},
         *({"solver": solver} for solver in ("newton-cholesky", "newton-cg", "liblinear", "sag", "saga")),

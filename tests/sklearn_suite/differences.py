@@ -6,7 +6,16 @@ The documentation's list of differences is made from this table.
 REPLACED: dict[str, tuple[str, ...]] = {
     "cluster": ("KMeans", "MiniBatchKMeans", "k_means", "kmeans_plusplus"),
     "decomposition": ("IncrementalPCA", "PCA"),
-    "linear_model": ("HuberRegressor", "LinearRegression", "LogisticRegression", "QuantileRegressor", "Ridge"),
+    "linear_model": (
+        "HuberRegressor",
+        "LinearRegression",
+        "LogisticRegression",
+        "Perceptron",
+        "QuantileRegressor",
+        "Ridge",
+        "SGDClassifier",
+        "SGDRegressor",
+    ),
 }
 
 DIFFERENCES: dict[str, str] = {

@@ -7,6 +7,7 @@ from mercer.linear_model._huber import HuberRegressor
 from mercer.linear_model._least_squares import LinearRegression
 from mercer.linear_model._leverage import hat_matrix, leave_one_out_residuals, leverages
 from mercer.linear_model._logistic import LogisticRegression
+from mercer.linear_model._perceptron import Perceptron
 from mercer.linear_model._quantile import QuantileRegressor
 from mercer.linear_model._ridge import Ridge
 from mercer.linear_model._ridge_path import (
@@ -17,14 +18,19 @@ from mercer.linear_model._ridge_path import (
     penalised_condition_number,
     ridge_path,
 )
+from mercer.linear_model._sgd_classifier import SGDClassifier
+from mercer.linear_model._sgd_regressor import SGDRegressor
 
 __all__ = [
     "GeneralizedLinearEstimator",
     "HuberRegressor",
     "LinearRegression",
     "LogisticRegression",
+    "Perceptron",
     "QuantileRegressor",
     "Ridge",
+    "SGDClassifier",
+    "SGDRegressor",
     "alpha_for_norm",
     "alpha_from_variances",
     "alpha_per_sample",
