@@ -35,11 +35,11 @@ SETTINGS = {
         {},
         {"loss": "log_loss", "penalty": "l1", "alpha": 0.01, "learning_rate": "invscaling", "eta0": 0.1},
         {"loss": "modified_huber", "average": True, "learning_rate": "constant", "shuffle": False},
-        {"learning_rate": "pa1", "eta0": 0.1, "early_stopping": True},
+        {"learning_rate": "pa1", "eta0": 0.1},
     ],
     "SGDRegressor": [
         {},
-        {"loss": "huber", "penalty": "elasticnet", "alpha": 0.01, "learning_rate": "adaptive", "shuffle": False},
+        {"loss": "huber", "epsilon": 50.0, "penalty": "elasticnet", "learning_rate": "adaptive", "shuffle": False},
         {"loss": "epsilon_insensitive", "average": True, "batch_size": 4},
     ],
     "LogisticRegression": [

@@ -125,8 +125,7 @@ def learnt(model):
 
 
 def needs_memory(subject):
-    solver = subject.settings.get("solver", "auto")
-    return solver in NEED_MEMORY.get(subject.name, ()) or bool(subject.settings.get("early_stopping"))
+    return subject.settings.get("solver", "auto") in NEED_MEMORY.get(subject.name, ())
 
 
 def needs_one_pass(subject):

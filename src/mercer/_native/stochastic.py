@@ -249,6 +249,10 @@ def visit_dense(
     y: cython.const[cython.double][::1],
     weight: cython.const[cython.double][::1],
     order: cython.const[cython.Py_ssize_t][::1],
+    ahead: cython.const[cython.Py_ssize_t][::1],
+    distance: cython.Py_ssize_t,
+    begin: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
     positive: cython.double,
     loss: cython.int,
     shape: cython.double,
@@ -266,9 +270,11 @@ def visit_dense(
     carry: cython.double[::1],
     pushes: cython.double[::1],
 ):
-    """Step once for each batch of rows in `order`; `pushes` is room for a batch and sets its size.
+    """Step once for each batch of rows from `begin` to `end` of `order`; `pushes` is room for a batch, its size.
 
-    With `positive` >= 0, y are class numbers and the target is 1 for that class and -1 for others.
+    Rows in random order are no pattern that hardware foresees, so each visit asks for the row that stands `distance`
+    later in `ahead`, which has the rows of `order` in any order. With `positive` >= 0, y are class numbers and the
+    target is 1 for that class and -1 for others.
     """
     first: cython.Py_ssize_t
     stop: cython.Py_ssize_t
@@ -282,15 +288,14 @@ def visit_dense(
     size: cython.double
     total: cython.double
     with cython.nogil:
-        first = 0
-        while first < order.shape[0]:
-            stop = first + batch if first + batch < order.shape[0] else order.shape[0]
+        first = begin
+        while first < end:
+            stop = first + batch if first + batch < end else end
             eta = rate_at(schedule, rate, power, origin, carry[2])
             for at in range(first, stop):
                 i = order[at]
-                # Rows in random order are no pattern that hardware foresees: eight ahead hides the way to memory.
-                if at + 8 < order.shape[0]:
-                    inline.prefetch(X[order[at + 8]])
+                if at + distance < ahead.shape[0]:
+                    inline.prefetch(X[ahead[at + distance]])
                 target = y[i] if positive < 0 else (1.0 if y[i] == positive else -1.0)
                 size = weight[i] if weight.shape[0] > 0 else 1.0
                 z = carry[1] * product(X[i], v) + carry[0]
@@ -321,6 +326,8 @@ def visit_sparse(
     y: cython.const[cython.double][::1],
     weight: cython.const[cython.double][::1],
     order: cython.const[cython.Py_ssize_t][::1],
+    begin: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
     positive: cython.double,
     loss: cython.int,
     shape: cython.double,
@@ -353,9 +360,9 @@ def visit_sparse(
     total: cython.double
     factor: cython.double
     with cython.nogil:
-        first = 0
-        while first < order.shape[0]:
-            stop = first + batch if first + batch < order.shape[0] else order.shape[0]
+        first = begin
+        while first < end:
+            stop = first + batch if first + batch < end else end
             eta = rate_at(schedule, rate, power, origin, carry[2])
             for at in range(first, stop):
                 i = order[at]

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from mercer._native import stochastic
+from mercer._solver.row_order import RowOrder, draw_order, given_order
 from mercer._source import Block, Source
 from mercer._source.threads import run_numbered
 
@@ -77,27 +78,26 @@ class _Walk:
         """Visit some rows in an order drawn from the seed and a key."""
         if len(rows) == 0:
             return
-        if self.descent.shuffle:
-            random = np.random.default_rng(np.random.SeedSequence(self.state.seed, spawn_key=key))
-            rows = random.permutation(rows)
-        rows, y = np.ascontiguousarray(rows, dtype=np.intp), np.ascontiguousarray(y, dtype=np.float64)
+        y = np.ascontiguousarray(y, dtype=np.float64)
         weight = _NOTHING if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
         self.weight += float(np.sum(weight[rows])) if len(weight) else float(len(rows))
-        visit, stored = _native_rows(X)
+        stored = max(1.0, X.nnz / X.shape[0] if issparse(X) else X.shape[1])
+        if self.descent.shuffle:
+            random = np.random.default_rng(np.random.SeedSequence(self.state.seed, spawn_key=key))
+            order = draw_order(rows, stored, random)
+        else:
+            order = given_order(rows)
         batch = self.descent.batch_size
-        length = max(1, int(_CHUNK / max(1.0, stored)) // batch) * batch
+        length = max(1, int(_CHUNK / stored) // batch) * batch
         active = np.flatnonzero(self.state.active).tolist()
         for first in range(0, len(rows), length):
-            part = rows[first : first + length]
-            run_numbered(lambda i, part=part: self._steps(visit, y, weight, part, active[i]), len(active), self.threads)
+            visit = _Visit(X, y, weight, order, first, min(first + length, len(rows)))
+            run_numbered(lambda i, visit=visit: self._steps(visit, active[i]), len(active), self.threads)
 
-    def _steps(self, visit: Any, y: Array, weight: Array, rows: Array, score: int) -> None:
+    def _steps(self, visit: "_Visit", score: int) -> None:
         descent, k = self.descent, len(self.v)
         positive = -1.0 if not descent.labels else float(score if k > 1 else 1)
         visit(
-            y,
-            weight,
-            rows,
             positive,
             descent.loss,
             descent.shape,
@@ -148,19 +148,23 @@ class _Walk:
             self.lag += self.carry[:, _MASS][:, None] * change
 
 
-def _native_rows(X: Any) -> tuple[Any, float]:
-    """The native function for these rows, the rows bound to it, and the numbers stored in a row."""
-    if issparse(X):
+@dataclass(frozen=True, eq=False)
+class _Visit:
+    """Some consecutive visits, for the native code that suits the rows."""
 
-        def visit(*arguments: Any) -> None:
-            stochastic.visit_sparse(X.data, X.indices, X.indptr, *arguments)
+    X: Any
+    y: Array
+    weight: Array
+    order: RowOrder
+    begin: int
+    end: int
 
-        return visit, X.nnz / max(1, X.shape[0])
-
-    def visit(*arguments: Any) -> None:
-        stochastic.visit_dense(X, *arguments)
-
-    return visit, float(X.shape[1])
+    def __call__(self, *arguments: Any) -> None:
+        X, order, rest = self.X, self.order, (self.begin, self.end, *arguments)
+        if issparse(X):
+            stochastic.visit_sparse(X.data, X.indices, X.indptr, self.y, self.weight, order.visits, *rest)
+        else:
+            stochastic.visit_dense(X, self.y, self.weight, order.visits, order.fetches, order.distance, *rest)
 
 
 def _itself(block: Block) -> Block:

@@ -10,16 +10,16 @@ __all__ = ["SGDClassifier"]
 
 
 class SGDClassifier(StochasticClassifier):
-    r"""A linear classifier (support vector machine, logistic regression, ...) by stochastic gradient descent.
+    """A linear classifier (support vector machine, logistic regression, ...) by stochastic gradient descent.
 
-    Descends on the penalised mean loss of the scores :math:`w^\top x + b`,
+    Descends on the penalised mean loss of the scores :math:`w^\\top x + b`,
 
-    .. math:: \frac{1}{S} \sum_i s_i \ell(w^\top x_i + b, t_i)
-              + \alpha \Big(r \lVert w \rVert_1 + \frac{1 - r}{2} \lVert w \rVert_2^2\Big)
+    .. math:: \\frac{1}{S} \\sum_i s_i \\ell(w^\\top x_i + b, t_i)
+              + \\alpha \\Big(r \\lVert w \\rVert_1 + \\frac{1 - r}{2} \\lVert w \\rVert_2^2\\Big)
 
-    with :math:`t_i = \pm 1`, r the `l1_ratio` of the penalty and S the sum of the weights, by one step per row,
+    with :math:`t_i = \\pm 1`, r the `l1_ratio` of the penalty and S the sum of the weights, by one step per row,
 
-    .. math:: w \leftarrow (1 - \eta_t \alpha (1 - r)) w - \eta_t s_i \ell'(z_i, t_i) x_i ,
+    .. math:: w \\leftarrow (1 - \\eta_t \\alpha (1 - r)) w - \\eta_t s_i \\ell'(z_i, t_i) x_i ,
 
     the l1 part as a cumulative penalty. With more than two classes, each is set against the rest.
 

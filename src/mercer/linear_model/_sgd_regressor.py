@@ -12,16 +12,16 @@ __all__ = ["SGDRegressor"]
 
 
 class SGDRegressor(SingleTarget, StochasticModel, LinearRegressor):
-    r"""Linear regression by stochastic gradient descent.
+    """Linear regression by stochastic gradient descent.
 
-    Descends on the penalised mean loss of the predictions :math:`w^\top x + b`,
+    Descends on the penalised mean loss of the predictions :math:`w^\\top x + b`,
 
-    .. math:: \frac{1}{S} \sum_i s_i \ell(w^\top x_i + b, y_i)
-              + \alpha \Big(r \lVert w \rVert_1 + \frac{1 - r}{2} \lVert w \rVert_2^2\Big)
+    .. math:: \\frac{1}{S} \\sum_i s_i \\ell(w^\\top x_i + b, y_i)
+              + \\alpha \\Big(r \\lVert w \\rVert_1 + \\frac{1 - r}{2} \\lVert w \\rVert_2^2\\Big)
 
     with r the `l1_ratio` of the penalty and S the sum of the weights, by one step per row,
 
-    .. math:: w \leftarrow (1 - \eta_t \alpha (1 - r)) w - \eta_t s_i \ell'(z_i, y_i) x_i ,
+    .. math:: w \\leftarrow (1 - \\eta_t \\alpha (1 - r)) w - \\eta_t s_i \\ell'(z_i, y_i) x_i ,
 
     the l1 part as a cumulative penalty.
 

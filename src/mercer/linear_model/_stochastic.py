@@ -56,7 +56,7 @@ _VISITED = "rows are visited one by one, in a random order: weights are repetiti
 class StochasticModel(Estimator):
     """A linear model of one or several scores, fitted by stochastic gradient steps."""
 
-    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream")
+    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
     _objective_moves = None
     _law_exceptions: ClassVar[dict[str, str]] = {
         "weights": _VISITED,
