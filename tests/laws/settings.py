@@ -34,8 +34,7 @@ SETTINGS = {
     "SGDClassifier": [
         {},
         {"loss": "log_loss", "penalty": "l1", "alpha": 0.01, "learning_rate": "invscaling", "eta0": 0.1},
-        {"loss": "modified_huber", "average": True, "learning_rate": "constant", "shuffle": False},
-        {"learning_rate": "pa1", "eta0": 0.1},
+        {"average": True, "shuffle": False},
     ],
     "SGDRegressor": [
         {},

@@ -148,7 +148,7 @@ def squared_norm(x: cython.const[real][::1]) -> cython.double:
     j: cython.Py_ssize_t
     total: cython.double = 0.0
     for j in range(x.shape[0]):
-        total += cython.cast(cython.double, x[j]) * x[j]
+        total += cython.cast(cython.double, x[j]) * cython.cast(cython.double, x[j])
     return total
 
 
@@ -191,6 +191,17 @@ def penalise(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def settle(v: cython.double[::1], lag: cython.double[::1], carry: cython.double[::1]) -> cython.void:
+    """Put the whole sum of the steps into the lag, so that the mass starts again at zero."""
+    j: cython.Py_ssize_t
+    for j in range(lag.shape[0]):
+        lag[j] -= carry[4] * v[j]
+    carry[4] = 0.0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def shrink(
     factor: cython.double,
     v: cython.double[::1],
@@ -202,8 +213,7 @@ def shrink(
     j: cython.Py_ssize_t
     scale: cython.double
     if factor <= 0.0:
-        for j in range(lag.shape[0]):
-            lag[j] -= carry[4] * v[j]
+        settle(v, lag, carry)
         for j in range(v.shape[0]):
             v[j] = 0.0
         for j in range(owed.shape[0]):
@@ -211,8 +221,9 @@ def shrink(
         carry[3] = 0.0
         return
     carry[1] *= factor
-    # Before the scale loses digits, it goes back into the coefficients.
-    if carry[1] < 1e-9:
+    # Before the scale costs digits (the average is a difference of numbers 1 / scale larger), it goes back into v.
+    if carry[1] < 1e-6:
+        settle(v, lag, carry)
         scale = carry[1]
         for j in range(v.shape[0]):
             v[j] *= scale
@@ -220,7 +231,6 @@ def shrink(
             owed[j] *= scale
         carry[1] = 1.0
         carry[3] *= scale
-        carry[4] /= scale
 
 
 @cython.cfunc
@@ -375,7 +385,7 @@ def visit_sparse(
                     if owed.shape[0] > 0:
                         penalise(j, v, owed, lag, carry[3], carry[4])
                     z += data[e] * v[j]
-                    total += cython.cast(cython.double, data[e]) * data[e]
+                    total += cython.cast(cython.double, data[e]) * cython.cast(cython.double, data[e])
                 z = carry[1] * z + carry[0]
                 carry[6] += size * value(loss, shape, target, z)
                 carry[7] += size * value(loss, shape, target, 0.0)

@@ -167,7 +167,7 @@ def stochastic_gradient(descent: Descent, state: StochasticState, last_epoch: in
     while state.active.any() and state.epochs < last_epoch:
         before = state
         state, sums = yield Epoch(descent, before)
-        _check_finite(state, subject, (yield Map(_squared_lengths)) if not _is_finite(state) else None)
+        _check_finite(state, subject, None if _is_finite(state, sums) else (yield Map(_squared_lengths)))
         score = None if descent.judge is None else (yield replace(descent.judge, state=state))
         state = _judged(descent, before, state, sums, score)
         extra = {"updates": float(sums.updates.sum())}
@@ -208,8 +208,10 @@ def _is_lost(descent: Descent, before: StochasticState, state: StochasticState, 
     return bool(np.any((before.last > far) & (state.last > before.last)))
 
 
-def _is_finite(state: StochasticState) -> bool:
-    return bool(np.isfinite(state.coef).all() and np.isfinite(state.intercept).all())
+def _is_finite(state: StochasticState, sums: EpochSums) -> bool:
+    return bool(
+        np.isfinite(state.coef).all() and np.isfinite(state.intercept).all() and not np.isnan(sums.losses).any()
+    )
 
 
 def _check_finite(state: StochasticState, subject: str, lengths: Array | None) -> None:
