@@ -21,6 +21,7 @@ from figures import (
     losses,
     optimisers,
     principal_components,
+    stochastic,
 )
 
 DRAWINGS = {
@@ -32,6 +33,7 @@ DRAWINGS = {
     "optimisers": optimisers.draw,
     "learning_rates": learning_rates.draw,
     "annealing": annealing.draw,
+    "stochastic": stochastic.draw,
 }
 STYLE = {
     "figure.figsize": (8.0, 3.2),

@@ -143,18 +143,6 @@ def product(x: cython.const[real][::1], v: cython.double[::1]) -> cython.double:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def squared_norm(x: cython.const[real][::1]) -> cython.double:
-    """Return the sum of squares of a row."""
-    j: cython.Py_ssize_t
-    total: cython.double = 0.0
-    for j in range(x.shape[0]):
-        total += cython.cast(cython.double, x[j]) * cython.cast(cython.double, x[j])
-    return total
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
 def add(x: cython.const[real][::1], v: cython.double[::1], factor: cython.double) -> cython.void:
     """Add a multiple of a row."""
     j: cython.Py_ssize_t
@@ -311,7 +299,7 @@ def visit_dense(
                 z = carry[1] * product(X[i], v) + carry[0]
                 carry[6] += size * value(loss, shape, target, z)
                 carry[7] += size * value(loss, shape, target, 0.0)
-                total = squared_norm(X[i]) if schedule >= 3 else 0.0
+                total = inline.dot(X[i], X[i]) if schedule >= 3 else 0.0
                 pushes[at - first] = size * push(loss, shape, schedule, eta, target, z, total) / (stop - first)
             if l2 > 0.0:
                 shrink(1.0 - eta * l2, v, owed, lag, carry)

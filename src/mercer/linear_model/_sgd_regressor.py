@@ -115,12 +115,12 @@ default='squared_error'
     >>> random = np.random.default_rng(0)
     >>> X = random.normal(size=(2000, 3))
     >>> y = X @ [1.0, 0.0, -2.0] + 3.0 + 0.1 * random.normal(size=2000)
-    >>> model = SGDRegressor(average=True, random_state=0).fit(X, y)
+    >>> model = SGDRegressor(average=2000, random_state=0).fit(X, y)
     >>> model.coef_.round(1).tolist(), model.intercept_.round(1).tolist()
     ([1.0, 0.0, -2.0], [3.0])
     """
 
-    _places: ClassVar[tuple[str, ...]] = StochasticModel._places
+    _places: ClassVar[tuple[str, ...]] = StochasticModel._places  # type: ignore[assignment]
     _parameters: ClassVar[dict[str, Rule]] = PARAMETERS | {
         "loss": Choice("squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive"),
         "l1_ratio": Real(0, 1) | Nothing(),

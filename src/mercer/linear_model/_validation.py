@@ -43,7 +43,8 @@ class ValidationScore:
     state: Any = None
 
     def answer(self, source: Source) -> Array:
-        X, coef, intercept = source.whole(), *self.state.model(self.average)
+        X = source.whole()
+        coef, intercept = self.state.model(self.average)
         y = np.asarray(source.y, dtype=np.float64)[self.rows]
         weight = np.ones(len(y)) if source.weight is None else source.weight[self.rows]
         scores = np.concatenate(
