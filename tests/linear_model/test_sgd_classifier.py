@@ -148,13 +148,14 @@ def test_partial_fit_takes_an_epoch_over_any_rows_and_survives_a_file(kind, tmp_
     assert model.t_ == whole.t_
 
 
-def test_a_parquet_of_rows_in_turn_is_the_array_in_turn_with_weights(tmp_path):
+def test_blocks_of_rows_in_turn_are_the_array_in_turn_with_weights():
     X, y = classes(3, 5000)
     weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
     given = {"shuffle": False, "max_iter": 4, "tol": None}
     blocks = [(X[i : i + 700], y[i : i + 700], weight[i : i + 700]) for i in range(0, 5000, 700)]
     elsewhere, here = SGDClassifier(**given).fit(blocks), SGDClassifier(**given).fit(X, y, sample_weight=weight)
     assert elsewhere.coef_.tolist() == here.coef_.tolist()
+    assert elsewhere.history_["objective"].tolist() == here.history_["objective"].tolist()
     with pytest.raises(DataError, match="early_stopping=True needs all rows in memory"):
         SGDClassifier(early_stopping=True).fit(blocks)
 

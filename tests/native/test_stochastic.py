@@ -63,7 +63,7 @@ def visit_plainly(X, y, weight, order, loss, shape, schedule, rate, power, origi
 
 def call(stochastic, X, y, weight, order, loss, shape, schedule, rate, power, origin, l1, l2, average, batch):
     d = X.shape[1]
-    v, carry = numpy.zeros(d), numpy.zeros(9)
+    v, carry = numpy.zeros(d), numpy.zeros(10)
     carry[1] = carry[2] = 1.0
     owed, lag = numpy.zeros(d if l1 else 0), numpy.zeros(d if average else 0)
     settings = (-1.0, loss, shape, schedule, rate, power, origin, True, l1, l2, float(average))
@@ -143,7 +143,7 @@ def test_class_numbers_stand_for_signs_and_empty_weights_for_ones(stochastic):
     numbers, nothing, ones = numpy.where(y > 0, 2.0, 0.0), numpy.zeros(0), numpy.ones(30)
     found = []
     for targets, positive, weight in ((numbers, 2.0, nothing), (y, -1.0, ones)):
-        v, carry = numpy.zeros(11), numpy.zeros(9)
+        v, carry = numpy.zeros(11), numpy.zeros(10)
         carry[1] = carry[2] = 1.0
         settings = (positive, HINGE, 1.0, CONSTANT, 0.1, 0.5, 0.0, True, 0.0, 0.0, 0.0)
         room = (v, nothing, nothing, carry, numpy.zeros(1))

@@ -7,8 +7,8 @@ next met. The average of w over n steps is (mass v - lag) / n, where mass sums t
 times the mass that came before it (Xu, 2011); again only columns that are met cost anything.
 
 `carry` holds what goes on from call to call: intercept, scale, number of the next step, due, mass, average intercept,
-sum of losses, sum of losses at score zero, number of updates. Empty `owed`, `lag` and `weight` mean: no l1 penalty, no
-average, weights of one.
+sum of losses, sum of losses at score zero, number of updates, sum of weights. Empty `owed`, `lag` and `weight` mean no
+l1 penalty, no average, weights of one.
 
 Losses: 0 hinge and perceptron (corner at `shape`), 1 squared hinge, 2 logistic, 3 modified Huber, 4 squared, 5 Huber,
 6 epsilon-insensitive, 7 its square (with `shape` for delta or epsilon). Schedules: 0 constant, 1 optimal, 2 inverse
@@ -299,6 +299,7 @@ def visit_dense(
                 z = carry[1] * product(X[i], v) + carry[0]
                 carry[6] += size * value(loss, shape, target, z)
                 carry[7] += size * value(loss, shape, target, 0.0)
+                carry[9] += size
                 total = inline.dot(X[i], X[i]) if schedule >= 3 else 0.0
                 pushes[at - first] = size * push(loss, shape, schedule, eta, target, z, total) / (stop - first)
             if l2 > 0.0:
@@ -377,6 +378,7 @@ def visit_sparse(
                 z = carry[1] * z + carry[0]
                 carry[6] += size * value(loss, shape, target, z)
                 carry[7] += size * value(loss, shape, target, 0.0)
+                carry[9] += size
                 pushes[at - first] = size * push(loss, shape, schedule, eta, target, z, total) / (stop - first)
             if l2 > 0.0:
                 shrink(1.0 - eta * l2, v, owed, lag, carry)

@@ -18,17 +18,16 @@ Array = Any
 _CHUNK = 2**20
 _NOTHING = np.zeros(0)
 # Places in the native code's carry.
-_INTERCEPT, _SCALE, _STEP, _DUE, _MASS, _AVERAGE, _LOSSES, _AT_ZERO, _UPDATES = range(9)
+_INTERCEPT, _SCALE, _STEP, _DUE, _MASS, _AVERAGE, _LOSSES, _AT_ZERO, _UPDATES, _WEIGHT = range(10)
 
 
 @dataclass(frozen=True, eq=False)
 class EpochSums:
-    """Of each score: the weighted losses met on the way, those of all-zero scores, the updates; the total weight."""
+    """Of each score: the mean loss met on the way, that of all-zero scores, and the number of updates."""
 
-    losses: Array
-    losses_at_zero: Array
+    loss: Array
+    loss_at_zero: Array
     updates: Array
-    weight: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,11 +57,10 @@ class _Walk:
     def __init__(self, descent: Any, state: Any, threads: int) -> None:
         self.descent, self.state, self.threads = descent, state, threads
         k = len(state.t)
-        self.weight = 0.0
         self.v, self.owed = state.coef.copy(), state.owed.copy()
         # mass starts at zero in every epoch, so that the sum of the earlier steps is minus the lag.
         self.lag = -self._averaged(state.t)[:, None] * state.average_coef
-        self.carry = np.zeros((k, 9))
+        self.carry = np.zeros((k, 10))
         self.carry[:, _INTERCEPT], self.carry[:, _SCALE], self.carry[:, _STEP] = state.intercept, 1.0, state.t
         self.carry[:, _DUE], self.carry[:, _AVERAGE] = state.due, state.average_intercept
 
@@ -80,7 +78,6 @@ class _Walk:
             return
         y = np.ascontiguousarray(y, dtype=np.float64)
         weight = _NOTHING if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
-        self.weight += float(np.sum(weight[rows])) if len(weight) else float(len(rows))
         stored = max(1.0, X.nnz / X.shape[0] if issparse(X) else X.shape[1])
         if self.descent.shuffle:
             random = np.random.default_rng(np.random.SeedSequence(self.state.seed, spawn_key=key))
@@ -113,7 +110,7 @@ class _Walk:
             self.owed[score],
             self.lag[score],
             self.carry[score],
-            np.empty(descent.batch_size),
+            np.empty(min(descent.batch_size, visit.end - visit.begin)),
         )
 
     def finished(self) -> tuple[Any, EpochSums]:
@@ -123,19 +120,21 @@ class _Walk:
             if self.owed.shape[1]:
                 self._pay()
             mass, count = carry[:, _MASS], self._averaged(carry[:, _STEP])
-            sums = mass[:, None] * self.v - self.lag if self.lag.shape[1] else self.lag
+            total = mass[:, None] * self.v - self.lag if self.lag.shape[1] else self.lag
             state = replace(
                 self.state,
                 coef=scale[:, None] * self.v,
                 intercept=carry[:, _INTERCEPT].copy(),
-                average_coef=np.where(count > 0, 1.0 / np.maximum(count, 1.0), 0.0)[:, None] * sums,
+                average_coef=np.where(count > 0, 1.0 / np.maximum(count, 1.0), 0.0)[:, None] * total,
                 average_intercept=carry[:, _AVERAGE].copy(),
                 owed=scale[:, None] * self.owed,
                 due=scale * carry[:, _DUE],
                 t=carry[:, _STEP].copy(),
                 epochs=self.state.epochs + 1,
             )
-        return state, EpochSums(*(carry[:, one].copy() for one in (_LOSSES, _AT_ZERO, _UPDATES)), self.weight)
+            weight = np.where(carry[:, _WEIGHT] > 0, carry[:, _WEIGHT], 1.0)
+            sums = EpochSums(carry[:, _LOSSES] / weight, carry[:, _AT_ZERO] / weight, carry[:, _UPDATES].copy())
+        return state, sums
 
     def _pay(self) -> None:
         """Move the coefficients of columns that were not met lately towards zero by what is due."""

@@ -184,7 +184,7 @@ def _judged(
 ) -> StochasticState:
     """The state with its stopping rules brought up to date."""
     active = before.active
-    objective = np.where(active, sums.losses / sums.weight + descent.penalties(state.coef), before.last)
+    objective = np.where(active, sums.loss + descent.penalties(state.coef), before.last)
     watched = objective if score is None else -score
     stuck = np.zeros(len(active), dtype=bool) if descent.tol is None else watched > before.best - descent.tol
     stale = np.where(active, np.where(stuck, before.stale + 1, 0), before.stale)
@@ -204,14 +204,12 @@ def _is_lost(descent: Descent, before: StochasticState, state: StochasticState, 
     """Whether the losses run away: far above those of all-zero scores, twice running and rising."""
     if descent.slope_is_bounded or descent.schedule == 1:
         return False
-    far = _DIVERGED * sums.losses_at_zero / sums.weight
+    far = _DIVERGED * sums.loss_at_zero
     return bool(np.any((before.last > far) & (state.last > before.last)))
 
 
 def _is_finite(state: StochasticState, sums: EpochSums) -> bool:
-    return bool(
-        np.isfinite(state.coef).all() and np.isfinite(state.intercept).all() and not np.isnan(sums.losses).any()
-    )
+    return bool(np.isfinite(state.coef).all() and np.isfinite(state.intercept).all() and not np.isnan(sums.loss).any())
 
 
 def _check_finite(state: StochasticState, subject: str, lengths: Array | None) -> None:
