@@ -29,11 +29,17 @@ test: lint build
 sklearn-suite: build
 	$(PYTEST) -n $(WORKERS) --dist worksteal -q -r fE -W ignore -o xfail_strict=false -p tests.sklearn_suite.plugin --pyargs \
 		sklearn.cluster.tests.test_k_means \
-		sklearn.decomposition.tests.test_pca sklearn.decomposition.tests.test_incremental_pca \
-		sklearn.linear_model.tests.test_base sklearn.linear_model.tests.test_ridge \
-		sklearn.linear_model.tests.test_logistic sklearn.linear_model.tests.test_bayes \
+		sklearn.decomposition.tests.test_pca \
+		sklearn.decomposition.tests.test_incremental_pca \
+		sklearn.linear_model.tests.test_base \
+		sklearn.linear_model.tests.test_ridge \
+		sklearn.linear_model.tests.test_logistic \
+		sklearn.linear_model.tests.test_bayes \
 		sklearn.linear_model.tests.test_coordinate_descent \
-		sklearn.linear_model.tests.test_huber sklearn.linear_model.tests.test_quantile
+		sklearn.linear_model.tests.test_huber \
+		sklearn.linear_model.tests.test_quantile \
+		sklearn.linear_model.tests.test_sgd \
+		sklearn.linear_model.tests.test_perceptron
 
 test-all: lint build
 	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not soak"

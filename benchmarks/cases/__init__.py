@@ -1,15 +1,14 @@
 """All cases, by name."""
 
+from importlib import import_module
+from pkgutil import iter_modules
+
 from benchmarks.case import Case
-from benchmarks.cases import cluster, decomposition, least_squares, logistic, robust, small, sparse_linear
 
 __all__ = ["CASES", "select"]
 
-CASES: dict[str, Case] = {
-    case.name: case
-    for family in (cluster, decomposition, least_squares, logistic, robust, small, sparse_linear)
-    for case in family.CASES
-}
+FAMILIES = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
+CASES: dict[str, Case] = {case.name: case for family in FAMILIES for case in family.CASES}
 
 
 def select(name: str) -> list[Case]:

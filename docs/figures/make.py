@@ -31,6 +31,7 @@ from figures import (
     penalty_geometry,
     polynomial_order,
     principal_components,
+    stochastic,
 )
 
 DRAWINGS = {
@@ -52,6 +53,7 @@ DRAWINGS = {
     "ising_phases": ising_phases.draw,
     "penalty_geometry": penalty_geometry.draw,
     "coefficient_paths": coefficient_paths.draw,
+    "stochastic": stochastic.draw,
 }
 STYLE = {
     "figure.figsize": (8.0, 3.2),

@@ -128,6 +128,13 @@ def quantile_gap(model: Any, X: np.ndarray, y: np.ndarray) -> float:
     return float(objective - linprog(cost, A_eq=rows, b_eq=y, method="highs").fun)
 
 
+def perceptron_mistakes(model: Any, X: np.ndarray, y: Any) -> float:
+    """How many rows are not on their own side, class by class."""
+    scores = X @ model.coef_.T + model.intercept_
+    signs = np.where(y[:, None] == model.classes_[None], 1.0, -1.0)[:, -scores.shape[1] :]
+    return float(np.sum(signs * scores <= 0))
+
+
 _VALUES: dict[str, Callable[..., np.ndarray]] = {
     "squared": lambda z, y: (y - z[:, 0]) ** 2 / 2,
     "absolute": lambda z, y: np.abs(y - z[:, 0]),
@@ -196,4 +203,5 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("duality gap", "ElasticNet"): lasso_gap,
     ("duality gap", "LassoCV"): lasso_gap,
     ("duality gap", "ElasticNetCV"): lasso_gap,
+    ("mistakes", "Perceptron"): perceptron_mistakes,
 }

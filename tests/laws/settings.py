@@ -46,6 +46,17 @@ SETTINGS = {
     "RidgeClassifier": [{}, {"solver": "sparse_cg"}, {"solver": "saga"}],
     # Of penalties this far apart every way to fold the rows chooses the same.
     "RidgeClassifierCV": [{}, {"cv": 5, "class_weight": "balanced", "alphas": (0.01, 1e6)}],
+    "Perceptron": [{}, {"penalty": "elasticnet", "alpha": 0.001}],
+    "SGDClassifier": [
+        {},
+        {"loss": "log_loss", "penalty": "l1", "alpha": 0.01, "learning_rate": "invscaling", "eta0": 0.1},
+        {"average": True, "shuffle": False},
+    ],
+    "SGDRegressor": [
+        {},
+        {"loss": "huber", "epsilon": 50.0, "penalty": "elasticnet", "learning_rate": "adaptive", "shuffle": False},
+        {"loss": "epsilon_insensitive", "average": True, "batch_size": 4},
+    ],
     "LogisticRegression": [
         {},
         *({"solver": solver} for solver in ("newton-cholesky", "newton-cg", "liblinear", "sag", "saga")),

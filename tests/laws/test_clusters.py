@@ -21,6 +21,8 @@ SUBJECTS = [subject for subject in subjects() if "dask" in subject.places]
 FIRST = {subject.name: subject for subject in reversed(SUBJECTS)}
 ROWS = rows_per_block(5)
 N = 2 * ROWS + 1000
+# What takes rows in an order of its own takes them as from a stream: block by block.
+BY_BLOCKS = {"MiniBatchKMeans", "Perceptron", "SGDClassifier", "SGDRegressor"}
 # Labels are kept of rows at hand alone.
 LEFT_OUT = {"labels_", "outliers_", "feature_names_in_"}
 
@@ -46,9 +48,9 @@ def known(model):
 
 def expected_fit(subject, X, y):
     """The fit in memory; of batches in the order of rows where rows cannot be drawn, as from a stream."""
-    if subject.name != "MiniBatchKMeans":
+    if subject.name not in BY_BLOCKS:
         return fit(subject, X, y)
-    return fit(subject, [X[:7777], X[7777:]], y)
+    return fit(subject, [X[:7777], X[7777:]] if y is None else [(X[:7777], y[:7777]), (X[7777:], y[7777:])], None)
 
 
 def check(subject):
@@ -95,8 +97,9 @@ def test_weights_and_float32_give_the_bits_of_memory(name):
     with dask.config.set(scheduler="synchronous"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = subject.make(max_iter=5, batch_size=5000).fit(rows, y, **given)
-        if subject.name == "MiniBatchKMeans":
-            blocks = [(X[start : start + 5000], None, weight[start : start + 5000]) for start in range(0, N, 5000)]
+        if subject.name in BY_BLOCKS:
+            cuts = [slice(start, start + 5000) for start in range(0, N, 5000)]
+            blocks = [(X[cut], None if y is None else y[cut], weight[cut]) for cut in cuts]
             expected = subject.make(max_iter=5, batch_size=5000).fit(blocks)
         else:
             expected = subject.make(max_iter=5, batch_size=5000).fit(X, y, **given)

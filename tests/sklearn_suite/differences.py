@@ -8,9 +8,10 @@ REPLACED: dict[str, tuple[str, ...]] = {
     "decomposition": ("IncrementalPCA", "PCA"),
     "linear_model": (
         *("BayesianRidge", "ElasticNet", "ElasticNetCV", "HuberRegressor", "Lasso", "LassoCV", "LinearRegression"),
-        *("LogisticRegression", "LogisticRegressionCV", "QuantileRegressor"),
-        *("Ridge", "RidgeCV", "RidgeClassifier", "RidgeClassifierCV", "enet_path"),
-        "lasso_path",
+        *("LogisticRegression", "LogisticRegressionCV", "Perceptron", "QuantileRegressor"),
+        *("Ridge", "RidgeCV", "RidgeClassifier", "RidgeClassifierCV", "enet_path", "lasso_path"),
+        "SGDClassifier",
+        "SGDRegressor",
     ),
 }
 
@@ -74,4 +75,26 @@ DIFFERENCES: dict[str, str] = {
     "test_coordinate_descent::test_lassoCV_does_not_set_precompute*": (
         "replaces a class in a private module of scikit-learn"
     ),
+    "test_sgd::test_plain_has_no_average_attr*SGDClassifier]": "reads the private attribute _average_coef",
+    "test_sgd::test_plain_has_no_average_attr*SGDRegressor]": "reads the private attribute _average_coef",
+    "test_sgd::test_late_onset_averaging_reached[[]Sparse*": (
+        "The intercept of sparse rows is learnt at the rate of dense ones, so that both give the same model."
+    ),
+    "test_sgd::test_average_binary_computed_correctly[[]Sparse*": "expects an intercept slowed down for sparse rows",
+    "test_sgd::test_sgd_multiclass_average[[]Sparse*": "expects an intercept slowed down for sparse rows",
+    "test_sgd::test_sgd_averaged_computed_correctly[[]Sparse*": "expects an intercept slowed down for sparse rows",
+    "test_sgd::test_sgd_averaged_partial_fit[[]Sparse*": "expects an intercept slowed down for sparse rows",
+    "test_sgd::test_average_sparse[[]Sparse*": "expects an intercept slowed down for sparse rows",
+    "test_sgd::test_sgd_predict_proba_method_access*": "reads the undocumented table loss_functions of the class",
+    "test_sgd::test_loss_function_epsilon*": "reads the undocumented table loss_functions of the class",
+    "test_sgd::test_balanced_weight*": (
+        "class_weight weighs the rows of a class in the problems of all classes, like sample_weight; scikit-learn "
+        "weighs them in the problem of their own class alone. The test's bound of 0.96 is missed by 0.00002."
+    ),
+    "test_sgd::test_tol_parameter": (
+        "compares numbers of epochs that depend on the order drawn from a seed, and expects the words of a warning "
+        "that is in words of our own"
+    ),
+    "test_sgd::test_validation_mask_correctly_subsets": "replaces a private class of scikit-learn",
+    "test_sgd::test_sgd_error_on_zero_validation_weight": "weights that are all zero are refused before any split",
 }

@@ -21,6 +21,10 @@ for family, names in REPLACED.items():
         setattr(theirs, name, getattr(ours, name))
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "no_check_spmatrix: scikit-learn's own mark, for a check that is not run here")
+
+
 def pytest_collection_modifyitems(items):
     for item in items:
         identity = f"{item.module.__name__.rpartition('.')[2]}::{item.name}"

@@ -17,6 +17,7 @@ from mercer.linear_model._least_squares import LinearRegression
 from mercer.linear_model._leverage import hat_matrix, leave_one_out_residuals, leverages
 from mercer.linear_model._logistic import LogisticRegression
 from mercer.linear_model._logistic_cv import LogisticRegressionCV
+from mercer.linear_model._perceptron import Perceptron
 from mercer.linear_model._quantile import QuantileRegressor
 from mercer.linear_model._ridge import Ridge
 from mercer.linear_model._ridge_classifier import RidgeClassifier, RidgeClassifierCV
@@ -29,6 +30,8 @@ from mercer.linear_model._ridge_path import (
     penalised_condition_number,
     ridge_path,
 )
+from mercer.linear_model._sgd_classifier import SGDClassifier
+from mercer.linear_model._sgd_regressor import SGDRegressor
 
 __all__ = [
     "BayesianRidge",
@@ -43,11 +46,14 @@ __all__ = [
     "LinearRegression",
     "LogisticRegression",
     "LogisticRegressionCV",
+    "Perceptron",
     "QuantileRegressor",
     "Ridge",
     "RidgeCV",
     "RidgeClassifier",
     "RidgeClassifierCV",
+    "SGDClassifier",
+    "SGDRegressor",
     "alpha_for_l1_norm",
     "alpha_for_norm",
     "alpha_from_variances",

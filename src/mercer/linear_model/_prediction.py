@@ -53,8 +53,9 @@ def determination(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
 class SingleTarget:
     """Mixin of regressors with one target a row."""
 
-    def _open_single(self, X: Any, y: Any, sample_weight: Any) -> Source:
-        source = self._open(X, y, sample_weight, targets="numbers", accept_sparse="csr", multi_output=False)  # type: ignore[attr-defined]
+    def _open_single(self, X: Any, y: Any, sample_weight: Any, **options: Any) -> Source:
+        options |= {"targets": "numbers", "accept_sparse": "csr", "multi_output": False}
+        source = self._open(X, y, sample_weight, **options)  # type: ignore[attr-defined]
         if source.target_shape != ():
             message = f"{type(self).__name__}: y must be one number a row; got rows of shape {source.target_shape}."
             raise DataError(message)
