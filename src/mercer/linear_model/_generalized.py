@@ -14,6 +14,7 @@ from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, 
 from mercer._objective import Logistic, Loss, Penalty, Perceptron, Poisson, Softmax
 from mercer._solver import Solver
 from mercer._solver.composite_problem import CompositeProblem
+from mercer._solver.dual_ascent import dual_ascent, takes_dual
 from mercer._solver.irls import irls
 from mercer._solver.proximal_gradient import proximal_gradient
 from mercer._source import Block, Source, place_of
@@ -128,7 +129,7 @@ default='l2'
         "penalty": Choice(*PENALTIES) | Instance(Penalty) | Nothing(),
         "alpha": Real(0),
         "fit_intercept": Boolean(),
-        "solver": Choice("auto", "irls", "fista"),
+        "solver": Choice("auto", "irls", "fista", "dual"),
         "class_weight": Choice("balanced") | Instance(dict) | Nothing(),
         "max_iter": Integer(0),
         "tol": Real(0),
@@ -227,6 +228,8 @@ default='l2'
 
     def _choose(self, problem: CompositeProblem, source: Source) -> tuple[str, Callable[[Any], Solver]]:
         """The name of the method, and the solver from a state to resume from."""
+        if self.solver == "dual":
+            return "dual", lambda state: dual_ascent(problem, state, self.max_iter)
         fits = problem.elastic is not None
         if self.solver == "irls" and not fits:
             message = (

@@ -1,0 +1,167 @@
+"""Coordinate ascent in the dual of any piecewise or logistic loss with an l2 penalty, with a free intercept.
+
+The dual of J (see :mod:`mercer._solver.composite_problem`) has a variable for each row, the slope u_i of its loss, and
+w = -(1 / (S l2)) sum_i s_i u_i x_i. One variable at a time is maximised exactly (Hsieh et al., 2008; Shalev-Shwartz and
+Zhang, 2013), rows in an order drawn anew for each sweep; rows whose slope is at a limit by a margin are left out until
+the round ends. A free intercept asks for sum_i s_i u_i = 0, which no single variable can keep to. Instead b is held
+near its last value by a weak parabola, (l2 / (2 q)) (b - centre)^2 with q the mean square of the rows, whose centre
+moves to b after each round: the method of multipliers (Rockafellar, 1976), exact in the limit.
+"""
+
+import math
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mercer._objective import Loss
+from mercer._plain import plain
+from mercer._solver.composite_problem import CompositePoint, CompositeProblem, Survey
+from mercer._solver.dual_rows import DualRows, PrepareDual, loss_shape, sweep
+from mercer._solver.request import Map
+from mercer._solver.step import Certificate, Solution, Step
+from mercer._source import Block
+from mercer._statistic import Statistic, Sums
+
+__all__ = ["DualAscentState", "dual_ascent", "takes_dual"]
+
+# Visits of a round, in passes over all rows: a round ends with a pass that evaluates the gap.
+_PASSES = 6
+# Orders of visits need no seed of the user's: they decide the path, not the optimum.
+_SEED = 2008
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class DualAscentState:
+    """The best parameters (k, d + 1) and J there, the best lower bound, the current parameters, the slopes (k, n) in the
+    direction of each row, and rounds.
+    """
+
+    parameters: Any
+    objective: float
+    bound: float
+    current: Any
+    slopes: Any
+    n_steps: int
+
+
+@dataclass(frozen=True)
+class _DualSums(Sums):
+    """Weighted sums of losses and conjugates, and of residuals times rows (k, d + 1)."""
+
+    value: float
+    conjugate: float
+    gradient: Any
+
+
+@dataclass(frozen=True, eq=False)
+class _DualValue(Statistic):
+    """The loss at parameters, its conjugate at residuals (n, k), and the parameters that these stand for."""
+
+    loss: Loss
+    parameters: Any
+    residuals: Any
+
+    def of(self, block: Block) -> _DualSums:
+        xp = block.xp
+        dual = self.residuals[block.start : block.start + block.n]
+        scores = block.matmul(self.parameters[:, :-1].T) + self.parameters[:, -1]
+        weighted = block.weighted(dual)
+        gradient = xp.concat([block.transpose_matmul(weighted).T, xp.sum(weighted, axis=0)[:, None]], axis=1)
+        value = xp.sum(block.weighted(self.loss.value(scores, block.y, xp)))
+        conjugate = xp.sum(block.weighted(self.loss.conjugate(dual, block.y, xp)))
+        return _DualSums(float(value), float(conjugate), gradient)
+
+
+def takes_dual(problem: CompositeProblem) -> bool:
+    """Whether the dual can be maximised coordinate by coordinate: by loss, and by an l2 penalty alike everywhere."""
+    net = problem.elastic
+    if net is None or problem.smooth_penalty is not None or loss_shape(problem.loss) is None:
+        return False
+    return not net.has_l1 and problem.n_features > 0 and bool(np.all(net.l2 == net.l2[0]) and net.l2[0] > 0)
+
+
+def dual_ascent(
+    problem: CompositeProblem, start: DualAscentState | np.ndarray | None, max_iter: int
+) -> Generator[Any, Any, Solution]:
+    """Minimise `problem` from slopes of zero, from parameters, or from a state of an earlier run."""
+    survey = yield from problem.survey()
+    scale = None if problem.fit_intercept else 0.0
+    rows = yield PrepareDual(problem.loss, float(problem.elastic.l2[0]), problem.total_weight, scale)
+    state = start
+    if not isinstance(start, DualAscentState):
+        state = yield from _first(problem, survey, rows, start)
+    certificate = problem.certify(state.objective, state.bound, math.nan, survey)
+    while not certificate.satisfied and state.n_steps < max_iter:
+        working = replace(state, current=state.current.copy(), slopes=state.slopes.copy())
+        for k in range(problem.shape[0]):
+            yield from _round(rows, k, working, certificate.tolerance)
+        state = yield from _evaluated(problem, rows, working, survey)
+        certificate = problem.certify(state.objective, state.bound, math.nan, survey)
+        yield Step(state.objective, state, certificate, {"gap": certificate.value})
+    return Solution(state, certificate.satisfied, certificate)
+
+
+def _first(
+    problem: CompositeProblem, survey: Survey, rows: DualRows, start: Any
+) -> Generator[Any, Any, DualAscentState]:
+    """Slopes of zero, or those of the loss at parameters to start from."""
+    begin, n_rows = survey.start.parameters, len(rows.factor)
+    slopes = np.zeros((problem.shape[0], n_rows))
+    state = DualAscentState(begin, survey.start.objective, -math.inf, begin.copy(), slopes, 0)
+    if start is None:
+        return state
+    residuals = yield Map(_Residuals(problem.loss, start))
+    state = replace(state, current=start, slopes=np.ascontiguousarray(rows.sign * residuals.T))
+    return replace((yield from _evaluated(problem, rows, state, survey)), n_steps=0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Residuals:
+    """The derivative of the loss by the scores that parameters give, for each row."""
+
+    loss: Loss
+    parameters: Any
+
+    def __call__(self, block: Block) -> Any:
+        scores = block.matmul(self.parameters[:, :-1].T) + self.parameters[:, -1]
+        return self.loss.residual(scores, block.y, block.xp)
+
+
+def _round(rows: DualRows, k: int, state: DualAscentState, tolerance: float) -> Generator[Any, Any, None]:
+    """Sweeps over the rows of score `k`, fewer and fewer of them, in place."""
+    n_rows = state.slopes.shape[1]
+    random = np.random.default_rng(np.random.SeedSequence(_SEED, spawn_key=(state.n_steps, k)))
+    active, settled, visits = np.arange(n_rows), math.inf, 0
+    passes = min(_PASSES, 2 * (state.n_steps + 1))
+    while visits < passes * n_rows and len(active):
+        visits += len(active)
+        worst, active = yield from sweep(rows, k, random.permutation(active), settled, state.slopes, state.current)
+        # The gap of a row is its violation times the change of its slope, which is about one.
+        if worst <= 0.1 * tolerance:
+            return
+        settled = worst
+
+
+def _evaluated(
+    problem: CompositeProblem, rows: DualRows, state: DualAscentState, survey: Survey
+) -> Generator[Any, Any, DualAscentState]:
+    """One pass: J and its lower bound. Parameters are summed afresh, and the centre moves to the present intercept."""
+    residuals = rows.residuals(state.slopes)
+    sums = yield _DualValue(problem.loss, state.current, residuals)
+    total, net = problem.total_weight, problem.elastic
+    slope = sums.gradient / total
+    if not problem.fit_intercept:
+        slope[:, -1] = 0.0
+    loss = sums.value / total
+    objective = loss + net.value(state.current[:, :-1])
+    point = CompositePoint(state.current, objective, loss, slope, sums.conjugate / total)
+    state = replace(state, bound=max(state.bound, problem.bound(point, survey)), n_steps=state.n_steps + 1)
+    if objective < state.objective:
+        state = replace(state, objective=objective, parameters=state.current.copy())
+    intercept = state.current[:, -1:]
+    if problem.fit_intercept:
+        intercept = intercept - rows.constant * slope[:, -1:] / net.l2[0]
+    return replace(state, current=np.concatenate([-slope[:, :-1] / net.l2, intercept], axis=1))
