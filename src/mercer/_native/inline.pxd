@@ -77,7 +77,15 @@ cdef extern from *:
     #include "elementary.h"
     #include "sums.h"
     #include "forget.h"
+
+    /* A hint that some memory will be read soon; without compiler support, nothing. */
+    #if defined(__GNUC__) || defined(__clang__)
+    #define mercer_prefetch(place) __builtin_prefetch(place)
+    #else
+    #define mercer_prefetch(place) ((void)(place))
+    #endif
     """
+    void mercer_prefetch(const void *place) noexcept nogil
     double mercer_double_exp(double x) noexcept nogil
     double mercer_double_expm1(double x) noexcept nogil
     double mercer_double_log(double x) noexcept nogil
@@ -168,3 +176,10 @@ cdef inline double logsumexp(const real[::1] x) noexcept nogil:
         return mercer_float_logsumexp(&x[0], x.shape[0])
     else:
         return mercer_double_logsumexp(&x[0], x.shape[0])
+
+
+cdef inline void prefetch(const real[::1] x, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
+    cdef Py_ssize_t j = first
+    while j < last:
+        mercer_prefetch(&x[j])
+        j += 16 if real is float else 8

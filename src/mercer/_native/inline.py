@@ -18,6 +18,7 @@ __all__ = [
     "log1p",
     "log1pexp",
     "logsumexp",
+    "prefetch",
     "squared_distance",
     "sum",
     "tanh",
@@ -250,3 +251,7 @@ def logsumexp(x):
     shift = most if numpy.isfinite(most) else x.dtype.type(0)
     with numpy.errstate(all="ignore"):
         return numpy.float64(shift) + log(_add(exp(x - shift)))
+
+
+def prefetch(x, first, last):
+    """Do nothing: a hint to the processor that x[first:last] will be read soon."""

@@ -36,7 +36,7 @@ _SEED = 2008
 @dataclass(frozen=True, eq=False)
 class DualAscentState:
     """The best parameters (k, d + 1) and J there, the best lower bound, the current parameters, the slopes (k, n) in the
-    direction of each row, and rounds.
+    direction of each row, the margin by which rows are left out (k,), and rounds.
     """
 
     parameters: Any
@@ -44,6 +44,7 @@ class DualAscentState:
     bound: float
     current: Any
     slopes: Any
+    settled: Any
     n_steps: int
 
 
@@ -96,9 +97,10 @@ def dual_ascent(
     certificate = problem.certify(state.objective, state.bound, math.nan, survey)
     while not certificate.satisfied and state.n_steps < max_iter:
         working = replace(state, current=state.current.copy(), slopes=state.slopes.copy())
+        settled = []
         for k in range(problem.shape[0]):
-            yield from _round(rows, k, working, certificate.tolerance)
-        state = yield from _evaluated(problem, rows, working, survey)
+            settled.append((yield from _round(rows, k, working, certificate.tolerance)))
+        state = yield from _evaluated(problem, rows, replace(working, settled=np.array(settled)), survey)
         certificate = problem.certify(state.objective, state.bound, math.nan, survey)
         yield Step(state.objective, state, certificate, {"gap": certificate.value})
     return Solution(state, certificate.satisfied, certificate)
@@ -109,8 +111,8 @@ def _first(
 ) -> Generator[Any, Any, DualAscentState]:
     """Slopes of zero, or those of the loss at parameters to start from."""
     begin, n_rows = survey.start.parameters, len(rows.factor)
-    slopes = np.zeros((problem.shape[0], n_rows))
-    state = DualAscentState(begin, survey.start.objective, -math.inf, begin.copy(), slopes, 0)
+    slopes, settled = np.zeros((problem.shape[0], n_rows)), np.full(problem.shape[0], math.inf)
+    state = DualAscentState(begin, survey.start.objective, -math.inf, begin.copy(), slopes, settled, 0)
     if start is None:
         return state
     residuals = yield Map(_Residuals(problem.loss, start))
@@ -130,19 +132,20 @@ class _Residuals:
         return self.loss.residual(scores, block.y, block.xp)
 
 
-def _round(rows: DualRows, k: int, state: DualAscentState, tolerance: float) -> Generator[Any, Any, None]:
-    """Sweeps over the rows of score `k`, fewer and fewer of them, in place."""
+def _round(rows: DualRows, k: int, state: DualAscentState, tolerance: float) -> Generator[Any, Any, float]:
+    """Sweeps over the rows of score `k`, fewer and fewer of them, in place; the largest violation that the last met."""
     n_rows = state.slopes.shape[1]
     random = np.random.default_rng(np.random.SeedSequence(_SEED, spawn_key=(state.n_steps, k)))
-    active, settled, visits = np.arange(n_rows), math.inf, 0
+    active, settled, visits = np.arange(n_rows), state.settled[k], 0
     passes = min(_PASSES, 2 * (state.n_steps + 1))
     while visits < passes * n_rows and len(active):
         visits += len(active)
-        worst, active = yield from sweep(rows, k, random.permutation(active), settled, state.slopes, state.current)
+        order = random.permutation(active)
+        settled, active = yield from sweep(rows, k, order, settled, state.slopes, state.current)
         # The gap of a row is its violation times the change of its slope, which is about one.
-        if worst <= 0.1 * tolerance:
-            return
-        settled = worst
+        if settled <= 0.1 * tolerance:
+            break
+    return settled
 
 
 def _evaluated(
