@@ -90,7 +90,10 @@ def dual_ascent(
     """Minimise `problem` from slopes of zero, from parameters, or from a state of an earlier run."""
     survey = yield from problem.survey()
     scale = None if problem.fit_intercept else 0.0
-    rows = yield PrepareDual(problem.loss, float(problem.elastic.l2[0]), problem.total_weight, scale)
+    strength = float(problem.elastic.l2[0])
+    # However small the rows, slopes of the size of one must be able to move an intercept by what the targets span.
+    least = strength * (1.0 if problem.loss.is_smooth else survey.start.loss)
+    rows = yield PrepareDual(problem.loss, strength, problem.total_weight, scale, least)
     state = start
     if not isinstance(start, DualAscentState):
         state = yield from _first(problem, survey, rows, start)

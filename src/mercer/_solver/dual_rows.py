@@ -48,13 +48,14 @@ class DualRows:
 class PrepareDual:
     """A request: the rows of `loss` under an l2 penalty of `strength`, with a column for the intercept.
 
-    ``scale`` is that column's value; None stands for the mean length of the rows, zero for no intercept.
+    ``scale`` is that column's value; None stands for the mean length of the rows, but at least the root of `least`.
     """
 
     loss: Loss
     strength: float
     total_weight: float
     scale: float | None
+    least: float = 0.0
 
     def answer(self, source: Source) -> DualRows:
         weight = np.ones(source.n_rows) if source.weight is None else np.asarray(source.weight, dtype=np.float64)
@@ -66,7 +67,7 @@ class PrepareDual:
             sign, centre = np.ones_like(targets), targets
         square = source.map(_squares)
         factor = weight / (self.total_weight * self.strength)
-        constant = self.scale**2 if self.scale is not None else max(float(weight @ square) / self.total_weight, 1e-300)
+        constant = self.scale**2 if self.scale is not None else max(float(weight @ square) / self.total_weight, self.least)
         return DualRows(sign, centre, factor, square, loss_shape(self.loss), constant)
 
 
