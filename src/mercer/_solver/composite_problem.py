@@ -35,6 +35,7 @@ _RESIDUAL = (
     "was at zero coefficients, entries divided by the deviations of their columns; and, beside J there, what the "
     "slopes taken at corners of the loss lack to be slopes of it. Zero exactly where no small move lowers J."
 )
+_REST = "J is at most this far above its minimum: it is nowhere negative."
 _ROUNDING = 1e-14
 
 
@@ -234,4 +235,10 @@ class CompositeProblem:
             yardstick = abs(survey.start.objective)
             allowed = self.tol * yardstick + _ROUNDING * max(survey.floor, yardstick)
             return Certificate.of("duality gap", max(0.0, objective - bound), allowed, _GAP)
+        if self.rests(objective, survey):
+            return Certificate.of("duality gap", objective, self.tol * abs(survey.start.objective), _REST)
         return Certificate.of("KKT residual", slackness, self.tol + _ROUNDING, _RESIDUAL)
+
+    def rests(self, objective: float, survey: Survey) -> bool:
+        """Whether J is so low that zero, which it is nowhere below, is as near as asked for."""
+        return self.loss.rests_at_zero and objective <= self.tol * abs(survey.start.objective)
