@@ -1,9 +1,14 @@
 """Coordinate ascent in the dual of an l2-penalised linear model: chunks of a pass over dense or CSR rows.
 
 A row has one dual variable, the slope s of its loss, taken in the row's own direction: with t = 1 or -1 (a label's
-sign; one for numbers) the loss is a function of m = t z, and z = w . x + b. The parameters are w = -sum_i c_i t_i s_i
-x_i and, last, the intercept, which moves with a constant column whose square is `constant`. Maximising in one
-coordinate is a proximal step of the loss: s becomes the slope at m - c q (s - s_old), q = |x|^2 + constant.
+sign; one for numbers) the loss is a function of m = t z. With g_i = -c_i t_i s_i and rows less some row r, the score is
+z = sum_j g_j ((x_j - r) . (x - r) + k) + b, where k is the square of a constant column. It is made of four parts that
+visits keep up to date, v = sum_j g_j x_j, sum_j g_j, v . r and b, so that rows are used as they are:
+
+    z = v . x + (sum_j g_j) lift - v . r + b,        lift = k + r . r - r . x
+
+Maximising in one coordinate is a proximal step of the loss: s becomes the slope at m - c q (s - s_old), where
+q = |x - r|^2 + k.
 
 The shape of a loss of lines and parabolas is (tube, width, low, high), see ``_objective/piecewise_losses.py``; its
 corners lie `tube` beside the row's centre. Width -1 stands for the logistic loss, log(1 + exp(-m)).
@@ -113,8 +118,9 @@ def ascend(
     centre: cython.const[cython.double][::1],
     factor: cython.const[cython.double][::1],
     square: cython.const[cython.double][::1],
+    lift: cython.const[cython.double][::1],
     shape: cython.const[cython.double][::1],
-    constant: cython.double,
+    highest: cython.double,
     order: cython.const[cython.Py_ssize_t][::1],
     settled: cython.double,
     slopes: cython.double[::1],
@@ -126,11 +132,11 @@ def ascend(
     Parameters
     ----------
     X : (n, d)
-    sign, centre, factor, square : (n,): t, the middle of the loss, c and |x|^2 of each row
+    sign, centre, factor, square, lift : (n,): t, the middle of the loss, c, q and the lift of each row
     shape : (4,), of the loss
-    constant : the square of the intercept's column; zero means none
+    highest : k + r . r
     settled : rows whose slope is right by more than this are marked for leaving out
-    slopes, w : (n,), (d + 1,), in place
+    slopes, w : (n,), (d + 3,), in place: s; v, the sum of g, v . r and b
     kept : as long as `order`: whether a row is worth another visit
     """
     at: cython.Py_ssize_t
@@ -160,8 +166,8 @@ def ascend(
                 for j in range(whole, d):
                     part[j - whole] += X[i, j] * w[j]
                 m = ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]))
-                m = sign[i] * (m + w[d])
-                step = factor[i] * (square[i] + constant)
+                m = sign[i] * (m + w[d] * lift[i] - w[d + 1] + w[d + 2])
+                step = factor[i] * square[i]
                 change = step_to(m, centre[i], step, shape, slopes[i]) - slopes[i]
                 slack = find_slack(m, centre[i], shape, slopes[i]) if shape[1] >= 0 else -step * abs(change)
                 kept[at] = slack <= settled
@@ -171,7 +177,8 @@ def ascend(
                     change *= -factor[i] * sign[i]
                     for j in range(d):
                         w[j] += change * X[i, j]
-                    w[d] += change * constant
+                    w[d] += change
+                    w[d + 1] += change * (highest - lift[i])
             else:
                 kept[at] = 0
     return worst
@@ -185,8 +192,9 @@ def ascend_sparse(
     centre: cython.const[cython.double][::1],
     factor: cython.const[cython.double][::1],
     square: cython.const[cython.double][::1],
+    lift: cython.const[cython.double][::1],
     shape: cython.const[cython.double][::1],
-    constant: cython.double,
+    highest: cython.double,
     order: cython.const[cython.Py_ssize_t][::1],
     settled: cython.double,
     slopes: cython.double[::1],
@@ -200,7 +208,7 @@ def ascend_sparse(
     j: cython.Py_ssize_t
     lane: cython.Py_ssize_t
     stop: cython.Py_ssize_t
-    d: cython.Py_ssize_t = w.shape[0] - 1
+    d: cython.Py_ssize_t = w.shape[0] - 3
     m: cython.double
     step: cython.double
     slack: cython.double
@@ -225,8 +233,9 @@ def ascend_sparse(
                 while e < stop:
                     part[0] += data[e] * w[columns[e]]
                     e += 1
-                m = sign[i] * (((part[0] + part[2]) + (part[1] + part[3])) + w[d])
-                step = factor[i] * (square[i] + constant)
+                m = (part[0] + part[2]) + (part[1] + part[3])
+                m = sign[i] * (m + w[d] * lift[i] - w[d + 1] + w[d + 2])
+                step = factor[i] * square[i]
                 change = step_to(m, centre[i], step, shape, slopes[i]) - slopes[i]
                 slack = find_slack(m, centre[i], shape, slopes[i]) if shape[1] >= 0 else -step * abs(change)
                 kept[at] = slack <= settled
@@ -236,7 +245,8 @@ def ascend_sparse(
                     change *= -factor[i] * sign[i]
                     for e in range(pointers[i], pointers[i + 1]):
                         w[columns[e]] += change * data[e]
-                    w[d] += change * constant
+                    w[d] += change
+                    w[d + 1] += change * (highest - lift[i])
             else:
                 kept[at] = 0
     return worst

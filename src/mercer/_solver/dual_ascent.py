@@ -5,7 +5,8 @@ w = -(1 / (S l2)) sum_i s_i u_i x_i. One variable at a time is maximised exactly
 Zhang, 2013), rows in an order drawn anew for each sweep; rows whose slope is at a limit by a margin are left out until
 the round ends. A free intercept asks for sum_i s_i u_i = 0, which no single variable can keep to. Instead b is held
 near its last value by a weak parabola, (l2 / (2 q)) (b - centre)^2 with q the mean square of the rows, whose centre
-moves to b after each round: the method of multipliers (Rockafellar, 1976), exact in the limit.
+moves to b after each round: the method of multipliers (Rockafellar, 1976), exact in the limit. Columns are centred, by
+algebra, which makes the intercept the score of the mean row: wherever columns lie costs nothing.
 """
 
 import math
@@ -35,8 +36,8 @@ _SEED = 2008
 @plain
 @dataclass(frozen=True, eq=False)
 class DualAscentState:
-    """The best parameters (k, d + 1) and J there, the best lower bound, the current parameters, the slopes (k, n) in the
-    direction of each row, the margin by which rows are left out (k,), and rounds.
+    """The best parameters (k, d + 1) and J there, the best lower bound, the current sums (k, d + 3) that visits keep,
+    the slopes (k, n) in the direction of each row, the margin by which rows are left out (k,), and rounds.
     """
 
     parameters: Any
@@ -93,7 +94,8 @@ def dual_ascent(
     strength = float(problem.elastic.l2[0])
     # However small the rows, slopes of the size of one must be able to move an intercept by what the targets span.
     least = strength * (1.0 if problem.loss.is_smooth else survey.start.loss)
-    rows = yield PrepareDual(problem.loss, strength, problem.total_weight, scale, least)
+    mean = survey.moments.mean if problem.fit_intercept else np.zeros(problem.n_features)
+    rows = yield PrepareDual(problem.loss, strength, problem.total_weight, scale, mean, least)
     state = start
     if not isinstance(start, DualAscentState):
         state = yield from _first(problem, survey, rows, start)
@@ -115,12 +117,19 @@ def _first(
     """Slopes of zero, or those of the loss at parameters to start from."""
     begin, n_rows = survey.start.parameters, len(rows.factor)
     slopes, settled = np.zeros((problem.shape[0], n_rows)), np.full(problem.shape[0], math.inf)
-    state = DualAscentState(begin, survey.start.objective, -math.inf, begin.copy(), slopes, settled, 0)
+    # Coefficients of zero: the intercept is the score of the mean row too.
+    current = rows.parts(np.zeros_like(begin), begin[:, -1])
+    state = DualAscentState(begin, survey.start.objective, -math.inf, current, slopes, settled, 0)
     if start is None:
         return state
     residuals = yield Map(_Residuals(problem.loss, start))
-    state = replace(state, current=start, slopes=np.ascontiguousarray(rows.sign * residuals.T))
-    return replace((yield from _evaluated(problem, rows, state, survey)), n_steps=0)
+    current = rows.parts(np.zeros_like(begin), start[:, :-1] @ rows.mean + start[:, -1])
+    state = replace(state, current=current, slopes=np.ascontiguousarray(rows.sign * residuals.T))
+    state = yield from _evaluated(problem, rows, state, survey)
+    point = yield from problem.evaluate(start)
+    if point.objective < state.objective:
+        state = replace(state, objective=point.objective, parameters=start)
+    return replace(state, n_steps=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,19 +164,18 @@ def _evaluated(
     problem: CompositeProblem, rows: DualRows, state: DualAscentState, survey: Survey
 ) -> Generator[Any, Any, DualAscentState]:
     """One pass: J and its lower bound. Parameters are summed afresh, and the centre moves to the present intercept."""
-    residuals = rows.residuals(state.slopes)
-    sums = yield _DualValue(problem.loss, state.current, residuals)
-    total, net = problem.total_weight, problem.elastic
-    slope = sums.gradient / total
+    parameters, total, net = rows.parameters(state.current), problem.total_weight, problem.elastic
+    if not problem.fit_intercept:
+        parameters[:, -1] = 0.0
+    sums = yield _DualValue(problem.loss, parameters, rows.residuals(state.slopes))
+    slope, loss = sums.gradient / total, sums.value / total
+    current = rows.parts(-slope / net.l2[0], rows.intercepts(state.current))
     if not problem.fit_intercept:
         slope[:, -1] = 0.0
-    loss = sums.value / total
-    objective = loss + net.value(state.current[:, :-1])
-    point = CompositePoint(state.current, objective, loss, slope, sums.conjugate / total)
-    state = replace(state, bound=max(state.bound, problem.bound(point, survey)), n_steps=state.n_steps + 1)
+    objective = loss + net.value(parameters[:, :-1])
+    point = CompositePoint(parameters, objective, loss, slope, sums.conjugate / total)
+    bound = max(state.bound, problem.bound(point, survey))
+    state = replace(state, bound=bound, current=current, n_steps=state.n_steps + 1)
     if objective < state.objective:
-        state = replace(state, objective=objective, parameters=state.current.copy())
-    intercept = state.current[:, -1:]
-    if problem.fit_intercept:
-        intercept = intercept - rows.constant * slope[:, -1:] / net.l2[0]
-    return replace(state, current=np.concatenate([-slope[:, :-1] / net.l2, intercept], axis=1))
+        return replace(state, objective=objective, parameters=parameters)
+    return state

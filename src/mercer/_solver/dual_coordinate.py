@@ -27,7 +27,7 @@ _START = -1.0 / (1.0 + np.exp(7.0))
 @plain
 @dataclass(frozen=True, eq=False)
 class DualCoordinateState:
-    """The best parameters (1, d + 1) after an epoch, the current ones, the slopes -a / C (1, n), epochs, the seed."""
+    """The best parameters (1, d + 1) after an epoch, the current sums, the slopes -a / C (1, n), epochs, the seed."""
 
     parameters: np.ndarray
     current: np.ndarray
@@ -54,12 +54,12 @@ def dual_coordinate(
     scale = float(np.sqrt(strength / penalised)) if problem.fit_intercept else 0.0
     statistic = LabelledScatter(problem.loss, diagonal=True)
     moments = statistic.read((yield statistic))
-    rows = yield PrepareDual(problem.loss, strength, problem.total_weight, scale)
+    rows = yield PrepareDual(problem.loss, strength, problem.total_weight, scale, np.zeros(problem.shape[1] - 1))
     state = start
     if not isinstance(start, DualCoordinateState):
         slopes = np.full((1, n_rows), _START)
-        weights = yield from _parameters(rows, slopes)
-        state = DualCoordinateState(weights, weights, slopes, 0, seed)
+        parts = yield from _parts(rows, slopes)
+        state = DualCoordinateState(rows.parameters(parts), parts, slopes, 0, seed)
     point = yield from problem.evaluate(state.parameters)
     certificate = problem.certify(point, moments)
     while True:
@@ -69,15 +69,15 @@ def dual_coordinate(
         working = replace(state, current=state.current.copy(), slopes=state.slopes.copy(), n_steps=state.n_steps + 1)
         random = np.random.default_rng(np.random.SeedSequence(state.seed, spawn_key=(state.n_steps,)))
         yield from sweep(rows, 0, random.permutation(n_rows), np.inf, working.slopes, working.current)
-        reached = yield from problem.evaluate(working.current)
+        reached = yield from problem.evaluate(rows.parameters(working.current))
         point = problem.better(reached, point)
         state = replace(working, parameters=point.parameters)
         certificate = problem.certify(point, moments)
         yield problem.step(point, state, certificate)
 
 
-def _parameters(rows: DualRows, slopes: np.ndarray) -> Generator[Any, Any, np.ndarray]:
-    """The parameters that slopes stand for."""
+def _parts(rows: DualRows, slopes: np.ndarray) -> Generator[Any, Any, np.ndarray]:
+    """The sums that slopes stand for."""
     coefficients = -rows.factor * rows.residuals(slopes)[:, 0]
     total = yield _Combination(coefficients)
-    return np.append(total, rows.constant * coefficients.sum())[None, :]
+    return rows.parts(np.append(total, coefficients.sum())[None, :], np.zeros(1))

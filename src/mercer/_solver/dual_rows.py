@@ -27,34 +27,56 @@ def loss_shape(loss: Loss) -> Array | None:
 
 @dataclass(frozen=True, eq=False)
 class DualRows:
-    """Sign and centre (k, n) of each row's loss, its factor c and its square (n,), and the shape of the loss.
+    """Sign and centre (k, n) of each row's loss, its factor c, square and lift (n,), and the shape of the loss.
 
-    ``constant`` is the square of the intercept's column.
+    ``constant`` is the square of the intercept's column, ``mean`` the row that is taken off all others.
     """
 
     sign: Array
     centre: Array
     factor: Array
     square: Array
+    lift: Array
     shape: Array
     constant: float
+    mean: Array
+
+    @property
+    def highest(self) -> float:
+        return self.constant + float(self.mean @ self.mean)
 
     def residuals(self, slopes: Array) -> Array:
         """The derivatives of the losses by the scores (n, k), from the slopes (k, n)."""
         return (self.sign * slopes).T
+
+    def parts(self, combination: Array, intercept: Array) -> Array:
+        """What visits keep up to date (k, d + 3), from the sums of rows and of one, each times g, and from b."""
+        v = combination[:, :-1]
+        return np.concatenate([combination, (v @ self.mean)[:, None], intercept[:, None]], axis=1)
+
+    def intercepts(self, parts: Array) -> Array:
+        """The score of the mean row (k,)."""
+        return parts[:, -1] + self.constant * parts[:, -3]
+
+    def parameters(self, parts: Array) -> Array:
+        """Coefficients and intercepts (k, d + 1)."""
+        w = parts[:, :-3] - parts[:, -3:-2] * self.mean
+        return np.concatenate([w, (self.intercepts(parts) - w @ self.mean)[:, None]], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
 class PrepareDual:
     """A request: the rows of `loss` under an l2 penalty of `strength`, with a column for the intercept.
 
-    ``scale`` is that column's value; None stands for the mean length of the rows, but at least the root of `least`.
+    ``scale`` is that column's value; None stands for the mean length of the rows less their `mean`, but at least the
+    root of `least`.
     """
 
     loss: Loss
     strength: float
     total_weight: float
     scale: float | None
+    mean: Array
     least: float = 0.0
 
     def answer(self, source: Source) -> DualRows:
@@ -65,14 +87,24 @@ class PrepareDual:
             centre = np.full_like(targets, corner)
         else:
             sign, centre = np.ones_like(targets), targets
-        square = source.map(_squares)
+        length, across = source.map(_Lengths(self.mean)).T
+        square = np.maximum(length - 2.0 * across + self.mean @ self.mean, 0.0)
+        spread = float(weight @ square) / self.total_weight
+        constant = self.scale**2 if self.scale is not None else max(spread, self.least)
+        lift = constant + self.mean @ self.mean - across
         factor = weight / (self.total_weight * self.strength)
-        constant = self.scale**2 if self.scale is not None else max(float(weight @ square) / self.total_weight, self.least)
-        return DualRows(sign, centre, factor, square, loss_shape(self.loss), constant)
+        shape = loss_shape(self.loss)
+        return DualRows(sign, centre, factor, square + constant, lift, shape, constant, self.mean)
 
 
-def _squares(block: Block) -> Array:
-    return block.squared_norms()
+@dataclass(frozen=True, eq=False)
+class _Lengths:
+    """The squared length of each row, and its product with the mean."""
+
+    mean: Array
+
+    def __call__(self, block: Block) -> Array:
+        return np.stack([block.squared_norms(), block.matmul(self.mean)], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +121,7 @@ class _Visit:
 
     def answer(self, source: Source) -> float:
         X, rows, k = source.whole(), self.rows, self.k
-        given = (rows.sign[k], rows.centre[k], rows.factor, rows.square, rows.shape, rows.constant)
+        given = (rows.sign[k], rows.centre[k], rows.factor, rows.square, rows.lift, rows.shape, rows.highest)
         moved = (self.order, self.settled, self.slopes[k], self.w[k], self.kept)
         if issparse(X):
             return native.ascend_sparse(X.data, X.indices, X.indptr, *given, *moved)
