@@ -22,7 +22,7 @@ FIRST = {subject.name: subject for subject in reversed(SUBJECTS)}
 ROWS = rows_per_block(5)
 N = 2 * ROWS + 1000
 # What reaches rows one by one refuses rows that are elsewhere.
-NEEDS_MEMORY = {"lsqr", "sag", "saga"}
+NEEDS_MEMORY = {"dual", "lsqr", "sag", "saga"}
 # Labels are kept of rows at hand alone.
 LEFT_OUT = {"labels_", "outliers_", "feature_names_in_"}
 

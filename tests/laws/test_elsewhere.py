@@ -88,7 +88,11 @@ ONCE = {
     "record-batch reader": lambda X, y: (table(X, y).to_reader(max_chunksize=3000), named(y)),
 }
 # Solvers that meet their rows one by one; each must say so.
-NEED_MEMORY = {"Ridge": ("lsqr", "sag", "saga"), "LogisticRegression": ("sag", "saga")}
+NEED_MEMORY = {
+    "GeneralizedLinearEstimator": ("dual",),
+    "LogisticRegression": ("sag", "saga"),
+    "Ridge": ("lsqr", "sag", "saga"),
+}
 # Which solver is content with one pass over five columns; others iterate, or look again at what rounding left.
 SOLVERS_OF_ONE_PASS = {
     "PCA": {"auto", "full", "covariance_eigh", "randomized", "arpack"},

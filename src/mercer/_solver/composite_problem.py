@@ -237,7 +237,16 @@ class CompositeProblem:
             return Certificate.of("duality gap", max(0.0, objective - bound), allowed, _GAP)
         if self.rests(objective, survey):
             return Certificate.of("duality gap", objective, self.tol * abs(survey.start.objective), _REST)
-        return Certificate.of("KKT residual", slackness, self.tol + _ROUNDING, _RESIDUAL)
+        statement = f"No duality gap: {self._lacks_gap()}. {_RESIDUAL}"
+        return Certificate.of("KKT residual", slackness, self.tol + _ROUNDING, statement)
+
+    def _lacks_gap(self) -> str:
+        """Why there is no duality gap."""
+        if self.penalty is None:
+            return "nothing is penalised, so that dual points would have to be orthogonal to every column exactly"
+        if not self.penalty.is_convex:
+            return "the penalty is not convex"
+        return "the conjugate of the penalty is infinite almost everywhere, and scaling dual points does not help"
 
     def rests(self, objective: float, survey: Survey) -> bool:
         """Whether J is so low that zero, which it is nowhere below, is as near as asked for."""

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._objective import Loss
+from mercer._objective import LabelLoss, Loss
 from mercer._plain import plain
 from mercer._solver.composite_problem import CompositePoint, CompositeProblem, Survey
 from mercer._solver.dual_rows import DualRows, PrepareDual, loss_shape, sweep
@@ -60,21 +60,26 @@ class _DualSums(Sums):
 
 @dataclass(frozen=True, eq=False)
 class _DualValue(Statistic):
-    """The loss at parameters, its conjugate at residuals (n, k), and the parameters that these stand for."""
+    """The loss at parameters, its conjugate at slopes (k, n), and the sums of rows that these stand for."""
 
     loss: Loss
     parameters: Any
-    residuals: Any
+    slopes: Any
 
     def of(self, block: Block) -> _DualSums:
         xp = block.xp
-        dual = self.residuals[block.start : block.start + block.n]
+        dual = _signs(self.loss, block) * self.slopes[:, block.start : block.start + block.n].T
         scores = block.matmul(self.parameters[:, :-1].T) + self.parameters[:, -1]
         weighted = block.weighted(dual)
         gradient = xp.concat([block.transpose_matmul(weighted).T, xp.sum(weighted, axis=0)[:, None]], axis=1)
         value = xp.sum(block.weighted(self.loss.value(scores, block.y, xp)))
         conjugate = xp.sum(block.weighted(self.loss.conjugate(dual, block.y, xp)))
         return _DualSums(float(value), float(conjugate), gradient)
+
+
+def _signs(loss: Loss, block: Block) -> Any:
+    """From slopes in the direction of each row to derivatives by its scores, and back."""
+    return loss.signs(block.y, block.xp) if isinstance(loss, LabelLoss) else 1.0
 
 
 def takes_dual(problem: CompositeProblem) -> bool:
@@ -122,9 +127,9 @@ def _first(
     state = DualAscentState(begin, survey.start.objective, -math.inf, current, slopes, settled, 0)
     if start is None:
         return state
-    residuals = yield Map(_Residuals(problem.loss, start))
+    slopes = yield Map(_Slopes(problem.loss, start))
     current = rows.parts(np.zeros_like(begin), start[:, :-1] @ rows.mean + start[:, -1])
-    state = replace(state, current=current, slopes=np.ascontiguousarray(rows.sign * residuals.T))
+    state = replace(state, current=current, slopes=np.ascontiguousarray(slopes.T))
     state = yield from _evaluated(problem, rows, state, survey)
     point = yield from problem.evaluate(start)
     if point.objective < state.objective:
@@ -133,27 +138,28 @@ def _first(
 
 
 @dataclass(frozen=True, eq=False)
-class _Residuals:
-    """The derivative of the loss by the scores that parameters give, for each row."""
+class _Slopes:
+    """The slopes of the loss at the scores that parameters give, for each row."""
 
     loss: Loss
     parameters: Any
 
     def __call__(self, block: Block) -> Any:
         scores = block.matmul(self.parameters[:, :-1].T) + self.parameters[:, -1]
-        return self.loss.residual(scores, block.y, block.xp)
+        return _signs(self.loss, block) * self.loss.residual(scores, block.y, block.xp)
 
 
 def _round(rows: DualRows, k: int, state: DualAscentState, tolerance: float) -> Generator[Any, Any, float]:
     """Sweeps over the rows of score `k`, fewer and fewer of them, in place; the largest violation that the last met."""
     n_rows = state.slopes.shape[1]
     random = np.random.default_rng(np.random.SeedSequence(_SEED, spawn_key=(state.n_steps, k)))
+    directions = rows.directions(k)
     active, settled, visits = np.arange(n_rows), state.settled[k], 0
     passes = min(_PASSES, 2 * (state.n_steps + 1))
     while visits < passes * n_rows and len(active):
         visits += len(active)
         order = random.permutation(active)
-        settled, active = yield from sweep(rows, k, order, settled, state.slopes, state.current)
+        settled, active = yield from sweep(rows, k, directions, order, settled, state.slopes, state.current)
         # The gap of a row is its violation times the change of its slope, which is about one.
         if settled <= 0.1 * tolerance:
             break
@@ -167,7 +173,7 @@ def _evaluated(
     parameters, total, net = rows.parameters(state.current), problem.total_weight, problem.elastic
     if not problem.fit_intercept:
         parameters[:, -1] = 0.0
-    sums = yield _DualValue(problem.loss, parameters, rows.residuals(state.slopes))
+    sums = yield _DualValue(problem.loss, parameters, state.slopes)
     slope, loss = sums.gradient / total, sums.value / total
     current = rows.parts(-slope / net.l2[0], rows.intercepts(state.current))
     if not problem.fit_intercept:

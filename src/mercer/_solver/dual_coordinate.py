@@ -68,7 +68,8 @@ def dual_coordinate(
             return Solution(state, solved, certificate)
         working = replace(state, current=state.current.copy(), slopes=state.slopes.copy(), n_steps=state.n_steps + 1)
         random = np.random.default_rng(np.random.SeedSequence(state.seed, spawn_key=(state.n_steps,)))
-        yield from sweep(rows, 0, random.permutation(n_rows), np.inf, working.slopes, working.current)
+        order = random.permutation(n_rows)
+        yield from sweep(rows, 0, rows.directions(0), order, np.inf, working.slopes, working.current)
         reached = yield from problem.evaluate(rows.parameters(working.current))
         point = problem.better(reached, point)
         state = replace(working, parameters=point.parameters)
@@ -78,6 +79,6 @@ def dual_coordinate(
 
 def _parts(rows: DualRows, slopes: np.ndarray) -> Generator[Any, Any, np.ndarray]:
     """The sums that slopes stand for."""
-    coefficients = -rows.factor * rows.residuals(slopes)[:, 0]
+    coefficients = -rows.factor * rows.directions(0)[0] * slopes[0]
     total = yield _Combination(coefficients)
     return rows.parts(np.append(total, coefficients.sum())[None, :], np.zeros(1))

@@ -27,13 +27,13 @@ def loss_shape(loss: Loss) -> Array | None:
 
 @dataclass(frozen=True, eq=False)
 class DualRows:
-    """Sign and centre (k, n) of each row's loss, its factor c, square and lift (n,), and the shape of the loss.
+    """The loss and the targets of the rows, their factors c, squares and lifts (n,), and the shape of the loss.
 
     ``constant`` is the square of the intercept's column, ``mean`` the row that is taken off all others.
     """
 
-    sign: Array
-    centre: Array
+    loss: Loss
+    y: Array
     factor: Array
     square: Array
     lift: Array
@@ -45,9 +45,12 @@ class DualRows:
     def highest(self) -> float:
         return self.constant + float(self.mean @ self.mean)
 
-    def residuals(self, slopes: Array) -> Array:
-        """The derivatives of the losses by the scores (n, k), from the slopes (k, n)."""
-        return (self.sign * slopes).T
+    def directions(self, k: int) -> tuple[Array, Array]:
+        """Sign and centre (n,) of the losses of score `k`."""
+        if not isinstance(self.loss, LabelLoss):
+            return np.ones(len(self.y)), np.ascontiguousarray(self.y, dtype=np.float64)
+        chosen = self.y == (1 if self.loss.n_scores == 1 else k)
+        return np.where(chosen, 1.0, -1.0), np.full(len(self.y), getattr(self.loss, "corner", 0.0))
 
     def parts(self, combination: Array, intercept: Array) -> Array:
         """What visits keep up to date (k, d + 3), from the sums of rows and of one, each times g, and from b."""
@@ -81,12 +84,6 @@ class PrepareDual:
 
     def answer(self, source: Source) -> DualRows:
         weight = np.ones(source.n_rows) if source.weight is None else np.asarray(source.weight, dtype=np.float64)
-        targets = np.ascontiguousarray(self.loss.targets(source.y, np).T, dtype=np.float64)
-        if isinstance(self.loss, LabelLoss):
-            sign, corner = 2.0 * targets - 1.0, getattr(self.loss, "corner", 0.0)
-            centre = np.full_like(targets, corner)
-        else:
-            sign, centre = np.ones_like(targets), targets
         length, across = source.map(_Lengths(self.mean)).T
         square = np.maximum(length - 2.0 * across + self.mean @ self.mean, 0.0)
         spread = float(weight @ square) / self.total_weight
@@ -94,7 +91,7 @@ class PrepareDual:
         lift = constant + self.mean @ self.mean - across
         factor = weight / (self.total_weight * self.strength)
         shape = loss_shape(self.loss)
-        return DualRows(sign, centre, factor, square + constant, lift, shape, constant, self.mean)
+        return DualRows(self.loss, source.y, factor, square + constant, lift, shape, constant, self.mean)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +110,7 @@ class _Visit:
 
     rows: DualRows
     k: int
+    directions: tuple[Array, Array]
     order: Array
     settled: float
     slopes: Array
@@ -121,7 +119,7 @@ class _Visit:
 
     def answer(self, source: Source) -> float:
         X, rows, k = source.whole(), self.rows, self.k
-        given = (rows.sign[k], rows.centre[k], rows.factor, rows.square, rows.lift, rows.shape, rows.highest)
+        given = (*self.directions, rows.factor, rows.square, rows.lift, rows.shape, rows.highest)
         moved = (self.order, self.settled, self.slopes[k], self.w[k], self.kept)
         if issparse(X):
             return native.ascend_sparse(X.data, X.indices, X.indptr, *given, *moved)
@@ -129,7 +127,7 @@ class _Visit:
 
 
 def sweep(
-    rows: DualRows, k: int, order: Array, settled: float, slopes: Array, w: Array
+    rows: DualRows, k: int, directions: tuple[Array, Array], order: Array, settled: float, slopes: Array, w: Array
 ) -> Generator[Any, Any, tuple[float, Array]]:
     """Visit rows in `order`, a chunk at a time; the largest violation met, and the rows worth another visit."""
     kept = np.empty(len(order), dtype=np.uint8)
@@ -137,5 +135,5 @@ def sweep(
     worst = 0.0
     for first in range(0, len(order), count):
         part = slice(first, first + count)
-        worst = max(worst, (yield _Visit(rows, k, order[part], settled, slopes, w, kept[part])))
+        worst = max(worst, (yield _Visit(rows, k, directions, order[part], settled, slopes, w, kept[part])))
     return worst, order[kept.view(bool)]
