@@ -30,7 +30,11 @@ SETTINGS = {
 def found():
     for name in mercer.linear_model.__all__:
         kind = getattr(mercer.linear_model, name)
-        if inspect.isclass(kind) and issubclass(kind, Estimator) and "sample_weight" in inspect.signature(kind.fit).parameters:
+        if (
+            inspect.isclass(kind)
+            and issubclass(kind, Estimator)
+            and "sample_weight" in inspect.signature(kind.fit).parameters
+        ):
             yield from (kind(**given) for given in SETTINGS.get(name, [{}]))
 
 
@@ -86,7 +90,7 @@ def test_one_target_value_is_predicted_exactly_and_certified(model):
 @pytest.mark.parametrize("model", CLASSIFIERS, ids=repr)
 def test_one_class_is_refused(model):
     X, _ = data(model)
-    with pytest.raises(ValueError, match="the data contains only one class.*Add rows of another|least 2 classes"):
+    with pytest.raises(ValueError, match=r"the data contains only one class.*Add rows of another"):
         clone(model).fit(X, np.ones(len(X), dtype=int))
 
 
@@ -122,14 +126,14 @@ def test_extreme_scales_of_targets_give_a_sound_model_or_a_warning(model, scale)
 def test_nan_and_infinity_are_refused(model, bad):
     X, y = data(model)
     X[3, 1] = bad
-    with pytest.raises(ValueError, match="NaN|infinity"):
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
         clone(model).fit(X, y)
 
 
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_weights_that_are_all_zero_are_refused(model):
     X, y = data(model)
-    with pytest.raises(ValueError, match="sample_weight must have a positive entry; got zeros only. Raise the weight"):
+    with pytest.raises(ValueError, match=r"sample_weight must have a positive entry; got zeros only. Raise the weight"):
         clone(model).fit(X, y, np.zeros(len(y)))
 
 

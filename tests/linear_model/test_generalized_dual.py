@@ -77,7 +77,9 @@ def test_the_objective_falls_and_the_bound_holds_at_every_step():
 def test_sparse_rows_give_the_dense_answer():
     X, y = labels()
     X[np.abs(X) < 0.5] = 0.0
-    dense, sparse = (make("hinge", alpha=0.02, solver="dual", tol=1e-7).fit(Z, y) for Z in (X, scipy.sparse.csr_array(X)))
+    dense, sparse = (
+        make("hinge", alpha=0.02, solver="dual", tol=1e-7).fit(Z, y) for Z in (X, scipy.sparse.csr_array(X))
+    )
     assert sparse.coef_ == pytest.approx(dense.coef_, abs=1e-3)
 
 
@@ -106,7 +108,9 @@ def test_a_warm_start_from_the_solution_is_quick_and_no_worse(solver, loss):
 def test_a_warm_start_with_other_columns_is_refused():
     X, y = labels()
     model = make("hinge", alpha=0.05, warm_start=True, tol=1e-4).fit(X, y)
-    with pytest.raises(ValueError, match=r"warm_start needs the last coefficients to have shape \(1, 4\); got \(1, 5\)"):
+    with pytest.raises(
+        ValueError, match=r"warm_start needs the last coefficients to have shape \(1, 4\); got \(1, 5\)"
+    ):
         model.fit(X[:, :4], y)
 
 

@@ -37,7 +37,9 @@ def test_derivatives_are_those_of_the_value(loss, classes, intercept):
     assert objective.hessian_product(x, vector) == pytest.approx(hessian @ vector, rel=1e-10)
 
 
-@pytest.mark.parametrize("method", ["lbfgs", "newton", "conjugate_gradient", "gradient_descent", "momentum", "nesterov"])
+@pytest.mark.parametrize(
+    "method", ["lbfgs", "newton", "conjugate_gradient", "gradient_descent", "momentum", "nesterov"]
+)
 def test_every_method_finds_the_optimum_of_the_estimator(method):
     X, y = labelled()
     objective = RowObjective(Logistic(), X, y, penalty=0.1 * L2())

@@ -21,7 +21,7 @@ from mercer._plain import plain
 from mercer._solver.composite_problem import CompositePoint, CompositeProblem, Survey
 from mercer._solver.dual_rows import DualRows, PrepareDual, loss_shape, sweep
 from mercer._solver.request import Map
-from mercer._solver.step import Certificate, Solution, Step
+from mercer._solver.step import Solution, Step
 from mercer._source import Block
 from mercer._statistic import Statistic, Sums
 

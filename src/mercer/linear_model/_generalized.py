@@ -101,9 +101,12 @@ default='l2'
     Notes
     -----
     "irls" takes some five steps for a smooth loss and 15 to 50 for one with corners, each two passes and n d^2 / 2
-    multiplications; "fista" takes tens to thousands of steps of one pass; a step of "dual" is up to seven passes, row by
-    row on one thread, in an order drawn from a fixed seed. Memory is d^2 k^2, d k or n k numbers. Rows in any place (for
-    "dual", in memory); sparse ones stay sparse. Exact up to `tol`. "poisson" predicts exp(scores).
+    multiplications; "fista" takes tens to thousands of steps of one pass; a step of "dual" is up to eleven passes, row
+    by row on one thread, in an order drawn from a fixed seed. Memory is d^2 k^2, d k or n k numbers. Rows in any place
+    (for "dual", in memory); sparse ones stay sparse. Exact up to `tol`. "poisson" predicts exp(scores).
+
+    Without a penalty, separable classes leave "logistic" and "exponential" without a finite optimum: a warning says
+    so. Columns of a size of 1e150 are fitted, but their gap is lost to rounding, which ends in a warning too.
 
     References
     ----------

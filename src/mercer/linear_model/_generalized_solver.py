@@ -31,9 +31,7 @@ _TAKES = {
 }
 
 
-def choose_solver(
-    estimator: Any, problem: CompositeProblem, source: Source
-) -> tuple[str, Callable[[Any], Solver]]:
+def choose_solver(estimator: Any, problem: CompositeProblem, source: Source) -> tuple[str, Callable[[Any], Solver]]:
     """The name of the method, and the solver from a state to resume from."""
     name, used = type(estimator).__name__, _method(estimator, problem, source)
     begin = _start(estimator, problem)
