@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import Ridge as SklearnRidge
 
 from benchmarks.case import AbsentError, Agreement, Case, Contestant, digest
-from benchmarks.cases import CASES, cluster, decomposition, least_squares, logistic, robust, select
+from benchmarks.cases import CASES, cluster, decomposition, least_squares, logistic, margins, robust, select
 from benchmarks.contestant import measure
 from benchmarks.runner import judge
 
@@ -64,6 +64,16 @@ def test_the_logistic_objective_is_the_same_for_one_score_and_for_two():
     assert found["objective"] == pytest.approx(losses / 2 + 1.5**2 / 4)
     double = single | {"coefficients": np.array([[-0.75], [0.75]]), "intercept": np.array([-0.125, 0.125])}
     assert logistic.quality(double, data)["objective"] == pytest.approx(losses / 2 + 2 * 0.75**2 / 4)
+
+
+def test_the_objective_of_margins_is_the_penalised_mean_shortfall():
+    data = {"X": np.array([[1.0], [-2.0]]), "y": np.array([1, 1])}
+    data |= {"X_test": data["X"], "y_test": data["y"]}
+    model = {"coefficients": np.array([[0.5]]), "intercept": np.array([0.25])}
+    # Margins 0.75 and -0.75.
+    assert margins.quality(model, data, C=2.0, power=1) == {"objective": (0.25 + 1.75) / 2 + 0.25 / 8, "accuracy": 0.5}
+    found = margins.quality(model, data, C=2.0, power=2)["objective"]
+    assert found == pytest.approx((0.25**2 + 1.75**2) / 2 + 0.25 / 8)
 
 
 def test_the_robust_objectives_are_their_formulas():

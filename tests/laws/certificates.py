@@ -136,28 +136,48 @@ def perceptron_mistakes(model: Any, X: np.ndarray, y: Any) -> float:
 
 
 _VALUES: dict[str, Callable[..., np.ndarray]] = {
-    "squared": lambda z, y: (y - z[:, 0]) ** 2 / 2,
-    "absolute": lambda z, y: np.abs(y - z[:, 0]),
-    "huber": lambda z, y: np.where(
-        np.abs(y - z[:, 0]) <= 1.35, (y - z[:, 0]) ** 2 / 2, 1.35 * np.abs(y - z[:, 0]) - 1.35**2 / 2
-    ),
-    "epsilon_insensitive": lambda z, y: np.maximum(0, np.abs(y - z[:, 0]) - 0.1),
-    "hinge": lambda z, Y: np.maximum(0, 1 - (2 * Y - 1) * z).sum(axis=1),
-    "logistic": lambda z, Y: logsumexp(z, axis=1) - np.sum(Y * z, axis=1),
+    "squared": lambda r: r**2 / 2,
+    "absolute": np.abs,
+    "huber": lambda r: np.where(np.abs(r) <= 1.35, r**2 / 2, 1.35 * np.abs(r) - 1.35**2 / 2),
+    "epsilon_insensitive": lambda r: np.maximum(0, np.abs(r) - 0.1),
+    "squared_epsilon_insensitive": lambda r: np.maximum(0, np.abs(r) - 0.1) ** 2,
+    "pinball": lambda r: np.abs(r) / 2,
+    "hinge": lambda m: np.maximum(0, 1 - m),
+    "squared_hinge": lambda m: np.maximum(0, 1 - m) ** 2,
+    "exponential": lambda m: np.exp(-m),
 }
+_PENALTIES: dict[str | None, Callable[[np.ndarray], float]] = {
+    None: lambda W: 0.0,
+    "l1": lambda W: float(np.abs(W).sum()),
+    "l2": lambda W: float(np.sum(W**2)) / 2,
+    "elasticnet": lambda W: float(np.abs(W).sum() / 2 + np.sum(W**2) / 4),
+    "smoothness": lambda W: float(np.sum(np.diff(W, axis=1) ** 2)) / 2,
+    "nonnegative": lambda W: 0.0 if (W >= 0).all() else np.inf,
+}
+
+
+def generalized_objective(model: Any, X: np.ndarray, y: Any, W: np.ndarray, b: np.ndarray) -> float:
+    """J by the plainest formulas: of residuals, of margins, or of log-probabilities."""
+    z = X @ W.T + b
+    if not hasattr(model, "classes_"):
+        r = y - z[:, 0]
+        rows = np.exp(z[:, 0]) - y * z[:, 0] if model.loss == "poisson" else _VALUES[model.loss](r)
+    else:
+        Y = (y[:, None] == model.classes_[None]).astype(float)[:, -z.shape[1] :]
+        if model.loss == "logistic":
+            full = z if z.shape[1] > 1 else np.column_stack([np.zeros(len(z)), z])
+            rows = logsumexp(full, axis=1) - np.sum(Y * z, axis=1)
+        else:
+            rows = _VALUES[model.loss]((2 * Y - 1) * z).sum(axis=1)
+    return float(np.mean(rows) + model.alpha * _PENALTIES[model.penalty](W))
 
 
 def generalized_gap(model: Any, X: np.ndarray, y: Any) -> float:
     """The objective less the lowest value that a long descent from the model finds: no more than the true distance."""
-    labels = hasattr(model, "classes_")
-    targets = (y[:, None] == model.classes_[None]).astype(float) if labels else y
-    l1, l2 = {"l2": (0.0, 1.0), "l1": (1.0, 0.0), "elasticnet": (0.5, 0.5)}[model.penalty]
     shape = np.atleast_2d(model.coef_).shape
 
     def objective(p: np.ndarray) -> float:
-        W, b = p[: -shape[0]].reshape(shape), p[-shape[0] :]
-        penalty = l1 * np.abs(W).sum() + l2 * np.sum(W**2) / 2
-        return float(np.mean(_VALUES[model.loss](X @ W.T + b, targets)) + model.alpha * penalty)
+        return generalized_objective(model, X, y, p[: -shape[0]].reshape(shape), p[-shape[0] :])
 
     start = np.append(np.ravel(model.coef_), np.ravel(model.intercept_))
     return objective(start) - minimize(objective, start, method="Powell", options={"maxiter": 30}).fun

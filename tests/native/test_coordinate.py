@@ -41,32 +41,75 @@ def test_descent_leaves_a_coordinate_without_curvature_alone(coordinate):
     assert gradient.tolist() == [0.0, 1.0]
 
 
+SHAPES = {
+    "logistic": (0.0, -1.0, -1.0, 0.0),
+    "hinge": (0.0, 0.0, -1.0, 0.0),
+    "squared hinge": (0.0, 0.5, -numpy.inf, 0.0),
+    "epsilon-insensitive": (0.3, 0.0, -1.0, 1.0),
+    "huber": (0.0, 1.0, -1.35, 1.35),
+    "pinball": (0.0, 0.0, -0.2, 0.8),
+}
+
+
+def slope_range(m, shape):
+    """The slopes that a loss has at m, beside a centre of zero."""
+    tube, width, low, high = shape
+    if width < 0:
+        return (-1 / (1 + numpy.exp(m)),) * 2
+    below, above = m + tube, m - tube
+    if width > 0:
+        slope = numpy.clip(below / width, low, 0) + numpy.clip(above / width, 0, high)
+        return slope, slope
+    return (low if below < 1e-9 else high if above > 1e-9 and high > 0 else 0.0), (
+        high if above > -1e-9 and high > 0 else low if below < -1e-9 else 0.0
+    )
+
+
 @pytest.mark.parametrize("real", REALS)
-@pytest.mark.parametrize("scale", [0.0, 1.5])
-def test_ascent_solves_each_coordinate_of_the_dual(dual_coordinate, real, scale):
+@pytest.mark.parametrize("loss", SHAPES)
+def test_ascent_solves_each_coordinate_of_the_dual(dual_coordinate, real, loss):
     draw = numpy.random.default_rng(1)
     X = numpy.where(draw.uniform(size=(12, 9)) < 0.5, 0, draw.normal(size=(12, 9))).astype(real)
-    y, bound = draw.choice([-1.0, 1.0], size=12), draw.uniform(0.1, 50.0, size=12)
-    bound[4] = 0.0
-    rows = numpy.column_stack([X.astype(float), numpy.full(12, scale)])
-    logits = draw.normal(size=12) * 5
+    sign, centre, factor = draw.choice([-1.0, 1.0], size=12), draw.normal(size=12), draw.uniform(0.1, 50.0, size=12)
+    factor[4] = 0.0
+    mean, constant, shape = draw.normal(size=9), 2.0, numpy.array(SHAPES[loss])
+    rows = X.astype(float) - mean
+    gram = rows @ rows.T + constant
+    lift = constant + mean @ mean - X.astype(float) @ mean
+    slopes = numpy.zeros(12) if loss != "logistic" else numpy.full(12, -0.25)
 
-    def weigh(logits):
-        dual = y * bound / (1 + numpy.exp(-logits))
-        return rows.T @ dual * numpy.append(numpy.ones(9), scale)
+    def sums(slopes):
+        g = -factor * sign * slopes
+        v = g @ X.astype(float)
+        return numpy.concatenate([v, [g.sum(), v @ mean, 0.7]])
 
     csr = scipy.sparse.csr_array(X)
-    visit = {
-        "dense": lambda *rest: dual_coordinate.logistic_dual(X, *rest),
-        "sparse": lambda *rest: dual_coordinate.logistic_dual_sparse(csr.data, csr.indices, csr.indptr, *rest),
-    }
+    given = (sign, centre, factor, numpy.diagonal(gram).copy(), lift, shape, constant + mean @ mean)
     for i in (0, 4, 11):
-        for place, ascend in visit.items():
-            found, w = logits.copy(), weigh(logits)
-            ascend(y, bound, numpy.array([i], dtype=numpy.intp), scale, found, w)
-            numpy.testing.assert_allclose(w, weigh(found), rtol=1e-9, atol=1e-9, err_msg=place)
-            assert numpy.array_equal(numpy.delete(found, i), numpy.delete(logits, i))
-            # At the coordinate's maximum its logit is minus the margin; a bound of zero has no coordinate to move.
-            score = X[i].astype(float) @ w[:-1] + w[-1]
-            expected = -y[i] * score if bound[i] else logits[i]
-            assert found[i] == pytest.approx(expected, abs=1e-8), place
+        for place in ("dense", "sparse"):
+            found, w, kept = slopes.copy(), sums(slopes), numpy.empty(1, dtype=numpy.uint8)
+            moved = (*given, numpy.array([i], dtype=numpy.intp), numpy.inf, found, w, kept)
+            if place == "dense":
+                dual_coordinate.ascend(X, *moved)
+            else:
+                dual_coordinate.ascend_sparse(csr.data, csr.indices, csr.indptr, *moved)
+            numpy.testing.assert_allclose(w, sums(found), rtol=1e-9, atol=1e-9, err_msg=place)
+            assert numpy.array_equal(numpy.delete(found, i), numpy.delete(slopes, i))
+            if not factor[i]:
+                assert found[i] == slopes[i]
+                continue
+            margin = sign[i] * (gram[i] @ (-factor * sign * found) + 0.7) - (centre[i] if loss != "logistic" else 0)
+            low, high = slope_range(margin, SHAPES[loss])
+            assert low - 1e-7 <= found[i] <= high + 1e-7, (place, margin)
+
+
+def test_ascent_marks_settled_rows_and_reports_the_largest_violation(dual_coordinate):
+    X, slopes, w = numpy.array([[3.0], [0.5], [-2.0]]), numpy.array([0.0, 0.0, -1.0]), numpy.array([1.0, 0, 0, 0])
+    one, kept = numpy.ones(3), numpy.empty(3, dtype=numpy.uint8)
+    shape = numpy.array([0.0, 0.0, -1.0, 0.0])
+    worst = dual_coordinate.ascend(
+        X, one, one, one * 1e-9, X[:, 0] ** 2, 0 * one, shape, 0.0, numpy.arange(3), 1.0, slopes, w, kept
+    )
+    # The first is beyond the corner by 2 and the last before it by 3; the second lacks 0.5.
+    assert worst == pytest.approx(0.5)
+    assert kept.tolist() == [0, 1, 0]

@@ -1,16 +1,34 @@
 from numpy import ndarray
 
-def logistic_dual(
-    X: ndarray, y: ndarray, bound: ndarray, order: ndarray, scale: float, logits: ndarray, w: ndarray
-) -> None: ...
-def logistic_dual_sparse(
+def ascend(
+    X: ndarray,
+    sign: ndarray,
+    centre: ndarray,
+    factor: ndarray,
+    square: ndarray,
+    lift: ndarray,
+    shape: ndarray,
+    highest: float,
+    order: ndarray,
+    settled: float,
+    slopes: ndarray,
+    w: ndarray,
+    kept: ndarray,
+) -> float: ...
+def ascend_sparse(
     data: ndarray,
     columns: ndarray,
     pointers: ndarray,
-    y: ndarray,
-    bound: ndarray,
+    sign: ndarray,
+    centre: ndarray,
+    factor: ndarray,
+    square: ndarray,
+    lift: ndarray,
+    shape: ndarray,
+    highest: float,
     order: ndarray,
-    scale: float,
-    logits: ndarray,
+    settled: float,
+    slopes: ndarray,
     w: ndarray,
-) -> None: ...
+    kept: ndarray,
+) -> float: ...

@@ -78,13 +78,14 @@ cdef extern from *:
     #include "sums.h"
     #include "forget.h"
 
+    /* A hint that some memory will be read soon; without compiler support, nothing. */
     #if defined(__GNUC__) || defined(__clang__)
-    #define MERCER_PREFETCH(address) __builtin_prefetch(address, 0, 3)
+    #define mercer_prefetch(place) __builtin_prefetch(place)
     #else
-    #define MERCER_PREFETCH(address) ((void) (address))
+    #define mercer_prefetch(place) ((void)(place))
     #endif
     """
-    void MERCER_PREFETCH(const void *address) noexcept nogil
+    void mercer_prefetch(const void *place) noexcept nogil
     double mercer_double_exp(double x) noexcept nogil
     double mercer_double_expm1(double x) noexcept nogil
     double mercer_double_log(double x) noexcept nogil
@@ -177,9 +178,9 @@ cdef inline double logsumexp(const real[::1] x) noexcept nogil:
         return mercer_double_logsumexp(&x[0], x.shape[0])
 
 
-cdef inline void prefetch(const real[::1] x) noexcept nogil:
-    cdef Py_ssize_t j = 0
-    while j < x.shape[0]:
-        MERCER_PREFETCH(&x[j])
+cdef inline void prefetch(const real[::1] x, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
+    cdef Py_ssize_t j = first
+    while j < last:
+        mercer_prefetch(&x[j])
         # To the next cache line of 64 bytes.
         j += 16 if real is float else 8

@@ -253,5 +253,5 @@ def logsumexp(x):
         return numpy.float64(shift) + log(_add(exp(x - shift)))
 
 
-def prefetch(x):
-    """Ask for a row that will be read soon; it changes no number."""
+def prefetch(x, first, last):
+    """Do nothing: a hint to the processor that x[first:last] will be read soon."""

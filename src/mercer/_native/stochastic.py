@@ -293,7 +293,7 @@ def visit_dense(
             for at in range(first, stop):
                 i = order[at]
                 if at + distance < ahead.shape[0]:
-                    inline.prefetch(X[ahead[at + distance]])
+                    inline.prefetch(X[ahead[at + distance]], 0, X.shape[1])
                 target = y[i] if positive < 0 else (1.0 if y[i] == positive else -1.0)
                 size = weight[i] if weight.shape[0] > 0 else 1.0
                 z = carry[1] * product(X[i], v) + carry[0]

@@ -103,7 +103,8 @@ class PiecewiseLoss(Loss):
         return shares
 
     def _capacity(self, sign: np.ndarray, shares: np.ndarray, typical: float) -> np.ndarray:
-        return np.minimum(np.where(sign > 0, self.limits[1], -self.limits[0]), typical)
+        # The conjugate of a loss of straight lines is linear: its limits are the size to take.
+        return np.minimum(np.where(sign > 0, self.limits[1], -self.limits[0]), typical if self.width > 0 else np.inf)
 
     def _counterweight(self, wanted: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         conjugate = wanted * shares + self.tube * np.abs(wanted) + 0.5 * self.width * wanted**2
@@ -262,7 +263,7 @@ class _MarginLoss(LabelLoss, PiecewiseLoss):
         return np.zeros_like(shares)
 
     def _steepest(self, typical: float) -> float:
-        return min(-self.limits[0], typical)
+        return min(-self.limits[0], typical if self.width > 0 else np.inf)
 
     def _conjugate_of(self, size: np.ndarray) -> np.ndarray:
         return -size * self.corner + 0.5 * self.width * size**2

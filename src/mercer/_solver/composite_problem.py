@@ -35,6 +35,7 @@ _RESIDUAL = (
     "was at zero coefficients, entries divided by the deviations of their columns; and, beside J there, what the "
     "slopes taken at corners of the loss lack to be slopes of it. Zero exactly where no small move lowers J."
 )
+_REST = "J is at most this far above its minimum: it is nowhere negative."
 _ROUNDING = 1e-14
 
 
@@ -55,12 +56,14 @@ class CompositePoint:
 class Survey:
     """What one pass over the labelled rows tells, and J at zero coefficients: the yardstick of tolerances.
 
-    ``scale`` holds the standard deviation of each column and, last, one; ``rest`` the mean conjugate at zero.
+    ``scale`` holds the standard deviation of each column and, last, one; ``rest`` the mean conjugate at zero; ``floor``
+    the loss of the mean target where scores are zero, beside which rounding is measured if all targets are alike.
     """
 
     moments: LabelledMoments
     scale: Array
     rest: float
+    floor: float
     start: CompositePoint
 
 
@@ -148,7 +151,12 @@ class CompositeProblem:
         parameters = np.zeros(self.shape)
         if self.fit_intercept:
             parameters[:, -1] = self.loss.start(moments.shares)
-        return Survey(moments, scale, rest, (yield from self.evaluate(parameters)))
+        return Survey(moments, scale, rest, self._floor(moments), (yield from self.evaluate(parameters)))
+
+    def _floor(self, moments: LabelledMoments) -> float:
+        if self.loss.target == "labels":
+            return 1.0
+        return abs(float(self.loss.value(np.zeros((1, 1)), np.asarray(moments.shares, dtype=np.float64), np)[0]))
 
     def request(
         self, parameters: Array, barrier: float = 0.0, direction: Array = None, envelope: bool = False
@@ -182,7 +190,9 @@ class CompositeProblem:
             return -math.inf
         conjugate, dual = point.conjugate, point.slope[:, :-1]
         if self.fit_intercept:
-            typical = math.sqrt(2.0 * max(point.loss, survey.start.loss * 1e-12)) + np.finfo(np.float64).tiny
+            # Absolute values: minus a log-likelihood may be negative.
+            height = max(abs(point.loss), abs(survey.start.loss) * 1e-12)
+            typical = math.sqrt(2.0 * height) + np.finfo(np.float64).tiny
             moments = survey.moments
             mix, constant, by_target, other = self.loss.balance(point.slope[:, -1], moments.shares, typical)
             across = constant[:, None] * moments.mean + by_target[:, None] * moments.cross
@@ -223,6 +233,21 @@ class CompositeProblem:
         """A duality gap where there is one, else how far the optimality conditions are from holding."""
         if self.has_gap:
             yardstick = abs(survey.start.objective)
-            allowed = self.tol * yardstick + _ROUNDING * max(1.0, yardstick)
+            allowed = self.tol * yardstick + _ROUNDING * max(survey.floor, yardstick)
             return Certificate.of("duality gap", max(0.0, objective - bound), allowed, _GAP)
-        return Certificate.of("KKT residual", slackness, self.tol + _ROUNDING, _RESIDUAL)
+        if self.rests(objective, survey):
+            return Certificate.of("duality gap", objective, self.tol * abs(survey.start.objective), _REST)
+        statement = f"No duality gap: {self._lacks_gap()}. {_RESIDUAL}"
+        return Certificate.of("KKT residual", slackness, self.tol + _ROUNDING, statement)
+
+    def _lacks_gap(self) -> str:
+        """Why there is no duality gap."""
+        if self.penalty is None:
+            return "nothing is penalised, so that dual points would have to be orthogonal to every column exactly"
+        if not self.penalty.is_convex:
+            return "the penalty is not convex"
+        return "the conjugate of the penalty is infinite almost everywhere, and scaling dual points does not help"
+
+    def rests(self, objective: float, survey: Survey) -> bool:
+        """Whether J is so low that zero, which it is nowhere below, is as near as asked for."""
+        return self.loss.rests_at_zero and objective <= self.tol * abs(survey.start.objective)

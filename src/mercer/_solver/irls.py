@@ -35,6 +35,7 @@ _SHARE = 0.4
 _SWEEPS = 1000
 _HEAVY = 200  # parameters from which a step takes long enough (some 10 ms) to deserve its own thread
 _TRIALS = 40
+_DAMPED = 1e-3
 
 
 @plain
@@ -108,8 +109,11 @@ class _Model:
             blocks[i, :-1, i, :-1] += part
         return result
 
-    def direction(self, point: CompositePoint, curvature: Any, violation: float) -> tuple[Any, float]:
-        """The step that minimises the quadratic model, and how steeply the objective falls along it."""
+    def direction(self, point: CompositePoint, curvature: Any, violation: float, lift: float) -> tuple[Any, float]:
+        """The step that minimises the quadratic model, and how steeply the objective falls along it.
+
+        A `lift` of the diagonal, in shares of it, shortens steps along directions that have no curvature.
+        """
         problem, (k, width) = self.problem, self.problem.shape
         hessian, gradient = self.hessian(point, curvature), self.gradient(point)
         kept = np.tile(np.arange(width) < width - (not problem.fit_intercept), k)
@@ -122,7 +126,7 @@ class _Model:
             coordinate.descend(matrix, l1, target, slope, goal, _SWEEPS)
             step[kept] = target - point.parameters.reshape(-1)[kept]
         else:
-            step[kept] = solve_semidefinite(matrix, -gradient.reshape(-1)[kept])
+            step[kept] = solve_semidefinite(matrix, -gradient.reshape(-1)[kept], lift)
         step = step.reshape(k, width)
         slope = float(np.vdot(gradient, step))
         if self.by_descent:
@@ -154,7 +158,9 @@ def irls(
             certificate = _certificate(problem, state, ahead, survey)
         # Past the last barrier nothing helps but more of Newton's method, until rounding ends it.
         over = done and (rough is not None or not slope < -1e-10 * model.barrier) and model.barrier <= last
-        if (done and certificate.satisfied) or over or state.n_steps >= max_iter:
+        # Rows that cost nothing have no curvature to go by: the fit ends where J is as good as zero.
+        rests = not problem.has_gap and problem.rests(state.objective, survey)
+        if (done and certificate.satisfied) or rests or over or state.n_steps >= max_iter:
             state = yield from _with_zeros(problem, state, survey)
             certificate = problem.certify(state.objective, state.bound, certificate.value, survey)
             return Solution(state, certificate.satisfied, certificate)
@@ -165,6 +171,10 @@ def irls(
             continue
         found = yield from _search(problem, model, point, direction, slope)
         if found is None:
+            # Rows on straight pieces of the loss pull where no curvature holds against: steps there are endless.
+            direction, slope = yield from _direction(problem, model, point, survey, _DAMPED)
+            found = yield from _search(problem, model, point, direction, slope)
+        if found is None:
             return Solution(state, certificate.satisfied, certificate)
         point = found
         state = replace(state, current=point.parameters, n_steps=state.n_steps + 1)
@@ -174,13 +184,13 @@ def irls(
 
 
 def _direction(
-    problem: CompositeProblem, model: _Model, point: CompositePoint, survey: Survey
+    problem: CompositeProblem, model: _Model, point: CompositePoint, survey: Survey, lift: float = 0.0
 ) -> Generator[Any, Any, tuple[Any, float]]:
     """One pass: the Newton step and the slope along it."""
     loss = problem.loss if model.barrier == 0 else Smoothed(problem.loss, model.barrier)
     curvature = yield LossCurvature(loss, point.parameters)
     violation = problem.violation(point, survey)
-    return (yield Dense(partial(model.direction, point, curvature, violation), heavy=curvature.shape[0] > _HEAVY))
+    return (yield Dense(partial(model.direction, point, curvature, violation, lift), heavy=curvature.shape[0] > _HEAVY))
 
 
 def _last_barrier(problem: CompositeProblem, survey: Survey) -> float:
@@ -196,12 +206,11 @@ def _certificate(problem: CompositeProblem, state: IrlsState, point: CompositePo
     return problem.certify(state.objective, state.bound, slackness, survey)
 
 
-def solve_semidefinite(matrix: Any, right: Any) -> Any:
+def solve_semidefinite(matrix: Any, right: Any, lift: float = 0.0) -> Any:
     """Solve with a matrix that is positive semi-definite up to rounding, columns scaled to one diagonal."""
     diagonal = np.diagonal(matrix)
     root = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     unit = matrix / root / root[:, None]
-    lift = 0.0
     while True:
         factor, failed = dpotrf(unit + lift * np.eye(len(unit)), lower=1)
         if not failed:

@@ -128,8 +128,10 @@ def _solved(
     problem: CompositeProblem, survey: Survey, rows: RowSums, method: str, options: dict[str, Any]
 ) -> tuple[Any, Any] | None:
     """Parameters (1, d + 1) and slopes of the near rows that solve the programme; None if nothing is feasible."""
-    scale, size = survey.scale[:-1], max(abs(survey.start.objective), np.finfo(np.float64).tiny)
-    # Numbers of the size of one: HiGHS has absolute tolerances.
+    # Numbers of the size of one: HiGHS has absolute tolerances. Targets may all be alike, and cost nothing.
+    largest = float(np.max(np.abs(rows.y), initial=0.0))
+    size = (abs(survey.start.objective) if abs(survey.start.objective) > 1e-12 * largest else largest) or 1.0
+    scale = survey.scale[:-1]
     unit = float(np.mean(rows.weight)) if len(rows.weight) else 1.0
     heavy = rows.weight[:, None] / unit
     design = heavy * rows.X / scale

@@ -1,12 +1,10 @@
 """Logistic regression for two classes, softmax regression for more."""
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from mercer._base import Estimator, fitting, seed_sequence
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule, Seed
@@ -23,12 +21,12 @@ from mercer._source import Source
 from mercer._source.memory import forecast
 from mercer._source.namespace import to_numpy
 from mercer._source.threads import one_blas_thread
-from mercer._statistic.loss import Mistakes
 from mercer.errors import DataError
 from mercer.linear_model._class_labels import label_classes
 from mercer.linear_model._inference import infer
 from mercer.linear_model._linear_classifier import LinearClassifier
 from mercer.linear_model._logistic_penalty import check_solver, read_penalty, strengths
+from mercer.linear_model._separability import warn_if_separable
 
 __all__ = ["LogisticRegression"]
 
@@ -224,7 +222,7 @@ class LogisticRegression(LinearClassifier, Estimator):
             )
         self.n_iter_ = np.array([outcome.state.n_steps], dtype=np.int32)  # type: ignore[assignment]
         if problem.penalty.is_zero:
-            self._warn_if_separable(source, outcome.state.parameters)
+            warn_if_separable(self, source, outcome.state.parameters, "give a finite C")
         self._conclude(outcome)
         return self
 
@@ -295,14 +293,6 @@ class LogisticRegression(LinearClassifier, Estimator):
     def _fitted(self, state: Any) -> dict[str, Any]:
         parameters = state.parameters.astype(self._precision)
         return {"coef_": parameters[:, :-1].copy(), "intercept_": parameters[:, -1].copy()}
-
-    def _warn_if_separable(self, source: Source, parameters: np.ndarray) -> None:
-        if source.reduce(Mistakes(parameters)) == 0:
-            message = (
-                f"{type(self).__name__}: the classes are separable and nothing is penalised, so the coefficients grow "
-                f"without bound and the fit stops at tol={self.tol:g} on their way; give a finite C."
-            )
-            warnings.warn(message, ConvergenceWarning, stacklevel=6)
 
     def _labels(self, source: Source, given: dict[str, Any]) -> Any:
         if source.y is None:

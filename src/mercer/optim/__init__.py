@@ -31,6 +31,7 @@ from mercer.optim._proximal import ProximalGradient
 from mercer.optim._quadratic_program import minimize_quadratic
 from mercer.optim._result import Iterate, Result
 from mercer.optim._root import find_root
+from mercer.optim._rows import RowObjective
 from mercer.optim._schedule import ConstantRate, ExponentialDecay, PowerDecay, Schedule, StepDecay
 from mercer.optim._stochastic import minimize_stochastic
 from mercer.optim._stopping import (
@@ -78,6 +79,7 @@ __all__ = [
     "ProximalGradient",
     "RMSprop",
     "Result",
+    "RowObjective",
     "Rprop",
     "Schedule",
     "SlaterReport",

@@ -1,0 +1,171 @@
+"""Bad input to every linear estimator: an answer, a warning or an error that says what to do; never silent garbage."""
+
+import inspect
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import ConvergenceWarning
+
+import mercer.linear_model
+from mercer._base import Estimator
+from mercer.linear_model import GeneralizedLinearEstimator, LogisticRegression, QuantileRegressor
+
+# Estimators whose defaults are of no use on small data, or that have several ways to fit.
+SETTINGS = {
+    "QuantileRegressor": [{"alpha": 0.01}],
+    "LogisticRegression": [{"solver": solver} for solver in ("lbfgs", "newton-cholesky")]
+    + [{"solver": "liblinear", "dual": True}, {"solver": "saga", "max_iter": 1000}],
+    "GeneralizedLinearEstimator": [
+        *({"loss": loss, "solver": solver} for loss in ("squared", "absolute") for solver in ("irls", "fista")),
+        *({"loss": loss, "solver": solver} for loss in ("logistic", "hinge") for solver in ("irls", "fista", "dual")),
+        {"loss": "huber"},
+        {"loss": "squared_hinge"},
+        {"loss": "absolute", "solver": "dual"},
+    ],
+}
+
+
+def found():
+    for name in mercer.linear_model.__all__:
+        kind = getattr(mercer.linear_model, name)
+        if (
+            inspect.isclass(kind)
+            and issubclass(kind, Estimator)
+            and "sample_weight" in inspect.signature(kind.fit).parameters
+        ):
+            yield from (kind(**given) for given in SETTINGS.get(name, [{}]))
+
+
+MODELS = list(found())
+REGRESSORS = [model for model in MODELS if not is_classifier(model)]
+CLASSIFIERS = [model for model in MODELS if is_classifier(model)]
+
+
+def data(model, n=60, d=4):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(n, d))
+    noise = random.normal(size=n)
+    return X, (X[:, 0] + 0.5 * noise > 0).astype(int) if is_classifier(model) else X @ np.arange(1.0, d + 1) + noise
+
+
+def fit(model, X, y, *args):
+    """The fitted model, and what it warned of."""
+    model = clone(model)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        model.fit(X, y, *args)
+    assert np.isfinite(model.coef_).all()
+    assert np.isfinite(model.intercept_).all()
+    return model, " ".join(str(one.message) for one in said)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_constant_and_collinear_columns_do_not_change_predictions(model):
+    X, y = data(model)
+    plain, _ = fit(model, X, y)
+    constant, _ = fit(model, np.column_stack([X, np.full(len(y), 7.0)]), y)
+    twin, _ = fit(model, np.column_stack([X, X[:, 0]]), y)
+    score = plain.score(X, y)
+    assert constant.score(np.column_stack([X, np.full(len(y), 7.0)]), y) == pytest.approx(score, abs=0.04)
+    assert twin.score(np.column_stack([X, X[:, 0]]), y) == pytest.approx(score, abs=0.04)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_more_columns_than_rows_are_fitted(model):
+    random = np.random.default_rng(1)
+    X, y = random.normal(size=(20, 50)), data(model)[1][:20]
+    assert fit(model, X, y)[0].score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("model", REGRESSORS, ids=repr)
+def test_one_target_value_is_predicted_exactly_and_certified(model):
+    X, _ = data(model)
+    fitted, said = fit(model, X, np.full(len(X), 3.0))
+    assert fitted.predict(X) == pytest.approx(np.full(len(X), 3.0), abs=1e-6)
+    assert fitted.converged_ or said == ""
+
+
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=repr)
+def test_one_class_is_refused(model):
+    X, _ = data(model)
+    with pytest.raises(ValueError, match=r"the data contains only one class.*Add rows of another"):
+        clone(model).fit(X, np.ones(len(X), dtype=int))
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_extreme_scales_of_columns_give_a_sound_model_or_a_warning(model, scale):
+    """Small columns are worthless under a penalty; large ones are free of it, and rounding may hide the gap."""
+    X, y = data(model)
+    fitted, said = fit(model, scale * X, y)
+    score, plain = fitted.score(scale * X, y), fit(model, X, y)[0].score(X, y)
+    if scale > 1:
+        assert score >= plain - 0.05 or "not converged" in said
+    else:
+        constant = max(np.mean(y), 1 - np.mean(y)) if is_classifier(model) else 0.0
+        assert score >= constant - 0.05
+    assert fitted.converged_ or "not converged" in said
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+@pytest.mark.parametrize("model", REGRESSORS, ids=repr)
+def test_extreme_scales_of_targets_give_a_sound_model_or_a_warning(model, scale):
+    X, y = data(model)
+    fitted, said = fit(model, X, scale * y)
+    assert fitted.converged_ or "not converged" in said
+    # A quadratic penalty beside a loss that grows linearly is all there is to large targets.
+    robust = type(model).__name__ == "HuberRegressor" or getattr(model, "loss", "") in ("absolute", "huber")
+    if scale < 1 or not robust:
+        assert fitted.score(X, scale * y) > 0.9
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_nan_and_infinity_are_refused(model, bad):
+    X, y = data(model)
+    X[3, 1] = bad
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
+        clone(model).fit(X, y)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_weights_that_are_all_zero_are_refused(model):
+    X, y = data(model)
+    with pytest.raises(ValueError, match=r"sample_weight must have a positive entry; got zeros only. Raise the weight"):
+        clone(model).fit(X, y, np.zeros(len(y)))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LogisticRegression(C=np.inf),
+        LogisticRegression(C=np.inf, solver="newton-cholesky"),
+        *(GeneralizedLinearEstimator(loss, None) for loss in ("logistic", "exponential")),
+        GeneralizedLinearEstimator("logistic", None, solver="fista"),
+    ],
+    ids=repr,
+)
+def test_separable_classes_without_a_penalty_have_no_finite_optimum_and_it_is_said(model):
+    X, _ = data(model)
+    with pytest.warns(ConvergenceWarning, match="nothing is penalised, so no finite optimum exists"):
+        model.fit(X, (X[:, 0] > 0).astype(int))
+    assert model.score(X, (X[:, 0] > 0).astype(int)) == 1.0
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("solver", ["irls", "fista"])
+def test_separable_classes_cost_margins_nothing(loss, solver):
+    X, _ = data(LogisticRegression())
+    model, said = fit(GeneralizedLinearEstimator(loss, None, solver=solver), X, (X[:, 0] > 0).astype(int))
+    assert said == ""
+    assert model.certificate_.kind == "duality gap"
+    assert model.certificate_.value <= 1e-4
+
+
+def test_quantiles_of_one_value_are_that_value():
+    X, _ = data(QuantileRegressor())
+    model = QuantileRegressor(quantile=0.9, alpha=0.0).fit(X, np.full(len(X), -2.5))
+    assert model.intercept_ == pytest.approx(-2.5)
+    assert model.converged_
