@@ -104,7 +104,7 @@ class ElasticNetCV(DescentCV):
     >>> X, y = make_regression(n_features=2, random_state=0)
     >>> model = ElasticNetCV(cv=5, random_state=0).fit(X, y)
     >>> round(model.alpha_, 4), round(float(model.intercept_), 3)
-    (0.1995, 0.398)
+    (0.1995, 0.399)
     """
 
     _parameters: ClassVar[dict[str, Rule]] = {

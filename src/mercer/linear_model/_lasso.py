@@ -91,7 +91,7 @@ class Lasso(DescentRegressor):
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = Lasso(alpha=1.0).fit(X, y)
     >>> int((model.coef_ != 0).sum()), round(model.score(X, y), 4)
-    (2, 0.3574)
+    (3, 0.3574)
     """
 
     _parameters: ClassVar[dict[str, Rule]] = {

@@ -97,7 +97,7 @@ class LassoCV(DescentCV):
     >>> X, y = make_regression(noise=4, random_state=0)
     >>> model = LassoCV(cv=5).fit(X, y)
     >>> round(model.score(X, y), 4), int((model.coef_ != 0).sum())
-    (0.9993, 27)
+    (0.9994, 28)
     """
 
     _parameters: ClassVar[dict[str, Rule]] = {
