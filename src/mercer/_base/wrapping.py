@@ -12,7 +12,7 @@ from mercer._solver import Certificate
 from mercer._source import place_of
 from mercer.errors import DataError
 
-__all__ = ["check_wrapped_place", "fit_member", "float_type", "note_columns", "one_step_record"]
+__all__ = ["check_wrapped_place", "fit_members", "float_type", "note_columns", "one_step_record"]
 
 
 def check_wrapped_place(wrapper: Any, X: Any, y: Any) -> None:
@@ -22,18 +22,31 @@ def check_wrapped_place(wrapper: Any, X: Any, y: Any) -> None:
         check_place(wrapper, place)
 
 
-def fit_member(wrapper: Any, member: Any, X: Any, y: Any, sample_weight: Any) -> Any:
-    """A fitted copy of a member."""
-    fitted = clone(member)
+def fit_members(wrapper: Any, members: list[Any], X: Any, y: Any, sample_weight: Any) -> list[Any]:
+    """Fitted copies of the members; callbacks of the wrapper see each as a task, and follow it inside."""
+    root = wrapper._init_callback_context(max_subtasks=len(members))
+    root.call_on_fit_task_begin(estimator=wrapper, X=X, y=y)
+    fitted = []
+    for member in map(clone, members):
+        task = root.subcontext(task_name="fit-member")
+        task.call_on_fit_task_begin(estimator=wrapper, X=X, y=y)
+        with task.propagate_callback_context(member):
+            fitted.append(_fit_member(wrapper, member, X, y, sample_weight))
+        task.call_on_fit_task_end(estimator=wrapper, X=X, y=y)
+    root.call_on_fit_task_end(estimator=wrapper, X=X, y=y)
+    return fitted
+
+
+def _fit_member(wrapper: Any, member: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     if sample_weight is None:
-        return fitted.fit(X, y)
-    if not has_fit_parameter(fitted, "sample_weight"):
+        return member.fit(X, y)
+    if not has_fit_parameter(member, "sample_weight"):
         message = (
             f"{type(wrapper).__name__}: {type(member).__name__} takes no sample_weight, so weights would be dropped. "
             f"Repeat the rows, or use another estimator."
         )
         raise DataError(message)
-    return fitted.fit(X, y, sample_weight=sample_weight)
+    return member.fit(X, y, sample_weight=sample_weight)
 
 
 def note_columns(wrapper: Any, member: Any) -> None:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from mercer._base import Estimator, fitting
 from mercer._base.parameter import Array, Instance, Integer, Nothing, Real, Rule, Text
 from mercer._base.validation import checked_weight
-from mercer._base.wrapping import check_wrapped_place, fit_member, float_type, note_columns, one_step_record
+from mercer._base.wrapping import check_wrapped_place, fit_members, float_type, note_columns, one_step_record
 from mercer.decision._cost import accuracy_costs, add_reject, correct_priors, expected_cost, read_costs
 from mercer.errors import DataError, ParameterError
 from mercer.estimation._reading import read_probabilities
@@ -145,7 +145,7 @@ class DecisionClassifier(ClassifierMixin, Estimator):
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         weight = checked_weight(self, sample_weight, len(y))
-        self.estimator_ = fit_member(self, self._member(), X, y, weight)
+        self.estimator_ = fit_members(self, [self._member()], X, y, weight)[0]
         note_columns(self, self.estimator_)
         self.classes_ = np.asarray(self.estimator_.classes_)
         self.trained_priors_ = self._read_trained_priors(y, weight)
@@ -211,7 +211,8 @@ class DecisionClassifier(ClassifierMixin, Estimator):
         ndarray of shape (n_samples,)
             Out of ``actions_``.
         """
-        return self.actions_[self.expected_costs(X, costs).argmin(axis=1)]
+        best = self.expected_costs(X, costs).argmin(axis=1)
+        return self.actions_[best]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, costs: Any = None) -> float:
         """How well it decides: accuracy where every error costs the same, else minus the mean cost incurred.

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from mercer._base import Estimator, fitting
 from mercer._base.parameter import Array, Choice, Instance, Nothing, Rule
 from mercer._base.validation import checked_weight
-from mercer._base.wrapping import check_wrapped_place, fit_member, float_type, note_columns, one_step_record
+from mercer._base.wrapping import check_wrapped_place, fit_members, float_type, note_columns, one_step_record
 from mercer.errors import DataError, ParameterError
 from mercer.estimation._comparison import bayesian_criterion, model_probabilities
 from mercer.estimation._reading import read_numbers, read_probabilities
@@ -53,7 +53,7 @@ class _ModelAveraging(Estimator):
         if self.priors is not None:
             read_probabilities(name, "priors", self.priors, len(members))
         weight = checked_weight(self, sample_weight, len(y))
-        self.estimators_ = [fit_member(self, member, X, y, weight) for _, member in members]
+        self.estimators_ = fit_members(self, [member for _, member in members], X, y, weight)
         note_columns(self, self.estimators_[-1])
         weight = np.ones(len(y)) if weight is None else weight
         self.log_likelihoods_ = np.array([self._log_likelihood(one, X, y, weight) for one in self.estimators_])
@@ -323,7 +323,8 @@ class ModelAveragingClassifier(ClassifierMixin, _ModelAveraging):
         -------
         ndarray of shape (n_samples,)
         """
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        highest = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[highest]
 
     def _log_likelihood(self, member: Any, X: Any, y: np.ndarray, weight: np.ndarray) -> float:
         if not np.array_equal(member.classes_, self.classes_):
