@@ -240,7 +240,7 @@ class DecisionClassifier(ClassifierMixin, Estimator):
         if costs is None and self.costs is None and self.reject_cost is None:
             return float(np.average(known & (action == column), weights=sample_weight))
         if not known.all():
-            message = f"{type(self).__name__}: the cost of class {y[~known][0]!r} is not known; it was not in training."
+            message = f"{type(self).__name__}: the cost of class {str(y[~known][0])!r} is not known; training had none."
             raise DataError(message)
         matrix = self._row_costs(costs, len(y))
         incurred = matrix[action, column] if matrix.ndim == 2 else matrix[np.arange(len(y)), action, column]

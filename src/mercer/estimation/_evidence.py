@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from mercer._base.randomness import seed_sequence
-from mercer.errors import DataError
+from mercer.errors import DataError, ParameterError
 from mercer.estimation._likelihood import log_prior, maximum_a_posteriori
 from mercer.estimation._quadrature import integrate_box
 
@@ -81,7 +81,7 @@ def quadrature_evidence(
     found = integrate_box(
         lambda at: np.exp(np.minimum(joint(at) - top, 600.0)), low, high, tol=tol, subject="quadrature_evidence"
     )
-    if not found.error <= 1e-3 * found.value:
+    if not found.error <= max(1e-6, 10 * tol) * found.value:
         message = (
             f"quadrature_evidence: the integral of likelihood times prior does not settle (relative error "
             f"{found.error / found.value:.2g}); the posterior may be improper. Use a proper prior, or move the limits."
@@ -190,5 +190,8 @@ def monte_carlo_evidence(
 
 
 def _log_joint(log_density: Any, prior: Any, X: np.ndarray, theta: np.ndarray) -> float:
-    value = float(np.sum(log_density(X, theta))) + log_prior(prior, theta)
+    try:
+        value = float(np.sum(log_density(X, theta))) + log_prior(prior, theta)
+    except ParameterError:
+        return -np.inf  # a density refuses parameters outside its range
     return value if not np.isnan(value) else -np.inf

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from mercer.errors import DataError
+from mercer.errors import DataError, ParameterError
 from mercer.estimation._likelihood import log_prior
 from mercer.estimation._reading import read_numbers, read_weight
 
@@ -179,7 +179,10 @@ def grid_posterior(
 
 
 def _log_joint(log_density: Any, prior: Any, X: np.ndarray, weight: np.ndarray, theta: np.ndarray) -> float:
-    own = np.asarray(log_density(X, *theta), dtype=np.float64)
+    try:
+        own = np.asarray(log_density(X, *theta), dtype=np.float64)
+    except ParameterError:
+        return -np.inf  # a density refuses parameters outside its range
     likelihood = float(np.where(weight > 0, weight * np.where(weight > 0, own, 0.0), 0.0).sum()) if len(X) else 0.0
     if isinstance(prior, list | tuple):
         belief = sum(log_prior(one, np.atleast_1d(value)) for one, value in zip(prior, theta, strict=True))

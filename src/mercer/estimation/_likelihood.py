@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.errors import DataError
+from mercer.errors import DataError, ParameterError
 from mercer.estimation._reading import read_weight
 from mercer.optim import Result, minimize, numerical_hessian
 
@@ -171,8 +171,8 @@ def _climb(
     def likelihood(theta: np.ndarray) -> float:
         try:
             logs = np.asarray(log_density(X, theta), dtype=np.float64)
-        except ValueError:
-            return -np.inf  # densities refuse parameters outside their range by a sentence
+        except ParameterError:
+            return -np.inf  # a density refuses parameters outside its range
         return float(weight @ logs) if not np.isnan(logs).any() else -np.inf
 
     def cost(theta: np.ndarray) -> float:
