@@ -8,7 +8,7 @@ from scipy.special import logsumexp
 
 from mercer.errors import DataError
 from mercer.estimation._reading import read_numbers
-from mercer.optim import GradientNorm, MaxIter, minimize
+from mercer.optim import GradientNorm, MaxIter, TargetValue, minimize
 
 __all__ = ["MaximumEntropy", "maximum_entropy"]
 
@@ -95,7 +95,9 @@ def maximum_entropy(features: Any, targets: Any, *, sizes: Any = None, tol: floa
         centred = g - p @ g
         return (centred * p[:, None]).T @ centred
 
-    stop = GradientNorm(tol) | MaxIter(500)
+    # At its minimum the dual is the entropy, which is at least that of all mass in the smallest cell: lower values mean
+    # that the targets contradict each other, and that there is no minimum.
+    stop = GradientNorm(tol) | MaxIter(500) | TargetValue(float(np.log(size.min())) - 1e-6)
     result = minimize(dual, np.zeros(len(m)), method="newton", grad=True, hess=curvature, stop=stop)
     answer = _described(g @ result.x + np.log(size), f, m, size, result.x / scale)
     if answer.residual > 1e3 * tol * scale.max():
