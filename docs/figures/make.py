@@ -14,6 +14,9 @@ if __name__ == "__main__":
 
 from figures import (
     annealing,
+    beliefs,
+    decision,
+    generative,
     k_means,
     learning_rates,
     least_squares,
@@ -32,6 +35,9 @@ DRAWINGS = {
     "optimisers": optimisers.draw,
     "learning_rates": learning_rates.draw,
     "annealing": annealing.draw,
+    "decision": decision.draw,
+    "beliefs": beliefs.draw,
+    "generative": generative.draw,
 }
 STYLE = {
     "figure.figsize": (8.0, 3.2),
