@@ -45,9 +45,7 @@ def log_joint(log_likelihoods: Any, priors: Any) -> np.ndarray:
     return np.where(np.isnan(joint), -np.inf, joint)
 
 
-def posterior(
-    likelihoods: Any, priors: Any, *, log: bool = False, return_evidence: bool = False
-) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+def posterior(likelihoods: Any, priors: Any, *, log: bool = False, return_evidence: bool = False) -> Any:
     """Posterior probabilities of classes: P(c | x) = p(x | c) P(c) / p(x), computed in log space.
 
     Parameters

@@ -291,8 +291,8 @@ class ModelAveragingClassifier(ClassifierMixin, _ModelAveraging):
         check_wrapped_place(self, X, y)
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
-        present = y if sample_weight is None else y[checked_weight(self, sample_weight, len(y)) > 0]
-        self.classes_ = np.unique(present)
+        weight = checked_weight(self, sample_weight, len(y))
+        self.classes_ = np.unique(y if weight is None else y[weight > 0])
         return self._fit_members(X, y, sample_weight)
 
     def predict_proba(self, X: Any) -> np.ndarray:

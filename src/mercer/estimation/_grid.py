@@ -123,7 +123,7 @@ class GridPosterior:
         return np.array([self.expect(lambda *parameters, x=one: density(x, *parameters)) for one in np.asarray(x)])
 
     def _grids(self) -> list[np.ndarray]:
-        return np.meshgrid(*self.axes, indexing="ij")
+        return list(np.meshgrid(*self.axes, indexing="ij"))
 
 
 def grid_posterior(

@@ -43,7 +43,7 @@ class GaussianContourDisplay:
 
     def __init__(self, density: Any, *, deviations: Any = (1.0, 2.0)) -> None:
         members = getattr(density, "densities", (density,))
-        if not all(np.shape(getattr(one, "covariance", None)) == (2, 2) for one in members):
+        if not all(np.shape(getattr(one, "covariance", 0.0)) == (2, 2) for one in members):
             message = "GaussianContourDisplay: members must be Gaussians of rows with two columns. Take marginals."
             raise DataError(message)
         self.density, self.deviations = density, tuple(deviations)
