@@ -3,8 +3,9 @@
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
+from scipy.special import expit, logit
 
-from mercer.estimation import GaussianDensity, GenerativeRegression, simulate_risk
+from mercer.estimation import GaussianDensity, GenerativeRegression, TransformedDensity, simulate_risk
 
 
 def draw() -> Figure:
@@ -33,9 +34,8 @@ def draw() -> Figure:
     middle.set(title="function, noise, fantasies")
     y = np.linspace(0.001, 0.999, 500)
     for slope in (0.5, 1.5, 4.0):
-        inner = np.log(y / (1 - y)) / slope
-        density = np.exp(GaussianDensity(0.0, 1.0).logpdf(inner)) / (slope * y * (1 - y))
-        right.plot(y, density, label=f"w = {slope:g}")
+        squeezed = TransformedDensity(GaussianDensity(0.0, slope**2), expit, logit, lambda x: expit(x) * expit(-x))
+        right.plot(y, np.exp(squeezed.logpdf(y)), label=f"w = {slope:g}")
     right.set(title="a Gaussian through a sigmoid", xlabel="sigmoid of w x", ylim=(0, 5))
     for one in (left, middle, right):
         one.legend(fontsize=7)

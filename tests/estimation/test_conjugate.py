@@ -17,6 +17,7 @@ from mercer.estimation import (
     GaussianMean,
     GaussianVectorMean,
     GeometricDensity,
+    IndependentDensity,
     integrate_box,
     quadrature_evidence,
 )
@@ -84,6 +85,16 @@ def test_plug_in_and_bayesian_classifiers_disagree_at_one():
     assert plug.posterior([1])[0, 0] == pytest.approx(49 / 97)
     assert bayes.posterior([1])[0, 0] == pytest.approx(27 / 55)
     assert posterior([[3 / 14, 2 / 9]], [0.5, 0.5])[0, 0] == pytest.approx(0.490909, abs=5e-7)
+
+
+@pytest.mark.catalogue("PE-09")
+def test_predictive_densities_of_rows_are_products_over_columns():
+    rows = np.array([[0, 3], [2, 1], [0, 0]])
+    fitted = IndependentDensity(BetaGeometric().predictive()).fit(rows)
+    columns = [BetaGeometric().predictive().fit(rows[:, i]) for i in range(2)]
+    expected = sum(one.logpdf(rows[:, i]) for i, one in enumerate(columns))
+    np.testing.assert_allclose(fitted.logpdf(rows), expected)
+    assert fitted.sample(4, random_state=0).shape == (4, 2)
 
 
 @pytest.mark.catalogue("PE-10")

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import expit, logit
 
 from mercer.errors import DataError, ParameterError
 from mercer.estimation import (
@@ -20,6 +21,7 @@ from mercer.estimation import (
     MixtureDensity,
     MultivariateGaussianDensity,
     PoissonDensity,
+    TransformedDensity,
     UniformDensity,
     integrate_box,
     log_likelihood,
@@ -154,6 +156,20 @@ def test_mixtures_and_products_are_densities():
     np.testing.assert_allclose(product.logpdf([[1.0, 4.0]]), both.logpdf([[1.0, 4.0]]))
     for density in (mixture, product, both, GaussianDensity()):
         assert isinstance(density, Density)
+
+
+@pytest.mark.catalogue("PL-35")
+@pytest.mark.parametrize("slope", [0.5, 1.5, 4.0])
+def test_a_density_keeps_its_area_through_a_sigmoid(slope):
+    inner = GaussianDensity(0.0, slope**2)
+    squeezed = TransformedDensity(inner, expit, logit, lambda x: expit(x) * expit(-x))
+    total = integrate_box(lambda y: np.exp(squeezed.logpdf(y[:, 0])), [0.0], [1.0], tol=1e-6)
+    assert total.value == pytest.approx(1.0, abs=1e-4)
+    y = squeezed.sample(40_000, random_state=0)
+    expected = integrate_box(lambda y: np.exp(squeezed.logpdf(y[:, 0])), [0.0], [0.2], tol=1e-6).value
+    assert (y < 0.2).mean() == pytest.approx(expected, abs=0.01)
+    again = squeezed.fit(y)
+    assert again.density.variance == pytest.approx(slope**2, rel=0.03)
 
 
 def test_observations_outside_the_support_have_no_density_and_cannot_be_fitted():

@@ -170,7 +170,9 @@ class DecisionClassifier(ClassifierMixin, Estimator):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        check_is_fitted(self)
+        # Asking scikit-learn whether a model is fitted takes longer than a prediction for one row.
+        if "estimator_" not in vars(self):
+            check_is_fitted(self)
         shares = np.asarray(self.estimator_.predict_proba(X))
         if self.priors is None:
             return shares
@@ -193,8 +195,8 @@ class DecisionClassifier(ClassifierMixin, Estimator):
         ndarray of shape (n_samples, n_actions)
         """
         shares = self.predict_proba(X).astype(np.float64)
-        shares = shares / shares.sum(axis=1, keepdims=True)
-        return expected_cost(shares, self._row_costs(costs, len(shares)))
+        shares /= shares.sum(axis=1, keepdims=True)
+        return shares @ self.costs_.T if costs is None else expected_cost(shares, self._row_costs(costs, len(shares)))
 
     def predict(self, X: Any, costs: Any = None) -> np.ndarray:
         """The action of least expected cost for each row; the first of equals.

@@ -67,6 +67,7 @@ from mercer.estimation._simulation import (
     simulate_risk,
     standardised_sums,
 )
+from mercer.estimation._transformed import TransformedDensity
 
 __all__ = [
     "BernoulliDensity",
@@ -105,6 +106,7 @@ __all__ = [
     "MultivariateGaussianDensity",
     "PoissonDensity",
     "PredictiveDensity",
+    "TransformedDensity",
     "UniformDensity",
     "akaike_criterion",
     "bayes_factor",
