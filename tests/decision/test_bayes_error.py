@@ -55,7 +55,6 @@ def test_two_dimensions_and_simulation_agree_with_the_mahalanobis_distance():
     assert abs(simulated.value - exact) < 4 * simulated.error
 
 
-@pytest.mark.catalogue("DT-06")
 @pytest.mark.parametrize(("prior", "threshold"), [(0.2, 0.306853), (0.05, -0.472219)])
 def test_priors_shift_the_boundary_of_equal_gaussians(prior, threshold):
     world = gaussians(2.0, [prior, 1 - prior])

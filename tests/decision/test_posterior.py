@@ -85,7 +85,6 @@ def test_neutral_words_leave_the_spam_filter_at_its_prior():
     assert shares[0] == pytest.approx(0.2 * 0.4 / (0.2 * 0.4 + 0.8 * 0.9))
 
 
-@pytest.mark.catalogue("DT-08")
 def test_bernoulli_classes_give_minus_infinity_and_never_nan():
     sure = IndependentDensity(BernoulliDensity([0.0, 1.0]))
     np.testing.assert_array_equal(sure.logpdf([[1, 1], [0, 0], [0, 1]]), [-np.inf, -np.inf, 0.0])

@@ -187,6 +187,7 @@ def test_observations_outside_the_support_have_no_density_and_cannot_be_fitted()
     [
         (lambda: GaussianDensity(0.0, 0.0), r"GaussianDensity: variance must be in \(0, inf\); got 0\."),
         (lambda: GeometricDensity(1.5), r"GeometricDensity: probability must be in \[0, 1\]; got 1\.5\."),
+        (lambda: BinomialDensity(0.5, 2.5), "BinomialDensity: trials must be whole numbers; got 2.5"),
         (lambda: UniformDensity(1.0, 1.0), "UniformDensity: high must be above low"),
         (lambda: CategoricalDensity([0.5, 0.6]), "CategoricalDensity: probabilities must sum to 1"),
         (lambda: MixtureDensity([GaussianDensity()], [0.5]), "MixtureDensity: weights must sum to 1"),

@@ -7,7 +7,7 @@ import numpy as np
 
 from mercer._base.randomness import generators
 from mercer.decision._cost import accuracy_costs, read_costs
-from mercer.decision._posterior import log_joint
+from mercer.decision._posterior import log_joint, posterior
 from mercer.errors import DataError, ParameterError
 from mercer.estimation._quadrature import integrate_box
 from mercer.estimation._reading import read_probabilities
@@ -90,8 +90,6 @@ class ClassDensities:
         -------
         ndarray of shape (n, n_classes)
         """
-        from mercer.decision._posterior import posterior
-
         return posterior(np.stack([one.logpdf(X) for one in self.densities], axis=-1), self.priors, log=True)
 
     def decide(self, X: Any) -> np.ndarray:

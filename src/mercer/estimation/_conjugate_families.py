@@ -17,6 +17,7 @@ from mercer.estimation._discrete import (
     CategoricalDensity,
     GeometricDensity,
     PoissonDensity,
+    check_trials,
 )
 from mercer.estimation._reading import read_numbers, read_weight
 
@@ -102,6 +103,10 @@ class BetaBinomial(_BetaConjugate):
         "b": _POSITIVE,
         "trials": (0.0, np.inf, "left"),
     }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_trials("BetaBinomial", self.trials)
 
     def update_sums(self, count: Any, total: Any) -> "BetaBinomial":
         """The posterior after `count` observations with `total` successes."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import betaln, gammaln, psi, xlog1py, xlogy
+from scipy.special import betaln, gammaln, polygamma, psi, xlog1py, xlogy
 
 from mercer._plain import plain
 from mercer.errors import DataError, ParameterError
@@ -353,6 +353,4 @@ class BetaDensity(NumberDensity):
 
 
 def _trigamma(x: Any) -> Any:
-    from scipy.special import polygamma
-
     return polygamma(1, x)

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import gammaln, xlog1py, xlogy
 
 from mercer._plain import plain
+from mercer.errors import ParameterError
 from mercer.estimation._density import NumberDensity
 from mercer.estimation._reading import read_probabilities
 
@@ -87,6 +88,10 @@ class BinomialDensity(NumberDensity):
     _support: ClassVar[tuple[float, float]] = (0.0, np.inf)
     _whole: ClassVar[bool] = True
     _ranges: ClassVar[dict[str, tuple[float, float, str]]] = {"probability": _UNIT, "trials": (0.0, np.inf, "left")}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_trials("BinomialDensity", self.trials)
 
     @property
     def mean(self) -> Any:
@@ -268,3 +273,10 @@ class CategoricalDensity(NumberDensity):
         edges = np.cumsum(self.probabilities, axis=-1)
         edges = edges / edges[..., -1:]
         return (random.random(shape)[..., None] >= edges).sum(axis=-1).astype(np.float64)
+
+
+def check_trials(subject: str, trials: Any) -> None:
+    """Raise unless numbers of trials are whole."""
+    if not np.all(np.asarray(trials) == np.floor(trials)):
+        message = f"{subject}: trials must be whole numbers; got {trials!r}."
+        raise ParameterError(message)

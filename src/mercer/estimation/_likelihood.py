@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer.errors import DataError, ParameterError
 from mercer.estimation._reading import read_weight
-from mercer.optim import Result, minimize, numerical_hessian
+from mercer.optim import Result, minimize, numerical_gradient, numerical_hessian
 
 __all__ = ["Estimate", "maximum_a_posteriori", "maximum_likelihood"]
 
@@ -182,8 +182,6 @@ def _climb(
         own = -(weight @ np.asarray(score(X, theta), dtype=np.float64)) / total  # type: ignore[misc]
         if prior is None:
             return own
-        from mercer.optim import numerical_gradient
-
         return own - numerical_gradient(lambda one: log_prior(prior, one), theta) / total
 
     start = np.atleast_1d(np.asarray(start, dtype=np.float64))

@@ -8,8 +8,8 @@ from mercer.errors import DataError, ParameterError
 
 __all__ = ["read_covariance", "read_numbers", "read_probabilities", "read_weight"]
 
-# How far from one a sum of probabilities may be: the rounding of a million numbers written with ten digits.
-_SUM_TOLERANCE = 1e-6
+# How far from one a sum of probabilities may be, in double and in single precision: what is left of sums of a thousand.
+_SUM_TOLERANCE, _SINGLE_TOLERANCE = 1e-6, 1e-3
 
 
 def read_numbers(
@@ -43,7 +43,8 @@ def read_probabilities(subject: str, name: str, value: Any, length: int | None =
         message = f"{subject}: {name} must have {wanted}; got shape {numbers.shape}."
         raise ParameterError(message)
     sums = numbers.sum(axis=-1)
-    if not np.allclose(sums, 1.0, rtol=0, atol=_SUM_TOLERANCE):
+    single = getattr(value, "dtype", None) in (np.float32, np.float16)
+    if not np.allclose(sums, 1.0, rtol=0, atol=_SINGLE_TOLERANCE if single else _SUM_TOLERANCE):
         worst = np.asarray(sums).flat[np.abs(np.asarray(sums) - 1).argmax()]
         message = f"{subject}: {name} must sum to 1; got {worst:g}. Divide by the sum."
         raise ParameterError(message)

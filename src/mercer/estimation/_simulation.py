@@ -8,6 +8,7 @@ import numpy as np
 
 from mercer._base.randomness import seed_sequence
 from mercer.errors import DataError
+from mercer.estimation._fisher import fisher_information
 from mercer.estimation._reading import read_numbers
 
 __all__ = [
@@ -177,8 +178,6 @@ def simulate_large_samples(
     >>> round(study.limit, 6), study.root_mean_squared_errors[0] / study.root_mean_squared_errors[1] > 3.5
     (0.096, np.True_)
     """
-    from mercer.estimation._fisher import fisher_information
-
     sizes = np.asarray(sizes)
     seeds = seed_sequence(random_state).spawn(len(sizes))
     errors, scaled = [], []
