@@ -158,6 +158,18 @@ def test_whole_numbers_are_simulated_and_quadrature_of_them_is_refused():
         world.bayes_error(method="quadrature")
 
 
+def test_densities_narrower_than_any_cell_are_noticed():
+    """Two sharp classes in one place, a third far away: no cell of a box around all three has a point on them."""
+    sharp = [GaussianDensity(0.3712, 1e-8), GaussianDensity(0.3712, 4e-8), GaussianDensity(1e4, 1.0)]
+    world = ClassDensities(sharp, [0.4, 0.4, 0.2])
+    found = world.bayes_error(random_state=0)
+    assert found.method == "monte_carlo"
+    near = ClassDensities(sharp[:2], [0.5, 0.5]).bayes_error(limits=([0.3702], [0.3722]))
+    assert found.value == pytest.approx(0.8 * near.value, abs=5 * found.error)
+    with pytest.raises(DataError, match=r"too narrow, or too far apart, for quadrature"):
+        world.bayes_error(method="quadrature")
+
+
 def test_what_has_no_risk_is_refused():
     with pytest.raises(ParameterError, match=r"priors must have 2 entries"):
         ClassDensities([GaussianDensity(), GaussianDensity()], [1.0])

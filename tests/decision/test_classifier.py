@@ -50,6 +50,10 @@ def test_rows_that_are_hard_to_tell_are_declined():
     numbers = DecisionClassifier(reject_cost=0.2).fit(X, np.unique(SPECIES, return_inverse=True)[1])
     assert (numbers.predict(X)[declined] == -1).all()
     assert numbers.predict(X).dtype.kind == "i"
+    yes = DecisionClassifier(reject_cost=0.1).fit(X, SPECIES == "salmon").predict(X)
+    assert set(yes.tolist()) == {True, False, "reject"}
+    small = DecisionClassifier(reject_cost=0.1).fit(X, (SPECIES == "salmon").astype(np.uint8)).predict(X)
+    assert set(small.tolist()) == {0, 1, -1}
     other = DecisionClassifier(reject_cost=0.2, reject_label="?").fit(X, numbers.predict(X).clip(0))
     assert set(other.predict(X)) <= {0, 1, 2, "?"}
 

@@ -90,6 +90,10 @@ def test_bernoulli_classes_give_minus_infinity_and_never_nan():
     np.testing.assert_array_equal(sure.logpdf([[1, 1], [0, 0], [0, 1]]), [-np.inf, -np.inf, 0.0])
 
 
+def test_posteriors_of_the_most_improbable_rows_still_sum_to_one():
+    np.testing.assert_allclose(posterior([[-1e308, -1e308]], [0.5, 0.5], log=True), [[0.5, 0.5]])
+
+
 def test_impossible_rows_are_refused_with_the_cure():
     with pytest.raises(DataError, match=r"posterior: row 1 must have a positive, finite density .* log=True"):
         posterior([[0.1, 0.2], [0.0, 0.0]], [0.5, 0.5])

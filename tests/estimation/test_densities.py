@@ -191,6 +191,8 @@ def test_observations_outside_the_support_have_no_density_and_cannot_be_fitted()
         (lambda: UniformDensity(1.0, 1.0), "UniformDensity: high must be above low"),
         (lambda: CategoricalDensity([0.5, 0.6]), "CategoricalDensity: probabilities must sum to 1"),
         (lambda: MixtureDensity([GaussianDensity()], [0.5]), "MixtureDensity: weights must sum to 1"),
+        (lambda: GaussianDensity().fit([1e300, -1e300]), r"variance must be in \(0, inf\); got inf"),
+        (lambda: MultivariateGaussianDensity([0.0], [[np.inf]]), "covariance must be finite"),
         (lambda: GammaDensity("wide"), "GammaDensity: concentration must hold numbers; got 'wide'"),
     ],
 )

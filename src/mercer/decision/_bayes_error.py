@@ -168,7 +168,16 @@ class ClassDensities:
                 f"{' of whole numbers' if whole else ''}. Use method='monte_carlo'."
             )
             raise DataError(message)
-        return self._integrated(matrix, scouts, limits, tol)
+        found = self._integrated(matrix, scouts, limits, tol)
+        if limits is not None or self._is_likely(found.value, matrix, scouts):
+            return found
+        if method == "auto":
+            return self._simulated(matrix, n_samples, random_state)
+        message = (
+            "ClassDensities: the densities are too narrow, or too far apart, for quadrature over all. Give limits, "
+            "or use method='monte_carlo'."
+        )
+        raise DataError(message)
 
     def bayes_error(self, **options: Any) -> Risk:
         """The error rate of the best classifier there can be: the risk with 0-1 costs.
@@ -197,6 +206,11 @@ class ClassDensities:
 
         found = integrate_box(least, *limits, tol=tol, subject="ClassDensities")
         return Risk(found.value, found.error, "quadrature")
+
+    def _is_likely(self, value: float, matrix: np.ndarray, scouts: np.ndarray) -> bool:
+        """Whether a risk by quadrature agrees with samples: cells may be wider than the densities, and miss them."""
+        risks = (self.posterior(scouts) @ matrix.T).min(axis=1)
+        return bool(abs(value - risks.mean()) <= 6 * risks.std() / np.sqrt(len(risks)) + 1e-3 * np.abs(risks).max())
 
     def _simulated(self, matrix: np.ndarray, n_samples: int, random_state: Any) -> Risk:
         X, _ = self.sample(n_samples, random_state)

@@ -285,13 +285,11 @@ class DecisionClassifier(ClassifierMixin, Estimator):
             return costs, actions
         label = self.reject_label
         if label is None:
-            label = "reject" if actions.dtype.kind in "OUST" else -1
+            label = -1 if actions.dtype.kind in "iuf" else "reject"
         if label in actions.tolist():
             message = f"{name}: reject_label must not be an action; got {label!r}. Choose another."
             raise ParameterError(message)
-        if isinstance(label, str) != (actions.dtype.kind in "OUST"):
-            actions = actions.astype(object)
-        return add_reject(costs, self.reject_cost), np.array([*actions.tolist(), label], dtype=_joined_type(actions))
+        return add_reject(costs, self.reject_cost), _joined(actions, label)
 
     def _row_costs(self, costs: Any, n: int) -> np.ndarray:
         if costs is None:
@@ -317,6 +315,8 @@ class DecisionClassifier(ClassifierMixin, Estimator):
         return tags
 
 
-def _joined_type(actions: np.ndarray) -> Any:
-    """The type of the actions' names with one more; text may need to be longer."""
-    return None if actions.dtype.kind in "US" else actions.dtype
+def _joined(actions: np.ndarray, label: Any) -> np.ndarray:
+    """The names of the actions and one more: all text or all numbers where they are, else objects as they are."""
+    names = [*actions.tolist(), label]
+    alike = actions.dtype.kind == "U" if isinstance(label, str) else actions.dtype.kind in "iuf"
+    return np.array(names) if alike else np.array(names, dtype=object)

@@ -86,7 +86,9 @@ def posterior(likelihoods: Any, priors: Any, *, log: bool = False, return_eviden
             f"Give logarithms with log=True, which do not underflow, or smooth the densities."
         )
         raise DataError(message)
-    shares = np.exp(joint - evidence[..., None])
+    # Divided by their own sum, not by the evidence: beyond 1e15 nats a logarithm has no digits left for the sum.
+    shares = np.exp(joint - joint.max(axis=-1, keepdims=True))
+    shares /= shares.sum(axis=-1, keepdims=True)
     return (shares, evidence) if return_evidence else shares
 
 

@@ -83,7 +83,8 @@ class NumberDensity:
             message = f"{type(self).__name__}: fit needs at least one observation; got shape {x.shape}."
             raise DataError(message)
         weight = read_weight(type(self).__name__, sample_weight, x.shape[0])
-        return self._fitted(x, weight.reshape((-1,) + (1,) * (x.ndim - 1)))
+        with np.errstate(over="ignore"):  # what overflows is refused as a parameter
+            return self._fitted(x, weight.reshape((-1,) + (1,) * (x.ndim - 1)))
 
     def logpdf(self, X: Any) -> np.ndarray:
         """The log of the density of each number; minus infinity outside the support.
@@ -99,7 +100,7 @@ class NumberDensity:
         """
         x = np.asarray(X, dtype=np.float64)
         inside = self._inside(x)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             value = self._logpdf(np.where(inside, x, self._somewhere()))
         return np.where(inside, value, np.where(np.isnan(x), np.nan, -np.inf))
 

@@ -72,6 +72,9 @@ def read_covariance(subject: str, name: str, value: Any, d: int | None = None) -
         size = "a square matrix" if d is None else f"of shape ({d}, {d})"
         message = f"{subject}: {name} must be {size}; got shape {matrix.shape}."
         raise ParameterError(message)
+    if not np.isfinite(matrix).all():
+        message = f"{subject}: {name} must be finite; got infinite entries. Scale the columns down."
+        raise ParameterError(message)
     if not np.allclose(matrix, matrix.T, rtol=1e-8, atol=1e-12 * np.abs(matrix).max(initial=0.0)):
         message = f"{subject}: {name} must be symmetric; got entries that differ. Give (A + A.T) / 2."
         raise ParameterError(message)
