@@ -83,23 +83,8 @@ def maximum_entropy(features: Any, targets: Any, *, sizes: Any = None, tol: floa
     # Features are centred at their targets and scaled, so that the same tolerance suits all.
     scale = high - low
     g = (f - m) / scale
-
-    def dual(multipliers: np.ndarray) -> tuple[float, np.ndarray]:
-        logs = g @ multipliers + np.log(size)
-        p = np.exp(logs - logsumexp(logs))
-        return float(logsumexp(logs)), p @ g
-
-    def curvature(multipliers: np.ndarray) -> np.ndarray:
-        logs = g @ multipliers + np.log(size)
-        p = np.exp(logs - logsumexp(logs))
-        centred = g - p @ g
-        return (centred * p[:, None]).T @ centred
-
-    # At its minimum the dual is the entropy, which is at least that of all mass in the smallest cell: lower values mean
-    # that the targets contradict each other, and that there is no minimum.
-    stop = GradientNorm(tol) | MaxIter(500) | TargetValue(float(np.log(size.min())) - 1e-6)
-    result = minimize(dual, np.zeros(len(m)), method="newton", grad=True, hess=curvature, stop=stop)
-    answer = _described(g @ result.x + np.log(size), f, m, size, result.x / scale)
+    found = _multipliers(g, size, tol)
+    answer = _described(g @ found + np.log(size), f, m, size, found / scale)
     if answer.residual > 1e3 * tol * scale.max():
         message = (
             f"{subject}: no distribution on these points has the expected values {m}; the nearest found is off by "
@@ -107,6 +92,29 @@ def maximum_entropy(features: Any, targets: Any, *, sizes: Any = None, tol: floa
         )
         raise DataError(message)
     return answer
+
+
+def _multipliers(g: np.ndarray, size: np.ndarray, tol: float) -> np.ndarray:
+    """Where the dual, log Z of centred features, is least."""
+
+    def shares(multipliers: np.ndarray) -> tuple[float, np.ndarray]:
+        logs = g @ multipliers + np.log(size)
+        total = float(logsumexp(logs))
+        return total, np.exp(logs - total)
+
+    def dual(multipliers: np.ndarray) -> tuple[float, np.ndarray]:
+        total, p = shares(multipliers)
+        return total, p @ g
+
+    def curvature(multipliers: np.ndarray) -> np.ndarray:
+        p = shares(multipliers)[1]
+        centred = g - p @ g
+        return (centred * p[:, None]).T @ centred
+
+    # At its minimum the dual is the entropy, which is at least that of all mass in the smallest cell: lower values mean
+    # that the targets contradict each other, and that there is no minimum.
+    stop = GradientNorm(tol) | MaxIter(500) | TargetValue(float(np.log(size.min())) - 1e-6)
+    return minimize(dual, np.zeros(g.shape[1]), method="newton", grad=True, hess=curvature, stop=stop).x
 
 
 def _described(logs: np.ndarray, f: np.ndarray, m: np.ndarray, size: np.ndarray, found: np.ndarray) -> MaximumEntropy:
