@@ -127,3 +127,17 @@ def test_a_result_cannot_be_continued_by_another_method():
     result = minimize(ROSENBROCK, [-1.2, 1.0], method="adam", stop=MaxIter(2))
     with pytest.raises(ParameterError, match=r"x0 is a result of Adam\(.*\), which 'lbfgs' cannot continue"):
         minimize(ROSENBROCK, result)
+
+
+def test_a_slope_that_is_infinite_beside_a_finite_value_turns_the_search_back():
+    """The first trial lands a hair inside the wall, so that one of its two differences falls outside."""
+    trials = []
+
+    def walled(x):
+        trials.append(float(x[0]))
+        return -np.log(1 - x[0]) / 3 - (4 / 3 - 1e-11) * x[0] if x[0] < 1 else np.inf
+
+    result = minimize(walled, np.array([0.0]))
+    assert 1 - 1e-6 < trials[3] < 1
+    assert result.converged
+    assert result.x[0] == pytest.approx(0.75, abs=1e-5)

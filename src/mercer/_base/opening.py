@@ -10,7 +10,7 @@ from mercer._base.validation import checked_rows, checked_rows_and_targets, chec
 from mercer._source import PLACES, Source, open_place, open_source, place_of
 from mercer.errors import DataError
 
-__all__ = ["fitted_source", "open_rows"]
+__all__ = ["check_place", "fitted_source", "open_rows"]
 
 
 def open_rows(
@@ -41,7 +41,7 @@ def open_rows(
     if not reset:
         check_placement(estimator, X)
     if place != "memory":
-        _check_place(estimator, place)
+        check_place(estimator, place)
         source = open_place(
             place,
             X,
@@ -90,7 +90,8 @@ def _by_name(X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
     return frame.drop(names).to_native(), y, weight
 
 
-def _check_place(estimator: Any, place: str) -> None:
+def check_place(estimator: Any, place: str) -> None:
+    """Raise if the rows are in a place where this estimator cannot be fitted to them."""
     allowed = estimator.__sklearn_tags__().places
     if place not in allowed:
         name = type(estimator).__name__

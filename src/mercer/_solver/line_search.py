@@ -90,7 +90,8 @@ def _between(low: tuple[float, float, float], high: tuple[float, float, float]) 
     """The minimum of the cubic through both ends, kept to the middle four fifths of the interval."""
     (a, value_a, slope_a), (b, value_b, slope_b) = low, high
     width = b - a
-    if not np.isfinite(value_b):
+    # A slope by differences may be infinite beside a finite value, next to the edge of where the function is finite.
+    if not (np.isfinite(value_b) and np.isfinite(slope_b)):
         return a + 0.1 * width
     tilt = slope_a + slope_b - 3.0 * (value_b - value_a) / width
     square = tilt * tilt - slope_a * slope_b

@@ -1,15 +1,25 @@
 """Displays: every picture the library draws, by scikit-learn's Display convention."""
 
 from mercer.inspection._annealing import AcceptanceDisplay, EnergyTraceDisplay, GibbsDisplay
+from mercer.inspection._class_density import ClassDensityDisplay
+from mercer.inspection._cost_curve import CostCurveDisplay
+from mercer.inspection._gaussian_contour import GaussianContourDisplay
 from mercer.inspection._learning_rate import LearningRateDisplay
+from mercer.inspection._parameter_posterior import ParameterPosteriorDisplay
 from mercer.inspection._scree import ScreeDisplay
+from mercer.inspection._threshold_curve import ThresholdCurveDisplay
 from mercer.inspection._trajectory import TrajectoryDisplay
 
 __all__ = [
     "AcceptanceDisplay",
+    "ClassDensityDisplay",
+    "CostCurveDisplay",
     "EnergyTraceDisplay",
+    "GaussianContourDisplay",
     "GibbsDisplay",
     "LearningRateDisplay",
+    "ParameterPosteriorDisplay",
     "ScreeDisplay",
+    "ThresholdCurveDisplay",
     "TrajectoryDisplay",
 ]

@@ -1,0 +1,219 @@
+"""The risk that even the best decider runs: by quadrature or simulation from known class densities."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._base.randomness import generators
+from mercer.decision._cost import accuracy_costs, read_costs
+from mercer.decision._posterior import log_joint, posterior
+from mercer.errors import DataError, ParameterError
+from mercer.estimation._quadrature import integrate_box
+from mercer.estimation._reading import read_probabilities
+
+__all__ = ["ClassDensities", "Risk"]
+
+# Samples that set the limits of a quadrature, and how far beyond the outermost they reach, in ranges.
+_SCOUTS, _BEYOND = 4096, 0.75
+
+
+@dataclass(frozen=True)
+class Risk:
+    """An expected cost over all rows that may come.
+
+    Attributes
+    ----------
+    value : float
+    error : float
+        Of the quadrature, or one standard error of the simulation.
+    method : str
+        ``"quadrature"`` or ``"monte_carlo"``.
+    """
+
+    value: float
+    error: float
+    method: str
+
+
+@dataclass(frozen=True, eq=False)
+class ClassDensities:
+    """A generative model of classes, all known: a density for each, and how often it occurs.
+
+    Parameters
+    ----------
+    densities : sequence of densities
+        With ``logpdf`` and ``sample``; all of numbers, or all of rows.
+    priors : array-like of shape (n_classes,)
+        With sum one.
+
+    Examples
+    --------
+    >>> from mercer.decision import ClassDensities
+    >>> from mercer.estimation import GaussianDensity
+    >>> fish = ClassDensities([GaussianDensity(0.0, 1.0), GaussianDensity(2.0, 1.0)], [0.5, 0.5])
+    >>> round(fish.bayes_error().value, 6)
+    0.158655
+    """
+
+    densities: Any
+    priors: Any
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "densities", tuple(self.densities))
+        priors = read_probabilities("ClassDensities", "priors", self.priors, len(self.densities))
+        object.__setattr__(self, "priors", priors)
+
+    def log_joint(self, X: Any) -> np.ndarray:
+        """The log of p(x | c) P(c) for each row and class.
+
+        Parameters
+        ----------
+        X : array-like
+            Observations, as the densities take them.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+        """
+        return log_joint(np.stack([one.logpdf(X) for one in self.densities], axis=-1), self.priors)
+
+    def posterior(self, X: Any) -> np.ndarray:
+        """The posterior probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like
+            Observations, as the densities take them.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+        """
+        return posterior(np.stack([one.logpdf(X) for one in self.densities], axis=-1), self.priors, log=True)
+
+    def decide(self, X: Any) -> np.ndarray:
+        """The number of the most probable class of each observation."""
+        return self.log_joint(X).argmax(axis=-1)
+
+    def sample(self, n: int, random_state: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """Observations with their classes.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+        random_state : None, int, RandomState or Generator, default=None
+            The seed.
+
+        Returns
+        -------
+        X : ndarray of shape (n,) or (n, d)
+        classes : ndarray of int of shape (n,)
+        """
+        chooser, *others = generators(random_state, 1 + len(self.densities))
+        labels = chooser.choice(len(self.densities), size=n, p=self.priors / self.priors.sum())
+        drawn = [one.sample(int((labels == k).sum()), others[k]) for k, one in enumerate(self.densities)]
+        X = np.empty((n, *drawn[0].shape[1:]))
+        for k, rows in enumerate(drawn):
+            X[labels == k] = rows
+        return X, labels
+
+    def risk(
+        self,
+        costs: Any,
+        *,
+        method: str = "auto",
+        limits: Any = None,
+        tol: float = 1e-9,
+        n_samples: int = 100_000,
+        random_state: Any = None,
+    ) -> Risk:
+        """The expected cost of the best action: the integral of min_a R(a | x) p(x).
+
+        Parameters
+        ----------
+        costs : array-like of shape (n_actions, n_classes)
+            The cost of each action where each class is true.
+        method : {"auto", "quadrature", "monte_carlo"}, default="auto"
+            Quadrature is for continuous observations of one or two dimensions, where "auto" takes it.
+        limits : pair of array-like or None, default=None
+            Corners of the box to integrate over; None takes one well beyond samples of all classes.
+        tol : float, default=1e-9
+            Relative error of the quadrature.
+        n_samples : int, default=100000
+            Of the simulation.
+        random_state : None, int, RandomState or Generator, default=None
+            The seed of the simulation.
+
+        Returns
+        -------
+        Risk
+        """
+        matrix = read_costs("ClassDensities", costs, len(self.densities))
+        if matrix.ndim == 3:
+            message = "ClassDensities: costs of single rows say nothing of all rows that may come. Give one matrix."
+            raise ParameterError(message)
+        if method not in ("auto", "quadrature", "monte_carlo"):
+            message = f"ClassDensities: method must be 'auto', 'quadrature' or 'monte_carlo'; got {method!r}."
+            raise ParameterError(message)
+        scouts = self.sample(_SCOUTS, 0)[0]
+        d = 1 if scouts.ndim == 1 else scouts.shape[1]
+        whole = bool(np.all(scouts == np.floor(scouts)))
+        if method == "monte_carlo" or (method == "auto" and (d > 2 or whole)):
+            return self._simulated(matrix, n_samples, random_state)
+        if d > 2 or whole:
+            message = (
+                f"ClassDensities: quadrature is for continuous observations of one or two dimensions; got {d} columns"
+                f"{' of whole numbers' if whole else ''}. Use method='monte_carlo'."
+            )
+            raise DataError(message)
+        found = self._integrated(matrix, scouts, limits, tol)
+        if limits is not None or self._is_likely(found.value, matrix, scouts):
+            return found
+        if method == "auto":
+            return self._simulated(matrix, n_samples, random_state)
+        message = (
+            "ClassDensities: the densities are too narrow, or too far apart, for quadrature over all. Give limits, "
+            "or use method='monte_carlo'."
+        )
+        raise DataError(message)
+
+    def bayes_error(self, **options: Any) -> Risk:
+        """The error rate of the best classifier there can be: the risk with 0-1 costs.
+
+        Parameters
+        ----------
+        **options : dict
+            What :meth:`risk` takes besides costs.
+
+        Returns
+        -------
+        Risk
+        """
+        return self.risk(accuracy_costs(len(self.densities)), **options)
+
+    def _integrated(self, matrix: np.ndarray, scouts: np.ndarray, limits: Any, tol: float) -> Risk:
+        flat = scouts.reshape(len(scouts), -1)
+        if limits is None:
+            low, high = flat.min(axis=0), flat.max(axis=0)
+            limits = low - _BEYOND * (high - low), high + _BEYOND * (high - low)
+        numbers = scouts.ndim == 1
+
+        def least(points: np.ndarray) -> np.ndarray:
+            weights = np.exp(self.log_joint(points[:, 0] if numbers else points))
+            return (weights @ matrix.T).min(axis=1)
+
+        found = integrate_box(least, *limits, tol=tol, subject="ClassDensities")
+        return Risk(found.value, found.error, "quadrature")
+
+    def _is_likely(self, value: float, matrix: np.ndarray, scouts: np.ndarray) -> bool:
+        """Whether a risk by quadrature agrees with samples: cells may be wider than the densities, and miss them."""
+        risks = (self.posterior(scouts) @ matrix.T).min(axis=1)
+        return bool(abs(value - risks.mean()) <= 6 * risks.std() / np.sqrt(len(risks)) + 1e-3 * np.abs(risks).max())
+
+    def _simulated(self, matrix: np.ndarray, n_samples: int, random_state: Any) -> Risk:
+        X, _ = self.sample(n_samples, random_state)
+        # The expected cost given x, not the cost of the class drawn with it: the same mean with less scatter.
+        risks = (self.posterior(X) @ matrix.T).min(axis=1)
+        return Risk(float(risks.mean()), float(risks.std(ddof=1) / np.sqrt(n_samples)), "monte_carlo")

@@ -1,0 +1,322 @@
+"""A classifier that decides by cost, over the probabilities of any other."""
+
+import time
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import get_tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from mercer._base import Estimator, fitting
+from mercer._base.parameter import Array, Instance, Integer, Nothing, Real, Rule, Text
+from mercer._base.validation import checked_weight
+from mercer._base.wrapping import check_wrapped_place, fit_members, float_type, note_columns, one_step_record
+from mercer.decision._cost import accuracy_costs, add_reject, correct_priors, expected_cost, read_costs
+from mercer.errors import DataError, ParameterError
+from mercer.estimation._reading import read_probabilities
+
+__all__ = ["DecisionClassifier"]
+
+
+class DecisionClassifier(ClassifierMixin, Estimator):
+    """Decide by expected cost, over the class probabilities of any classifier.
+
+    For each row the action a of least R(a | x) = sum_c cost(a, c) P(c | x) is taken. Actions need not be classes, costs
+    may differ from row to row, and one action may be to decline.
+
+    Parameters
+    ----------
+    estimator : an instance of BaseEstimator or None, default=None
+        A classifier with ``predict_proba``: of mercer, of scikit-learn, a pipeline, or any other estimator.
+        Its copy is fitted; scikit-learn's ``FrozenEstimator`` keeps a fitted one as it is, and
+        ``CalibratedClassifierCV`` calibrates its probabilities. None takes logistic regression.
+    costs : an array-like or None, default=None
+        Of shape (n_actions, n_classes): the cost of each action where each class is true, classes in sorted order.
+        Gains are negative. None: an error costs one.
+    actions : an array-like or None, default=None
+        Names of the actions, which ``predict`` returns; None names them after the classes where there are as many,
+        else 0, 1, 2...
+    reject_cost : a number in (-inf, inf) or None, default=None
+        What it costs to decline; None never declines. With the costs of errors, rows are declined whose probability of
+        error exceeds it.
+    reject_label : a string or an integer in (-inf, inf) or None, default=None
+        What ``predict`` returns for declined rows; None takes ``"reject"`` where actions have names, else -1.
+    priors : an array-like or None, default=None
+        Class probabilities where decisions are made, in the order of the classes; the estimator's probabilities are
+        corrected for the difference from training. None leaves them.
+    trained_priors : an array-like or None, default=None
+        Class probabilities behind the estimator's answers, for the correction; None counts the training rows. Equal
+        ones belong to an estimator with balanced class weights.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    actions_ : ndarray of shape (n_actions,)
+        What ``predict`` can return; the last is to decline, where that is allowed.
+    costs_ : ndarray of shape (n_actions, n_classes)
+        The costs used, with those of declining.
+    trained_priors_ : ndarray of shape (n_classes,)
+        Shares of the classes in training, or as given.
+    estimator_ : estimator
+        The fitted classifier.
+    history_, converged_, n_iter_, certificate_
+        One step, whose objective is the risk of the best action without looking at a row. The estimator's own are in
+        ``estimator_``.
+    n_features_in_, feature_names_in_
+        Number and names of the columns.
+
+    Notes
+    -----
+    Costs what the estimator costs, and n_samples x n_actions x n_classes multiplications to decide. Decisions are best
+    if probabilities are true; calibrate where they are not. Costs of single rows are given to ``predict`` and ``score``
+    as ``costs`` of shape (n_samples, n_actions, n_classes), through metadata routing where a pipeline or a search is
+    around. Rows in memory; the estimator sees them as they were given.
+
+    References
+    ----------
+    C. Chow, *On optimum recognition error and reject tradeoff*, IEEE Transactions on Information Theory 16 (1970).
+
+    C. Elkan, *The foundations of cost-sensitive learning*, IJCAI (2001).
+
+    Examples
+    --------
+    >>> from mercer.datasets import load_fish
+    >>> from mercer.decision import DecisionClassifier
+    >>> fish = load_fish()
+    >>> careful = DecisionClassifier(reject_cost=0.1).fit(fish.data, fish.species)
+    >>> answer = careful.predict(fish.data)
+    >>> kept = answer != "reject"
+    >>> right = careful.estimator_.predict(fish.data) == fish.species
+    >>> bool(right[kept].mean() > right.mean())
+    True
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "estimator": Instance(BaseEstimator) | Nothing(),
+        "costs": Array() | Nothing(),
+        "actions": Array() | Nothing(),
+        "reject_cost": Real() | Nothing(),
+        "reject_label": Text() | Integer() | Nothing(),
+        "priors": Array() | Nothing(),
+        "trained_priors": Array() | Nothing(),
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        costs: Any = None,
+        actions: Any = None,
+        reject_cost: float | None = None,
+        reject_label: Any = None,
+        priors: Any = None,
+        trained_priors: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.costs = costs
+        self.actions = actions
+        self.reject_cost = reject_cost
+        self.reject_label = reject_label
+        self.priors = priors
+        self.trained_priors = trained_priors
+
+    @fitting
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "DecisionClassifier":
+        """Fit the estimator, and check costs and priors against its classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, as the estimator takes them.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights; a weight of two is the row twice.
+
+        Returns
+        -------
+        self : DecisionClassifier
+        """
+        begun = time.perf_counter()
+        check_wrapped_place(self, X, y)
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        weight = checked_weight(self, sample_weight, len(y))
+        self.estimator_ = fit_members(self, [self._member()], X, y, weight)[0]
+        note_columns(self, self.estimator_)
+        self.classes_ = np.asarray(self.estimator_.classes_)
+        self.trained_priors_ = self._read_trained_priors(y, weight)
+        if self.priors is not None:
+            read_probabilities(type(self).__name__, "priors", self.priors, len(self.classes_))
+        self.costs_, self.actions_ = self._read_costs()
+        shares = self.trained_priors_ if self.priors is None else np.asarray(self.priors, dtype=np.float64)
+        statement = "Decisions are best for the estimator's probabilities; nothing bounds how far those are from true."
+        for name, value in one_step_record(float((self.costs_ @ shares).min()), begun, statement).items():
+            setattr(self, name, value)
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Class probabilities, corrected for the priors where they are given.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        # Asking scikit-learn whether a model is fitted takes longer than a prediction for one row.
+        if "estimator_" not in vars(self):
+            check_is_fitted(self)
+        shares = np.asarray(self.estimator_.predict_proba(X))
+        if self.priors is None:
+            return shares
+        exact = shares.astype(np.float64)
+        corrected = correct_priors(exact / exact.sum(axis=1, keepdims=True), self.trained_priors_, self.priors)
+        return corrected.astype(float_type(shares))
+
+    def expected_costs(self, X: Any, costs: Any = None) -> np.ndarray:
+        """The expected cost of each action for each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        costs : array-like of shape (n_samples, n_actions, n_classes) or None, default=None
+            Costs of each row, without those of declining, which are added; None takes those of the estimator.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_actions)
+        """
+        shares = self.predict_proba(X).astype(np.float64)
+        shares /= shares.sum(axis=1, keepdims=True)
+        return shares @ self.costs_.T if costs is None else expected_cost(shares, self._row_costs(costs, len(shares)))
+
+    def predict(self, X: Any, costs: Any = None) -> np.ndarray:
+        """The action of least expected cost for each row; the first of equals.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        costs : array-like of shape (n_samples, n_actions, n_classes) or None, default=None
+            Costs of each row; None takes those of the estimator.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Out of ``actions_``.
+        """
+        best = self.expected_costs(X, costs).argmin(axis=1)
+        return self.actions_[best]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, costs: Any = None) -> float:
+        """How well it decides: accuracy where every error costs the same, else minus the mean cost incurred.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            True labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights.
+        costs : array-like of shape (n_samples, n_actions, n_classes) or None, default=None
+            Costs of each row; None takes those of the estimator.
+
+        Returns
+        -------
+        float
+            Greater is better.
+        """
+        action = self.expected_costs(X, costs).argmin(axis=1)
+        y = column_or_1d(y)
+        column = np.searchsorted(self.classes_, y).clip(0, len(self.classes_) - 1)
+        known = self.classes_[column] == y
+        if costs is None and self.costs is None and self.reject_cost is None:
+            return float(np.average(known & (action == column), weights=sample_weight))
+        if not known.all():
+            message = f"{type(self).__name__}: the cost of class {str(y[~known][0])!r} is not known; training had none."
+            raise DataError(message)
+        matrix = self._row_costs(costs, len(y))
+        incurred = matrix[action, column] if matrix.ndim == 2 else matrix[np.arange(len(y)), action, column]
+        return -float(np.average(incurred, weights=sample_weight))
+
+    def _member(self) -> Any:
+        if self.estimator is None:
+            from mercer.linear_model import LogisticRegression
+
+            return LogisticRegression()
+        if not hasattr(self.estimator, "predict_proba"):
+            message = (
+                f"{type(self).__name__}: estimator must have predict_proba; got {type(self.estimator).__name__}. "
+                f"Wrap it in scikit-learn's CalibratedClassifierCV."
+            )
+            raise ParameterError(message)
+        return self.estimator
+
+    def _read_trained_priors(self, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+        if self.trained_priors is not None:
+            return read_probabilities(type(self).__name__, "trained_priors", self.trained_priors, len(self.classes_))
+        column = np.searchsorted(self.classes_, y).clip(0, len(self.classes_) - 1)
+        known = self.classes_[column] == y
+        counts = np.bincount(column[known], None if weight is None else weight[known], minlength=len(self.classes_))
+        return counts / counts.sum() if counts.any() else np.full(len(self.classes_), 1 / len(self.classes_))
+
+    def _read_costs(self) -> tuple[np.ndarray, np.ndarray]:
+        """The cost matrix and the names of its rows, with one more of each where declining is allowed."""
+        name, c = type(self).__name__, len(self.classes_)
+        costs = accuracy_costs(c) if self.costs is None else read_costs(name, self.costs, c)
+        if costs.ndim == 3:
+            message = f"{name}: costs of single rows are given to predict and score; got shape {costs.shape}."
+            raise ParameterError(message)
+        k = len(costs)
+        actions = np.asarray(self.actions) if self.actions is not None else self.classes_ if k == c else np.arange(k)
+        if actions.shape != (k,) or len(set(actions.tolist())) < k:
+            message = f"{name}: actions must be {k} different names, one for each row of costs; got {self.actions!r}."
+            raise ParameterError(message)
+        if self.reject_cost is None:
+            return costs, actions
+        label = self.reject_label
+        if label is None:
+            label = -1 if actions.dtype.kind in "iuf" else "reject"
+        if label in actions.tolist():
+            message = f"{name}: reject_label must not be an action; got {label!r}. Choose another."
+            raise ParameterError(message)
+        return add_reject(costs, self.reject_cost), _joined(actions, label)
+
+    def _row_costs(self, costs: Any, n: int) -> np.ndarray:
+        if costs is None:
+            return self.costs_
+        matrix = read_costs(type(self).__name__, costs, len(self.classes_))
+        k = len(self.actions_) - (self.reject_cost is not None)
+        if matrix.shape != (n, k, len(self.classes_)):
+            message = (
+                f"{type(self).__name__}: costs of rows must have shape ({n}, {k}, {len(self.classes_)}), rows by "
+                f"actions by classes; got {matrix.shape}."
+            )
+            raise DataError(message)
+        return matrix if self.reject_cost is None else add_reject(matrix, self.reject_cost)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if self.estimator is None or isinstance(self.estimator, BaseEstimator):
+            inner = get_tags(self._member() if self.estimator is None else self.estimator)
+            tags.input_tags.sparse = inner.input_tags.sparse
+            tags.input_tags.allow_nan = inner.input_tags.allow_nan
+            if inner.classifier_tags is not None:
+                tags.classifier_tags = inner.classifier_tags
+        return tags
+
+
+def _joined(actions: np.ndarray, label: Any) -> np.ndarray:
+    """The names of the actions and one more: all text or all numbers where they are, else objects as they are."""
+    names = [*actions.tolist(), label]
+    alike = actions.dtype.kind == "U" if isinstance(label, str) else actions.dtype.kind in "iuf"
+    return np.array(names) if alike else np.array(names, dtype=object)

@@ -1,0 +1,166 @@
+"""Bayes' rule in log space: posteriors, evidence, discriminant functions and decisions."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+
+from mercer.errors import DataError, ParameterError
+from mercer.estimation._reading import read_numbers, read_probabilities
+
+__all__ = ["bayes_decision", "discriminant_functions", "log_joint", "posterior"]
+
+_FORMS = ("posterior", "joint", "log_joint", "difference")
+
+
+def log_joint(log_likelihoods: Any, priors: Any) -> np.ndarray:
+    """The log of p(x | c) P(c) for each row and class.
+
+    Parameters
+    ----------
+    log_likelihoods : array-like of shape (n, n_classes)
+        log p(x | c).
+    priors : array-like of shape (n_classes,) or (n, n_classes)
+        P(c), with sum one.
+
+    Returns
+    -------
+    ndarray of shape (n, n_classes)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.decision import log_joint
+    >>> np.exp(log_joint(np.log([[0.5, 0.25]]), [0.2, 0.8])).round(6)
+    array([[0.1, 0.2]])
+    """
+    logs = read_numbers("log_joint", "log_likelihoods", log_likelihoods, closed="both")
+    if logs.ndim == 0 or logs.shape[-1] == 0:
+        message = f"log_joint: log_likelihoods must have a column for each class; got shape {logs.shape}."
+        raise DataError(message)
+    with np.errstate(divide="ignore"):
+        joint = logs + np.log(read_probabilities("log_joint", "priors", priors, logs.shape[-1]))
+    # A density may be infinite, but not where its class cannot be: infinity times zero says nothing.
+    return np.where(np.isnan(joint), -np.inf, joint)
+
+
+def posterior(likelihoods: Any, priors: Any, *, log: bool = False, return_evidence: bool = False) -> Any:
+    """Posterior probabilities of classes: P(c | x) = p(x | c) P(c) / p(x), computed in log space.
+
+    Parameters
+    ----------
+    likelihoods : array-like of shape (n, n_classes)
+        p(x | c), or their logarithms.
+    priors : array-like of shape (n_classes,) or (n, n_classes)
+        P(c), with sum one.
+    log : bool, default=False
+        Whether `likelihoods` are logarithms, which do not underflow.
+    return_evidence : bool, default=False
+        Whether to return log p(x), the sum over classes of p(x | c) P(c), as well.
+
+    Returns
+    -------
+    posteriors : ndarray of shape (n, n_classes)
+        Rows sum to one.
+    log_evidence : ndarray of shape (n,)
+        With ``return_evidence=True``.
+
+    Examples
+    --------
+    >>> from mercer.decision import posterior
+    >>> posterior([[1 / 8, 6 / 49]], [0.5, 0.5]).round(6)  # 49 / 97
+    array([[0.505155, 0.494845]])
+    """
+    if log:
+        logs = np.asarray(likelihoods, dtype=np.float64)
+    else:
+        with np.errstate(divide="ignore"):
+            logs = np.log(read_numbers("posterior", "likelihoods", likelihoods, 0.0))
+    joint = log_joint(logs, priors)
+    evidence = logsumexp(joint, axis=-1)
+    if not np.isfinite(evidence).all():
+        row = int(np.argmin(np.isfinite(np.atleast_1d(evidence))))
+        message = (
+            f"posterior: row {row} must have a positive, finite density in some class that can occur; got none. "
+            f"Give logarithms with log=True, which do not underflow, or smooth the densities."
+        )
+        raise DataError(message)
+    # Divided by their own sum, not by the evidence: beyond 1e15 nats a logarithm has no digits left for the sum.
+    shares = np.exp(joint - joint.max(axis=-1, keepdims=True))
+    shares /= shares.sum(axis=-1, keepdims=True)
+    return (shares, evidence) if return_evidence else shares
+
+
+def discriminant_functions(
+    log_likelihoods: Any,
+    priors: Any,
+    *,
+    form: str = "log_joint",
+    transform: Callable[[np.ndarray], Any] | None = None,
+) -> np.ndarray:
+    """Functions whose largest decides: any increasing function of the posteriors does.
+
+    Parameters
+    ----------
+    log_likelihoods : array-like of shape (n, n_classes)
+        log p(x | c).
+    priors : array-like of shape (n_classes,)
+        P(c).
+    form : {"posterior", "joint", "log_joint", "difference"}, default="log_joint"
+        Which function; the difference of the two log-joints of two classes, whose sign decides (positive for the
+        second), has one value a row.
+    transform : callable or None, default=None
+        A strictly increasing function to apply.
+
+    Returns
+    -------
+    ndarray of shape (n, n_classes), or (n,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.decision import discriminant_functions
+    >>> discriminant_functions(np.log([[0.2, 0.1], [0.1, 0.4]]), [0.5, 0.5], form="difference").round(6)
+    array([-0.693147,  1.386294])
+    """
+    joint = log_joint(log_likelihoods, priors)
+    if form == "posterior":
+        value = posterior(log_likelihoods, priors, log=True)
+    elif form == "joint":
+        value = np.exp(joint)
+    elif form == "log_joint":
+        value = joint
+    elif form == "difference" and joint.shape[-1] == 2:
+        value = joint[..., 1] - joint[..., 0]
+    else:
+        message = (
+            f"discriminant_functions: form must be one of {', '.join(map(repr, _FORMS))}, the last for two classes; "
+            f"got {form!r} and {joint.shape[-1]} classes."
+        )
+        raise ParameterError(message)
+    return value if transform is None else np.asarray(transform(value))
+
+
+def bayes_decision(log_likelihoods: Any, priors: Any) -> np.ndarray:
+    """The class of highest posterior probability, by the log-joint; the first of equals.
+
+    Parameters
+    ----------
+    log_likelihoods : array-like of shape (n, n_classes)
+        log p(x | c).
+    priors : array-like of shape (n_classes,)
+        P(c).
+
+    Returns
+    -------
+    ndarray of int of shape (n,)
+        Numbers of classes.
+
+    Examples
+    --------
+    >>> from mercer.decision import bayes_decision
+    >>> bayes_decision([[-1000.0, -1001.0], [-3.0, -2.0]], [0.5, 0.5])
+    array([0, 1])
+    """
+    return log_joint(log_likelihoods, priors).argmax(axis=-1)

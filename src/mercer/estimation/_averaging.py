@@ -1,0 +1,348 @@
+"""Model averaging: a committee whose members speak in proportion to the evidence for them."""
+
+import time
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import logsumexp
+from sklearn.base import ClassifierMixin, RegressorMixin, is_classifier, is_regressor
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.utils import get_tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from mercer._base import Estimator, fitting
+from mercer._base.parameter import Array, Choice, Instance, Nothing, Rule
+from mercer._base.validation import checked_weight
+from mercer._base.wrapping import check_wrapped_place, fit_members, float_type, note_columns, one_step_record
+from mercer.errors import DataError, ParameterError
+from mercer.estimation._comparison import bayesian_criterion, model_probabilities
+from mercer.estimation._reading import read_numbers, read_probabilities
+
+__all__ = ["ModelAveragingClassifier", "ModelAveragingRegressor"]
+
+_TINY = float(np.finfo(np.float64).tiny)
+
+
+class _ModelAveraging(Estimator):
+    """What averaging classifiers and regressors share."""
+
+    _objective_moves: ClassVar[str | None] = "up"
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "estimators": Instance(list) | Nothing(),
+        "evidence": Choice("bic") | Array(),
+        "priors": Array() | Nothing(),
+    }
+
+    def __init__(self, estimators: Any = None, *, evidence: Any = "bic", priors: Any = None) -> None:
+        self.estimators = estimators
+        self.evidence = evidence
+        self.priors = priors
+
+    def _fit_members(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        begun, name = time.perf_counter(), type(self).__name__
+        members = self._members()
+        given = None
+        if not isinstance(self.evidence, str):
+            given = read_numbers(name, "evidence", self.evidence, error=ParameterError)
+            if given.shape != (len(members),):
+                message = (
+                    f"{name}: evidence must have one number for each of {len(members)} estimators; got {given.shape}."
+                )
+                raise ParameterError(message)
+        if self.priors is not None:
+            read_probabilities(name, "priors", self.priors, len(members))
+        weight = checked_weight(self, sample_weight, len(y))
+        self.estimators_ = fit_members(self, [member for _, member in members], X, y, weight)
+        note_columns(self, self.estimators_[-1])
+        weight = np.ones(len(y)) if weight is None else weight
+        self.log_likelihoods_ = np.array([self._log_likelihood(one, X, y, weight) for one in self.estimators_])
+        self.log_evidences_ = self._log_evidences(float(weight.sum())) if given is None else given
+        self.weights_ = model_probabilities(self.log_evidences_, self.priors)
+        self._precision = float_type(X).__name__
+        prior = np.full(len(members), 1 / len(members)) if self.priors is None else np.asarray(self.priors, dtype=float)
+        objective = float(logsumexp(self.log_evidences_, b=prior))
+        statement = (
+            "Averages are as good as the evidences they are weighed by; nothing bounds their distance from best."
+        )
+        for attribute, value in one_step_record(objective, begun, statement).items():
+            setattr(self, attribute, value)
+        return self
+
+    def _members(self) -> list[tuple[str, Any]]:
+        members = self._default_members() if self.estimators is None else self.estimators
+        name = type(self).__name__
+        if not members or not all(isinstance(one, tuple) and len(one) == 2 for one in members):
+            message = (
+                f"{name}: estimators must be a list of pairs of a name and an estimator, not empty; got {members!r}."
+            )
+            raise ParameterError(message)
+        for label, member in members:
+            if not self._fits_in(member):
+                message = f"{name}: {label!r} must be {self._wanted}; got {type(member).__name__}."
+                raise ParameterError(message)
+        return members
+
+    def _log_evidences(self, n: float) -> np.ndarray:
+        counts = np.array([self._count_parameters(one) for one in self.estimators_])
+        return -0.5 * bayesian_criterion(self.log_likelihoods_, counts, n)
+
+    def _count_parameters(self, member: Any) -> int:
+        last = member[-1] if hasattr(member, "steps") else member
+        if isinstance(last, DummyRegressor):
+            return 1 + self._noise_parameters
+        if isinstance(last, DummyClassifier):
+            return len(self.classes_) - 1
+        if not hasattr(last, "coef_"):
+            message = (
+                f"{type(self).__name__}: cannot count the parameters of {type(last).__name__}, which has no coef_. "
+                f"Give log-evidences as evidence."
+            )
+            raise DataError(message)
+        offsets = np.size(last.intercept_) if np.any(getattr(last, "intercept_", 0.0)) else 0
+        return int(np.count_nonzero(last.coef_)) + offsets + self._noise_parameters
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        members = self._default_members() if self.estimators is None else self.estimators
+        if isinstance(members, list) and all(isinstance(one, tuple) and len(one) == 2 for one in members):
+            tags.input_tags.sparse = all(get_tags(member).input_tags.sparse for _, member in members)
+        return tags
+
+
+class ModelAveragingRegressor(RegressorMixin, _ModelAveraging):
+    """The average of regression models, weighed by their posterior probabilities.
+
+    E[y | x, D] = sum_i P(M_i | D) E[y | x, M_i], with P(M_i | D) proportional to the evidence times the prior.
+
+    Parameters
+    ----------
+    estimators : an instance of list or None, default=None
+        Pairs of a name and a regressor; None takes a constant and least squares.
+    evidence : one of 'bic' or an array-like, default='bic'
+        How much the data speak for each model. ``"bic"`` is minus half the Bayesian information criterion of Gaussian
+        noise, with the non-zero coefficients, the intercept and the variance as parameters; an array has log-evidences.
+    priors : an array-like or None, default=None
+        Probabilities of the models before the data; None makes all equal.
+
+    Attributes
+    ----------
+    estimators_ : list of estimators
+        Fitted to all rows.
+    log_likelihoods_ : ndarray of shape (n_estimators,)
+        Of the targets, with Gaussian noise of the residuals' variance.
+    log_evidences_ : ndarray of shape (n_estimators,)
+        What the weights are made from.
+    weights_ : ndarray of shape (n_estimators,)
+        P(M_i | D); they sum to one.
+    history_, converged_, n_iter_, certificate_
+        One step: the objective is the log-evidence of the whole committee.
+    n_features_in_, feature_names_in_
+        Number and names of the columns.
+
+    Notes
+    -----
+    The weights assume that the true model is among the candidates: with much data one member takes it all, though a
+    mixture might predict better. Costs what the members cost, and one prediction of the rows each. Rows in memory;
+    members see them as they were given.
+
+    References
+    ----------
+    J. Hoeting, D. Madigan, A. Raftery, C. Volinsky, *Bayesian model averaging: a tutorial*, Statistical Science 14
+    (1999).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.estimation import ModelAveragingRegressor
+    >>> X = np.arange(20.0)[:, None]
+    >>> y = 0.05 * X[:, 0] + np.random.default_rng(0).normal(size=20)
+    >>> ModelAveragingRegressor().fit(X, y).weights_.round(2)  # a constant, or a line?
+    array([0.78, 0.22])
+    """
+
+    _noise_parameters = 1
+    _wanted = "a regressor"
+
+    @fitting
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "ModelAveragingRegressor":
+        """Fit the members and weigh them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, as the members take them.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights; a weight of two is the row twice.
+
+        Returns
+        -------
+        self : ModelAveragingRegressor
+        """
+        check_wrapped_place(self, X, y)
+        return self._fit_members(X, column_or_1d(y, warn=True, dtype=np.float64), sample_weight)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The average of the members' predictions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        # The last member looks at the rows most closely by convention of the default; all are asked.
+        answers = [np.asarray(member.predict(X), dtype=np.float64) for member in reversed(self.estimators_)]
+        return np.tensordot(self.weights_[::-1], np.stack(answers), axes=1).astype(self._precision)
+
+    def _log_likelihood(self, member: Any, X: Any, y: np.ndarray, weight: np.ndarray) -> float:
+        squares = np.square(y - np.asarray(member.predict(X), dtype=np.float64))
+        total = weight.sum()
+        variance = max(float(weight @ squares) / total, _TINY)
+        return -0.5 * total * (np.log(2 * np.pi * variance) + 1)
+
+    def _fits_in(self, member: Any) -> bool:
+        return is_regressor(member)
+
+    @staticmethod
+    def _default_members() -> list[tuple[str, Any]]:
+        from mercer.linear_model import LinearRegression
+
+        return [("constant", DummyRegressor()), ("line", LinearRegression())]
+
+
+class ModelAveragingClassifier(ClassifierMixin, _ModelAveraging):
+    """The average of class probabilities, weighed by the posterior probabilities of the models.
+
+    P(c | x, D) = sum_i P(M_i | D) P(c | x, M_i), with P(M_i | D) proportional to the evidence times the prior.
+
+    Parameters
+    ----------
+    estimators : an instance of list or None, default=None
+        Pairs of a name and a classifier with ``predict_proba``; None takes class frequencies and logistic regression.
+    evidence : one of 'bic' or an array-like, default='bic'
+        How much the data speak for each model. ``"bic"`` is minus half the Bayesian information criterion, with the
+        non-zero coefficients and intercepts as parameters; an array has log-evidences.
+    priors : an array-like or None, default=None
+        Probabilities of the models before the data; None makes all equal.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    estimators_ : list of estimators
+        Fitted to all rows.
+    log_likelihoods_ : ndarray of shape (n_estimators,)
+        Of the labels.
+    log_evidences_ : ndarray of shape (n_estimators,)
+        What the weights are made from.
+    weights_ : ndarray of shape (n_estimators,)
+        P(M_i | D); they sum to one.
+    history_, converged_, n_iter_, certificate_
+        One step: the objective is the log-evidence of the whole committee.
+    n_features_in_, feature_names_in_
+        Number and names of the columns.
+
+    Notes
+    -----
+    The weights assume that the true model is among the candidates. Costs what the members cost, and one prediction of
+    the rows each, n_samples x n_classes numbers at a time. Rows in memory; members see them as they were given.
+
+    References
+    ----------
+    J. Hoeting, D. Madigan, A. Raftery, C. Volinsky, *Bayesian model averaging: a tutorial*, Statistical Science 14
+    (1999).
+
+    Examples
+    --------
+    >>> from mercer.datasets import load_fish
+    >>> from mercer.estimation import ModelAveragingClassifier
+    >>> fish = load_fish()
+    >>> ModelAveragingClassifier().fit(fish.data, fish.species).weights_.round(6)
+    array([0., 1.])
+    """
+
+    _noise_parameters = 0
+    _wanted = "a classifier with predict_proba"
+
+    @fitting
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "ModelAveragingClassifier":
+        """Fit the members and weigh them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, as the members take them.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights; a weight of two is the row twice.
+
+        Returns
+        -------
+        self : ModelAveragingClassifier
+        """
+        check_wrapped_place(self, X, y)
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        weight = checked_weight(self, sample_weight, len(y))
+        self.classes_ = np.unique(y if weight is None else y[weight > 0])
+        return self._fit_members(X, y, sample_weight)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The average of the members' class probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        answers = [np.asarray(member.predict_proba(X), dtype=np.float64) for member in reversed(self.estimators_)]
+        return np.tensordot(self.weights_[::-1], np.stack(answers), axes=1).astype(self._precision)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The label of the highest average probability.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        highest = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[highest]
+
+    def _log_likelihood(self, member: Any, X: Any, y: np.ndarray, weight: np.ndarray) -> float:
+        if not np.array_equal(member.classes_, self.classes_):
+            message = (
+                f"{type(self).__name__}: {type(member).__name__} knows the classes {member.classes_}, not "
+                f"{self.classes_}. Drop rows of weight zero first."
+            )
+            raise DataError(message)
+        known = np.isin(y, self.classes_)
+        column = np.searchsorted(self.classes_, y[known])
+        chosen = np.asarray(member.predict_proba(X), dtype=np.float64)[known, column]
+        return float(weight[known] @ np.log(np.maximum(chosen, _TINY)))
+
+    def _fits_in(self, member: Any) -> bool:
+        return is_classifier(member) and hasattr(member, "predict_proba")
+
+    @staticmethod
+    def _default_members() -> list[tuple[str, Any]]:
+        from mercer.linear_model import LogisticRegression
+
+        return [("frequencies", DummyClassifier(strategy="prior")), ("logistic", LogisticRegression())]

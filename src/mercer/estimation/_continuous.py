@@ -1,0 +1,356 @@
+"""Densities of one real number: Gaussian, Laplace, uniform, exponential, gamma and beta."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import betaln, gammaln, polygamma, psi, xlog1py, xlogy
+
+from mercer._plain import plain
+from mercer.errors import DataError, ParameterError
+from mercer.estimation._density import NumberDensity
+
+__all__ = [
+    "BetaDensity",
+    "ExponentialDensity",
+    "GammaDensity",
+    "GaussianDensity",
+    "LaplaceDensity",
+    "UniformDensity",
+]
+
+_LINE = (-np.inf, np.inf, "neither")
+_POSITIVE = (0.0, np.inf, "neither")
+_LOG_TWO_PI = float(np.log(2 * np.pi))
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class GaussianDensity(NumberDensity):
+    """The normal density, exp(-(x - m)^2 / (2 v)) / sqrt(2 pi v).
+
+    Parameters
+    ----------
+    mean : float or array, default=0.0
+        m.
+    variance : float or array, default=1.0
+        v; maximum likelihood divides the squared distances from the mean by n. As a prior of strength l, v = 1 / l.
+
+    Examples
+    --------
+    >>> from mercer.estimation import GaussianDensity
+    >>> GaussianDensity().fit([1.0, 2.0, 6.0])
+    GaussianDensity(mean=3.0, variance=4.666666666666667)
+    """
+
+    mean: Any = 0.0
+    variance: Any = 1.0
+    _ranges: ClassVar[dict[str, tuple[float, float, str]]] = {"mean": _LINE, "variance": _POSITIVE}
+
+    def _fitted(self, x: np.ndarray, weight: np.ndarray) -> "GaussianDensity":
+        mean = (weight * x).sum(axis=0) / weight.sum()
+        variance = (weight * (x - mean) ** 2).sum(axis=0) / weight.sum()
+        if not np.all(variance > 0):
+            message = (
+                "GaussianDensity: the variance of constant observations is zero, and the density has no bound. "
+                "Give more rows, or drop the constant column."
+            )
+            raise DataError(message)
+        return GaussianDensity(mean, variance)
+
+    def _logpdf(self, x: np.ndarray) -> np.ndarray:
+        return -0.5 * (_LOG_TWO_PI + np.log(self.variance) + (x - self.mean) ** 2 / self.variance)
+
+    def _sampled(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+        return self.mean + np.sqrt(self.variance) * random.standard_normal(shape)
+
+    def _score(self, x: np.ndarray) -> tuple[Any, ...]:
+        offset = x - self.mean
+        return offset / self.variance, offset**2 / (2 * self.variance**2) - 1 / (2 * self.variance)
+
+    def _information(self) -> list[list[Any]]:
+        return [[1 / self.variance, 0.0], [0.0, 1 / (2 * self.variance**2)]]
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class LaplaceDensity(NumberDensity):
+    """The double exponential density, exp(-|x - m| / s) / (2 s).
+
+    Parameters
+    ----------
+    location : float or array, default=0.0
+        m; maximum likelihood gives the median.
+    scale : float or array, default=1.0
+        s. As a prior of strength l, s = 1 / l.
+
+    Examples
+    --------
+    >>> from mercer.estimation import LaplaceDensity
+    >>> LaplaceDensity().fit([1.0, 2.0, 6.0]).location
+    2.0
+    """
+
+    location: Any = 0.0
+    scale: Any = 1.0
+    _ranges: ClassVar[dict[str, tuple[float, float, str]]] = {"location": _LINE, "scale": _POSITIVE}
+
+    @property
+    def mean(self) -> Any:
+        """The expected value."""
+        return self.location
+
+    @property
+    def variance(self) -> Any:
+        """The expected squared distance from the mean."""
+        return 2 * np.square(self.scale)
+
+    def _fitted(self, x: np.ndarray, weight: np.ndarray) -> "LaplaceDensity":
+        location = np.quantile(x, 0.5, axis=0, weights=weight.ravel(), method="inverted_cdf")
+        scale = (weight * np.abs(x - location)).sum(axis=0) / weight.sum()
+        if not np.all(scale > 0):
+            message = "LaplaceDensity: the scale of constant observations is zero. Give more rows."
+            raise DataError(message)
+        return LaplaceDensity(location, scale)
+
+    def _logpdf(self, x: np.ndarray) -> np.ndarray:
+        return -np.abs(x - self.location) / self.scale - np.log(2 * np.asarray(self.scale))
+
+    def _sampled(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+        return random.laplace(self.location, self.scale, shape)
+
+    def _score(self, x: np.ndarray) -> tuple[Any, ...]:
+        offset = x - self.location
+        return np.sign(offset) / self.scale, np.abs(offset) / np.square(self.scale) - 1 / np.asarray(self.scale)
+
+    def _information(self) -> list[list[Any]]:
+        return [[1 / np.square(self.scale), 0.0], [0.0, 1 / np.square(self.scale)]]
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class UniformDensity(NumberDensity):
+    """The constant density on an interval; maximum likelihood gives the range of the observations.
+
+    Parameters
+    ----------
+    low, high : float or array, default=0.0 and 1.0
+        The ends.
+
+    Examples
+    --------
+    >>> from mercer.estimation import UniformDensity
+    >>> UniformDensity(0.0, 4.0).logpdf([1.0, 5.0]).round(6)
+    array([-1.386294,      -inf])
+    """
+
+    low: Any = 0.0
+    high: Any = 1.0
+    _ranges: ClassVar[dict[str, tuple[float, float, str]]] = {"low": _LINE, "high": _LINE}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not np.all(np.asarray(self.high) > self.low):
+            message = f"UniformDensity: high must be above low; got low={self.low} and high={self.high}."
+            raise ParameterError(message)
+
+    @property
+    def mean(self) -> Any:
+        """The expected value."""
+        return (self.low + self.high) / 2
+
+    @property
+    def variance(self) -> Any:
+        """The expected squared distance from the mean."""
+        return (self.high - self.low) ** 2 / 12
+
+    def _fitted(self, x: np.ndarray, weight: np.ndarray) -> "UniformDensity":
+        present = x[weight.ravel() > 0]
+        return UniformDensity(present.min(axis=0), present.max(axis=0))
+
+    def _logpdf(self, x: np.ndarray) -> np.ndarray:
+        inside = (x >= self.low) & (x <= self.high)
+        return np.where(inside, -np.log(np.asarray(self.high) - self.low), -np.inf)
+
+    def _sampled(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+        return random.uniform(self.low, self.high, shape)
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class ExponentialDensity(NumberDensity):
+    """Waiting times: r exp(-r x) for x >= 0.
+
+    Parameters
+    ----------
+    rate : float or array, default=1.0
+        r; maximum likelihood gives one over the mean.
+
+    Examples
+    --------
+    >>> from mercer.estimation import ExponentialDensity
+    >>> ExponentialDensity().fit([1.0, 3.0]).rate
+    0.5
+    """
+
+    rate: Any = 1.0
+    _support: ClassVar[tuple[float, float]] = (0.0, np.inf)
+    _ranges: ClassVar[dict[str, tuple[float, float, str]]] = {"rate": _POSITIVE}
+
+    @property
+    def mean(self) -> Any:
+        """The expected value."""
+        return 1 / np.asarray(self.rate)
+
+    @property
+    def variance(self) -> Any:
+        """The expected squared distance from the mean."""
+        return 1 / np.square(self.rate)
+
+    def _fitted(self, x: np.ndarray, weight: np.ndarray) -> "ExponentialDensity":
+        total = (weight * x).sum(axis=0)
+        if not np.all(total > 0):
+            message = "ExponentialDensity: the rate of observations that are all zero is infinite. Give more rows."
+            raise DataError(message)
+        return ExponentialDensity(weight.sum() / total)
+
+    def _logpdf(self, x: np.ndarray) -> np.ndarray:
+        return np.log(self.rate) - self.rate * x
+
+    def _sampled(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+        return random.exponential(1 / np.asarray(self.rate), shape)
+
+    def _score(self, x: np.ndarray) -> tuple[Any, ...]:
+        return (1 / np.asarray(self.rate) - x,)
+
+    def _information(self) -> list[list[Any]]:
+        return [[1 / np.square(self.rate)]]
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class GammaDensity(NumberDensity):
+    """The gamma density, r^a x^(a - 1) exp(-r x) / Gamma(a) for x > 0.
+
+    Parameters
+    ----------
+    concentration : float or array, default=1.0
+        a; fitted by Newton's method on its score, log a - psi(a) = log(mean x) - mean(log x).
+    rate : float or array, default=1.0
+        r.
+
+    Examples
+    --------
+    >>> from mercer.estimation import GammaDensity
+    >>> x = GammaDensity(3.0, 2.0).sample(100_000, random_state=0)
+    >>> round(GammaDensity().fit(x).concentration, 1)
+    3.0
+    """
+
+    concentration: Any = 1.0
+    rate: Any = 1.0
+    _support: ClassVar[tuple[float, float]] = (0.0, np.inf)
+    _ranges: ClassVar[dict[str, tuple[float, float, str]]] = {"concentration": _POSITIVE, "rate": _POSITIVE}
+
+    @property
+    def mean(self) -> Any:
+        """The expected value."""
+        return self.concentration / np.asarray(self.rate)
+
+    @property
+    def variance(self) -> Any:
+        """The expected squared distance from the mean."""
+        return self.concentration / np.square(self.rate)
+
+    def _fitted(self, x: np.ndarray, weight: np.ndarray) -> "GammaDensity":
+        mean = (weight * x).sum(axis=0) / weight.sum()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gap = np.log(mean) - (weight * np.log(x)).sum(axis=0) / weight.sum()
+        if not np.all((gap > 0) & np.isfinite(gap)):
+            message = "GammaDensity: observations must be positive and not all equal. Drop zeros, or give more rows."
+            raise DataError(message)
+        # Minka's start is within 1.5 %; Newton on 1/a then doubles the digits each time.
+        a = (3 - gap + np.sqrt((gap - 3) ** 2 + 24 * gap)) / (12 * gap)
+        for _ in range(8):
+            slope = 1 / a - _trigamma(a)
+            a = 1 / (1 / a + (np.log(a) - psi(a) - gap) / (a**2 * slope))
+        return GammaDensity(a, a / mean)
+
+    def _logpdf(self, x: np.ndarray) -> np.ndarray:
+        a, r = np.asarray(self.concentration), np.asarray(self.rate)
+        return xlogy(a, r) + xlogy(a - 1, x) - r * x - gammaln(a)
+
+    def _sampled(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+        return random.gamma(self.concentration, 1 / np.asarray(self.rate), shape)
+
+    def _score(self, x: np.ndarray) -> tuple[Any, ...]:
+        a, r = np.asarray(self.concentration), np.asarray(self.rate)
+        return np.log(r) + np.log(x) - psi(a), a / r - x
+
+    def _information(self) -> list[list[Any]]:
+        a, r = np.asarray(self.concentration), np.asarray(self.rate)
+        return [[_trigamma(a), -1 / r], [-1 / r, a / r**2]]
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class BetaDensity(NumberDensity):
+    """The beta density on [0, 1], x^(a - 1) (1 - x)^(b - 1) / B(a, b): what is believed of a probability.
+
+    Parameters
+    ----------
+    a, b : float or array, default=1.0
+        Positive; (1, 1) is uniform, (1/2, 1/2) Jeffreys' prior of a Bernoulli variable.
+
+    Examples
+    --------
+    >>> from mercer.estimation import BetaDensity
+    >>> round(float(np.exp(BetaDensity(3, 3).logpdf(0.5))), 6)  # 30 / 16
+    1.875
+    """
+
+    a: Any = 1.0
+    b: Any = 1.0
+    _support: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    _ranges: ClassVar[dict[str, tuple[float, float, str]]] = {"a": _POSITIVE, "b": _POSITIVE}
+
+    @property
+    def mean(self) -> Any:
+        """The expected value."""
+        return self.a / (self.a + self.b)
+
+    @property
+    def variance(self) -> Any:
+        """The expected squared distance from the mean."""
+        total = self.a + self.b
+        return self.a * self.b / (total**2 * (total + 1))
+
+    @property
+    def mode(self) -> Any:
+        """The point of highest density; NaN where a or b is one or less and it lies at an end or nowhere."""
+        a, b = np.asarray(self.a), np.asarray(self.b)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where((a > 1) & (b > 1), (a - 1) / (a + b - 2), np.nan)[()]
+
+    def _fitted(self, x: np.ndarray, weight: np.ndarray) -> "BetaDensity":
+        message = "BetaDensity: has no maximum likelihood in closed form; use maximum_likelihood with its logpdf."
+        raise NotImplementedError(message)
+
+    def _logpdf(self, x: np.ndarray) -> np.ndarray:
+        a, b = np.asarray(self.a), np.asarray(self.b)
+        return xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b)
+
+    def _sampled(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+        return random.beta(self.a, self.b, shape)
+
+    def _score(self, x: np.ndarray) -> tuple[Any, ...]:
+        total = psi(np.asarray(self.a) + self.b)
+        return np.log(x) - psi(self.a) + total, np.log1p(-x) - psi(self.b) + total
+
+    def _information(self) -> list[list[Any]]:
+        shared = _trigamma(np.asarray(self.a) + self.b)
+        return [[_trigamma(self.a) - shared, -shared], [-shared, _trigamma(self.b) - shared]]
+
+
+def _trigamma(x: Any) -> Any:
+    return polygamma(1, x)

@@ -1,0 +1,315 @@
+"""Densities: small frozen objects that can be fitted, evaluated in log space and sampled, and ways to join them.
+
+A density of one number works elementwise on arrays of any shape, and its parameters broadcast: a million Bernoulli
+variables are one object. A density of rows takes matrices (n, d) and gives a number a row; :class:`IndependentDensity`
+makes one of any density of numbers. What has `fit`, `logpdf` and `sample` is a density wherever mercer asks for one.
+"""
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+from scipy.special import logsumexp
+
+from mercer._base.randomness import generators, seed_sequence
+from mercer._plain import plain
+from mercer.errors import DataError, ParameterError
+from mercer.estimation._reading import read_numbers, read_probabilities, read_weight
+
+__all__ = ["Density", "IndependentDensity", "MixtureDensity", "NumberDensity", "log_likelihood"]
+
+Own = TypeVar("Own", bound="NumberDensity")
+
+
+@runtime_checkable
+class Density(Protocol):
+    """What a density can do.
+
+    ``fit`` returns a new density of the same kind and leaves the old one as it was; a kernel density estimate or a
+    mixture that returns itself serves as well.
+    """
+
+    def fit(self, X: Any, sample_weight: Any = None) -> Any:
+        """The density of this kind under which the observations `X` are most likely."""
+
+    def logpdf(self, X: Any) -> np.ndarray:
+        """The log of the density (or probability) of each observation."""
+
+    def sample(self, n: int, random_state: Any = None) -> np.ndarray:
+        """`n` independent observations."""
+
+
+class NumberDensity:
+    """A family of densities of one number; a frozen dataclass whose fields are the parameters, arrays that broadcast.
+
+    Subclasses give the support and the formulas; what users hand over is checked here.
+    """
+
+    # The smallest and largest observation, and whether observations are whole numbers.
+    _support: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
+    _whole: ClassVar[bool] = False
+    # Per parameter: low, high, and which ends belong.
+    _ranges: ClassVar[dict[str, tuple[float, float, str]]] = {}
+
+    def __post_init__(self) -> None:
+        for name, (low, high, closed) in self._ranges.items():
+            value = read_numbers(
+                type(self).__name__, name, getattr(self, name), low, high, closed=closed, error=ParameterError
+            )
+            object.__setattr__(self, name, value if value.ndim else float(value))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the parameters, broadcast."""
+        return np.broadcast_shapes(*(np.shape(getattr(self, part.name)) for part in fields(self)))  # type: ignore[arg-type]
+
+    def fit(self: Own, X: Any, sample_weight: Any = None) -> Own:
+        """Fit by maximum likelihood along the first axis.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, ...)
+            Observations; further axes are separate variables.
+        sample_weight : array-like of shape (n,) or None, default=None
+            Weights; a weight of two is the observation twice.
+
+        Returns
+        -------
+        NumberDensity
+            A new density of the same kind.
+        """
+        x = self._observed(X)
+        if x.ndim == 0 or x.shape[0] == 0:
+            message = f"{type(self).__name__}: fit needs at least one observation; got shape {x.shape}."
+            raise DataError(message)
+        weight = read_weight(type(self).__name__, sample_weight, x.shape[0])
+        with np.errstate(over="ignore"):  # what overflows is refused as a parameter
+            return self._fitted(x, weight.reshape((-1,) + (1,) * (x.ndim - 1)))
+
+    def logpdf(self, X: Any) -> np.ndarray:
+        """The log of the density of each number; minus infinity outside the support.
+
+        Parameters
+        ----------
+        X : array-like
+            Numbers of any shape that broadcasts with the parameters.
+
+        Returns
+        -------
+        ndarray
+        """
+        x = np.asarray(X, dtype=np.float64)
+        inside = self._inside(x)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            value = self._logpdf(np.where(inside, x, self._somewhere()))
+        return np.where(inside, value, np.where(np.isnan(x), np.nan, -np.inf))
+
+    def sample(self, n: int, random_state: Any = None) -> np.ndarray:
+        """Draw independent observations.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+        random_state : None, int, RandomState or Generator, default=None
+            The seed.
+
+        Returns
+        -------
+        ndarray of shape (n, ...)
+            Further axes are those of the parameters.
+        """
+        return self._sampled(np.random.default_rng(seed_sequence(random_state)), (n, *self.shape))
+
+    def score(self, X: Any) -> np.ndarray:
+        """The derivatives of the log-density by the parameters.
+
+        Parameters
+        ----------
+        X : array-like
+            Numbers in the support.
+
+        Returns
+        -------
+        ndarray of shape (..., n_parameters)
+            In the order of the fields.
+        """
+        return np.stack(np.broadcast_arrays(*self._score(self._observed(X))), axis=-1)
+
+    def fisher_information(self) -> np.ndarray:
+        """The expected outer product of the score, for one observation.
+
+        Returns
+        -------
+        ndarray of shape (..., n_parameters, n_parameters)
+        """
+        rows = [np.stack(np.broadcast_arrays(*row, np.zeros(self.shape))[:-1], axis=-1) for row in self._information()]
+        return np.stack(rows, axis=-2)
+
+    def _inside(self, x: np.ndarray) -> np.ndarray:
+        low, high = self._support
+        inside = (x >= low) & (x <= high)
+        return inside & (x == np.floor(x)) if self._whole else inside
+
+    def _somewhere(self) -> Any:
+        """A number inside the support, to stand in for those outside."""
+        low, high = self._support
+        return 0.0 if low <= 0 <= high else low
+
+    def _observed(self, X: Any) -> np.ndarray:
+        x = np.asarray(X, dtype=np.float64)
+        inside = self._inside(x)
+        if not inside.all():
+            low, high = self._support
+            kind = "whole numbers" if self._whole else "numbers"
+            message = (
+                f"{type(self).__name__}: observations must be {kind} in [{low:g}, {high:g}]; got "
+                f"{x[~inside].flat[0]:g}. Drop such rows, or use a density with that support."
+            )
+            raise DataError(message)
+        return x
+
+    def _fitted(self: Own, x: np.ndarray, weight: np.ndarray) -> Own:
+        raise NotImplementedError  # each family defines its own
+
+    def _logpdf(self, x: np.ndarray) -> np.ndarray:
+        raise NotImplementedError  # each family defines its own
+
+    def _sampled(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+        raise NotImplementedError  # each family defines its own
+
+    def _score(self, x: np.ndarray) -> tuple[Any, ...]:
+        message = f"{type(self).__name__}: has no score in closed form; use numerical_gradient of mercer.optim."
+        raise NotImplementedError(message)
+
+    def _information(self) -> list[list[Any]]:
+        message = f"{type(self).__name__}: has no Fisher information in closed form; use fisher_information."
+        raise NotImplementedError(message)
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class IndependentDensity:
+    """A density of rows whose columns are independent: the product of a density of numbers over the columns.
+
+    With Bernoulli columns, log p(x) = sum_i x_i log p_i + (1 - x_i) log(1 - p_i).
+
+    Parameters
+    ----------
+    density : NumberDensity
+        Its parameters are numbers, the same in each column, or arrays of one per column.
+
+    Examples
+    --------
+    >>> from mercer.estimation import BernoulliDensity, IndependentDensity
+    >>> words = IndependentDensity(BernoulliDensity()).fit([[1, 0], [1, 1], [0, 0], [1, 0]])
+    >>> words.density.probability
+    array([0.75, 0.25])
+    """
+
+    density: Any
+
+    def fit(self, X: Any, sample_weight: Any = None) -> "IndependentDensity":
+        """Fit each column."""
+        return replace(self, density=self.density.fit(_rows("IndependentDensity", X), sample_weight))
+
+    def logpdf(self, X: Any) -> np.ndarray:
+        """The log-density of each row."""
+        return self.density.logpdf(_rows("IndependentDensity", X)).sum(axis=-1)
+
+    def sample(self, n: int, random_state: Any = None) -> np.ndarray:
+        """`n` rows."""
+        drawn = self.density.sample(n, random_state)
+        return drawn if drawn.ndim > 1 else drawn[:, None]
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class MixtureDensity:
+    """A weighted sum of densities: a class with several typical sizes, or a committee of models.
+
+    p(x) = sum_k w_k p_k(x). It is evaluated and sampled; fit the members, or use a mixture model.
+
+    Parameters
+    ----------
+    densities : sequence of densities
+        All of numbers, or all of rows.
+    weights : array-like of shape (n_densities,)
+        Non-negative, with sum one.
+
+    Examples
+    --------
+    >>> from mercer.estimation import GaussianDensity, MixtureDensity
+    >>> salmon = MixtureDensity([GaussianDensity(56.0, 12.0), GaussianDensity(78.0, 20.0)], [0.55, 0.45])
+    >>> bool(salmon.logpdf(67.0) < min(salmon.logpdf(56.0), salmon.logpdf(78.0)))
+    True
+    """
+
+    densities: Any
+    weights: Any
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "densities", tuple(self.densities))
+        weights = read_probabilities("MixtureDensity", "weights", self.weights, len(self.densities))
+        object.__setattr__(self, "weights", weights)
+
+    def fit(self, X: Any, sample_weight: Any = None) -> "MixtureDensity":
+        """Refused: which member an observation came from is not known."""
+        message = "MixtureDensity: cannot be fitted in closed form. Fit its members, or use a mixture model with EM."
+        raise NotImplementedError(message)
+
+    def logpdf(self, X: Any) -> np.ndarray:
+        """The log-density of each observation."""
+        logs = np.stack([one.logpdf(X) for one in self.densities])
+        weights = self.weights.reshape((-1,) + (1,) * (logs.ndim - 1))
+        return logsumexp(logs, axis=0, b=np.broadcast_to(weights, logs.shape))
+
+    def sample(self, n: int, random_state: Any = None) -> np.ndarray:
+        """`n` observations."""
+        chooser, *others = generators(random_state, 1 + len(self.densities))
+        member = chooser.choice(len(self.densities), size=n, p=self.weights / self.weights.sum())
+        drawn = [one.sample(int((member == k).sum()), others[k]) for k, one in enumerate(self.densities)]
+        mixed = np.empty((n, *drawn[0].shape[1:]))
+        for k, values in enumerate(drawn):
+            mixed[member == k] = values
+        return mixed
+
+
+def log_likelihood(density: Any, X: Any, sample_weight: Any = None) -> float:
+    """The log-likelihood of a data set: the sum of the log-densities of its observations.
+
+    Sums of logarithms do not underflow, however many observations there are.
+
+    Parameters
+    ----------
+    density : density, or callable
+        With ``logpdf``, or a function from observations to their log-densities.
+    X : array-like
+        Observations.
+    sample_weight : array-like of shape (n,) or None, default=None
+        Weights; a weight of two is the observation twice.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from mercer.estimation import GeometricDensity, log_likelihood
+    >>> float(np.exp(log_likelihood(GeometricDensity(0.5), [0, 2])))
+    0.0625
+    """
+    logs = np.asarray(density.logpdf(X) if hasattr(density, "logpdf") else density(X), dtype=np.float64)
+    weight = read_weight("log_likelihood", sample_weight, logs.shape[0]) if sample_weight is not None else None
+    if weight is None:
+        return float(logs.sum())
+    # A row of weight zero is absent, even where its density is zero.
+    return float(np.where(weight > 0, weight * np.where(weight > 0, logs, 0.0), 0.0).sum())
+
+
+def _rows(subject: str, X: Any) -> np.ndarray:
+    rows = np.asarray(X, dtype=np.float64)
+    if rows.ndim != 2:
+        message = f"{subject}: rows must be a matrix of shape (n, d); got shape {rows.shape}. Reshape them."
+        raise DataError(message)
+    return rows

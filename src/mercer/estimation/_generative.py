@@ -1,0 +1,127 @@
+"""A function and a noise model make a generative model: it judges targets, and it can dream them up."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.errors import DataError, ParameterError
+from mercer.estimation._continuous import GaussianDensity, LaplaceDensity
+
+__all__ = ["GenerativeRegression"]
+
+_NOISES = {"gaussian": GaussianDensity(), "laplace": LaplaceDensity()}
+
+
+@dataclass(frozen=True, eq=False)
+class GenerativeRegression:
+    """Targets as a function of the inputs plus noise: p(y | x) = q(y - f(x)).
+
+    With multiplicative noise y = f(x) (1 + e), and p(y | x) = q(y / f(x) - 1) / |f(x)|.
+
+    Parameters
+    ----------
+    function : fitted regressor, or callable
+        f: what has ``predict``, or a function of rows.
+    noise : density
+        q, of one number; with mean zero where f is to be the expected target.
+    multiplicative : bool, default=False
+        Whether the noise is relative to the function.
+
+    Examples
+    --------
+    >>> from mercer.estimation import GaussianDensity, GenerativeRegression
+    >>> model = GenerativeRegression(lambda X: 2 * X[:, 0], GaussianDensity(0.0, 0.25))
+    >>> fantasies = model.sample(np.array([[1.0], [3.0]]), 10_000, random_state=0)
+    >>> fantasies.mean(axis=0).round(1), fantasies.std(axis=0).round(1)
+    (array([2., 6.]), array([0.5, 0.5]))
+    """
+
+    function: Any
+    noise: Any
+    multiplicative: bool = False
+
+    @classmethod
+    def fit(
+        cls, function: Any, X: Any, y: Any, noise: Any = "gaussian", *, multiplicative: bool = False
+    ) -> "GenerativeRegression":
+        """Fit the noise to the residuals of a function.
+
+        Parameters
+        ----------
+        function : fitted regressor, or callable
+            Left as it is.
+        X : array-like of shape (n, d)
+            Inputs.
+        y : array-like of shape (n,)
+            Targets.
+        noise : {"gaussian", "laplace"} or density, default="gaussian"
+            The family; its ``fit`` is given the residuals.
+        multiplicative : bool, default=False
+            Whether residuals are relative to the function.
+
+        Returns
+        -------
+        GenerativeRegression
+        """
+        if isinstance(noise, str) and noise not in _NOISES:
+            message = f"GenerativeRegression: noise must be 'gaussian', 'laplace' or a density; got {noise!r}."
+            raise ParameterError(message)
+        model = cls(function, _NOISES[noise] if isinstance(noise, str) else noise, multiplicative)
+        return cls(function, model.noise.fit(model._residuals(X, y)), multiplicative)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The function's value for each row."""
+        value = self.function.predict(X) if hasattr(self.function, "predict") else self.function(np.asarray(X))
+        return np.asarray(value, dtype=np.float64)
+
+    def logpdf(self, X: Any, y: Any) -> np.ndarray:
+        """The log-density of the target of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Inputs.
+        y : array-like of shape (n,)
+            Targets.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        logs = self.noise.logpdf(self._residuals(X, y))
+        return logs - np.log(np.abs(self.predict(X))) if self.multiplicative else logs
+
+    def log_likelihood(self, X: Any, y: Any) -> float:
+        """The log-density of all targets together; with Gaussian noise -SSE / (2 v) plus a constant."""
+        return float(self.logpdf(X, y).sum())
+
+    def sample(self, X: Any, n: int = 1, random_state: Any = None) -> np.ndarray:
+        """Targets drawn for given inputs.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+            Inputs.
+        n : int, default=1
+            Draws for each row.
+        random_state : None, int, RandomState or Generator, default=None
+            The seed.
+
+        Returns
+        -------
+        ndarray of shape (n, m)
+        """
+        centre = self.predict(X)
+        noise = self.noise.sample(n * len(centre), random_state).reshape(n, len(centre))
+        return centre * (1 + noise) if self.multiplicative else centre + noise
+
+    def _residuals(self, X: Any, y: Any) -> np.ndarray:
+        centre, y = self.predict(X), np.asarray(y, dtype=np.float64)
+        if centre.shape != y.shape:
+            message = f"GenerativeRegression: y must have the shape of the predictions, {centre.shape}; got {y.shape}."
+            raise DataError(message)
+        if self.multiplicative and (centre == 0).any():
+            message = "GenerativeRegression: multiplicative noise needs a function that is nowhere zero at the rows."
+            raise DataError(message)
+        return y / centre - 1 if self.multiplicative else y - centre

@@ -1,0 +1,105 @@
+"""Numbers as users give them, read into arrays and held to the range that a formula needs."""
+
+from typing import Any
+
+import numpy as np
+
+from mercer.errors import DataError, ParameterError
+
+__all__ = ["read_covariance", "read_numbers", "read_probabilities", "read_weight"]
+
+# How far from one a sum of probabilities may be, in double and in single precision: what is left of sums of a thousand.
+_SUM_TOLERANCE, _SINGLE_TOLERANCE = 1e-6, 1e-3
+
+
+def read_numbers(
+    subject: str,
+    name: str,
+    value: Any,
+    low: float = -np.inf,
+    high: float = np.inf,
+    *,
+    closed: str = "both",
+    cure: str = "",
+    error: type[Exception] = DataError,
+) -> np.ndarray:
+    """Read an array of float64 whose entries lie in a range; `closed` says which ends belong to it."""
+    numbers = _as_floats(subject, name, value, error)
+    above = numbers >= low if closed in ("both", "left") else numbers > low
+    below = numbers <= high if closed in ("both", "right") else numbers < high
+    if not (above & below).all():
+        worst = numbers[~(above & below)].flat[0]
+        left, right = "[" if closed in ("both", "left") else "(", "]" if closed in ("both", "right") else ")"
+        message = f"{subject}: {name} must be in {left}{low:g}, {high:g}{right}; got {worst:g}."
+        raise error(f"{message} {cure}".rstrip())
+    return numbers
+
+
+def read_probabilities(subject: str, name: str, value: Any, length: int | None = None) -> np.ndarray:
+    """Read probabilities that sum to one along the last axis."""
+    numbers = read_numbers(subject, name, value, 0.0, 1.0, error=ParameterError)
+    if numbers.ndim == 0 or (length is not None and numbers.shape[-1] != length):
+        wanted = "at least one dimension" if length is None else f"{length} entries, one for each class"
+        message = f"{subject}: {name} must have {wanted}; got shape {numbers.shape}."
+        raise ParameterError(message)
+    sums = numbers.sum(axis=-1)
+    single = getattr(value, "dtype", None) in (np.float32, np.float16)
+    if not np.allclose(sums, 1.0, rtol=0, atol=_SINGLE_TOLERANCE if single else _SUM_TOLERANCE):
+        worst = np.asarray(sums).flat[np.abs(np.asarray(sums) - 1).argmax()]
+        message = f"{subject}: {name} must sum to 1; got {worst:g}. Divide by the sum."
+        raise ParameterError(message)
+    return numbers
+
+
+def read_weight(subject: str, sample_weight: Any, n: int) -> np.ndarray:
+    """Read a weight per observation; ones where none is given."""
+    if sample_weight is None:
+        return np.ones(n)
+    weight = read_numbers(subject, "sample_weight", sample_weight, 0.0, cure="Drop the rows to be left out.")
+    if weight.shape != (n,):
+        message = f"{subject}: sample_weight must have one entry per observation, {n}; got shape {weight.shape}."
+        raise DataError(message)
+    if not weight.any():
+        message = f"{subject}: sample_weight must have a positive entry; got zeros only. Raise some weights."
+        raise DataError(message)
+    return weight
+
+
+def read_covariance(subject: str, name: str, value: Any, d: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Read a symmetric positive definite matrix; returns it with its lower Cholesky factor."""
+    matrix = _as_floats(subject, name, value, ParameterError)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or (d is not None and matrix.shape[0] != d):
+        size = "a square matrix" if d is None else f"of shape ({d}, {d})"
+        message = f"{subject}: {name} must be {size}; got shape {matrix.shape}."
+        raise ParameterError(message)
+    if not np.isfinite(matrix).all():
+        message = f"{subject}: {name} must be finite; got infinite entries. Scale the columns down."
+        raise ParameterError(message)
+    if not np.allclose(matrix, matrix.T, rtol=1e-8, atol=1e-12 * np.abs(matrix).max(initial=0.0)):
+        message = f"{subject}: {name} must be symmetric; got entries that differ. Give (A + A.T) / 2."
+        raise ParameterError(message)
+    try:
+        factor = np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        factor = None
+    # A factor may exist by rounding alone; columns that lose all their digits mean that the matrix is singular.
+    if factor is None or (np.diag(factor) ** 2 <= 1e-14 * np.diag(matrix)).any():
+        rank = np.linalg.matrix_rank(matrix, hermitian=True)
+        message = (
+            f"{subject}: {name} must be positive definite; got rank {rank} of {matrix.shape[0]}. "
+            f"Add a small multiple of the identity, or drop columns that depend on others."
+        )
+        raise ParameterError(message)
+    return matrix, factor
+
+
+def _as_floats(subject: str, name: str, value: Any, error: type[Exception]) -> np.ndarray:
+    try:
+        numbers = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        message = f"{subject}: {name} must hold numbers; got {value!r}."
+        raise error(message) from None
+    if np.isnan(numbers).any():
+        message = f"{subject}: {name} must not hold NaN; got {np.isnan(numbers).sum()} of them. Drop or impute them."
+        raise error(message)
+    return numbers

@@ -1,0 +1,271 @@
+"""How good an estimator is, by simulation: bias, variance, mean squared error, efficiency, large samples."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._base.randomness import seed_sequence
+from mercer.errors import DataError
+from mercer.estimation._fisher import fisher_information
+from mercer.estimation._reading import read_numbers
+
+__all__ = [
+    "EstimatorRisk",
+    "LargeSamples",
+    "excess_kurtosis",
+    "running_means",
+    "simulate_large_samples",
+    "simulate_risk",
+    "standardised_sums",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class EstimatorRisk:
+    """What repeated data sets make of an estimator.
+
+    Attributes
+    ----------
+    truth : ndarray of shape (p,)
+        What is estimated.
+    estimates : ndarray of shape (n_repeats, p)
+        The estimate of each data set.
+    """
+
+    truth: np.ndarray
+    estimates: np.ndarray
+
+    @property
+    def bias(self) -> np.ndarray:
+        """The mean estimate minus the truth, a vector."""
+        return self.estimates.mean(axis=0) - self.truth
+
+    @property
+    def variance(self) -> np.ndarray:
+        """The mean squared distance of each estimate from the mean estimate."""
+        return self.estimates.var(axis=0)
+
+    @property
+    def mean_squared_error(self) -> float:
+        """The mean squared distance from the truth: the squared length of the bias plus the total variance."""
+        return float(np.square(self.estimates - self.truth).sum(axis=1).mean())
+
+    @property
+    def standard_error(self) -> float:
+        """The standard error of the mean squared error, by simulation."""
+        squares = np.square(self.estimates - self.truth).sum(axis=1)
+        return float(squares.std(ddof=1) / np.sqrt(len(squares)))
+
+    def efficiency(self, bound: Any) -> np.ndarray:
+        """The Cramer-Rao bound over the simulated variance; one for an efficient estimator.
+
+        Parameters
+        ----------
+        bound : array-like of shape (p, p)
+            From :func:`cramer_rao_bound`.
+
+        Returns
+        -------
+        ndarray of shape (p,)
+        """
+        return np.diag(np.atleast_2d(bound)) / self.variance
+
+
+def simulate_risk(
+    estimator: Callable[[np.ndarray], Any],
+    sample: Any,
+    truth: Any,
+    *,
+    n_samples: int,
+    n_repeats: int = 1000,
+    random_state: Any = None,
+) -> EstimatorRisk:
+    """Draw many data sets, estimate from each, and compare with the truth.
+
+    Parameters
+    ----------
+    estimator : callable
+        From observations to a number or a vector.
+    sample : density, or callable
+        With ``sample``, or a function from a number of observations and a Generator to them.
+    truth : array-like
+        What should come out.
+    n_samples : int
+        Observations in a data set.
+    n_repeats : int, default=1000
+        Data sets.
+    random_state : None, int, RandomState or Generator, default=None
+        The seed.
+
+    Returns
+    -------
+    EstimatorRisk
+
+    Examples
+    --------
+    >>> from mercer.estimation import GaussianDensity, simulate_risk
+    >>> risk = simulate_risk(np.var, GaussianDensity(0.0, 1.0), 1.0, n_samples=5, n_repeats=4000, random_state=0)
+    >>> risk.bias.round(1)  # (n - 1) / n - 1
+    array([-0.2])
+    """
+    if n_samples < 1 or n_repeats < 2:
+        message = (
+            f"simulate_risk: n_samples must be 1 or more and n_repeats 2 or more; got {n_samples} and {n_repeats}."
+        )
+        raise DataError(message)
+    draw = sample.sample if hasattr(sample, "sample") else sample
+    truth = np.atleast_1d(read_numbers("simulate_risk", "truth", truth))
+    # A stream for each data set: results do not depend on how many there are after it.
+    seeds = seed_sequence(random_state).spawn(n_repeats)
+    estimates = [np.atleast_1d(estimator(draw(n_samples, np.random.default_rng(seed)))) for seed in seeds]
+    stacked = np.asarray(estimates, dtype=np.float64)
+    if stacked.shape[1:] != truth.shape:
+        message = f"simulate_risk: the estimator gives shape {stacked.shape[1:]} where truth has {truth.shape}."
+        raise DataError(message)
+    return EstimatorRisk(truth, stacked)
+
+
+@dataclass(frozen=True, eq=False)
+class LargeSamples:
+    """How an estimator behaves as observations become many.
+
+    Attributes
+    ----------
+    sizes : ndarray of shape (m,)
+        Numbers of observations.
+    root_mean_squared_errors : ndarray of shape (m,)
+        They fall like n^-1/2 for a consistent estimator.
+    scaled_variances : ndarray of shape (m,)
+        n times the variance; it tends to one over the Fisher information of an observation.
+    limit : float
+        That inverse.
+    """
+
+    sizes: np.ndarray
+    root_mean_squared_errors: np.ndarray
+    scaled_variances: np.ndarray
+    limit: float
+
+
+def simulate_large_samples(
+    density: Any, parameter: str, sizes: Any, *, n_repeats: int = 1000, random_state: Any = None
+) -> LargeSamples:
+    """Follow the maximum likelihood estimate of a parameter as observations become many.
+
+    Parameters
+    ----------
+    density : density
+        The truth; its ``fit`` is the estimator.
+    parameter : str
+        The field to follow.
+    sizes : array-like of int
+        Numbers of observations.
+    n_repeats : int, default=1000
+        Data sets of each size.
+    random_state : None, int, RandomState or Generator, default=None
+        The seed.
+
+    Returns
+    -------
+    LargeSamples
+
+    Examples
+    --------
+    >>> from mercer.estimation import GeometricDensity, simulate_large_samples
+    >>> study = simulate_large_samples(GeometricDensity(0.4), "probability", [50, 800], random_state=0)
+    >>> round(study.limit, 6), study.root_mean_squared_errors[0] / study.root_mean_squared_errors[1] > 3.5
+    (0.096, np.True_)
+    """
+    sizes = np.asarray(sizes)
+    seeds = seed_sequence(random_state).spawn(len(sizes))
+    errors, scaled = [], []
+    for n, seed in zip(sizes, seeds, strict=True):
+        risk = simulate_risk(
+            lambda x: getattr(density.fit(x), parameter),
+            density,
+            getattr(density, parameter),
+            n_samples=int(n),
+            n_repeats=n_repeats,
+            random_state=np.random.default_rng(seed),
+        )
+        errors.append(np.sqrt(risk.mean_squared_error))
+        scaled.append(n * risk.variance[0])
+    limit = 1 / fisher_information(density, parameters=[parameter])[0, 0]
+    return LargeSamples(sizes, np.array(errors), np.array(scaled), float(limit))
+
+
+def running_means(x: Any) -> np.ndarray:
+    """The mean of the first 1, 2, 3... numbers along the first axis: what the law of large numbers is about.
+
+    Parameters
+    ----------
+    x : array-like of shape (n, ...)
+        Numbers.
+
+    Returns
+    -------
+    ndarray of shape (n, ...)
+
+    Examples
+    --------
+    >>> from mercer.estimation import running_means
+    >>> running_means([1.0, 3.0, 5.0])
+    array([1., 2., 3.])
+    """
+    x = read_numbers("running_means", "x", x)
+    return np.cumsum(x, axis=0) / np.arange(1, len(x) + 1).reshape((-1,) + (1,) * (x.ndim - 1))
+
+
+def standardised_sums(density: Any, n_terms: int, n_sums: int, *, random_state: Any = None) -> np.ndarray:
+    """Sums of independent terms, less their mean and over their spread: what the central limit theorem is about.
+
+    Parameters
+    ----------
+    density : density
+        Of a term, with ``mean`` and ``variance``.
+    n_terms : int
+        Terms of a sum.
+    n_sums : int
+        Sums.
+    random_state : None, int, RandomState or Generator, default=None
+        The seed.
+
+    Returns
+    -------
+    ndarray of shape (n_sums,)
+        Their excess kurtosis is that of a term over `n_terms`.
+
+    Examples
+    --------
+    >>> from mercer.estimation import ExponentialDensity, excess_kurtosis, standardised_sums
+    >>> sums = standardised_sums(ExponentialDensity(), 12, 200_000, random_state=0)
+    >>> round(float(excess_kurtosis(sums)), 1)  # 6 / 12
+    0.5
+    """
+    drawn = density.sample(n_terms * n_sums, random_state).reshape(n_terms, n_sums)
+    return (drawn.sum(axis=0) - n_terms * density.mean) / np.sqrt(n_terms * density.variance)
+
+
+def excess_kurtosis(x: Any) -> Any:
+    """The fourth moment over the squared second one, less the three of a Gaussian, along the first axis.
+
+    Parameters
+    ----------
+    x : array-like of shape (n, ...)
+        Numbers.
+
+    Returns
+    -------
+    float or ndarray
+
+    Examples
+    --------
+    >>> from mercer.estimation import excess_kurtosis
+    >>> float(excess_kurtosis([-1.0, 1.0]))
+    -2.0
+    """
+    x = read_numbers("excess_kurtosis", "x", x)
+    centred = x - x.mean(axis=0)
+    return (centred**4).mean(axis=0) / np.square(x.var(axis=0)) - 3

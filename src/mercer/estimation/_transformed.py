@@ -1,0 +1,55 @@
+"""The density of a function of a variable."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+__all__ = ["TransformedDensity"]
+
+
+@dataclass(frozen=True, eq=False)
+class TransformedDensity:
+    """The density of y = f(x), where x has a known density and f rises or falls throughout.
+
+    p(y) = q(x) / |f'(x)| at the x with f(x) = y. A Gaussian through the exponential is log-normal; through a sigmoid it
+    is flat for one slope, and piles up at the ends for a steeper one.
+
+    Parameters
+    ----------
+    density : density
+        q, of one number.
+    function : callable
+        f, elementwise.
+    inverse : callable
+        From y back to x, elementwise.
+    slope : callable
+        f', a function of x, elementwise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.estimation import GaussianDensity, TransformedDensity
+    >>> log_normal = TransformedDensity(GaussianDensity(), np.exp, np.log, np.exp).fit([1.0, np.e, np.e**2])
+    >>> log_normal.density
+    GaussianDensity(mean=1.0, variance=0.6666666666666666)
+    """
+
+    density: Any
+    function: Callable[[Any], Any]
+    inverse: Callable[[Any], Any]
+    slope: Callable[[Any], Any]
+
+    def fit(self, X: Any, sample_weight: Any = None) -> "TransformedDensity":
+        """Fit the inner density to the inverse of the observations; f has no parameters, so this is most likely."""
+        return replace(self, density=self.density.fit(self.inverse(np.asarray(X, dtype=np.float64)), sample_weight))
+
+    def logpdf(self, X: Any) -> np.ndarray:
+        """The log-density of each number."""
+        x = self.inverse(np.asarray(X, dtype=np.float64))
+        return self.density.logpdf(x) - np.log(np.abs(self.slope(x)))
+
+    def sample(self, n: int, random_state: Any = None) -> np.ndarray:
+        """`n` independent numbers."""
+        return np.asarray(self.function(self.density.sample(n, random_state)))

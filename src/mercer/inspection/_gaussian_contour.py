@@ -1,0 +1,87 @@
+"""Covariance ellipses of Gaussian densities and of mixtures of them, over data."""
+
+from typing import Any
+
+import numpy as np
+
+from mercer.errors import DataError
+
+__all__ = ["GaussianContourDisplay"]
+
+
+class GaussianContourDisplay:
+    """Ellipses of equal density of one Gaussian, or of the members of a mixture, in two dimensions.
+
+    The half axes are the roots of the eigenvalues of the covariance, times the number of standard deviations. Needs
+    matplotlib, which is imported when :meth:`plot` is called.
+
+    Parameters
+    ----------
+    density : MultivariateGaussianDensity or MixtureDensity
+        Of rows with two columns.
+    deviations : sequence of float, default=(1.0, 2.0)
+        How many standard deviations each ellipse is from its mean.
+
+    Attributes
+    ----------
+    means_ : ndarray of shape (n_members, 2)
+        Centres.
+    half_axes_ : ndarray of shape (n_members, 2)
+        Roots of the eigenvalues, ascending.
+    directions_ : ndarray of shape (n_members, 2, 2)
+        Eigenvectors, in columns.
+    ax_, figure_, lines_ : matplotlib objects
+        Where and what was drawn.
+
+    Examples
+    --------
+    >>> from mercer.estimation import MultivariateGaussianDensity
+    >>> from mercer.inspection import GaussianContourDisplay
+    >>> GaussianContourDisplay(MultivariateGaussianDensity([0, 0], [[4, 0], [0, 9]])).half_axes_
+    array([[2., 3.]])
+    """
+
+    def __init__(self, density: Any, *, deviations: Any = (1.0, 2.0)) -> None:
+        members = getattr(density, "densities", (density,))
+        if not all(np.shape(getattr(one, "covariance", 0.0)) == (2, 2) for one in members):
+            message = "GaussianContourDisplay: members must be Gaussians of rows with two columns. Take marginals."
+            raise DataError(message)
+        self.density, self.deviations = density, tuple(deviations)
+        self.means_ = np.array([one.mean for one in members])
+        spectra = [np.linalg.eigh(one.covariance) for one in members]
+        self.half_axes_ = np.sqrt([values for values, _ in spectra])
+        self.directions_ = np.array([vectors for _, vectors in spectra])
+
+    def plot(self, X: Any = None, *, ax: Any = None, **kwargs: Any) -> "GaussianContourDisplay":
+        """Draw the display.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, 2) or None, default=None
+            Rows to draw below the ellipses.
+        ax : matplotlib axes or None, default=None
+            Where to draw; None makes a new figure.
+        **kwargs : dict
+            Passed to matplotlib's ``plot`` for the ellipses.
+
+        Returns
+        -------
+        GaussianContourDisplay
+            The display itself.
+        """
+        if ax is None:
+            from matplotlib import pyplot
+
+            ax = pyplot.subplots()[1]
+        if X is not None:
+            ax.plot(*np.asarray(X).T, ".", color="grey", markersize=2, zorder=0)
+        angle = np.linspace(0, 2 * np.pi, 181)
+        circle = np.stack([np.cos(angle), np.sin(angle)])
+        self.lines_ = []
+        for mean, axes, directions in zip(self.means_, self.half_axes_, self.directions_, strict=True):
+            for deviation in self.deviations:
+                ellipse = mean[:, None] + deviation * directions @ (axes[:, None] * circle)
+                self.lines_ += ax.plot(*ellipse, **({"color": "black", "linewidth": 1} | kwargs))
+        ax.set_aspect("equal", adjustable="datalim")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

@@ -1,0 +1,218 @@
+"""Densities: they integrate to one, are fitted by maximum likelihood, and say so where data do not fit."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import expit, logit
+
+from mercer.errors import DataError, ParameterError
+from mercer.estimation import (
+    BernoulliDensity,
+    BetaDensity,
+    BinomialDensity,
+    CategoricalDensity,
+    Density,
+    ExponentialDensity,
+    GammaDensity,
+    GaussianDensity,
+    GeometricDensity,
+    IndependentDensity,
+    LaplaceDensity,
+    MixtureDensity,
+    MultivariateGaussianDensity,
+    PoissonDensity,
+    TransformedDensity,
+    UniformDensity,
+    integrate_box,
+    log_likelihood,
+)
+
+CONTINUOUS = [
+    (GaussianDensity(1.0, 4.0), stats.norm(1.0, 2.0), -20, 22),
+    (LaplaceDensity(1.0, 2.0), stats.laplace(1.0, 2.0), -60, 60),
+    (UniformDensity(-1.0, 3.0), stats.uniform(-1.0, 4.0), -1, 3),
+    (ExponentialDensity(0.5), stats.expon(scale=2.0), 0, 80),
+    (GammaDensity(3.0, 2.0), stats.gamma(3.0, scale=0.5), 0, 40),
+    (BetaDensity(2.0, 3.0), stats.beta(2.0, 3.0), 0, 1),
+]
+DISCRETE = [
+    (BernoulliDensity(0.3), stats.bernoulli(0.3)),
+    (BinomialDensity(0.3, 7), stats.binom(7, 0.3)),
+    (GeometricDensity(0.4), stats.geom(0.4, loc=-1)),
+    (PoissonDensity(2.5), stats.poisson(2.5)),
+]
+FITTED = [one for one, *_ in (*CONTINUOUS, *DISCRETE) if not isinstance(one, BetaDensity)]
+
+
+@pytest.mark.catalogue("PE-14")
+@pytest.mark.parametrize(("density", "reference", "low", "high"), CONTINUOUS, ids=lambda one: type(one).__name__)
+def test_continuous_densities_integrate_to_one_and_agree_with_scipy(density, reference, low, high):
+    assert integrate_box(lambda x: np.exp(density.logpdf(x[:, 0])), [low], [high]).value == pytest.approx(1.0, abs=1e-7)
+    x = np.linspace(low + 0.01, high - 0.01, 50)
+    np.testing.assert_allclose(density.logpdf(x), reference.logpdf(x), rtol=1e-10, atol=1e-12)
+    assert (density.mean, density.variance) == pytest.approx((reference.mean(), reference.var()))
+
+
+@pytest.mark.catalogue("DT-05")
+@pytest.mark.parametrize(("density", "reference"), DISCRETE, ids=lambda one: type(one).__name__)
+def test_discrete_densities_sum_to_one_and_agree_with_scipy(density, reference):
+    k = np.arange(0, 200)
+    assert np.exp(density.logpdf(k)).sum() == pytest.approx(1.0)
+    with np.errstate(divide="ignore"):
+        np.testing.assert_allclose(density.logpdf(k[:20]), np.log(reference.pmf(k[:20])), rtol=1e-10)
+    assert (density.mean, density.variance) == pytest.approx((reference.mean(), reference.var()))
+
+
+@pytest.mark.catalogue("DT-05")
+def test_bernoulli_rows_sum_to_one_over_all_inputs():
+    p = np.array([0.2, 0.7, 0.5])
+    rows = np.array(np.meshgrid([0, 1], [0, 1], [0, 1])).reshape(3, -1).T
+    density = IndependentDensity(BernoulliDensity(p))
+    assert np.exp(density.logpdf(rows)).sum() == pytest.approx(1.0)
+    np.testing.assert_allclose(np.exp(density.logpdf(rows)), np.prod(p * rows + (1 - p) * (1 - rows), axis=1))
+
+
+@pytest.mark.catalogue("PE-02")
+@pytest.mark.parametrize("density", FITTED, ids=lambda one: type(one).__name__)
+def test_fits_are_most_likely_and_weights_are_repetitions(density):
+    x = density.sample(500, random_state=0)
+    fitted = density.fit(x)
+    best = log_likelihood(fitted, x)
+    for name in fitted._ranges:
+        if name == "trials" or isinstance(density, UniformDensity):
+            continue
+        for factor in (0.97, 1.03):
+            nudged = type(density)(**{**vars(fitted), name: getattr(fitted, name) * factor})
+            assert log_likelihood(nudged, x) <= best + 1e-9
+    weight = np.arange(500) % 3
+    weighted, repeated = density.fit(x, weight), density.fit(x.repeat(weight))
+    for name in fitted._ranges:
+        assert getattr(weighted, name) == pytest.approx(getattr(repeated, name), rel=1e-10)
+
+
+@pytest.mark.catalogue("PE-04")
+@pytest.mark.parametrize(
+    "density", [one for one in (*FITTED, BetaDensity(2.0, 3.0)) if not isinstance(one, UniformDensity)]
+)
+def test_scores_are_derivatives_of_the_log_density(density):
+    x = density.sample(20, random_state=1)
+    for column, name in enumerate(density._ranges):
+        if name == "trials":
+            continue
+        value, h = getattr(density, name), 1e-6
+        up, down = (type(density)(**{**vars(density), name: value + s * h}).logpdf(x) for s in (1, -1))
+        np.testing.assert_allclose(density.score(x)[:, column], (up - down) / (2 * h), rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.catalogue("PE-04")
+def test_the_score_of_a_gaussian_is_the_corrected_one_and_vanishes_at_its_fit():
+    x = np.array([0.5, 2.0, -1.0, 4.0])
+    density = GaussianDensity(1.0, 3.0)
+    np.testing.assert_allclose(density.score(x)[:, 1], (x - 1) ** 2 / (2 * 9) - 1 / 6)
+    fitted = GaussianDensity().fit(x)
+    assert (fitted.mean, fitted.variance) == (pytest.approx(x.mean()), pytest.approx(x.var()))
+    np.testing.assert_allclose(fitted.score(x).sum(axis=0), 0.0, atol=1e-12)
+
+
+@pytest.mark.catalogue("PE-05")
+@pytest.mark.parametrize(("data", "theta"), [([0, 2], 1 / 2), ([0, 2, 0, 1], 4 / 7), ([0, 2, 0, 2, 0, 1], 6 / 11)])
+def test_the_geometric_example(data, theta):
+    assert GeometricDensity().fit(data).probability == pytest.approx(theta)
+
+
+@pytest.mark.catalogue("PE-01")
+def test_log_likelihoods_add_up_and_do_not_underflow():
+    density = GaussianDensity(0.0, 1.0)
+    x = density.sample(100_000, random_state=0)
+    whole = log_likelihood(density, x)
+    assert np.isfinite(whole)
+    assert np.exp(whole) == 0.0
+    assert whole == pytest.approx(log_likelihood(density, x[:300]) + log_likelihood(density.logpdf, x[300:]))
+    assert log_likelihood(density, x[:3], [2, 0, 1]) == pytest.approx(log_likelihood(density, x[[0, 0, 2]]))
+
+
+def test_parameters_broadcast_over_many_variables_and_samples_follow_the_density():
+    many = PoissonDensity(np.array([1.0, 5.0, 20.0]))
+    x = many.sample(20_000, random_state=0)
+    assert x.shape == (20_000, 3)
+    np.testing.assert_allclose(PoissonDensity().fit(x).rate, [1.0, 5.0, 20.0], rtol=0.03)
+    assert many.logpdf(x[:5]).shape == (5, 3)
+    three = CategoricalDensity([0.2, 0.5, 0.3])
+    np.testing.assert_allclose(
+        three.fit(three.sample(50_000, random_state=0)).probabilities, [0.2, 0.5, 0.3], atol=0.01
+    )
+    groups = CategoricalDensity([[0.2, 0.8], [0.5, 0.5]])
+    np.testing.assert_allclose(np.exp(groups.logpdf([[1, 0]])), [[0.8, 0.5]])
+    assert (three.sample(10, random_state=3) == three.sample(10, random_state=3)).all()
+
+
+def test_mixtures_and_products_are_densities():
+    mixture = MixtureDensity([GaussianDensity(-3.0, 1.0), GaussianDensity(3.0, 1.0)], [0.3, 0.7])
+    assert integrate_box(lambda x: np.exp(mixture.logpdf(x[:, 0])), [-20.0], [20.0]).value == pytest.approx(1.0)
+    x = mixture.sample(50_000, random_state=0)
+    assert (x > 0).mean() == pytest.approx(0.7, abs=0.01)
+    product = IndependentDensity(GaussianDensity(np.array([0.0, 5.0]), 1.0))
+    both = MultivariateGaussianDensity([0.0, 5.0], np.eye(2))
+    np.testing.assert_allclose(product.logpdf([[1.0, 4.0]]), both.logpdf([[1.0, 4.0]]))
+    for density in (mixture, product, both, GaussianDensity()):
+        assert isinstance(density, Density)
+
+
+@pytest.mark.catalogue("PL-35")
+@pytest.mark.parametrize("slope", [0.5, 1.5, 4.0])
+def test_a_density_keeps_its_area_through_a_sigmoid(slope):
+    inner = GaussianDensity(0.0, slope**2)
+    squeezed = TransformedDensity(inner, expit, logit, lambda x: expit(x) * expit(-x))
+    total = integrate_box(lambda y: np.exp(squeezed.logpdf(y[:, 0])), [0.0], [1.0], tol=1e-6)
+    assert total.value == pytest.approx(1.0, abs=1e-4)
+    y = squeezed.sample(40_000, random_state=0)
+    expected = integrate_box(lambda y: np.exp(squeezed.logpdf(y[:, 0])), [0.0], [0.2], tol=1e-6).value
+    assert (y < 0.2).mean() == pytest.approx(expected, abs=0.01)
+    again = squeezed.fit(y)
+    assert again.density.variance == pytest.approx(slope**2, rel=0.03)
+
+
+def test_observations_outside_the_support_have_no_density_and_cannot_be_fitted():
+    assert PoissonDensity(1.0).logpdf([-1, 0.5]).tolist() == [-np.inf, -np.inf]
+    assert BinomialDensity(0.5, 3).logpdf(4) == -np.inf
+    assert np.isnan(GaussianDensity().logpdf(np.nan))
+    with pytest.raises(DataError, match=r"PoissonDensity: observations must be whole numbers in \[0, inf\]; got -1\."):
+        PoissonDensity().fit([3, -1])
+    with pytest.raises(DataError, match=r"CategoricalDensity: observations must be whole numbers"):
+        CategoricalDensity([0.5, 0.5]).fit([0, 2])
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: GaussianDensity(0.0, 0.0), r"GaussianDensity: variance must be in \(0, inf\); got 0\."),
+        (lambda: GeometricDensity(1.5), r"GeometricDensity: probability must be in \[0, 1\]; got 1\.5\."),
+        (lambda: BinomialDensity(0.5, 2.5), "BinomialDensity: trials must be whole numbers; got 2.5"),
+        (lambda: UniformDensity(1.0, 1.0), "UniformDensity: high must be above low"),
+        (lambda: CategoricalDensity([0.5, 0.6]), "CategoricalDensity: probabilities must sum to 1"),
+        (lambda: MixtureDensity([GaussianDensity()], [0.5]), "MixtureDensity: weights must sum to 1"),
+        (lambda: GaussianDensity().fit([1e300, -1e300]), r"variance must be in \(0, inf\); got inf"),
+        (lambda: MultivariateGaussianDensity([0.0], [[np.inf]]), "covariance must be finite"),
+        (lambda: GammaDensity("wide"), "GammaDensity: concentration must hold numbers; got 'wide'"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(make, words):
+    with pytest.raises(ParameterError, match=words):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("fit", "words"),
+    [
+        (lambda: GaussianDensity().fit([2.0, 2.0]), "the variance of constant observations is zero"),
+        (lambda: GaussianDensity().fit([]), "fit needs at least one observation"),
+        (lambda: ExponentialDensity().fit([0.0]), "all zero"),
+        (lambda: GammaDensity().fit([1.0, 0.0]), "must be positive and not all equal"),
+        (lambda: GaussianDensity().fit([1.0, 2.0], [1.0]), "one entry per observation, 2"),
+        (lambda: GaussianDensity().fit([1.0, 2.0], [-1.0, 1.0]), r"sample_weight must be in \[0, inf\]; got -1"),
+        (lambda: IndependentDensity(GaussianDensity()).fit([1.0, 2.0]), "rows must be a matrix"),
+    ],
+)
+def test_data_without_a_maximum_are_refused(fit, words):
+    with pytest.raises(DataError, match=words):
+        fit()

@@ -1,0 +1,152 @@
+"""Maximum likelihood, maximum a posteriori and posteriors on grids, for any log-density."""
+
+import numpy as np
+import pytest
+from scipy.stats import beta
+
+from mercer.errors import DataError
+from mercer.estimation import (
+    BetaDensity,
+    BetaGeometric,
+    GaussianDensity,
+    GaussianMean,
+    GeometricDensity,
+    LaplaceDensity,
+    UniformDensity,
+    grid_posterior,
+    maximum_a_posteriori,
+    maximum_likelihood,
+)
+from mercer.linear_model import GeneralizedLinearEstimator, Ridge
+from mercer.optim import GradientNorm, MaxIter
+
+
+def geometric(x, theta):
+    return GeometricDensity(*theta).logpdf(x)
+
+
+def gaussian(x, theta):
+    return GaussianDensity(theta[0], theta[1]).logpdf(x)
+
+
+@pytest.mark.catalogue("PE-02")
+@pytest.mark.parametrize("method", ["lbfgs", "newton", "conjugate_gradient", "rprop", "coordinate_search"])
+def test_every_method_finds_the_closed_form(method):
+    found = maximum_likelihood(geometric, [0, 2, 0, 1], [0.5], method=method)
+    assert found.parameters[0] == pytest.approx(4 / 7, abs=1e-5)
+    assert found.result.converged
+
+
+@pytest.mark.catalogue("PE-02", "PE-04")
+def test_gaussian_mean_and_variance_with_standard_errors():
+    x = GaussianDensity(2.0, 3.0).sample(400, random_state=0)
+    found = maximum_likelihood(gaussian, x, [0.0, 1.0], score=lambda x, t: GaussianDensity(*t).score(x))
+    assert found.parameters == pytest.approx([x.mean(), x.var()], rel=1e-5)
+    assert found.standard_errors == pytest.approx([np.sqrt(x.var() / 400), x.var() * np.sqrt(2 / 400)], rel=1e-3)
+    assert found.log_likelihood == pytest.approx(GaussianDensity(x.mean(), x.var()).logpdf(x).sum())
+
+
+@pytest.mark.catalogue("PE-02")
+def test_another_parametrisation_gives_the_same_estimate():
+    other = maximum_likelihood(lambda x, t: geometric(x, 1 / (1 + np.exp(-t))), [0, 2, 0, 1], [0.0])
+    assert 1 / (1 + np.exp(-other.parameters[0])) == pytest.approx(4 / 7, abs=1e-6)
+
+
+def test_weights_are_repetitions():
+    x, weight = np.array([0, 2, 0, 1, 5]), np.array([1, 2, 0, 3, 1])
+    weighted = maximum_likelihood(geometric, x, [0.5], sample_weight=weight)
+    repeated = maximum_likelihood(geometric, x.repeat(weight), [0.5])
+    assert weighted.parameters == pytest.approx(repeated.parameters, abs=1e-7)
+    assert weighted.log_likelihood == pytest.approx(repeated.log_likelihood)
+
+
+@pytest.mark.catalogue("PE-12")
+def test_gaussian_priors_give_ridge_and_laplace_priors_the_lasso():
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(40, 3)), random.normal(size=40)
+    variance, width = 2.0, 0.25
+    rows = np.column_stack([X, y])
+
+    def linear(rows, w):
+        return GaussianDensity(rows[:, :3] @ w, variance).logpdf(rows[:, 3])
+
+    tight = {"stop": GradientNorm(1e-9) | MaxIter(500)}
+    found = maximum_a_posteriori(linear, GaussianDensity(0.0, width), rows, np.zeros(3), **tight)
+    ridge = Ridge(alpha=variance / width, fit_intercept=False).fit(X, y)
+    assert found.parameters == pytest.approx(ridge.coef_, abs=1e-6)
+    scale = 0.1
+    lasso = GeneralizedLinearEstimator("squared", "l1", alpha=variance / scale / 40, fit_intercept=False, tol=1e-10)
+    coefficients = lasso.fit(X, y).coef_
+
+    def posterior(w):
+        return linear(rows, w).sum() + LaplaceDensity(0.0, scale).logpdf(w).sum()
+
+    for shift in 1e-3 * np.vstack([np.eye(3), -np.eye(3)]):
+        assert posterior(coefficients) >= posterior(coefficients + shift)
+
+
+@pytest.mark.catalogue("PE-12")
+def test_flat_priors_give_maximum_likelihood_and_any_prior_vanishes_with_data():
+    flat = maximum_a_posteriori(geometric, UniformDensity(), [0, 2, 0, 1], [0.5])
+    assert flat.parameters[0] == pytest.approx(4 / 7, abs=1e-6)
+    distances = []
+    for n in (5, 50, 500):
+        x = np.tile([0, 2, 0, 1], n)
+        found = maximum_a_posteriori(geometric, BetaDensity(10.0, 2.0), x, [0.5])
+        distances.append(abs(found.parameters[0] - 4 / 7))
+    assert distances[0] > 5 * distances[1] > 25 * distances[2]
+
+
+@pytest.mark.catalogue("PE-13")
+def test_grids_reproduce_the_conjugate_posteriors():
+    theta = np.linspace(0.0, 1.0, 4001)
+    found = grid_posterior(lambda x, p: GeometricDensity(p).logpdf(x), UniformDensity(), [0, 2, 0, 1], theta)
+    exact = BetaGeometric().update([0, 2, 0, 1])
+    assert found.mean[0] == pytest.approx(exact.mean, abs=1e-7)
+    assert found.mode[0] == pytest.approx(4 / 7, abs=3e-4)
+    assert found.variance[0] == pytest.approx(exact.variance, abs=1e-7)
+    assert found.probabilities.sum() == pytest.approx(1.0)
+    assert np.trapezoid(np.exp(found.log_density), theta) == pytest.approx(1.0)
+    assert np.exp(found.log_evidence) == pytest.approx(1 / 280, rel=1e-6)
+    low, high = found.credible_interval(0.9)
+    assert (low, high) == pytest.approx(beta(5, 4).ppf([0.05, 0.95]), abs=1e-4)
+    predicted = found.predictive(lambda x, p: np.exp(GeometricDensity(p).logpdf(x)), [0, 1, 2])
+    assert predicted == pytest.approx([5 / 9, 2 / 9, 10 / 99], abs=1e-6)
+
+
+@pytest.mark.catalogue("PE-13")
+def test_the_posterior_mean_has_the_least_expected_squared_error():
+    mu = np.linspace(-8.0, 8.0, 2001)
+    x = [1.0, 2.0, 4.5]
+    found = grid_posterior(lambda x, m: GaussianDensity(m, 4.0).logpdf(x), GaussianDensity(0.0, 1.0), x, mu)
+    exact = GaussianMean(0.0, 1.0, 4.0).update(x)
+    assert (found.mean[0], found.variance[0]) == pytest.approx((exact.location, exact.spread), abs=1e-8)
+    least = found.expect(lambda m: (m - found.mean[0]) ** 2)
+    for other in (found.mean[0] - 0.1, found.mean[0] + 0.1):
+        assert found.expect(lambda m, other=other: (m - other) ** 2) > least
+
+
+@pytest.mark.catalogue("PE-13")
+def test_two_parameters_have_marginals_and_priors_of_their_own():
+    x = GaussianDensity(1.0, 2.0).sample(30, random_state=0)
+    mean, variance = np.linspace(-1.0, 3.0, 81), np.linspace(0.3, 9.0, 91)
+    found = grid_posterior(
+        lambda x, m, v: GaussianDensity(m, v).logpdf(x), [GaussianDensity(0.0, 10.0), None], x, mean, variance
+    )
+    assert found.log_density.shape == (81, 91)
+    assert np.trapezoid(found.marginal(0), mean) == pytest.approx(1.0, abs=1e-3)
+    assert found.mean[0] == pytest.approx(x.mean(), abs=0.05)
+    assert found.credible_interval(0.5, 1)[0] < found.mean[1] < found.credible_interval(0.5, 1)[1] + 0.5
+
+
+def test_starts_and_grids_where_nothing_is_likely_are_refused():
+    with pytest.raises(DataError, match=r"must have a finite log-density at start; got -inf. Move it"):
+        maximum_likelihood(geometric, [0, 1], [1.5])
+    with pytest.raises(DataError, match=r"X must hold at least one observation"):
+        maximum_likelihood(geometric, [], [0.5])
+    with pytest.raises(DataError, match=r"zero, or not a number, on all of the grid. Widen it"):
+        grid_posterior(lambda x, m: GaussianDensity(m, 1.0).logpdf(x), UniformDensity(5.0, 6.0), [0.0], [0, 1, 2])
+    with pytest.raises(DataError, match=r"a grid has one or two parameters; got 3"):
+        grid_posterior(gaussian, None, [0.0], [0, 1, 2], [1, 2, 3], [1, 2, 3])
+    with pytest.raises(DataError, match=r"at least three increasing values. Sort them"):
+        grid_posterior(gaussian, None, [0.0], [2, 1, 0])
