@@ -32,6 +32,7 @@ __all__ = [
     "linear_model",
     "load",
     "measure_growth",
+    "neighbors",
     "objectives",
     "optim",
     "save",

@@ -7,6 +7,7 @@ REPLACED: dict[str, tuple[str, ...]] = {
     "cluster": ("KMeans", "MiniBatchKMeans", "k_means", "kmeans_plusplus"),
     "decomposition": ("IncrementalPCA", "PCA"),
     "linear_model": ("HuberRegressor", "LinearRegression", "LogisticRegression", "QuantileRegressor", "Ridge"),
+    "neighbors": ("KernelDensity",),
 }
 
 DIFFERENCES: dict[str, str] = {
@@ -47,4 +48,5 @@ DIFFERENCES: dict[str, str] = {
     "test_logistic::test_newton_cholesky_fallback_to_lbfgs": "no solver is ever replaced by another silently",
     "test_logistic::test_logisticregression_warns_with_n_jobs": "n_jobs has an effect and is not deprecated",
     "test_logistic::test_logistic_regression_callback_support*": "callbacks see each step of every solver exactly once",
+    "test_kde::test_kernel_density_sampling": "every kernel can be sampled from, not only Gaussian and tophat",
 }

@@ -1,0 +1,156 @@
+"""Sums of a profile over the rows of a tree, at any points: exact to rounding, or to an error that was allowed."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.spatial import KDTree
+
+from mercer._native import density_sums
+from mercer._source.threads import run_numbered
+from mercer.neighbors._profile import PROFILES
+from mercer.neighbors._row_tree import RowTree, build_tree
+
+__all__ = ["TreeSums"]
+
+Array = Any
+# Points in a tile: enough to share the layout of a leaf, few enough to stay near one another.
+_TILE = 16
+# Pairs of a point and a row in one native call at most: some ten milliseconds.
+_PAIRS = 2**23
+# Below this a sum has lost digits to numbers that are not normal, or is nothing at all.
+_UNDERFLOW = 1e-290
+_EXACT = 2.0**-53
+_NOBODY = np.empty(0)
+
+
+@dataclass(frozen=True, eq=False)
+class TreeSums:
+    """What is summed: the profile of distances in bandwidths, over the rows of a tree.
+
+    Parameters
+    ----------
+    tree : RowTree
+    profile : str
+    bandwidth : ndarray of shape (d,)
+    rtol, atol : float
+        Each sum is right to rtol times itself plus atol, or to rounding where both are zero.
+    every_row : bool
+        Whether each row is met whatever it may contribute.
+    threads : int
+    """
+
+    tree: RowTree
+    profile: str
+    bandwidth: Array
+    rtol: float = 0.0
+    atol: float = 0.0
+    every_row: bool = False
+    threads: int = 1
+
+    def log_at(self, points: Array) -> Array:
+        """The logarithm of the sum at each point."""
+        return self._log_sums(points)[0]
+
+    def log_left_out(self) -> Array:
+        """The logarithm of the sum at each row of the tree, over all rows but one repetition of itself."""
+        tree = self.tree
+        kept = np.zeros(len(tree.data)) if not len(tree.weight) else np.maximum(1 - 1 / tree.weight, 0)
+        points = tree.data.astype(np.float64, copy=False)
+        leaves = tree.leaves
+        tiles = tree.bounds[leaves], tree.lower[leaves], tree.upper[leaves]
+        sums = self._sums(points, *tiles, kept=kept)
+        return self._rescued(points, sums, kept=kept)[0]
+
+    def gradient_of_log(self, points: Array) -> Array:
+        """The gradient of :meth:`log_at`; NaN where the sum is zero."""
+        exact = TreeSums(self.tree, self.profile, self.bandwidth, threads=self.threads)
+        logarithms, shift = exact._log_sums(points)
+        sums = np.exp(logarithms + shift)
+        slopes = np.empty(points.shape)
+        rows = max(1, _PAIRS // 4 // len(self.tree.data))
+
+        def add(number: int) -> None:
+            part = slice(number * rows, (number + 1) * rows)
+            arguments = *self._tree_arguments(), points[part], shift[part], sums[part], *self._scratch()
+            density_sums.sum_slopes(*arguments, slopes[part])
+
+        run_numbered(add, -(-len(points) // rows), self.threads)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(sums[:, None] > 0, slopes / sums[:, None], np.nan)
+
+    def _log_sums(self, points: Array) -> tuple[Array, Array]:
+        """The logarithms, and what was added to exponents to find each."""
+        if len(points) <= _TILE:
+            numbers = np.arange(len(points))
+            tiles = np.column_stack([numbers, numbers + 1]), points, points
+            return self._rescued(points, self._sums(points, *tiles))
+        near = build_tree(points, None, self.bandwidth, _TILE, threads=self.threads)
+        leaves = near.leaves
+        sums = np.empty(len(points))
+        sums[near.order] = self._sums(near.data, near.bounds[leaves], near.lower[leaves], near.upper[leaves])
+        return self._rescued(points, sums)
+
+    def _sums(self, points: Array, tiles: Array, lower: Array, upper: Array, kept: Array = _NOBODY) -> Array:
+        sums = np.empty(len(points))
+        own = 0 if len(kept) else -1
+        if self.every_row:
+            rtol = atol = -1.0
+        else:
+            rtol, atol = max(self.rtol, _EXACT), self.atol
+        run = max(1, _PAIRS // (len(self.tree.data) * int(np.diff(tiles, axis=1).max())))
+
+        def add(number: int) -> None:
+            part = slice(number * run, (number + 1) * run)
+            density_sums.sum_tiles(
+                *self._tree_arguments(), points, tiles[part], lower[part], upper[part],
+                0.0, rtol, atol, own, kept, *self._scratch(), sums,
+            )  # fmt: skip
+
+        run_numbered(add, -(-len(tiles) // run), self.threads if len(tiles) > 1 else 1)
+        return sums
+
+    def _rescued(self, points: Array, sums: Array, kept: Array = _NOBODY) -> tuple[Array, Array]:
+        """Logarithms, of which those of sums that underflow are found again relative to the nearest row's."""
+        shift = np.zeros(len(points))
+        far = np.flatnonzero(sums < _UNDERFLOW) if self.profile in ("gaussian", "exponential") else ()
+        if len(far):
+            square = self._nearest_squares(points[far], far if len(kept) else None)
+            shift[far] = 0.5 * square if self.profile == "gaussian" else np.sqrt(square)
+            found = np.empty(len(far))
+
+            def add(number: int) -> None:
+                one = points[far[number] : far[number] + 1]
+                own = int(far[number]) if len(kept) else -1
+                density_sums.sum_tiles(
+                    *self._tree_arguments(), one, np.array([[0, 1]]), one, one,
+                    float(shift[far[number]]), _EXACT, 0.0, own, kept, *self._scratch(), found[number : number + 1],
+                )  # fmt: skip
+
+            run_numbered(add, len(far), self.threads)
+            # Where squares exceed 1e16 their rounding exceeds one, and nothing but the nearest row is left to tell.
+            sums[far] = np.where(np.isfinite(found) & (found > 0), found, 1.0)
+        with np.errstate(divide="ignore"):
+            return np.log(sums) - shift, shift
+
+    def _nearest_squares(self, points: Array, own: Array | None) -> Array:
+        """The squared distance in bandwidths to the nearest row, or to the nearest but itself."""
+        rows = KDTree(self.tree.data / self.bandwidth)
+        _, found = rows.query(points / self.bandwidth, k=1 if own is None else [1, 2])
+        if own is not None:
+            found = np.where(found[:, 0] == own, found[:, 1], found[:, 0])
+        # Column by column, as native code adds them, so that the nearest row's exponent is zero to the last bit.
+        square = np.zeros(len(points))
+        for at, row, unit in zip(points.T, self.tree.data[found].T, 1 / self.bandwidth, strict=True):
+            step = (at - row) * unit
+            square += step * step
+        return square
+
+    def _tree_arguments(self) -> tuple[Any, ...]:
+        tree = self.tree
+        kind = PROFILES.index(self.profile)
+        return kind, tree.data, tree.weight, 1 / self.bandwidth, tree.bounds, tree.lower, tree.upper, tree.mass
+
+    def _scratch(self) -> tuple[Array, Array, Array]:
+        longest = max(2, self.tree.largest_leaf)
+        return np.empty((self.tree.data.shape[1], longest)), np.empty((3, longest)), np.empty(64, np.intp)
