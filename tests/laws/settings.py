@@ -18,6 +18,14 @@ SETTINGS = {
         {"n_components": 1, "svd_solver": "arpack"},
     ],
     "IncrementalPCA": [{"n_components": 2}],
+    "HistogramDensity": [{}, {"bins": 4, "strategy": "quantile", "smoothing": 0.5}],
+    "KernelDensity": [
+        {},
+        {"bandwidth": "cross_validation"},
+        {"bandwidth": "scott", "kernel": "exponential", "algorithm": "brute"},
+        {"bandwidth": 9.0, "kernel": "cosine", "rtol": 1e-8},
+        {"bandwidth": 3.0, "metric": "manhattan"},
+    ],
     "LinearRegression": [{}, {"positive": True}],
     "Ridge": [{"solver": solver} for solver in ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga")]
     + [{"solver": "lbfgs", "positive": True}],

@@ -54,6 +54,16 @@ class Subject:
             return "two classes" if self.settings.get("solver") in ("liblinear",) else "classes"
         return "numbers" if is_regressor(model) else "clusters" if is_clusterer(model) else "none"
 
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Where the rows may be that this estimator is fitted to."""
+        return self.make().__sklearn_tags__().places
+
+    @property
+    def needs_memory(self) -> bool:
+        """Whether this setting reaches rows one by one, and so refuses those that are elsewhere."""
+        return self.settings.get("solver") in ("lsqr", "sag", "saga") or "cv" in self.settings
+
     def exempt(self, law: str) -> str | None:
         """The reason why this class is exempt from a law, if it is."""
         return self.estimator._law_exceptions.get(law)

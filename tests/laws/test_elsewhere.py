@@ -19,7 +19,7 @@ from mercer.watch import Checkpoint
 from tests.laws.subjects import digest, fitted, outputs, subjects
 
 NAMES = ["a", "b", "c", "d", "e"]
-SUBJECTS = subjects()
+SUBJECTS = [subject for subject in subjects() if "file" in subject.places]
 FIRST = {subject.name: subject for subject in reversed(SUBJECTS)}
 
 
@@ -87,8 +87,6 @@ ONCE = {
     "generator": lambda X, y: ((block for block in blocks(X, y)), None),
     "record-batch reader": lambda X, y: (table(X, y).to_reader(max_chunksize=3000), named(y)),
 }
-# Solvers that meet their rows one by one; each must say so.
-NEED_MEMORY = {"Ridge": ("lsqr", "sag", "saga"), "LogisticRegression": ("sag", "saga")}
 # Which solver is content with one pass over five columns; others iterate, or look again at what rounding left.
 SOLVERS_OF_ONE_PASS = {
     "PCA": {"auto", "full", "covariance_eigh", "randomized", "arpack"},
@@ -122,10 +120,6 @@ def learnt(model):
     }
 
 
-def needs_memory(subject):
-    return subject.settings.get("solver", "auto") in NEED_MEMORY.get(subject.name, ())
-
-
 def needs_one_pass(subject):
     solver = subject.settings.get("svd_solver") or subject.settings.get("solver", "auto")
     least_squares = subject.name == "LinearRegression" and subject.settings.get("positive")
@@ -157,7 +151,7 @@ def put(tmp_path_factory):
 def test_files_and_streams_give_the_bits_of_the_array(number, place, put):
     subject = SUBJECTS[number]
     X, y = put(subject, place)
-    if needs_memory(subject):
+    if subject.needs_memory:
         with pytest.raises(ValueError, match="needs all rows in memory"):
             fit(subject, X, y)
         return
@@ -170,6 +164,14 @@ def test_files_and_streams_give_the_bits_of_the_array(number, place, put):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert digest(outputs(found, X)) == digest(outputs(model, array))
+
+
+@pytest.mark.parametrize("subject", [one for one in subjects() if one.places == ("memory",)], ids=repr)
+def test_an_estimator_of_rows_in_memory_alone_says_so(subject, tmp_path):
+    X, y = subject.data(100, 5)
+    for rows, targets in (saved(tmp_path, X, y), (blocks(X, y), None)):
+        with pytest.raises(ValueError, match=r"rows must be in memory .* Load them into memory first"):
+            fit(subject, rows, targets)
 
 
 @pytest.mark.parametrize("subject", FIRST.values(), ids=repr)
@@ -200,7 +202,7 @@ def test_weights_come_along_from_every_place(subject, tmp_path):
 def test_what_is_read_once_is_enough_for_one_pass_and_a_sentence_for_more(number, place):
     subject = SUBJECTS[number]
     X, y = rows_and_targets(subject)
-    if needs_memory(subject):
+    if subject.needs_memory:
         with pytest.raises(ValueError, match="needs all rows in memory"):
             fit(subject, *ONCE[place](X, y))
     elif needs_one_pass(subject):
@@ -216,7 +218,7 @@ def test_sparse_files_give_the_bits_of_the_sparse_matrix(subject, tmp_path):
     X = scipy.sparse.csr_array(np.where(np.abs(X) < 0.5, 0.0, X))
     path = tmp_path / "rows.npz"
     scipy.sparse.save_npz(path, X)
-    if needs_memory(subject) or not subject.make().__sklearn_tags__().input_tags.sparse:
+    if subject.needs_memory or not subject.make().__sklearn_tags__().input_tags.sparse:
         with pytest.raises(ValueError, match=r"needs all rows in memory|[Ss]parse"):
             fit(subject, path, y)
         return

@@ -210,8 +210,7 @@ def add_leaf(
     inverse: cython.const[cython.double][::1],
     points: cython.const[cython.double][:, ::1],
     begin: cython.Py_ssize_t,
-    own: cython.Py_ssize_t,
-    kept: cython.const[cython.double][::1],
+    apart: cython.bint,
     panel: cython.double[:, ::1],
     square: cython.double[::1],
     value: cython.double[::1],
@@ -219,14 +218,14 @@ def add_leaf(
 ) -> cython.double:
     """Add to the sum at each point those over the rows in `panel`; return the least of all sums."""
     i: cython.Py_ssize_t
-    place: cython.Py_ssize_t
+    j: cython.Py_ssize_t
     least: cython.double = 1.7976931348623157e308
     for i in range(points.shape[0]):
         measure(points[i], inverse, panel, square)
         profile(kind, shift, square, value)
-        place = own + i - begin
-        if own >= 0 and 0 <= place < value.shape[0]:
-            value[place] *= kept[own + i]
+        if apart:
+            for j in range(square.shape[0]):
+                value[j] = value[j] if square[j] > 0.0 else 0.0
         if weight.shape[0] > 0:
             sums[i] += inline.dot(weight[begin : begin + value.shape[0]], value)
         else:
@@ -251,8 +250,7 @@ def sum_tiles(
     shift: cython.double,
     rtol: cython.double,
     atol: cython.double,
-    own: cython.Py_ssize_t,
-    kept: cython.const[cython.double][::1],
+    apart: cython.bint,
     panel: cython.double[:, ::1],
     scratch: cython.double[:, ::1],
     stack: cython.Py_ssize_t[::1],
@@ -270,8 +268,7 @@ def sum_tiles(
     tiles, tile_lower, tile_upper : (t, 2), (t, d): the points and boxes of the tiles
     shift : added to the exponents of the Gaussian and the exponential profile
     rtol, atol : no sum errs by more than rtol times itself plus atol; negative to meet every row
-    own : the row that is the first point, when the points are rows of the tree, of which `kept` (n,) is the part of its
-        weight that counts in the sum at itself; else -1
+    apart : whether rows that are equal to a point are left out of its sum
     panel, scratch, stack : (d, l), (3, l), (64,), scratch; l rows at most in a leaf
     sums : (m,), written
     """
@@ -283,7 +280,6 @@ def sum_tiles(
     begin: cython.Py_ssize_t
     end: cython.Py_ssize_t
     depth: cython.Py_ssize_t
-    here: cython.Py_ssize_t
     half: cython.double
     least: cython.double
     surplus: cython.double
@@ -291,7 +287,6 @@ def sum_tiles(
         for tile in range(tiles.shape[0]):
             first = tiles[tile, 0]
             stop = tiles[tile, 1]
-            here = own + first if own >= 0 else -1
             for i in range(first, stop):
                 sums[i] = 0.0
             least = 0.0
@@ -303,8 +298,8 @@ def sum_tiles(
                 node = stack[depth]
                 begin = bounds[node, 0]
                 end = bounds[node, 1]
-                if here < 0 or end <= here or begin >= own + stop:
-                    scratch[2, 0] = box_gap(lower[node], upper[node], tile_lower[tile], tile_upper[tile], inverse)
+                scratch[2, 0] = box_gap(lower[node], upper[node], tile_lower[tile], tile_upper[tile], inverse)
+                if not apart or scratch[2, 0] > 0.0:
                     scratch[2, 1] = box_span(lower[node], upper[node], tile_lower[tile], tile_upper[tile], inverse)
                     profile(kind, shift, scratch[2, :2], scratch[1, :2])
                     half = 0.5 * (scratch[1, 0] - scratch[1, 1])
@@ -321,7 +316,7 @@ def sum_tiles(
                     continue
                 lay_out(X, begin, end, panel)
                 least = add_leaf(
-                    kind, shift, weight, inverse, points[first:stop], begin, here, kept, panel,
+                    kind, shift, weight, inverse, points[first:stop], begin, apart, panel,
                     scratch[0, : end - begin], scratch[1, : end - begin], sums[first:stop],
                 )  # fmt: skip
 

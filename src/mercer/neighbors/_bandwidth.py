@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,6 @@ import numpy as np
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
-from mercer.errors import DataError
 from mercer.neighbors._row_tree import RowTree
 
 __all__ = ["BandwidthSearch", "BandwidthState", "given_bandwidth", "reference_bandwidth", "rule_factor"]
@@ -18,8 +18,6 @@ __all__ = ["BandwidthSearch", "BandwidthState", "given_bandwidth", "reference_ba
 Array = Any
 # The share of a gap at which golden-section search looks next.
 _GOLDEN = (3 - math.sqrt(5)) / 2
-# Twenty halvings from where the search began: a million times below a sensible bandwidth, only equal rows are near.
-_FARTHEST = 20 * math.log(2)
 _GIVEN = "The bandwidth was given, or follows from a rule; nothing was searched for."
 _BRACKET = (
     "The leave-one-out likelihood is lower at bandwidths that are smaller and larger by no more than this (in log h): "
@@ -91,13 +89,7 @@ class BandwidthSearch:
                 gap, wanted = _look(state)
                 if gap <= self.tol:
                     return Solution(state, True, self._certificate(gap))
-            if wanted < self.start - _FARTHEST:
-                message = (
-                    "KernelDensity: the leave-one-out likelihood has no maximum, since every row has an equal: it "
-                    "rises as the bandwidth goes to zero. Drop repeated rows, or use bandwidth='silverman'."
-                )
-                raise DataError(message)
-            found = yield Dense(lambda at=wanted: self.score(at))
+            found = yield Dense(partial(self.score, wanted))
             state = BandwidthState(np.append(state.tried, math.exp(wanted)), np.append(state.scores, found))
             if np.isfinite(state.scores.max()):
                 extra = {"bandwidth": math.exp(wanted), "score": float(found)}

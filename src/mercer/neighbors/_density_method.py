@@ -1,5 +1,6 @@
 """How the sums of a kernel density are taken: by which profile, metric and algorithm."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,19 +82,19 @@ class Method:
     def log_constant(self, tree: RowTree, bandwidth: Any) -> float:
         """The logarithm of what sums are divided by: the weight of all rows times the volume of a bump."""
         d = tree.data.shape[1]
-        sides = np.sum(np.log(np.broadcast_to(bandwidth, (d,))))
-        return float(np.log(tree.total) + log_volume(self.profile, d, self.norm or 2.0) + sides)
+        sides = d * math.log(bandwidth) if isinstance(bandwidth, float) else float(np.sum(np.log(bandwidth)))
+        return math.log(tree.total) + log_volume(self.profile, d, self.norm or 2.0) + sides
 
     def sums(self, tree: RowTree, bandwidth: Any, rtol: float, atol: float) -> Any:
         """What sums over the rows, to errors relative and absolute; `atol` in units of sums."""
         if not self.is_euclidean:
             return PairSums(tree, self.profile, float(bandwidth), self.metric, self.metric_params, self.threads)
-        columns = np.array(np.broadcast_to(bandwidth, (tree.data.shape[1],)), dtype=np.float64)
+        columns = np.full(tree.data.shape[1], bandwidth, dtype=np.float64)
         return TreeSums(tree, self.profile, columns, rtol, atol, self.algorithm == "brute", self.threads)
 
     def log_sums(self, tree: RowTree, bandwidth: Any, grid: CellGrid | None, points: Array) -> Array:
         """The logarithm of the sum at each point, by the lattice where its error is small enough."""
-        atol = self.atol * float(np.exp(self.log_constant(tree, bandwidth))) if self.atol else 0.0
+        atol = self.atol * (math.exp(self.log_constant(tree, bandwidth))) if self.atol else 0.0
         sums = self.sums(tree, bandwidth, self.rtol, atol)
         if grid is None:
             return sums.log_at(points)
@@ -111,7 +112,7 @@ class Method:
         if not possible or self.algorithm not in ("auto", "grid"):
             return None
         n, d = tree.data.shape
-        columns = np.array(np.broadcast_to(bandwidth, (d,)), dtype=np.float64)
+        columns = np.full(d, bandwidth, dtype=np.float64)
         plan = GridPlan.of(tree, columns, self.rtol or 1e-6)
         # A point meets the rows in reach, four times as many as if rows were spread evenly in their box, at 1 ns each.
         share = np.exp(log_volume("tophat", d)) * float(plan.reach) ** d / np.prod([float(s) for s in plan.shape])

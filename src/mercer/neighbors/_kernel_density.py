@@ -20,13 +20,15 @@ from mercer.neighbors._bandwidth import (
 )
 from mercer.neighbors._density_method import Method
 from mercer.neighbors._profile import PROFILES, draw_steps
-from mercer.neighbors._row_tree import RowTree, build_tree
+from mercer.neighbors._row_tree import Locations, RowTree, build_tree
 
 __all__ = ["KernelDensity"]
 
 Array = Any
 # Relative errors in the rows left out that a search cannot see.
 _SEARCH_ERROR = 1e-9
+# Points for which it does not pay to find out how many threads there are.
+_FEW = 16
 
 
 class KernelDensity(Estimator):
@@ -46,7 +48,7 @@ class KernelDensity(Estimator):
     bandwidth : a number in (0, inf) or one of 'scott', 'silverman', 'cross_validation' or an array-like, default=1.0
         h; an array has one for each column. ``'scott'`` is :math:`W^{-1/(d+4)}` and ``'silverman'``
         :math:`(W (d + 2) / 4)^{-1/(d+4)}`, both for columns of unit variance. ``'cross_validation'`` maximises
-        :math:`\sum_i w_i \log \hat p_{-i}(x_i)`, where one repetition of row i is left out.
+        :math:`\sum_i w_i \log \hat p_{-i}(x_i)`, where row i and all its repetitions are left out.
     algorithm : one of 'kd_tree', 'ball_tree', 'auto', 'grid', 'brute', default='auto'
         How sums are taken; all keep `rtol` and `atol`. The trees are one here: boxes around rows, the far ones of which
         are not opened. ``'grid'`` is for Gaussians in few columns: polynomials in the cells of a lattice, made once by
@@ -210,7 +212,7 @@ class KernelDensity(Estimator):
         """
         rows = fitted_rows(self, X)
         points = rows if rows.dtype == np.float64 else rows.astype(np.float64)
-        method = self._method()
+        method = self._method(None if len(rows) > _FEW else 1)
         found = method.log_sums(self.tree_, self.bandwidth_, self.grid_, points)
         return (found - method.log_constant(self.tree_, self.bandwidth_)).astype(rows.dtype, copy=False)
 
@@ -271,18 +273,10 @@ class KernelDensity(Estimator):
         steps = draw_steps(self.kernel, n_samples, centres.shape[1], norm, random)
         return (centres + steps * self.bandwidth_).astype(tree.data.dtype, copy=False)
 
-    def _method(self) -> Method:
+    def _method(self, threads: int | None = None) -> Method:
         parameters = self.metric_params or {}
-        return Method(
-            type(self).__name__,
-            self.algorithm,
-            self.kernel,
-            self.metric,
-            parameters,
-            self.rtol,
-            self.atol,
-            self._threads(),
-        )
+        how = self.algorithm, self.kernel, self.metric, parameters, self.rtol, self.atol
+        return Method(type(self).__name__, *how, self._threads() if threads is None else threads)
 
     def _columns(self, d: int) -> Array | None:
         """The bandwidth of each column, where one was given for each."""
@@ -311,22 +305,22 @@ class KernelDensity(Estimator):
             factor = rule_factor(self.bandwidth, tree.total, tree.data.shape[1])
             return lambda state: given_bandwidth(factor)
         start = reference_bandwidth(tree)
-        if tree.total <= 1 or start == 0:
-            got = f"n_samples={len(tree.data)}" if tree.total <= 1 else "one row, repeated"
+        if start == 0:
+            got = "n_samples=1" if len(tree.data) == 1 else "one row, repeated"
             message = f"KernelDensity: bandwidth='cross_validation' needs two different rows; got {got}. Give a number."
             raise DataError(message)
         return BandwidthSearch(self._left_out(tree), float(np.log(start)), self.tol, self.max_iter).solve
 
     def _left_out(self, tree: RowTree) -> Callable[[float], float]:
-        """From log h to the mean log-density of rows, one repetition of each left out of its own."""
-        method = self._method()
+        """From log h to the mean log-density of rows, each left out of its own together with its equals."""
+        method, locations = self._method(), Locations.of(tree)
         weight = tree.weight if len(tree.weight) else np.ones(len(tree.data))
-        fewer = np.log1p(-np.minimum(weight, 1) / tree.total)
+        fewer = np.log1p(-locations.mass[locations.of_row] / tree.total)
 
         def score(logarithm: float) -> float:
             bandwidth = float(np.exp(logarithm))
             sums = method.sums(tree, bandwidth, max(self.rtol, _SEARCH_ERROR), 0.0)
-            logarithms = sums.log_left_out() - fewer - method.log_constant(tree, bandwidth)
+            logarithms = sums.log_left_out(locations) - fewer - method.log_constant(tree, bandwidth)
             return float(np.sum(weight * logarithms) / tree.total)
 
         return score

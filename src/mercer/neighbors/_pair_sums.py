@@ -9,7 +9,7 @@ from sklearn.metrics import DistanceMetric
 
 from mercer._source.threads import run_numbered
 from mercer.neighbors._profile import value
-from mercer.neighbors._row_tree import RowTree
+from mercer.neighbors._row_tree import Locations, RowTree
 
 __all__ = ["PairSums"]
 
@@ -44,16 +44,12 @@ class PairSums:
         """The logarithm of the sum at each point."""
         return self._log_sums(points, self._logarithms)
 
-    def log_left_out(self) -> Array:
-        """The logarithm of the sum at each row, over all rows but one repetition of itself."""
-        weight = self._weights()
+    def log_left_out(self, locations: Locations) -> Array:
+        """The logarithm of the sum at each row, over all rows but those equal to it."""
 
         def left_out(distances: Array, start: int) -> Array:
-            terms = self._logarithms(distances, start)
-            own = np.arange(len(terms))
-            with np.errstate(divide="ignore"):
-                terms[own, start + own] = np.log(np.maximum(weight[start + own] - 1, 0))
-            return terms
+            own = locations.of_row[start : start + len(distances)]
+            return np.where(own[:, None] == locations.of_row, -np.inf, self._logarithms(distances, start))
 
         return self._log_sums(self.tree.data.astype(np.float64, copy=False), left_out)
 

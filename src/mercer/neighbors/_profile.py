@@ -1,10 +1,10 @@
 """The six radial profiles of density estimates: values, what they integrate to, and distances drawn from them."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaln
 
 __all__ = ["PROFILES", "draw_steps", "log_volume", "value"]
 
@@ -32,24 +32,24 @@ def log_volume(profile: str, d: int, p: float = 2.0) -> float:
 
     In polar coordinates it is the volume of the unit ball of the norm times :math:`\int d\, r^{d-1} k(r)\, dr`.
     """
-    ball = d * np.log(2.0)
-    if p < np.inf:
-        ball += d * gammaln(1 / p + 1) - gammaln(d / p + 1)
+    ball = d * math.log(2.0)
+    if p < math.inf:
+        ball += d * math.lgamma(1 / p + 1) - math.lgamma(d / p + 1)
     match profile:
         case "gaussian":
-            return float(ball + 0.5 * d * np.log(2.0) + gammaln(0.5 * d + 1))
+            return ball + 0.5 * d * math.log(2.0) + math.lgamma(0.5 * d + 1)
         case "tophat":
-            return float(ball)
+            return ball
         case "epanechnikov":
-            return float(ball + np.log(2 / (d + 2)))
+            return ball + math.log(2 / (d + 2))
         case "exponential":
-            return float(ball + gammaln(d + 1))
+            return ball + math.lgamma(d + 1)
         case "linear":
-            return float(ball - np.log(d + 1))
+            return ball - math.log(d + 1)
     # A rule that is exact for polynomials of degree d + 47: past r^(d-1) there are 48 powers left for the cosine.
     nodes, weights = np.polynomial.legendre.leggauss(24 + d // 2)
     r = (nodes + 1) / 2
-    return float(ball + np.log(d) + np.log(np.sum(weights / 2 * r ** (d - 1) * np.cos(0.5 * np.pi * r))))
+    return ball + math.log(d) + math.log(float(np.sum(weights / 2 * r ** (d - 1) * np.cos(0.5 * np.pi * r))))
 
 
 def draw_steps(profile: str, n: int, d: int, p: float, random: np.random.Generator) -> Array:

@@ -10,7 +10,7 @@ from mercer._plain import plain
 from mercer._source.memory import forecast
 from mercer._source.threads import run_numbered
 
-__all__ = ["RowTree", "build_tree"]
+__all__ = ["Locations", "RowTree", "build_tree"]
 
 Array = Any
 # Nodes handed out at a time, so that a thread works for some microseconds before it asks again.
@@ -60,8 +60,37 @@ class RowTree:
 
     @property
     def largest_leaf(self) -> int:
-        """Rows in the largest leaf."""
-        return int(np.diff(self.bounds[self.leaves], axis=1).max())
+        """Rows in the largest leaf: rows are halved, and the longer half is longer by one."""
+        leaves = len(self.bounds) // 2 + 1
+        return -(-len(self.data) // leaves)
+
+
+@dataclass(frozen=True, eq=False)
+class Locations:
+    """The different rows of a tree.
+
+    Attributes
+    ----------
+    first : ndarray of shape (k,)
+        One row at each location.
+    of_row : ndarray of shape (n,)
+        The location of each row.
+    mass : ndarray of shape (k,)
+        The weight of all rows there.
+    """
+
+    first: Array
+    of_row: Array
+    mass: Array
+
+    @classmethod
+    def of(cls, tree: RowTree) -> "Locations":
+        """Find equal rows by their bytes, after both zeros are made one."""
+        rows = np.ascontiguousarray(tree.data + 0.0)
+        keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
+        _, first, of_row = np.unique(keys, return_index=True, return_inverse=True)
+        weight = tree.weight if len(tree.weight) else None
+        return cls(first, of_row, np.bincount(of_row, weight, len(first)).astype(np.float64))
 
 
 def build_tree(X: Array, weight: Array, unit: Array, leaf_size: int, *, threads: int = 1, subject: str = "") -> RowTree:

@@ -1,5 +1,6 @@
 """Sums of a profile over the rows of a tree, at any points: exact to rounding, or to an error that was allowed."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ from scipy.spatial import KDTree
 from mercer._native import density_sums
 from mercer._source.threads import run_numbered
 from mercer.neighbors._profile import PROFILES
-from mercer.neighbors._row_tree import RowTree, build_tree
+from mercer.neighbors._row_tree import Locations, RowTree, build_tree
 
 __all__ = ["TreeSums"]
 
@@ -21,7 +22,6 @@ _PAIRS = 2**23
 # Below this a sum has lost digits to numbers that are not normal, or is nothing at all.
 _UNDERFLOW = 1e-290
 _EXACT = 2.0**-53
-_NOBODY = np.empty(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,15 +52,12 @@ class TreeSums:
         """The logarithm of the sum at each point."""
         return self._log_sums(points)[0]
 
-    def log_left_out(self) -> Array:
-        """The logarithm of the sum at each row of the tree, over all rows but one repetition of itself."""
-        tree = self.tree
-        kept = np.zeros(len(tree.data)) if not len(tree.weight) else np.maximum(1 - 1 / tree.weight, 0)
+    def log_left_out(self, locations: Locations) -> Array:
+        """The logarithm of the sum at each row of the tree, over all rows but those equal to it."""
+        tree, leaves = self.tree, self.tree.leaves
         points = tree.data.astype(np.float64, copy=False)
-        leaves = tree.leaves
-        tiles = tree.bounds[leaves], tree.lower[leaves], tree.upper[leaves]
-        sums = self._sums(points, *tiles, kept=kept)
-        return self._rescued(points, sums, kept=kept)[0]
+        sums = self._sums(points, tree.bounds[leaves], tree.lower[leaves], tree.upper[leaves], apart=True)
+        return self._rescued(points, sums, locations)[0]
 
     def gradient_of_log(self, points: Array) -> Array:
         """The gradient of :meth:`log_at`; NaN where the sum is zero."""
@@ -72,8 +69,7 @@ class TreeSums:
 
         def add(number: int) -> None:
             part = slice(number * rows, (number + 1) * rows)
-            arguments = *self._tree_arguments(), points[part], shift[part], sums[part], *self._scratch()
-            density_sums.sum_slopes(*arguments, slopes[part])
+            self._call(density_sums.sum_slopes, points[part], shift[part], sums[part], out=slopes[part])
 
         run_numbered(add, -(-len(points) // rows), self.threads)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -91,41 +87,40 @@ class TreeSums:
         sums[near.order] = self._sums(near.data, near.bounds[leaves], near.lower[leaves], near.upper[leaves])
         return self._rescued(points, sums)
 
-    def _sums(self, points: Array, tiles: Array, lower: Array, upper: Array, kept: Array = _NOBODY) -> Array:
+    def _sums(self, points: Array, tiles: Array, lower: Array, upper: Array, apart: bool = False) -> Array:
         sums = np.empty(len(points))
-        own = 0 if len(kept) else -1
         if self.every_row:
             rtol = atol = -1.0
         else:
             rtol, atol = max(self.rtol, _EXACT), self.atol
-        run = max(1, _PAIRS // (len(self.tree.data) * int(np.diff(tiles, axis=1).max())))
+        # Rows are halved until few are left in a tile, so that the first is as large as any but for one.
+        run = max(1, _PAIRS // (len(self.tree.data) * int(tiles[0, 1] - tiles[0, 0] + 1)))
 
         def add(number: int) -> None:
             part = slice(number * run, (number + 1) * run)
-            density_sums.sum_tiles(
-                *self._tree_arguments(), points, tiles[part], lower[part], upper[part],
-                0.0, rtol, atol, own, kept, *self._scratch(), sums,
-            )  # fmt: skip
+            boxes = tiles[part], lower[part], upper[part]
+            self._call(density_sums.sum_tiles, points, *boxes, 0.0, rtol, atol, apart, out=sums)
 
-        run_numbered(add, -(-len(tiles) // run), self.threads if len(tiles) > 1 else 1)
+        if len(tiles) <= run:
+            add(0)  # Handing out a single item takes longer than a few points do.
+        else:
+            run_numbered(add, -(-len(tiles) // run), self.threads)
         return sums
 
-    def _rescued(self, points: Array, sums: Array, kept: Array = _NOBODY) -> tuple[Array, Array]:
+    def _rescued(self, points: Array, sums: Array, locations: Locations | None = None) -> tuple[Array, Array]:
         """Logarithms, of which those of sums that underflow are found again relative to the nearest row's."""
         shift = np.zeros(len(points))
         far = np.flatnonzero(sums < _UNDERFLOW) if self.profile in ("gaussian", "exponential") else ()
         if len(far):
-            square = self._nearest_squares(points[far], far if len(kept) else None)
+            square = self._nearest_squares(points[far], None if locations is None else locations.first)
             shift[far] = 0.5 * square if self.profile == "gaussian" else np.sqrt(square)
             found = np.empty(len(far))
 
             def add(number: int) -> None:
                 one = points[far[number] : far[number] + 1]
-                own = int(far[number]) if len(kept) else -1
-                density_sums.sum_tiles(
-                    *self._tree_arguments(), one, np.array([[0, 1]]), one, one,
-                    float(shift[far[number]]), _EXACT, 0.0, own, kept, *self._scratch(), found[number : number + 1],
-                )  # fmt: skip
+                apart = locations is not None
+                box, out = (np.array([[0, 1]]), one, one), found[number : number + 1]
+                self._call(density_sums.sum_tiles, one, *box, shift[far[number]], _EXACT, 0.0, apart, out=out)
 
             run_numbered(add, len(far), self.threads)
             # Where squares exceed 1e16 their rounding exceeds one, and nothing but the nearest row is left to tell.
@@ -133,24 +128,21 @@ class TreeSums:
         with np.errstate(divide="ignore"):
             return np.log(sums) - shift, shift
 
-    def _nearest_squares(self, points: Array, own: Array | None) -> Array:
-        """The squared distance in bandwidths to the nearest row, or to the nearest but itself."""
-        rows = KDTree(self.tree.data / self.bandwidth)
-        _, found = rows.query(points / self.bandwidth, k=1 if own is None else [1, 2])
-        if own is not None:
-            found = np.where(found[:, 0] == own, found[:, 1], found[:, 0])
+    def _nearest_squares(self, points: Array, different: Array | None) -> Array:
+        """The squared distance in bandwidths to the nearest row; among `different` rows, to the nearest but itself."""
+        rows = self.tree.data if different is None else self.tree.data[different]
+        _, found = KDTree(rows / self.bandwidth).query(points / self.bandwidth, k=[1 if different is None else 2])
         # Column by column, as native code adds them, so that the nearest row's exponent is zero to the last bit.
         square = np.zeros(len(points))
-        for at, row, unit in zip(points.T, self.tree.data[found].T, 1 / self.bandwidth, strict=True):
+        for at, row, unit in zip(points.T, rows[found[:, 0]].T, 1 / self.bandwidth, strict=True):
             step = (at - row) * unit
             square += step * step
         return square
 
-    def _tree_arguments(self) -> tuple[Any, ...]:
-        tree = self.tree
-        kind = PROFILES.index(self.profile)
-        return kind, tree.data, tree.weight, 1 / self.bandwidth, tree.bounds, tree.lower, tree.upper, tree.mass
-
-    def _scratch(self) -> tuple[Array, Array, Array]:
-        longest = max(2, self.tree.largest_leaf)
-        return np.empty((self.tree.data.shape[1], longest)), np.empty((3, longest)), np.empty(64, np.intp)
+    def _call(self, function: Callable[..., None], *arguments: Any, out: Array) -> None:
+        """Call native code with the tree before its own arguments and scratch after them."""
+        tree, kind = self.tree, PROFILES.index(self.profile)
+        nodes = tree.bounds, tree.lower, tree.upper, tree.mass
+        longest = max(2, tree.largest_leaf)
+        scratch = np.empty((tree.data.shape[1], longest)), np.empty((3, longest)), np.empty(64, np.intp)
+        function(kind, tree.data, tree.weight, 1 / self.bandwidth, *nodes, *arguments, *scratch, out)
