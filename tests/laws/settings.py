@@ -21,7 +21,7 @@ SETTINGS = {
     "HistogramDensity": [{}, {"bins": 4, "strategy": "quantile", "smoothing": 0.5}],
     "KernelDensity": [
         {},
-        {"bandwidth": "cross_validation"},
+        {"bandwidth": "cross_validation", "n_held_out": 600},
         {"bandwidth": "scott", "kernel": "exponential", "algorithm": "brute"},
         {"bandwidth": 9.0, "kernel": "cosine", "rtol": 1e-8},
         {"bandwidth": 3.0, "metric": "manhattan"},

@@ -67,26 +67,26 @@ class Cells:
 
     def bins_of(self, X: Array) -> tuple[Array, Array]:
         """The bin of each value of each row, and whether the row is inside the box."""
-        bins, inside = np.empty(X.shape, np.intp), np.ones(len(X), bool)
+        bins, inside = np.empty(X.shape, np.uint16), np.ones(len(X), bool)
         for column, edges in enumerate(self.edges):
             found = np.searchsorted(edges, X[:, column], side="right") - 1
             found[X[:, column] == edges[-1]] = len(edges) - 2
             inside &= (found >= 0) & (found < len(edges) - 1)
-            bins[:, column] = found
+            bins[:, column] = np.where(inside, found, 0)
         return bins, inside
 
     def keys_of(self, bins: Array) -> Array:
         """A key for each row of bins: the number of the cell, or where that is too long the bins as bytes, in order."""
         if self.count < 2**62:
-            return np.ravel_multi_index(tuple(bins.T), self.shape)
+            return np.ravel_multi_index(tuple(bins.T.astype(np.intp)), self.shape)
         # Big-endian, so that keys have the order of their bins.
         return np.ascontiguousarray(bins.astype(">u2")).view(f"S{2 * bins.shape[1]}").ravel()
 
     def bins_with(self, keys: Array) -> Array:
         """The bins that keys stand for."""
         if keys.dtype.kind != "S":
-            return np.column_stack(np.unravel_index(keys, self.shape))
-        return np.ascontiguousarray(keys).view(">u2").reshape(len(keys), len(self.edges)).astype(np.intp)
+            return np.column_stack(np.unravel_index(keys, self.shape)).astype(np.uint16)
+        return np.ascontiguousarray(keys).view(">u2").reshape(len(keys), len(self.edges)).astype(np.uint16)
 
     def log_volumes(self, bins: Array) -> Array:
         """The logarithm of the volume of each cell."""
@@ -95,7 +95,7 @@ class Cells:
     @property
     def empty_keys(self) -> Array:
         """No keys, of the type that keys have."""
-        return self.keys_of(np.empty((0, len(self.edges)), np.intp))
+        return self.keys_of(np.empty((0, len(self.edges)), np.uint16))
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ class HistogramDensity(Estimator):
         The edges of each column.
     n_cells_ : int
         All cells: the product of the bins, which is what grows in many columns.
-    bins_ : ndarray of shape (m, d)
+    bins_ : ndarray of shape (m, d), uint16
         The bins of each cell that has rows.
     weights_ : ndarray of shape (m,)
         The weight of its rows.
@@ -95,6 +95,9 @@ class HistogramDensity(Estimator):
         "n_jobs": Integer() | Nothing(),
     }
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "memory": "the cells that have rows are kept, which in many columns are as many as the rows"
+    }
     _objective_moves: ClassVar[str | None] = "up"
 
     def __init__(
@@ -172,7 +175,7 @@ class HistogramDensity(Estimator):
         drawn = random.uniform(size=n_samples) * total
         bins = self.bins_[np.minimum(np.searchsorted(shares, drawn, side="right"), len(shares) - 1)]
         anywhere = np.column_stack([random.integers(len(edges) - 1, size=n_samples) for edges in self.edges_])
-        bins = np.where((drawn > shares[-1])[:, None], anywhere, bins)
+        bins = np.where((drawn > shares[-1])[:, None], anywhere, bins.astype(np.intp))
         place = random.uniform(size=bins.shape)
         columns = [
             edges[bins[:, j]] + place[:, j] * (edges[bins[:, j] + 1] - edges[bins[:, j]])

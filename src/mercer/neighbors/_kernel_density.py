@@ -67,6 +67,9 @@ class KernelDensity(Estimator):
         Rows in a leaf of the tree, at least; fewer than twice as many.
     metric_params : an instance of dict or None, default=None
         Parameters of the metric.
+    n_held_out : an integer in [1, inf) or None, default=None
+        Rows that cross-validation leaves out in turn; None means each. Fewer are taken from leaves all over the tree,
+        and cost as much less.
     tol : a number in [0, inf), default=0.01
         To what log h is searched for by cross-validation.
     max_iter : an integer in [1, inf), default=50
@@ -129,6 +132,7 @@ class KernelDensity(Estimator):
         "breadth_first": Boolean(),
         "leaf_size": Integer(1),
         "metric_params": Instance(dict) | Nothing(),
+        "n_held_out": Integer(1) | Nothing(),
         "tol": Real(0),
         "max_iter": Integer(1),
         "max_time": Real(0) | Nothing(),
@@ -151,6 +155,7 @@ class KernelDensity(Estimator):
         breadth_first: bool = True,
         leaf_size: int = 40,
         metric_params: dict[str, Any] | None = None,
+        n_held_out: int | None = None,
         tol: float = 0.01,
         max_iter: int = 50,
         max_time: float | None = None,
@@ -165,6 +170,7 @@ class KernelDensity(Estimator):
         self.breadth_first = breadth_first
         self.leaf_size = leaf_size
         self.metric_params = metric_params
+        self.n_held_out = n_held_out
         self.tol = tol
         self.max_iter = max_iter
         self.max_time = max_time
@@ -314,14 +320,16 @@ class KernelDensity(Estimator):
     def _left_out(self, tree: RowTree) -> Callable[[float], float]:
         """From log h to the mean log-density of rows, each left out of its own together with its equals."""
         method, locations = self._method(), Locations.of(tree)
-        weight = tree.weight if len(tree.weight) else np.ones(len(tree.data))
-        fewer = np.log1p(-locations.mass[locations.of_row] / tree.total)
+        leaves = tree.some_leaves(self.n_held_out)
+        rows = tree.rows_of(leaves)
+        weight = tree.weight[rows] if len(tree.weight) else np.ones(len(rows))
+        fewer = np.log1p(-locations.mass[locations.of_row[rows]] / tree.total)
 
         def score(logarithm: float) -> float:
             bandwidth = float(np.exp(logarithm))
             sums = method.sums(tree, bandwidth, max(self.rtol, _SEARCH_ERROR), 0.0)
-            logarithms = sums.log_left_out(locations) - fewer - method.log_constant(tree, bandwidth)
-            return float(np.sum(weight * logarithms) / tree.total)
+            logarithms = sums.log_left_out(locations, leaves) - fewer - method.log_constant(tree, bandwidth)
+            return float(np.sum(weight * logarithms) / np.sum(weight))
 
         return score
 

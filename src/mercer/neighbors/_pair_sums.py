@@ -44,14 +44,15 @@ class PairSums:
         """The logarithm of the sum at each point."""
         return self._log_sums(points, self._logarithms)
 
-    def log_left_out(self, locations: Locations) -> Array:
-        """The logarithm of the sum at each row, over all rows but those equal to it."""
+    def log_left_out(self, locations: Locations, leaves: Array) -> Array:
+        """The logarithm of the sum at each row of some leaves of the tree, over all rows but those equal to it."""
+        rows = self.tree.rows_of(leaves)
 
         def left_out(distances: Array, start: int) -> Array:
-            own = locations.of_row[start : start + len(distances)]
+            own = locations.of_row[rows[start : start + len(distances)]]
             return np.where(own[:, None] == locations.of_row, -np.inf, self._logarithms(distances, start))
 
-        return self._log_sums(self.tree.data.astype(np.float64, copy=False), left_out)
+        return self._log_sums(self.tree.data[rows].astype(np.float64, copy=False), left_out)
 
     def _log_sums(self, points: Array, logarithms: Any) -> Array:
         metric = DistanceMetric.get_metric(self.metric, **self.metric_params)

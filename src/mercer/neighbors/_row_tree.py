@@ -64,6 +64,18 @@ class RowTree:
         leaves = len(self.bounds) // 2 + 1
         return -(-len(self.data) // leaves)
 
+    def some_leaves(self, n_rows: int | None) -> Array:
+        """The numbers of leaves with `n_rows` rows or a few more, evenly spread; of all leaves for None."""
+        first, stop = len(self.bounds) // 2, len(self.bounds)
+        wanted = stop - first if n_rows is None else -(-n_rows * (stop - first) // len(self.data))
+        if wanted >= stop - first:
+            return np.arange(first, stop)
+        return first + np.arange(wanted) * (stop - first) // wanted
+
+    def rows_of(self, leaves: Array) -> Array:
+        """The rows of some leaves, one leaf after the other."""
+        return np.concatenate([np.arange(*self.bounds[leaf]) for leaf in leaves])
+
 
 @dataclass(frozen=True, eq=False)
 class Locations:

@@ -52,11 +52,13 @@ class TreeSums:
         """The logarithm of the sum at each point."""
         return self._log_sums(points)[0]
 
-    def log_left_out(self, locations: Locations) -> Array:
-        """The logarithm of the sum at each row of the tree, over all rows but those equal to it."""
-        tree, leaves = self.tree, self.tree.leaves
-        points = tree.data.astype(np.float64, copy=False)
-        sums = self._sums(points, tree.bounds[leaves], tree.lower[leaves], tree.upper[leaves], apart=True)
+    def log_left_out(self, locations: Locations, leaves: Array) -> Array:
+        """The logarithm of the sum at each row of some leaves, over all rows but those equal to it."""
+        tree = self.tree
+        points = tree.data[tree.rows_of(leaves)].astype(np.float64, copy=False)
+        ends = np.cumsum(np.diff(tree.bounds[leaves], axis=1)[:, 0])
+        tiles = np.column_stack([np.append(0, ends[:-1]), ends])
+        sums = self._sums(points, tiles, tree.lower[leaves], tree.upper[leaves], apart=True)
         return self._rescued(points, sums, locations)[0]
 
     def gradient_of_log(self, points: Array) -> Array:
