@@ -99,9 +99,9 @@ class Method:
         if grid is None:
             return sums.log_at(points)
         values, error = grid.sums_at(points, self.threads)
-        certain = (error <= self.rtol * (values - error) + atol) & (values > error)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            found = np.log(values)
+        certain = values > error
+        certain[certain] = error[certain] <= self.rtol * (values - error)[certain] + atol
+        found = np.log(values, where=certain, out=np.empty(len(values)))
         if not certain.all():
             found[~certain] = sums.log_at(points[~certain])
         return found

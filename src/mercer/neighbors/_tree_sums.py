@@ -15,8 +15,8 @@ from mercer.neighbors._row_tree import Locations, RowTree, build_tree
 __all__ = ["TreeSums"]
 
 Array = Any
-# Points in a tile: enough to share the layout of a leaf, few enough to stay near one another.
-_TILE = 16
+# Points in a tile, at least: enough to share the layout of a leaf, few enough to stay near one another.
+_TILE = 8
 # Pairs of a point and a row in one native call at most: some ten milliseconds.
 _PAIRS = 2**23
 # Below this a sum has lost digits to numbers that are not normal, or is nothing at all.
