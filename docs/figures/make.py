@@ -14,6 +14,7 @@ if __name__ == "__main__":
 
 from figures import (
     annealing,
+    density,
     k_means,
     learning_rates,
     least_squares,
@@ -32,6 +33,7 @@ DRAWINGS = {
     "optimisers": optimisers.draw,
     "learning_rates": learning_rates.draw,
     "annealing": annealing.draw,
+    "density": density.draw,
 }
 STYLE = {
     "figure.figsize": (8.0, 3.2),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.case import AbsentError, Agreement, Case, Contestant, digest
-from benchmarks.cases import CASES, cluster, decomposition, least_squares, logistic, robust, select
+from benchmarks.cases import CASES, cluster, decomposition, density, least_squares, logistic, robust, select
 from benchmarks.contestant import measure
 from benchmarks.runner import judge
 
@@ -58,6 +58,14 @@ def test_the_robust_objectives_are_their_formulas():
     found = robust.huber_quality(model, data, epsilon=1.5, alpha=0.25)
     assert found["objective"] == pytest.approx((2 * (1 + 0.25) + 2 * (1 + 2 * 1.5 * 3 - 1.5**2) + 0.25 * 4) / 2)
     assert robust.quantile_quality(model, data, 0.8, 0.1)["objective"] == pytest.approx(0.8 * 3.5 + 0.2)
+
+
+def test_the_density_is_judged_by_the_sum_over_all_rows():
+    data = {"X": np.array([[0.0, 0.0], [0.1, 0.0]]), "X_test": np.array([[0.0, 0.0]])}
+    exact = (1 + np.exp(-0.5)) / (2 * 2 * np.pi * 0.01)
+    found = density.quality({"logarithms": np.array([np.log(1.25 * exact)])}, data)
+    assert found["worst_error"] == pytest.approx(0.25)
+    assert found["mean_log_density"] == pytest.approx(np.log(1.25 * exact))
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(60, 5), (20, 50)])
