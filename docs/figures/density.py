@@ -25,4 +25,6 @@ def draw() -> Figure:
     right.plot(chosen.history_["bandwidth"][order], chosen.history_["score"][order], ".-", color="C0")
     right.axvline(chosen.bandwidth_, color="0.5", linewidth=1)
     right.set(xscale="log", xlabel="bandwidth", ylabel="mean log-density of rows left out", title="the search")
+    right.set_xticks([0.15, 0.25, 0.5, 1.0], ["0.15", "0.25", "0.5", "1"])
+    right.minorticks_off()
     return figure

@@ -106,6 +106,14 @@ def test_the_grid_keeps_its_bound_near_the_rows_and_far_from_them(d, h, rtol):
     assert found[-1] == pytest.approx(expected[-1], rel=1e-12)
 
 
+def test_the_grid_keeps_its_bound_far_from_the_origin_and_over_many_cells():
+    X = 1e6 + np.random.default_rng(0).uniform(0, 2e4, size=(5000, 1))
+    points = X[:300] + 0.3
+    exact, found = KernelDensity().fit(X), KernelDensity(rtol=1e-8, algorithm="grid").fit(X)
+    error = np.abs(np.expm1(found.score_samples(points) - exact.score_samples(points)))
+    assert error.max() <= 1e-8
+
+
 def test_auto_takes_the_grid_for_many_rows_in_few_columns_and_the_tree_otherwise():
     X = rows(30_000)
     assert KernelDensity(bandwidth=0.2, rtol=1e-6).fit(X).algorithm_used_ == "grid"

@@ -6,10 +6,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, fitted_rows, fitting, generators
+from mercer._base import Estimator, few_rows, fitted_source, fitting, generators
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule, Text
 from mercer._solver import Solver
+from mercer._source.memory import forecast
 from mercer.errors import DataError, ParameterError
 from mercer.neighbors._bandwidth import (
     BandwidthSearch,
@@ -216,7 +217,7 @@ class KernelDensity(Estimator):
         -------
         logarithms : ndarray of shape (m,)
         """
-        rows = fitted_rows(self, X)
+        rows = self._points(X)
         points = rows if rows.dtype == np.float64 else rows.astype(np.float64)
         method = self._method(None if len(rows) > _FEW else 1)
         found = method.log_sums(self.tree_, self.bandwidth_, self.grid_, points)
@@ -243,7 +244,7 @@ class KernelDensity(Estimator):
         -------
         gradient : ndarray of shape (m, d)
         """
-        rows, method = fitted_rows(self, X), self._method()
+        rows, method = self._points(X), self._method()
         if not method.is_euclidean:
             message = (
                 f"KernelDensity: gradient needs the Euclidean metric; got metric={self.metric!r}. Use 'euclidean'."
@@ -278,6 +279,11 @@ class KernelDensity(Estimator):
         centres = tree.data[places[np.minimum(chosen, len(places) - 1)]]
         steps = draw_steps(self.kernel, n_samples, centres.shape[1], norm, random)
         return (centres + steps * self.bandwidth_).astype(tree.data.dtype, copy=False)
+
+    def _points(self, X: Any) -> Array:
+        """The points as an array: a few of NumPy as they are, others after a thorough look."""
+        rows = few_rows(self, X)
+        return fitted_source(self, X).whole() if rows is None else rows
 
     def _method(self, threads: int | None = None) -> Method:
         parameters = self.metric_params or {}
@@ -319,6 +325,8 @@ class KernelDensity(Estimator):
 
     def _left_out(self, tree: RowTree) -> Callable[[float], float]:
         """From log h to the mean log-density of rows, each left out of its own together with its equals."""
+        purpose = f"finding equal rows among {len(tree.data)}"
+        forecast(type(self).__name__, 3.0 * tree.data.nbytes, purpose, "fit to a sample of the rows, or give a number")
         method, locations = self._method(), Locations.of(tree)
         leaves = tree.some_leaves(self.n_held_out)
         rows = tree.rows_of(leaves)
