@@ -23,6 +23,18 @@ def test_densities_are_counts_over_the_rows_and_the_volume_of_the_cell():
     np.testing.assert_allclose(found, [2 / 8, 1 / 8, 1 / 8, 0.0, 0.0])
 
 
+@pytest.mark.parametrize("scale", [1e-150, 1.0, 1e100])
+@pytest.mark.parametrize("bins", [3, 10, 49])
+def test_counts_are_numpys_for_values_on_the_edges_too(scale, bins):
+    X = np.random.default_rng(0).integers(0, 50, size=(3000, 2)) / 49 * scale
+    model = HistogramDensity(bins=bins).fit(X)
+    counts, edges = np.histogramdd(X, bins=bins)
+    np.testing.assert_array_equal(model.edges_, edges)
+    table = np.zeros((bins, bins))
+    table[tuple(model.bins_.T)] = model.weights_
+    np.testing.assert_array_equal(table, counts)
+
+
 @pytest.mark.catalogue("DE-01")
 @pytest.mark.parametrize("strategy", ["uniform", "quantile"])
 @pytest.mark.parametrize("smoothing", [0.0, 2.5])

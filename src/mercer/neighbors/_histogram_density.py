@@ -18,7 +18,7 @@ from mercer._source.memory import forecast
 from mercer._statistic import Moments
 from mercer._statistic.pair import Pair
 from mercer.errors import ParameterError
-from mercer.neighbors._cells import MOST_BINS, CellCounts, Cells, Extent
+from mercer.neighbors._cells import MOST_BINS, CellCounts, Cells, Extent, ExtentSums
 
 __all__ = ["HistogramDensity"]
 
@@ -192,9 +192,13 @@ class HistogramDensity(Estimator):
         """Two passes and one step."""
 
         def solve(state: Any) -> Solver:
-            sums = yield Pair(Moments(diagonal=True), Extent())
-            spread = np.sqrt(sums.first.scatter / sums.first.weight)
-            edges = self._edges(source, sums.second.low, sums.second.high, spread, sums.first.weight)
+            if isinstance(self.bins, str):
+                sums = yield Pair(Moments(diagonal=True), Extent())
+                width = 3.49 * np.sqrt(sums.first.scatter / sums.first.weight)
+                width *= sums.first.weight ** (-1 / (source.n_features + 2))
+                edges = self._edges(source, sums.second, width)
+            else:
+                edges = self._edges(source, (yield Extent()))
             cells = Cells(edges)
             self._forecast(source, cells)
             counts = yield CellCounts(cells)
@@ -205,9 +209,9 @@ class HistogramDensity(Estimator):
 
         return solve
 
-    def _edges(self, source: Source, low: Array, high: Array, spread: Array, weight: float) -> list[Array]:
-        """The edges of each column."""
-        d = len(low)
+    def _edges(self, source: Source, box: ExtentSums, width: Array = None) -> list[Array]:
+        """The edges of each column; those of a `width` where the number of bins is not given."""
+        d = source.n_features
         given = None if isinstance(self.bins, str) or np.ndim(self.bins) == 0 else list(self.bins)  # type: ignore[arg-type]
         if given is not None and (len(given) != d or len({np.ndim(one) for one in given}) != 1):
             message = (
@@ -217,16 +221,15 @@ class HistogramDensity(Estimator):
             raise ParameterError(message)
         if given is not None and np.ndim(given[0]) == 1:
             return [_checked_edges(one) for one in given]
-        if isinstance(self.bins, str):
-            width = 3.49 * spread * weight ** (-1 / (d + 2))
+        if width is not None:
             with np.errstate(divide="ignore", invalid="ignore"):
-                counts = np.where(width > 0, np.ceil((high - low) / width), 1)
+                counts = np.where(width > 0, np.ceil((box.high - box.low) / width), 1)
             counts = np.clip(counts, 1, MOST_BINS).astype(int)
         else:
             counts = np.array([_checked_count(one) for one in (given or [self.bins] * d)])
         if self.strategy == "quantile":
             return [_quantiles(source, column, count) for column, count in enumerate(counts)]
-        return [_even_edges(*sides) for sides in zip(low, high, counts, strict=True)]
+        return [_even_edges(*sides) for sides in zip(box.low, box.high, counts, strict=True)]
 
     def _forecast(self, source: Source, cells: Cells) -> None:
         """Ask for the memory of the cells: as many as there are, or as there are rows; while two sums are merged."""
