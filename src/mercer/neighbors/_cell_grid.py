@@ -29,6 +29,8 @@ Array = Any
 _MARGIN = 2
 # Cells of a column that one product makes: enough for the BLAS, not many more than the bandwidths in reach.
 _BAND = 16
+# Columns of one product: some ten milliseconds.
+_STRIP = 2048
 # Points read off, or rows spread, in one native call.
 _RUN = 2**14
 
@@ -166,14 +168,16 @@ def _convolved(charges: Array, plan: GridPlan, nodes: Array, threads: int) -> Ar
 def _band_product(band: Array, rows: Array, overlap: int, threads: int) -> Array:
     """The product of the banded matrix, whose rows repeat `band` further and further right, with `rows`."""
     step, out = len(band), np.empty_like(rows)
+    strips = -(-rows.shape[1] // _STRIP)
 
     def multiply(number: int) -> None:
-        first, start = number * step, max(0, number * step - overlap)
-        last, stop = min(first + step, len(rows)), min(first + step + overlap, len(rows))
-        columns = slice(start - first + overlap, stop - first + overlap)
-        out[first:last] = band[: last - first, columns] @ rows[start:stop]
+        first = number // strips * step
+        start, stop = max(0, first - overlap), min(first + step + overlap, len(rows))
+        last, strip = min(first + step, len(rows)), slice(number % strips * _STRIP, (number % strips + 1) * _STRIP)
+        known = slice(start - first + overlap, stop - first + overlap)
+        out[first:last, strip] = band[: last - first, known] @ rows[start:stop, strip]
 
-    run_numbered(multiply, -(-len(rows) // step), threads)
+    run_numbered(multiply, -(-len(rows) // step) * strips, threads)
     return out
 
 

@@ -17,8 +17,8 @@ __all__ = ["TreeSums"]
 Array = Any
 # Points in a tile, at least: enough to share the layout of a leaf, few enough to stay near one another.
 _TILE = 8
-# Pairs of a point and a row in one native call at most: some ten milliseconds.
-_PAIRS = 2**23
+# Work in one native call, in pairs of a point and a row times what each costs: some ten milliseconds.
+_WORK = 2**26
 # Below this a sum has lost digits to numbers that are not normal, or is nothing at all.
 _UNDERFLOW = 1e-290
 _EXACT = 2.0**-53
@@ -56,9 +56,13 @@ class TreeSums:
         """The logarithm of the sum at each row of some leaves, over all rows but those equal to it."""
         tree = self.tree
         points = tree.data[tree.rows_of(leaves)].astype(np.float64, copy=False)
-        ends = np.cumsum(np.diff(tree.bounds[leaves], axis=1)[:, 0])
-        tiles = np.column_stack([np.append(0, ends[:-1]), ends])
-        sums = self._sums(points, tiles, tree.lower[leaves], tree.upper[leaves], apart=True)
+        # A leaf is a tile, or several in its box where it would keep native code for too long.
+        sizes, most = np.diff(tree.bounds[leaves], axis=1)[:, 0], self._points_at_once
+        parts = -(-sizes // most)
+        starts = np.concatenate([start + np.arange(0, size, most) for start, size in zip(_starts(sizes), sizes)])
+        tiles = np.column_stack([starts, np.append(starts[1:], len(points))])
+        boxes = leaves.repeat(parts)
+        sums = self._sums(points, tiles, tree.lower[boxes], tree.upper[boxes], apart=True)
         return self._rescued(points, sums, locations)[0]
 
     def gradient_of_log(self, points: Array) -> Array:
@@ -67,7 +71,7 @@ class TreeSums:
         logarithms, shift = exact._log_sums(points)
         sums = np.exp(logarithms + shift)
         slopes = np.empty(points.shape)
-        rows = max(1, _PAIRS // 4 // len(self.tree.data))
+        rows = max(1, self._points_at_once // 4)
 
         def add(number: int) -> None:
             part = slice(number * rows, (number + 1) * rows)
@@ -83,7 +87,7 @@ class TreeSums:
             numbers = np.arange(len(points))
             tiles = np.column_stack([numbers, numbers + 1]), points, points
             return self._rescued(points, self._sums(points, *tiles))
-        near = build_tree(points, None, self.bandwidth, _TILE, threads=self.threads)
+        near = build_tree(points, None, self.bandwidth, min(_TILE, self._points_at_once), threads=self.threads)
         leaves = near.leaves
         sums = np.empty(len(points))
         sums[near.order] = self._sums(near.data, near.bounds[leaves], near.lower[leaves], near.upper[leaves])
@@ -96,7 +100,7 @@ class TreeSums:
         else:
             rtol, atol = max(self.rtol, _EXACT), self.atol
         # Rows are halved until few are left in a tile, so that the first is as large as any but for one.
-        run = max(1, _PAIRS // (len(self.tree.data) * int(tiles[0, 1] - tiles[0, 0] + 1)))
+        run = max(1, self._points_at_once // int(tiles[0, 1] - tiles[0, 0] + 1))
 
         def add(number: int) -> None:
             part = slice(number * run, (number + 1) * run)
@@ -141,6 +145,12 @@ class TreeSums:
             square += step * step
         return square
 
+    @property
+    def _points_at_once(self) -> int:
+        """Points for which native code may meet every row in one call; a pair costs some eight columns and its own."""
+        n, d = self.tree.data.shape
+        return max(1, _WORK // (n * (d + 8)))
+
     def _call(self, function: Callable[..., None], *arguments: Any, out: Array) -> None:
         """Call native code with the tree before its own arguments and scratch after them."""
         tree, kind = self.tree, PROFILES.index(self.profile)
@@ -148,3 +158,8 @@ class TreeSums:
         longest = max(2, tree.largest_leaf)
         scratch = np.empty((tree.data.shape[1], longest)), np.empty((3, longest)), np.empty(64, np.intp)
         function(kind, tree.data, tree.weight, 1 / self.bandwidth, *nodes, *arguments, *scratch, out)
+
+
+def _starts(sizes: Array) -> Array:
+    """Where each of some consecutive pieces begins."""
+    return np.cumsum(sizes) - sizes
