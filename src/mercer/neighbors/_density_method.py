@@ -11,7 +11,7 @@ from mercer.errors import ParameterError
 from mercer.neighbors._cell_grid import CellGrid, GridPlan
 from mercer.neighbors._pair_sums import PairSums
 from mercer.neighbors._profile import log_volume
-from mercer.neighbors._row_tree import RowTree
+from mercer.neighbors._row_tree import Locations, RowTree
 from mercer.neighbors._tree_sums import TreeSums
 
 __all__ = ["Method"]
@@ -106,17 +106,44 @@ class Method:
             found[~certain] = sums.log_at(points[~certain])
         return found
 
+    def log_left_out(self, tree: RowTree, bandwidth: float, locations: Locations, leaves: Array, rtol: float) -> Array:
+        """The logarithm of the sum at each row of some leaves over all rows but its equals, to a relative error."""
+        sums = self.sums(tree, bandwidth, rtol, 0.0)
+        rows = tree.rows_of(leaves)
+        columns = np.full(tree.data.shape[1], bandwidth)
+        plan = self._plan(tree, columns, rtol, len(rows))
+        if plan is None:
+            return sums.log_left_out(locations, leaves)
+        grid = CellGrid.build(tree, columns, plan, self.threads, self.subject)
+        whole, error = grid.sums_at(tree.data[rows].astype(np.float64, copy=False), self.threads)
+        # What equals contribute is taken off again, which leaves the rounding of the whole.
+        values, error = whole - locations.mass[locations.of_row[rows]], error + 2.0**-50 * whole
+        certain = error <= rtol * (values - error)
+        found = np.log(values, where=certain, out=np.empty(len(values)))
+        if not certain.all():
+            number = np.arange(len(leaves)).repeat(np.diff(tree.bounds[leaves], axis=1)[:, 0])
+            doubtful = np.unique(number[~certain])
+            found[np.isin(number, doubtful)] = sums.log_left_out(locations, leaves[doubtful])
+        return found
+
     def make_grid(self, tree: RowTree, bandwidth: Any) -> CellGrid | None:
         """The lattice, where it is asked for or is faster for as many points as there are rows; else None."""
-        possible = self.profile == "gaussian" and self.is_euclidean and (self.rtol > 0 or self.atol > 0)
-        if not possible or self.algorithm not in ("auto", "grid"):
-            return None
         n, d = tree.data.shape
         columns = np.full(d, bandwidth, dtype=np.float64)
-        plan = GridPlan.of(tree, columns, self.rtol or 1e-6)
+        rtol = self.rtol if self.rtol or not self.atol else 1e-6
+        if self.algorithm == "grid":
+            return CellGrid.build(tree, columns, GridPlan.of(tree, columns, rtol), self.threads, self.subject)
+        plan = self._plan(tree, columns, rtol, n)
+        return None if plan is None else CellGrid.build(tree, columns, plan, self.threads, self.subject)
+
+    def _plan(self, tree: RowTree, columns: Array, rtol: float, n_points: int) -> GridPlan | None:
+        """The lattice for so many points, where it is possible and faster than the tree."""
+        possible = self.profile == "gaussian" and self.is_euclidean and self.algorithm in ("auto", "grid")
+        if not possible or rtol == 0:
+            return None
+        n, d = tree.data.shape
+        plan = GridPlan.of(tree, columns, rtol)
         # A point meets the rows in reach, four times as many as if rows were spread evenly in their box, at 1 ns each.
         share = np.exp(log_volume("tophat", d)) * float(plan.reach) ** d / np.prod([float(s) for s in plan.shape])
-        by_tree = 1e-9 * n * n * min(1.0, 4 * share)
-        if self.algorithm == "auto" and (plan.size > _LARGEST_GRID or plan.seconds(n) > by_tree):
-            return None
-        return CellGrid.build(tree, columns, plan, self.threads, self.subject)
+        by_tree = 1e-9 * n * n_points * min(1.0, 4 * share)
+        return plan if plan.size <= _LARGEST_GRID and plan.seconds(n_points) < by_tree else None

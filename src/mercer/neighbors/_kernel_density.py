@@ -26,8 +26,6 @@ from mercer.neighbors._row_tree import Locations, RowTree, build_tree
 __all__ = ["KernelDensity"]
 
 Array = Any
-# Relative errors in the rows left out that a search cannot see.
-_SEARCH_ERROR = 1e-9
 # Points for which it does not pay to find out how many threads there are.
 _FEW = 16
 
@@ -329,14 +327,16 @@ class KernelDensity(Estimator):
         forecast(type(self).__name__, 3.0 * tree.data.nbytes, purpose, "fit to a sample of the rows, or give a number")
         method, locations = self._method(), Locations.of(tree)
         leaves = tree.some_leaves(self.n_held_out)
+        # An error of the score moves the place of its maximum by some root of it.
+        rtol = min(max(1e-3 * self.tol**2, 1e-12), 1e-7)
         rows = tree.rows_of(leaves)
         weight = tree.weight[rows] if len(tree.weight) else np.ones(len(rows))
         fewer = np.log1p(-locations.mass[locations.of_row[rows]] / tree.total)
 
         def score(logarithm: float) -> float:
             bandwidth = float(np.exp(logarithm))
-            sums = method.sums(tree, bandwidth, max(self.rtol, _SEARCH_ERROR), 0.0)
-            logarithms = sums.log_left_out(locations, leaves) - fewer - method.log_constant(tree, bandwidth)
+            logarithms = method.log_left_out(tree, bandwidth, locations, leaves, rtol)
+            logarithms -= fewer + method.log_constant(tree, bandwidth)
             return float(np.sum(weight * logarithms) / np.sum(weight))
 
         return score
