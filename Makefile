@@ -39,7 +39,8 @@ sklearn-suite: build
 		sklearn.linear_model.tests.test_huber \
 		sklearn.linear_model.tests.test_quantile \
 		sklearn.linear_model.tests.test_sgd \
-		sklearn.linear_model.tests.test_perceptron
+		sklearn.linear_model.tests.test_perceptron \
+		sklearn.neighbors.tests.test_kde
 
 test-all: lint build
 	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not soak"

@@ -2,4 +2,4 @@
 
 __all__ = ["FAMILIES"]
 
-FAMILIES = ("cluster", "decision", "decomposition", "estimation", "linear_model", "preprocessing")
+FAMILIES = ("cluster", "decision", "decomposition", "estimation", "linear_model", "neighbors", "preprocessing")

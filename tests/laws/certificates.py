@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog, minimize
+from scipy.optimize import linprog, minimize, minimize_scalar
 from scipy.special import logsumexp, softmax, xlogy
 
 __all__ = ["RECOMPUTED"]
@@ -200,6 +200,19 @@ def lasso_gap(model: Any, X: np.ndarray, y: np.ndarray) -> float:
     return float(squares / 2 + l1 * np.abs(w).sum() - max(duals))
 
 
+def bandwidth_bracket(model: Any, X: np.ndarray, y: Any) -> float:
+    """How far in log h the nearest maximum of the leave-one-out likelihood is, all pairs in one matrix."""
+    square = ((X[:, None, :] - X[None]) ** 2).sum(axis=2)
+    np.fill_diagonal(square, np.inf)
+
+    def cost(log_h: float) -> float:
+        return -np.mean(logsumexp(-square / (2 * np.exp(2 * log_h)), axis=1)) + X.shape[1] * log_h
+
+    at, reach = np.log(model.bandwidth_), 5 * model.certificate_.value
+    found = minimize_scalar(cost, bounds=(at - reach, at + reach), method="bounded", options={"xatol": 1e-6})
+    return float(abs(found.x - at))
+
+
 RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("fixed point", "GrowingKMeans"): kmeans_fixed_point,
     ("fixed point", "KMeans"): kmeans_fixed_point,
@@ -214,6 +227,7 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("gradient norm", "RidgeClassifierCV"): sign_gradient,
     ("KKT residual", "LinearRegression"): linear_gradient,
     ("KKT residual", "Ridge"): linear_gradient,
+    ("bracket", "KernelDensity"): bandwidth_bracket,
     ("duality gap", "GeneralizedLinearEstimator"): generalized_gap,
     ("duality gap", "HuberRegressor"): huber_gap,
     ("duality gap", "LogisticRegression"): logistic_gap,

@@ -30,6 +30,14 @@ SETTINGS = {
     "ElasticNet": [{"alpha": 0.1}, {"alpha": 0.1, "l1_ratio": 0.0}],
     "LassoCV": [{"alphas": 12, "eps": 1e-2}],
     "ElasticNetCV": [{"alphas": 5, "eps": 1e-2, "cv": 3, "l1_ratio": [0.5, 0.9]}],
+    "HistogramDensity": [{}, {"bins": 4, "strategy": "quantile", "smoothing": 0.5}],
+    "KernelDensity": [
+        {},
+        {"bandwidth": "cross_validation", "n_held_out": 600},
+        {"bandwidth": "scott", "kernel": "exponential", "algorithm": "brute"},
+        {"bandwidth": 9.0, "kernel": "cosine", "rtol": 1e-8},
+        {"bandwidth": 3.0, "metric": "manhattan"},
+    ],
     "LinearRegression": [{}, {"positive": True}],
     "Ridge": [{"solver": solver} for solver in ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga")]
     + [{"solver": "lbfgs", "positive": True}],

@@ -62,7 +62,8 @@ class Subject:
     @property
     def needs_memory(self) -> bool:
         """Whether this setting reaches rows one by one, and so refuses those that are elsewhere."""
-        return self.settings.get("solver") in ("dual", "lsqr", "sag", "saga") or "cv" in self.settings
+        by_rows = self.settings.get("solver") in ("dual", "lsqr", "sag", "saga") or "cv" in self.settings
+        return by_rows or self.settings.get("strategy") == "quantile"
 
     def exempt(self, law: str) -> str | None:
         """The reason why this class is exempt from a law, if it is."""

@@ -10,9 +10,9 @@ REPLACED: dict[str, tuple[str, ...]] = {
         *("BayesianRidge", "ElasticNet", "ElasticNetCV", "HuberRegressor", "Lasso", "LassoCV", "LinearRegression"),
         *("LogisticRegression", "LogisticRegressionCV", "Perceptron", "QuantileRegressor"),
         *("Ridge", "RidgeCV", "RidgeClassifier", "RidgeClassifierCV", "enet_path", "lasso_path"),
-        "SGDClassifier",
-        "SGDRegressor",
+        *("SGDClassifier", "SGDRegressor"),
     ),
+    "neighbors": ("KernelDensity",),
 }
 
 DIFFERENCES: dict[str, str] = {
@@ -97,4 +97,5 @@ DIFFERENCES: dict[str, str] = {
     ),
     "test_sgd::test_validation_mask_correctly_subsets": "replaces a private class of scikit-learn",
     "test_sgd::test_sgd_error_on_zero_validation_weight": "weights that are all zero are refused before any split",
+    "test_kde::test_kernel_density_sampling": "every kernel can be sampled from, not only Gaussian and tophat",
 }

@@ -1,0 +1,155 @@
+"""A product of polynomials in each cell of a lattice: weights of rows spread to its nodes, and values read off there.
+
+Each cell has p Chebyshev nodes a side. A row's share in a node is the product over columns of the Lagrange polynomial
+of that node, by the barycentric formula; at nodes themselves, where that divides by zero, it is one or zero.
+"""
+
+import cython
+
+__all__ = ["read_off", "spread"]
+
+real = cython.fused_type(cython.float, cython.double)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def share(
+    x: cython.double,
+    nodes: cython.const[cython.double][::1],
+    barycentric: cython.const[cython.double][::1],
+    out: cython.double[::1],
+) -> cython.void:
+    """Write the value at x of the polynomial that is one at a node and zero at the others, for each node."""
+    a: cython.Py_ssize_t
+    at: cython.Py_ssize_t = -1
+    total: cython.double = 0.0
+    for a in range(nodes.shape[0]):
+        if x == nodes[a]:
+            at = a
+    for a in range(nodes.shape[0]):
+        out[a] = barycentric[a] / (x - nodes[a]) if at < 0 else 0.0
+        total += out[a]
+    if at >= 0:
+        out[at] = total = 1.0
+    for a in range(nodes.shape[0]):
+        out[a] /= total
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def locate(
+    x: cython.const[real][::1],
+    origin: cython.const[cython.double][::1],
+    inverse: cython.const[cython.double][::1],
+    shape: cython.const[cython.Py_ssize_t][::1],
+    nodes: cython.const[cython.double][::1],
+    barycentric: cython.const[cython.double][::1],
+    shares: cython.double[:, ::1],
+) -> cython.Py_ssize_t:
+    """Write the shares of a point in the nodes of its cell, side by side; return the cell, or -1 outside of all."""
+    j: cython.Py_ssize_t
+    step: cython.Py_ssize_t
+    cell: cython.Py_ssize_t = 0
+    place: cython.double
+    for j in range(x.shape[0]):
+        place = (x[j] - origin[j]) * inverse[j]
+        if not (place >= 0.0 and place <= shape[j]):
+            return -1
+        step = min(cython.cast(cython.Py_ssize_t, place), shape[j] - 1)
+        # In a cell sides run from -1 to 1.
+        share(2.0 * (place - step) - 1.0, nodes, barycentric, shares[j])
+        cell = cell * shape[j] + step
+    return cell
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def unfold(shares: cython.const[cython.double][:, ::1], out: cython.double[::1]) -> cython.void:
+    """Write the products of one share of each side, the last side running fastest."""
+    j: cython.Py_ssize_t
+    a: cython.Py_ssize_t
+    b: cython.Py_ssize_t
+    width: cython.Py_ssize_t = shares.shape[1]
+    size: cython.Py_ssize_t = 1
+    out[0] = 1.0
+    for j in range(shares.shape[0] - 1, -1, -1):
+        for a in range(width - 1, -1, -1):
+            for b in range(size):
+                # Row a of the outer product; the first one, which the others are made of, is made last.
+                out[a * size + b] = shares[j, a] * out[b]
+        size *= width
+
+
+def spread(
+    X: cython.const[real][:, ::1],
+    weight: cython.const[cython.double][::1],
+    origin: cython.const[cython.double][::1],
+    inverse: cython.const[cython.double][::1],
+    shape: cython.const[cython.Py_ssize_t][::1],
+    nodes: cython.const[cython.double][::1],
+    barycentric: cython.const[cython.double][::1],
+    shares: cython.double[:, ::1],
+    product: cython.double[::1],
+    charges: cython.double[:, ::1],
+    near: cython.double[::1],
+):
+    """Add the weight of each row to the nodes of its cell, and to the weight of the cell.
+
+    Parameters
+    ----------
+    X, weight : (n, d), (n,): rows inside the lattice, and weights; empty when all are one
+    origin, inverse, shape : (d,): the lowest corner, one over the sides of a cell, and the cells along each column
+    nodes, barycentric : (p,)
+    shares, product : (d, p), (p^d,), scratch
+    charges, near : (cells, p^d), (cells,), added to
+    """
+    i: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    cell: cython.Py_ssize_t
+    w: cython.double = 1.0
+    with cython.nogil:
+        for i in range(X.shape[0]):
+            cell = locate(X[i], origin, inverse, shape, nodes, barycentric, shares)
+            unfold(shares, product)
+            if weight.shape[0] > 0:
+                w = weight[i]
+            near[cell] += w
+            for k in range(product.shape[0]):
+                charges[cell, k] += w * product[k]
+
+
+def read_off(
+    points: cython.const[cython.double][:, ::1],
+    origin: cython.const[cython.double][::1],
+    inverse: cython.const[cython.double][::1],
+    shape: cython.const[cython.Py_ssize_t][::1],
+    nodes: cython.const[cython.double][::1],
+    barycentric: cython.const[cython.double][::1],
+    potential: cython.const[cython.double][:, ::1],
+    near: cython.const[cython.double][::1],
+    shares: cython.double[:, ::1],
+    product: cython.double[::1],
+    sums: cython.double[::1],
+    reached: cython.double[::1],
+):
+    """Write the value of each point's cell polynomial there, and the weight in reach of the cell, -1 outside of all."""
+    i: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    cell: cython.Py_ssize_t
+    total: cython.double
+    with cython.nogil:
+        for i in range(points.shape[0]):
+            cell = locate(points[i], origin, inverse, shape, nodes, barycentric, shares)
+            if cell < 0:
+                sums[i] = 0.0
+                reached[i] = -1.0
+                continue
+            unfold(shares, product)
+            total = 0.0
+            for k in range(product.shape[0]):
+                total += product[k] * potential[cell, k]
+            sums[i] = total
+            reached[i] = near[cell]

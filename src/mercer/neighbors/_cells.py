@@ -1,0 +1,159 @@
+"""Cells of a histogram: their edges, by which key each is known, and the statistics that count their rows.
+
+Only cells that have rows are kept, so that memory follows the rows and not the number of cells, which grows like the
+bins of a column to the power of the columns.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mercer._source import Block
+from mercer._statistic import Statistic
+
+__all__ = ["MOST_BINS", "CellCounts", "CellSums", "Cells", "Extent", "ExtentSums"]
+
+Array = Any
+# Bins of a column at most: a key has two bytes for each.
+MOST_BINS = 2**16 - 1
+
+
+@dataclass(frozen=True)
+class ExtentSums:
+    """Least and largest value of each column."""
+
+    low: Array
+    high: Array
+
+    def __add__(self, other: "ExtentSums") -> "ExtentSums":
+        return ExtentSums(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
+
+
+@dataclass(frozen=True)
+class Extent(Statistic):
+    """The smallest box around the rows of positive weight."""
+
+    def of(self, block: Block) -> ExtentSums:
+        X = block.X if block.weight is None else block.X[block.weight > 0]
+        if len(X) == 0:
+            return ExtentSums(np.full(block.X.shape[1], np.inf), np.full(block.X.shape[1], -np.inf))
+        return ExtentSums(X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64))
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The cells between the edges of each column.
+
+    Parameters
+    ----------
+    edges : list of ndarray
+        Rising; the first and the last are the sides of the box. A bin has its lower edge, the last one both.
+    """
+
+    edges: list[Array]
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Bins of each column."""
+        return tuple(len(edges) - 1 for edges in self.edges)
+
+    @property
+    def count(self) -> int:
+        """All cells, however many."""
+        return math.prod(self.shape)
+
+    def bins_of(self, X: Array) -> tuple[Array, Array]:
+        """The bin of each value of each row, and whether the row is inside the box."""
+        bins, inside = np.empty(X.shape, np.uint16), np.ones(len(X), bool)
+        for column, edges in enumerate(self.edges):
+            values = X[:, column]
+            inside &= (values >= edges[0]) & (values <= edges[-1])
+            bins[:, column] = self._found(values, edges, self._rates[column])
+        return bins, inside
+
+    def _found(self, values: Array, edges: Array, rate: float) -> Array:
+        """The bin of each value, the first or last for those outside."""
+        last = len(edges) - 2
+        if rate == 0:
+            return np.clip(np.searchsorted(edges, values, side="right") - 1, 0, last)
+        # Among even edges the bin is known to one by a product; the edges themselves decide.
+        guess = np.clip((values - edges[0]) * rate, 0, last).astype(np.intp)
+        guess -= values < edges[guess]
+        guess += values >= edges[guess + 1]
+        return np.clip(guess, 0, last, out=guess)
+
+    @cached_property
+    def _rates(self) -> list[float]:
+        """One over the width of the bins of each column, zero where widths differ."""
+        rates = []
+        for edges in self.edges:
+            widths = np.diff(edges)
+            with np.errstate(over="ignore", divide="ignore"):
+                rate = float(len(widths) / (edges[-1] - edges[0]))
+            even = np.ptp(widths) <= 1e-6 * widths[0] / len(widths)
+            rates.append(rate if even and math.isfinite(rate) else 0.0)
+        return rates
+
+    def keys_of(self, bins: Array) -> Array:
+        """A key for each row of bins: the number of the cell, or where that is too long the bins as bytes, in order."""
+        if self.count < 2**62:
+            return np.ravel_multi_index(tuple(bins.T.astype(np.intp)), self.shape)
+        # Big-endian, so that keys have the order of their bins.
+        return np.ascontiguousarray(bins.astype(">u2")).view(f"S{2 * bins.shape[1]}").ravel()
+
+    def bins_with(self, keys: Array) -> Array:
+        """The bins that keys stand for."""
+        if keys.dtype.kind != "S":
+            return np.column_stack(np.unravel_index(keys, self.shape)).astype(np.uint16)
+        return np.ascontiguousarray(keys).view(">u2").reshape(len(keys), len(self.edges)).astype(np.uint16)
+
+    def log_volumes(self, bins: Array) -> Array:
+        """The logarithm of the volume of each cell."""
+        return sum(np.log(np.diff(edges))[bins[:, column]] for column, edges in enumerate(self.edges))
+
+    @property
+    def empty_keys(self) -> Array:
+        """No keys, of the type that keys have."""
+        return self.keys_of(np.empty((0, len(self.edges)), np.uint16))
+
+
+@dataclass(frozen=True)
+class CellSums:
+    """The weight in each cell that has any: keys in rising order, and weights."""
+
+    keys: Array
+    weights: Array
+
+    def __add__(self, other: "CellSums") -> "CellSums":
+        keys = np.concatenate([self.keys, other.keys])
+        return gathered(keys, np.concatenate([self.weights, other.weights]))
+
+
+@dataclass(frozen=True, eq=False)
+class CellCounts(Statistic):
+    """The weight of the rows in each cell."""
+
+    cells: Cells
+
+    def of(self, block: Block) -> CellSums:
+        X, weight = block.X, block.weight
+        if weight is not None:
+            X, weight = X[weight > 0], weight[weight > 0]
+        bins, inside = self.cells.bins_of(X)
+        if not inside.all():
+            bins, weight = bins[inside], None if weight is None else weight[inside]
+        return gathered(self.cells.keys_of(bins), np.ones(len(bins)) if weight is None else weight)
+
+
+def gathered(keys: Array, weights: Array) -> CellSums:
+    """The sum of the weights of each key."""
+    if keys.dtype.kind != "S" and len(keys) and keys.max() < 4 * len(keys):
+        # A table of all cells up to the last is shorter work than sorting.
+        table = np.bincount(keys, weights)
+        distinct = np.flatnonzero(table)
+        return CellSums(distinct, table[distinct])
+    distinct, place = np.unique(keys, return_inverse=True)
+    return CellSums(distinct, np.bincount(place, weights, len(distinct)))

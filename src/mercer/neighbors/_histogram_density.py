@@ -1,0 +1,320 @@
+"""The histogram as a density."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._base import Estimator, fitted_source, fitting, generators
+from mercer._base.parameter import Array as ArrayRule
+from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule
+from mercer._plain import plain
+from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._source import Block, Source
+from mercer._source.memory import forecast
+from mercer._statistic import Moments
+from mercer._statistic.pair import Pair
+from mercer.errors import ParameterError
+from mercer.neighbors._cells import MOST_BINS, CellCounts, Cells, Extent, ExtentSums
+
+__all__ = ["HistogramDensity"]
+
+Array = Any
+_CLOSED_FORM = (
+    "The shares of the cells are the most likely ones in closed form; the bins are chosen, and nothing bounds how much "
+    "better others would be."
+)
+
+
+class HistogramDensity(Estimator):
+    r"""The density of a histogram in any number of columns.
+
+    Columns are cut into bins, and the density is constant in each cell c between them,
+
+    .. math:: \hat p(x) = \frac{n_c + \alpha}{(W + \alpha C)\, v_c} \quad \text{for } x \in c,
+
+    with the weight :math:`n_c` of the rows in the cell, its volume :math:`v_c`, the weight W of all rows, the number C
+    of cells (``n_cells_``) and additive `smoothing` :math:`\alpha`. Without smoothing it is the most likely of all
+    densities that are constant in the cells, and zero in those without rows; outside of the box it is zero always.
+
+    Parameters
+    ----------
+    bins : an integer in [1, 65535] or one of 'auto' or an array-like, default='auto'
+        Bins of each column: a number, a number for each, or a list with the edges for each. ``'auto'`` cuts columns to
+        Scott's width :math:`3.49\, \sigma_j W^{-1/(d+2)}`, or as many quantiles.
+    strategy : one of 'uniform', 'quantile', default='uniform'
+        Whether the bins of a column have equal widths, or equal weights.
+    smoothing : a number in [0, inf), default=0.0
+        Added to the weight of every cell, the empty ones too.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    edges_ : list of ndarray
+        The edges of each column.
+    n_cells_ : int
+        All cells: the product of the bins, which is what grows in many columns.
+    bins_ : ndarray of shape (m, d), uint16
+        The bins of each cell that has rows.
+    weights_ : ndarray of shape (m,)
+        The weight of its rows.
+    n_features_in_, feature_names_in_ :
+        As in scikit-learn.
+    history_, converged_, n_iter_, certificate_ :
+        One step, whose objective is the mean log-density of the rows.
+
+    Notes
+    -----
+    Two passes over the rows: their box and spread, then the cells. Memory follows the cells that have rows, never
+    `n_cells_`. Rows may be in memory, in files, streams and Dask collections; quantiles need them in memory. In d
+    columns of s bins there are s^d cells, so that soon nearly all are empty and the density is zero nearly everywhere:
+    smooth it, or use another density.
+
+    References
+    ----------
+    D. Scott, Multivariate Density Estimation, 1992.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.neighbors import HistogramDensity
+    >>> X = np.array([[0.0], [1.0], [1.5], [4.0]])
+    >>> model = HistogramDensity(bins=2).fit(X)
+    >>> np.exp(model.score_samples([[0.5], [3.0], [9.0]])).round(12).tolist()  # 3/4 and 1/4, over a width of 2
+    [0.375, 0.125, 0.0]
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "bins": Integer(1, MOST_BINS) | Choice("auto") | ArrayRule(),
+        "strategy": Choice("uniform", "quantile"),
+        "smoothing": Real(0),
+        "n_jobs": Integer() | Nothing(),
+    }
+    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "memory": "the cells that have rows are kept, which in many columns are as many as the rows"
+    }
+    _objective_moves: ClassVar[str | None] = "up"
+
+    def __init__(
+        self,
+        bins: int | str | Any = "auto",
+        *,
+        strategy: str = "uniform",
+        smoothing: float = 0.0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.bins = bins
+        self.strategy = strategy
+        self.smoothing = smoothing
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "HistogramDensity":
+        """Cut the columns, and count the rows in the cells.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or rows in any other place
+        y : ignored
+        sample_weight : array-like of shape (n,), default=None
+
+        Returns
+        -------
+        self
+        """
+        source = self._open(X, None, sample_weight)
+        if self.strategy == "quantile":
+            self._needs_memory(source, "strategy='quantile'", "use strategy='uniform'")
+        outcome = self._drive(self._solver(source), source, max_steps=1)
+        self._conclude(outcome)
+        return self
+
+    def score_samples(self, X: Any) -> Array:
+        """Return the logarithm of the density at each point; minus infinity where it is zero.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), or rows in any other place
+
+        Returns
+        -------
+        logarithms : array of shape (m,)
+            Where the points are.
+        """
+        return fitted_source(self, X).map(self._lookup())
+
+    def logpdf(self, X: Any) -> Array:
+        """Return what :meth:`score_samples` does, under the name that densities have."""
+        return self.score_samples(X)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the log-likelihood of all points together."""
+        return float(np.sum(self.score_samples(X), dtype=np.float64))
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
+        """Return points drawn from the density: a cell by its share, and a position in it.
+
+        Parameters
+        ----------
+        n_samples : int
+        random_state : None, int, RandomState or Generator
+
+        Returns
+        -------
+        points : ndarray of shape (n_samples, d)
+        """
+        check_is_fitted(self)
+        (random,) = generators(random_state, 1)
+        shares = np.cumsum(self.weights_)
+        total = shares[-1] + self.smoothing * self.n_cells_
+        drawn = random.uniform(size=n_samples) * total
+        bins = self.bins_[np.minimum(np.searchsorted(shares, drawn, side="right"), len(shares) - 1)]
+        anywhere = np.column_stack([random.integers(len(edges) - 1, size=n_samples) for edges in self.edges_])
+        bins = np.where((drawn > shares[-1])[:, None], anywhere, bins.astype(np.intp))
+        place = random.uniform(size=bins.shape)
+        columns = [
+            edges[bins[:, j]] + place[:, j] * (edges[bins[:, j] + 1] - edges[bins[:, j]])
+            for j, edges in enumerate(self.edges_)
+        ]
+        return np.column_stack(columns)
+
+    def _lookup(self) -> "_Lookup":
+        check_is_fitted(self)
+        cells = Cells(self.edges_)
+        return _Lookup(cells, cells.keys_of(self.bins_), self.weights_, float(self.smoothing))
+
+    def _solver(self, source: Source) -> Callable[[Any], Solver]:
+        """Two passes and one step."""
+
+        def solve(state: Any) -> Solver:
+            if isinstance(self.bins, str):
+                sums = yield Pair(Moments(diagonal=True), Extent())
+                width = 3.49 * np.sqrt(sums.first.scatter / sums.first.weight)
+                width *= sums.first.weight ** (-1 / (source.n_features + 2))
+                edges = self._edges(source, sums.second, width)
+            else:
+                edges = self._edges(source, (yield Extent()))
+            cells = Cells(edges)
+            self._forecast(source, cells)
+            counts = yield CellCounts(cells)
+            state = HistogramState(edges, cells.bins_with(counts.keys), counts.weights)
+            lookup = _Lookup(cells, counts.keys, counts.weights, float(self.smoothing))
+            yield Step(float(np.sum(counts.weights * lookup.logarithms) / counts.weights.sum()), state)
+            return Solution(state, True, Certificate.none(_CLOSED_FORM))
+
+        return solve
+
+    def _edges(self, source: Source, box: ExtentSums, width: Array = None) -> list[Array]:
+        """The edges of each column; those of a `width` where the number of bins is not given."""
+        d = source.n_features
+        given = None if isinstance(self.bins, str) or np.ndim(self.bins) == 0 else list(self.bins)  # type: ignore[arg-type]
+        if given is not None and (len(given) != d or len({np.ndim(one) for one in given}) != 1):
+            message = (
+                f"HistogramDensity: bins must be a number, or one or the edges for each of {d} columns; got "
+                f"{self.bins!r}."
+            )
+            raise ParameterError(message)
+        if given is not None and np.ndim(given[0]) == 1:
+            return [_checked_edges(one) for one in given]
+        if width is not None:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                counts = np.where(width > 0, np.ceil((box.high - box.low) / width), 1)
+            counts = np.clip(counts, 1, MOST_BINS).astype(int)
+        else:
+            counts = np.array([_checked_count(one) for one in (given or [self.bins] * d)])
+        if self.strategy == "quantile":
+            return [_quantiles(source, column, count) for column, count in enumerate(counts)]
+        return [_even_edges(*sides) for sides in zip(box.low, box.high, counts, strict=True)]
+
+    def _forecast(self, source: Source, cells: Cells) -> None:
+        """Ask for the memory of the cells: as many as there are, or as there are rows; while two sums are merged."""
+        most = cells.count if source.known_rows is None else min(cells.count, source.known_rows)
+        key = cells.empty_keys.dtype.itemsize
+        purpose = f"the histogram of {cells.count} cells"
+        forecast(type(self).__name__, 4.0 * most * (key + 8), purpose, "use fewer bins, or a sample of the rows")
+
+    def _fitted(self, state: "HistogramState") -> dict[str, Any]:
+        cells = Cells(state.edges)
+        return {"edges_": state.edges, "n_cells_": cells.count, "bins_": state.bins, "weights_": state.weights}
+
+
+@plain
+@dataclass(frozen=True)
+class HistogramState:
+    """Edges, the bins of the cells that have rows, and their weights."""
+
+    edges: list[Array]
+    bins: Array
+    weights: Array
+
+
+@dataclass(frozen=True, eq=False)
+class _Lookup:
+    """The log-density of each row of a block."""
+
+    cells: Cells
+    keys: Array
+    weights: Array
+    smoothing: float
+
+    @property
+    def logarithms(self) -> Array:
+        """That of each cell that has rows."""
+        bins = self.cells.bins_with(self.keys)
+        return np.log(self.weights + self.smoothing) - self._log_total - self.cells.log_volumes(bins)
+
+    @property
+    def _log_total(self) -> float:
+        return math.log(float(self.weights.sum()) + self.smoothing * self.cells.count)
+
+    def __call__(self, block: Block) -> Array:
+        bins, inside = self.cells.bins_of(block.X)
+        found = np.full(len(bins), -np.inf)
+        bins = bins[inside]
+        keys = self.cells.keys_of(bins)
+        place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        weight = np.where(self.keys[place] == keys, self.weights[place], 0.0)
+        with np.errstate(divide="ignore"):
+            found[inside] = np.log(weight + self.smoothing) - self._log_total - self.cells.log_volumes(bins)
+        return found.astype(block.X.dtype, copy=False)
+
+
+def _even_edges(low: float, high: float, count: int) -> Array:
+    """Edges at equal distances; a column of one value has a bin around it."""
+    if low == high:
+        half = max(0.5, abs(low) * 2.0**-20)
+        low, high = low - half, high + half
+    edges = np.linspace(low, high, count + 1)
+    # Bins too narrow for the numbers at hand fall together.
+    return np.unique(edges)
+
+
+def _quantiles(source: Source, column: int, count: int) -> Array:
+    """Edges with equal weights between them; those that fall together count once."""
+    values, weight = source.whole()[:, column].astype(np.float64), source.weight
+    shares = np.linspace(0, 1, count + 1)
+    if weight is not None:
+        values, weight = values[weight > 0], weight[weight > 0]
+    edges = np.unique(np.quantile(values, shares, method="inverted_cdf", weights=weight))
+    return edges if len(edges) > 1 else _even_edges(edges[0], edges[0], 1)
+
+
+def _checked_count(given: Any) -> int:
+    if not Integer(1, MOST_BINS).accepts(given):
+        message = f"HistogramDensity: bins of a column must be an integer in [1, {MOST_BINS}]; got {given!r}."
+        raise ParameterError(message)
+    return int(given)
+
+
+def _checked_edges(given: Any) -> Array:
+    edges = np.array(given, dtype=np.float64)
+    rising = len(edges) >= 2 and np.isfinite(edges).all() and (np.diff(edges) > 0).all()
+    if not rising or len(edges) > MOST_BINS + 1:
+        message = f"HistogramDensity: edges of a column must be two or more finite numbers that rise; got {given!r}."
+        raise ParameterError(message)
+    return edges

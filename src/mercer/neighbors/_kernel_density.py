@@ -1,0 +1,345 @@
+"""Kernel density estimation."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._base import Estimator, few_rows, fitted_source, fitting, generators
+from mercer._base.parameter import Array as ArrayRule
+from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule, Text
+from mercer._solver import Solver
+from mercer._source.memory import forecast
+from mercer.errors import DataError, ParameterError
+from mercer.neighbors._bandwidth import (
+    BandwidthSearch,
+    BandwidthState,
+    given_bandwidth,
+    reference_bandwidth,
+    rule_factor,
+)
+from mercer.neighbors._density_method import Method
+from mercer.neighbors._profile import PROFILES, draw_steps
+from mercer.neighbors._row_tree import Locations, RowTree, build_tree
+
+__all__ = ["KernelDensity"]
+
+Array = Any
+# Points for which it does not pay to find out how many threads there are.
+_FEW = 16
+
+
+class KernelDensity(Estimator):
+    r"""Kernel density estimation.
+
+    The density is a mean of bumps, one at each row :math:`x_i` of weight :math:`w_i`,
+
+    .. math:: \hat p(x) = \frac{1}{W h^d V} \sum_i w_i\, k\!\left(\frac{\lVert x - x_i \rVert}{h}\right),
+        \qquad W = \sum_i w_i, \quad V = \int k(\lVert u \rVert)\, du,
+
+    with a profile k (`kernel`) and a `bandwidth` h, or one for each column. Small bandwidths give spikes at the rows
+    (high variance), large ones flatten everything (high bias); ``'cross_validation'`` finds the one at which rows that
+    are left out are most likely.
+
+    Parameters
+    ----------
+    bandwidth : a number in (0, inf) or one of 'scott', 'silverman', 'cross_validation' or an array-like, default=1.0
+        h; an array has one for each column. ``'scott'`` is :math:`W^{-1/(d+4)}` and ``'silverman'``
+        :math:`(W (d + 2) / 4)^{-1/(d+4)}`, both for columns of unit variance. ``'cross_validation'`` maximises
+        :math:`\sum_i w_i \log \hat p_{-i}(x_i)`, where row i and all its repetitions are left out.
+    algorithm : one of 'kd_tree', 'ball_tree', 'auto', 'grid', 'brute', default='auto'
+        How sums are taken; all keep `rtol` and `atol`. The trees are one here: boxes around rows, the far ones of which
+        are not opened. ``'grid'`` is for Gaussians in few columns: polynomials in the cells of a lattice, made once by
+        ``fit``; it needs an `rtol` or an `atol`. ``'brute'`` meets every row. ``'auto'`` takes the grid where that is
+        the fastest, else the tree.
+    kernel : one of 'gaussian', 'tophat', 'epanechnikov', 'exponential', 'linear', 'cosine', default='gaussian'
+        The profile k.
+    metric : a string, default='euclidean'
+        Any metric of scikit-learn's trees. Those other than the Euclidean one meet every row.
+    atol : a number in [0, inf), default=0
+    rtol : a number in [0, inf), default=0
+        A density errs by at most `rtol` times itself plus `atol`. With both zero it is exact to rounding.
+    breadth_first : a boolean, default=True
+        Taken for compatibility: nearest nodes are always opened first.
+    leaf_size : an integer in [1, inf), default=40
+        Rows in a leaf of the tree, at least; fewer than twice as many.
+    metric_params : an instance of dict or None, default=None
+        Parameters of the metric.
+    n_held_out : an integer in [1, inf) or None, default=None
+        Rows that cross-validation leaves out in turn; None means each. Fewer are taken from leaves all over the tree,
+        and cost as much less.
+    tol : a number in [0, inf), default=0.01
+        To what log h is searched for by cross-validation.
+    max_iter : an integer in [1, inf), default=50
+        Most bandwidths that are tried.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which a search ends with what it has.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    bandwidth_ : float or ndarray of shape (d,)
+    tree_ : RowTree
+        The rows of positive weight, in the order of the tree (``tree_.data``), and their boxes.
+    grid_ : CellGrid or None
+        The lattice, where one is used.
+    algorithm_used_ : str
+        ``'tree'``, ``'grid'`` or ``'brute'``.
+    n_features_in_, feature_names_in_ :
+        As in scikit-learn.
+    history_ : dict of ndarray
+        Of a search, per bandwidth tried: ``objective`` (the best mean log-likelihood of rows left out so far),
+        ``bandwidth``, ``score``, ``seconds``. Where the bandwidth is given, one step of objective 0.
+    converged_ : bool
+    n_iter_ : int
+    certificate_ : Certificate
+        ``"bracket"``: how far in log h a local maximum of the left-out likelihood can be.
+
+    Notes
+    -----
+    A tree takes n log n to build and the memory of the rows again. Its sums meet the rows within some :math:`\sqrt{2
+    \log(1 / \epsilon)}` bandwidths of a point (Gaussian; 8.5 in exact mode). The grid takes p^d, with p some 10 to 16
+    nodes a side, for each row and point, and (p r)^d memory for a range of r bandwidths; a point at which its error
+    bound is too large for `rtol` is handed to the tree. The density integrates to one in the Euclidean metric and in
+    the other norms (Manhattan, Chebyshev, Minkowski); other metrics have the constant of the Euclidean one, as in
+    scikit-learn. The rows must be in memory.
+
+    References
+    ----------
+    B. Silverman, Density Estimation for Statistics and Data Analysis, 1986. A. Gray and A. Moore, Nonparametric density
+    estimation: toward computational tractability, 2003. L. Greengard and J. Strain, The fast Gauss transform, 1991.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.neighbors import KernelDensity
+    >>> X = np.array([[0.0], [1.0]])
+    >>> model = KernelDensity(kernel="tophat", bandwidth=0.5).fit(X)
+    >>> np.exp(model.score_samples([[0.2], [0.5], [0.9]])).round(12).tolist()  # half a window around each row
+    [0.5, 0.0, 0.5]
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "bandwidth": Real(0, closed="neither") | Choice("scott", "silverman", "cross_validation") | ArrayRule(),
+        "algorithm": Choice("kd_tree", "ball_tree", "auto", "grid", "brute"),
+        "kernel": Choice(*PROFILES),
+        "metric": Text(),
+        "atol": Real(0),
+        "rtol": Real(0),
+        "breadth_first": Boolean(),
+        "leaf_size": Integer(1),
+        "metric_params": Instance(dict) | Nothing(),
+        "n_held_out": Integer(1) | Nothing(),
+        "tol": Real(0),
+        "max_iter": Integer(1),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "memory": "the rows are the model: it keeps all of them, in the order of its tree"
+    }
+    _objective_moves: ClassVar[str | None] = "up"
+
+    def __init__(
+        self,
+        *,
+        bandwidth: float | str | Any = 1.0,
+        algorithm: str = "auto",
+        kernel: str = "gaussian",
+        metric: str = "euclidean",
+        atol: float = 0,
+        rtol: float = 0,
+        breadth_first: bool = True,
+        leaf_size: int = 40,
+        metric_params: dict[str, Any] | None = None,
+        n_held_out: int | None = None,
+        tol: float = 0.01,
+        max_iter: int = 50,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.bandwidth = bandwidth
+        self.algorithm = algorithm
+        self.kernel = kernel
+        self.metric = metric
+        self.atol = atol
+        self.rtol = rtol
+        self.breadth_first = breadth_first
+        self.leaf_size = leaf_size
+        self.metric_params = metric_params
+        self.n_held_out = n_held_out
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelDensity":
+        """Keep the rows, and find the bandwidth.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : ignored
+        sample_weight : array-like of shape (n,), default=None
+
+        Returns
+        -------
+        self
+        """
+        source = self._open(X, None, sample_weight)
+        method = self._method()
+        method.check()
+        columns = self._columns(source.n_features)
+        unit = np.ones(source.n_features) if columns is None else columns
+        rows = source.whole(), source.weight, unit, self.leaf_size
+        tree = build_tree(*rows, threads=self._threads(), subject=type(self).__name__)
+        given = {"tree_": tree, "grid_": None}
+        outcome = self._drive(self._solver(tree, columns), source, max_steps=self.max_iter, attributes=given)
+        self.grid_ = method.make_grid(tree, self.bandwidth_)
+        every_row = self.algorithm == "brute" or not method.is_euclidean
+        self.algorithm_used_ = "brute" if every_row else "tree" if self.grid_ is None else "grid"
+        self._conclude(outcome)
+        return self
+
+    def score_samples(self, X: Any) -> Array:
+        """Return the logarithm of the density at each point.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+
+        Returns
+        -------
+        logarithms : ndarray of shape (m,)
+        """
+        rows = self._points(X)
+        points = rows if rows.dtype == np.float64 else rows.astype(np.float64)
+        method = self._method(None if len(rows) > _FEW else 1)
+        found = method.log_sums(self.tree_, self.bandwidth_, self.grid_, points)
+        return (found - method.log_constant(self.tree_, self.bandwidth_)).astype(rows.dtype, copy=False)
+
+    def logpdf(self, X: Any) -> Array:
+        """Return what :meth:`score_samples` does, under the name that densities have."""
+        return self.score_samples(X)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the log-likelihood of all points together."""
+        return float(np.sum(self.score_samples(X), dtype=np.float64))
+
+    def gradient(self, X: Any) -> Array:
+        """Return the gradient of the log-density at each point; NaN where the density is zero.
+
+        Where a profile has no derivative, at the rows or at the edges of their bumps, that row counts as flat.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+
+        Returns
+        -------
+        gradient : ndarray of shape (m, d)
+        """
+        rows, method = self._points(X), self._method()
+        if not method.is_euclidean:
+            message = (
+                f"KernelDensity: gradient needs the Euclidean metric; got metric={self.metric!r}. Use 'euclidean'."
+            )
+            raise DataError(message)
+        sums = method.sums(self.tree_, self.bandwidth_, 0.0, 0.0)
+        return sums.gradient_of_log(rows.astype(np.float64, copy=False)).astype(rows.dtype, copy=False)
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
+        """Return points drawn from the density.
+
+        Parameters
+        ----------
+        n_samples : int
+        random_state : None, int, RandomState or Generator
+
+        Returns
+        -------
+        points : ndarray of shape (n_samples, d)
+        """
+        check_is_fitted(self)
+        if (norm := self._method().norm) is None:
+            message = (
+                f"KernelDensity: sample needs a metric that is a norm; got metric={self.metric!r}. Use 'euclidean'."
+            )
+            raise DataError(message)
+        tree, (random,) = self.tree_, generators(random_state, 1)
+        # In the order the rows were given, so that a row of weight two is drawn when its two repetitions would be.
+        places = np.argsort(tree.order, kind="stable")
+        shares = np.cumsum(tree.weight[places] if len(tree.weight) else np.ones(len(places)))
+        chosen = np.searchsorted(shares, random.uniform(size=n_samples) * shares[-1], side="right")
+        centres = tree.data[places[np.minimum(chosen, len(places) - 1)]]
+        steps = draw_steps(self.kernel, n_samples, centres.shape[1], norm, random)
+        return (centres + steps * self.bandwidth_).astype(tree.data.dtype, copy=False)
+
+    def _points(self, X: Any) -> Array:
+        """The points as an array: a few of NumPy as they are, others after a thorough look."""
+        rows = few_rows(self, X)
+        return fitted_source(self, X).whole() if rows is None else rows
+
+    def _method(self, threads: int | None = None) -> Method:
+        parameters = self.metric_params or {}
+        how = self.algorithm, self.kernel, self.metric, parameters, self.rtol, self.atol
+        return Method(type(self).__name__, *how, self._threads() if threads is None else threads)
+
+    def _columns(self, d: int) -> Array | None:
+        """The bandwidth of each column, where one was given for each."""
+        if isinstance(self.bandwidth, str) or np.ndim(self.bandwidth) == 0:
+            return None
+        columns = np.array(self.bandwidth, dtype=np.float64)
+        if columns.shape != (d,) or not (np.isfinite(columns).all() and (columns > 0).all()):
+            message = (
+                f"KernelDensity: bandwidth must be a positive number, or one for each of {d} columns; got "
+                f"{self.bandwidth!r}."
+            )
+            raise ParameterError(message)
+        if not self._method().is_euclidean:
+            message = (
+                f"KernelDensity: a bandwidth for each column needs the Euclidean metric; got metric={self.metric!r}. "
+                f"Give one number."
+            )
+            raise ParameterError(message)
+        return columns
+
+    def _solver(self, tree: RowTree, columns: Array | None) -> Callable[[Any], Solver]:
+        """What finds the bandwidth: a search, or nothing to do."""
+        if columns is not None or not isinstance(self.bandwidth, str):
+            return lambda state: given_bandwidth(self.bandwidth if columns is None else columns)
+        if self.bandwidth != "cross_validation":
+            factor = rule_factor(self.bandwidth, tree.total, tree.data.shape[1])
+            return lambda state: given_bandwidth(factor)
+        start = reference_bandwidth(tree)
+        if start == 0:
+            got = "n_samples=1" if len(tree.data) == 1 else "one row, repeated"
+            message = f"KernelDensity: bandwidth='cross_validation' needs two different rows; got {got}. Give a number."
+            raise DataError(message)
+        return BandwidthSearch(self._left_out(tree), float(np.log(start)), self.tol, self.max_iter).solve
+
+    def _left_out(self, tree: RowTree) -> Callable[[float], float]:
+        """From log h to the mean log-density of rows, each left out of its own together with its equals."""
+        purpose = f"finding equal rows among {len(tree.data)}"
+        forecast(type(self).__name__, 3.0 * tree.data.nbytes, purpose, "fit to a sample of the rows, or give a number")
+        method, locations = self._method(), Locations.of(tree)
+        leaves = tree.some_leaves(self.n_held_out)
+        # An error of the score moves the place of its maximum by some root of it.
+        rtol = min(max(1e-3 * self.tol**2, 1e-12), 1e-7)
+        rows = tree.rows_of(leaves)
+        weight = tree.weight[rows] if len(tree.weight) else np.ones(len(rows))
+        fewer = np.log1p(-locations.mass[locations.of_row[rows]] / tree.total)
+
+        def score(logarithm: float) -> float:
+            bandwidth = float(np.exp(logarithm))
+            logarithms = method.log_left_out(tree, bandwidth, locations, leaves, rtol)
+            logarithms -= fewer + method.log_constant(tree, bandwidth)
+            return float(np.sum(weight * logarithms) / np.sum(weight))
+
+        return score
+
+    def _fitted(self, state: BandwidthState) -> dict[str, Any]:
+        return {"bandwidth_": state.best}

@@ -1,0 +1,82 @@
+"""Sums of a profile by any metric of scikit-learn's: every row against every point, a tile at a time."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+from sklearn.metrics import DistanceMetric
+
+from mercer._source.threads import run_numbered
+from mercer.neighbors._profile import value
+from mercer.neighbors._row_tree import Locations, RowTree
+
+__all__ = ["PairSums"]
+
+Array = Any
+# Distances in a tile: 8 MiB of them.
+_PAIRS = 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class PairSums:
+    """What is summed: the profile of distances in bandwidths, over all rows.
+
+    Parameters
+    ----------
+    tree : RowTree
+        The rows; its boxes are not looked at.
+    profile : str
+    bandwidth : float
+    metric : str
+    metric_params : dict
+    threads : int
+    """
+
+    tree: RowTree
+    profile: str
+    bandwidth: float
+    metric: str
+    metric_params: dict[str, Any]
+    threads: int = 1
+
+    def log_at(self, points: Array) -> Array:
+        """The logarithm of the sum at each point."""
+        return self._log_sums(points, self._logarithms)
+
+    def log_left_out(self, locations: Locations, leaves: Array) -> Array:
+        """The logarithm of the sum at each row of some leaves of the tree, over all rows but those equal to it."""
+        rows = self.tree.rows_of(leaves)
+
+        def left_out(distances: Array, start: int) -> Array:
+            own = locations.of_row[rows[start : start + len(distances)]]
+            return np.where(own[:, None] == locations.of_row, -np.inf, self._logarithms(distances, start))
+
+        return self._log_sums(self.tree.data[rows].astype(np.float64, copy=False), left_out)
+
+    def _log_sums(self, points: Array, logarithms: Any) -> Array:
+        metric = DistanceMetric.get_metric(self.metric, **self.metric_params)
+        rows = self.tree.data.astype(np.float64, copy=False)
+        found, step = np.empty(len(points)), max(1, _PAIRS // len(rows))
+
+        def add(number: int) -> None:
+            part = slice(number * step, (number + 1) * step)
+            terms = logarithms(metric.pairwise(points[part], rows) / self.bandwidth, number * step)
+            found[part] = logsumexp(terms, axis=1)
+
+        run_numbered(add, -(-len(points) // step), self.threads)
+        return found
+
+    def _logarithms(self, distances: Array, start: int) -> Array:
+        """The logarithm of each weight times the profile; exact where the profile itself would underflow."""
+        with np.errstate(divide="ignore"):
+            if self.profile == "gaussian":
+                terms = -0.5 * distances**2
+            elif self.profile == "exponential":
+                terms = -distances
+            else:
+                terms = np.log(value(self.profile, distances))
+            return terms + np.log(self._weights())
+
+    def _weights(self) -> Array:
+        return self.tree.weight if len(self.tree.weight) else np.ones(len(self.tree.data))

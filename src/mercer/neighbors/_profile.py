@@ -1,0 +1,91 @@
+"""The six radial profiles of density estimates: values, what they integrate to, and distances drawn from them."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+__all__ = ["PROFILES", "draw_steps", "log_volume", "value"]
+
+Array = Any
+# In the order of mercer._native.density_sums.
+PROFILES = ("gaussian", "tophat", "epanechnikov", "exponential", "linear", "cosine")
+
+_VALUES: dict[str, Callable[[Array], Array]] = {
+    "gaussian": lambda r: np.exp(-0.5 * r * r),
+    "tophat": lambda r: np.where(r < 1, 1.0, 0.0),
+    "epanechnikov": lambda r: np.where(r < 1, 1 - r * r, 0.0),
+    "exponential": lambda r: np.exp(-r),
+    "linear": lambda r: np.where(r < 1, 1 - r, 0.0),
+    "cosine": lambda r: np.where(r < 1, np.cos(0.5 * np.pi * r), 0.0),
+}
+
+
+def value(profile: str, r: Array) -> Array:
+    """The profile k(r), one at zero."""
+    return _VALUES[profile](r)
+
+
+def log_volume(profile: str, d: int, p: float = 2.0) -> float:
+    r"""The logarithm of :math:`\int k(\lVert u \rVert_p)\, du` over d dimensions.
+
+    In polar coordinates it is the volume of the unit ball of the norm times :math:`\int d\, r^{d-1} k(r)\, dr`.
+    """
+    ball = d * math.log(2.0)
+    if p < math.inf:
+        ball += d * math.lgamma(1 / p + 1) - math.lgamma(d / p + 1)
+    match profile:
+        case "gaussian":
+            return ball + 0.5 * d * math.log(2.0) + math.lgamma(0.5 * d + 1)
+        case "tophat":
+            return ball
+        case "epanechnikov":
+            return ball + math.log(2 / (d + 2))
+        case "exponential":
+            return ball + math.lgamma(d + 1)
+        case "linear":
+            return ball - math.log(d + 1)
+    # A rule that is exact for polynomials of degree d + 47: past r^(d-1) there are 48 powers left for the cosine.
+    nodes, weights = np.polynomial.legendre.leggauss(24 + d // 2)
+    r = (nodes + 1) / 2
+    return ball + math.log(d) + math.log(float(np.sum(weights / 2 * r ** (d - 1) * np.cos(0.5 * np.pi * r))))
+
+
+def draw_steps(profile: str, n: int, d: int, p: float, random: np.random.Generator) -> Array:
+    """`n` independent steps whose density over d dimensions is proportional to the profile of their p-norm.
+
+    Coordinates with density proportional to exp(-|x|^p), over their norm, have the direction of a point drawn evenly
+    from the ball of that norm.
+    """
+    if p == 2:
+        directions = random.normal(size=(n, d))
+    elif p == np.inf:
+        directions = random.uniform(-1, 1, size=(n, d))
+    else:
+        directions = random.gamma(1 / p, size=(n, d)) ** (1 / p) * random.choice([-1.0, 1.0], size=(n, d))
+    lengths = np.linalg.norm(directions, ord=p, axis=1) if d > 1 else np.abs(directions[:, 0])
+    radii = _draw_radii(profile, n, d, random)
+    return directions * (radii / np.maximum(lengths, np.finfo(float).tiny))[:, None]
+
+
+def _draw_radii(profile: str, n: int, d: int, random: np.random.Generator) -> Array:
+    """Distances with density proportional to r^(d-1) k(r)."""
+    match profile:
+        case "gaussian":
+            return np.sqrt(2 * random.gamma(0.5 * d, size=n))
+        case "tophat":
+            return random.uniform(size=n) ** (1 / d)
+        case "epanechnikov":
+            return np.sqrt(random.beta(0.5 * d, 2.0, size=n))
+        case "exponential":
+            return random.gamma(d, size=n)
+        case "linear":
+            return random.beta(d, 2.0, size=n)
+    # cos(pi r / 2) <= (pi / 2)(1 - r): of distances drawn for the linear profile at least 2 / pi are kept.
+    kept = np.empty(0)
+    while len(kept) < n:
+        r = random.beta(d, 2.0, size=2 * n)
+        bound = 0.5 * np.pi * (1 - r)
+        kept = np.concatenate([kept, r[random.uniform(size=2 * n) * bound < np.sin(bound)]])
+    return kept[:n]

@@ -1,0 +1,153 @@
+"""Rows in a balanced tree of boxes."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._native import row_tree
+from mercer._plain import plain
+from mercer._source.memory import forecast
+from mercer._source.threads import run_numbered
+
+__all__ = ["Locations", "RowTree", "build_tree"]
+
+Array = Any
+# Nodes handed out at a time, so that a thread works for some microseconds before it asks again.
+_NODES = 64
+
+
+@plain
+@dataclass(frozen=True)
+class RowTree:
+    """Rows sorted so that near ones stand together, and the boxes around them.
+
+    Node 0 has all rows, and the children of node i are 2 i + 1 and 2 i + 2; the last (m + 1) / 2 nodes are leaves.
+
+    Attributes
+    ----------
+    data : ndarray of shape (n, d)
+        The rows, leaf by leaf.
+    weight : ndarray of shape (n,)
+        Their weights; empty when all are one.
+    order : ndarray of shape (n,)
+        Which row of those given each one was.
+    bounds : ndarray of shape (m, 2)
+        The first row of each node, and the one after its last.
+    lower, upper : ndarray of shape (m, d)
+        The corners of its box.
+    mass : ndarray of shape (m,)
+        The sum of its weights.
+    """
+
+    data: Array
+    weight: Array
+    order: Array
+    bounds: Array
+    lower: Array
+    upper: Array
+    mass: Array
+
+    @property
+    def total(self) -> float:
+        """The sum of all weights."""
+        return float(self.mass[0])
+
+    @property
+    def leaves(self) -> slice:
+        """The numbers of the leaves."""
+        return slice(len(self.bounds) // 2, None)
+
+    @property
+    def largest_leaf(self) -> int:
+        """Rows in the largest leaf: rows are halved, and the longer half is longer by one."""
+        leaves = len(self.bounds) // 2 + 1
+        return -(-len(self.data) // leaves)
+
+    def some_leaves(self, n_rows: int | None) -> Array:
+        """The numbers of leaves with `n_rows` rows or a few more, evenly spread; of all leaves for None."""
+        first, stop = len(self.bounds) // 2, len(self.bounds)
+        wanted = stop - first if n_rows is None else -(-n_rows * (stop - first) // len(self.data))
+        if wanted >= stop - first:
+            return np.arange(first, stop)
+        return first + np.arange(wanted) * (stop - first) // wanted
+
+    def rows_of(self, leaves: Array) -> Array:
+        """The rows of some leaves, one leaf after the other."""
+        return np.concatenate([np.arange(*self.bounds[leaf]) for leaf in leaves])
+
+
+@dataclass(frozen=True, eq=False)
+class Locations:
+    """The different rows of a tree.
+
+    Attributes
+    ----------
+    first : ndarray of shape (k,)
+        One row at each location.
+    of_row : ndarray of shape (n,)
+        The location of each row.
+    mass : ndarray of shape (k,)
+        The weight of all rows there.
+    """
+
+    first: Array
+    of_row: Array
+    mass: Array
+
+    @classmethod
+    def of(cls, tree: RowTree) -> "Locations":
+        """Find equal rows by their bytes, after both zeros are made one."""
+        rows = np.ascontiguousarray(tree.data + 0.0)
+        keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
+        _, first, of_row = np.unique(keys, return_index=True, return_inverse=True)
+        weight = tree.weight if len(tree.weight) else None
+        return cls(first, of_row, np.bincount(of_row, weight, len(first)).astype(np.float64))
+
+
+def build_tree(X: Array, weight: Array, unit: Array, leaf_size: int, *, threads: int = 1, subject: str = "") -> RowTree:
+    """Sort rows into a tree whose leaves have `leaf_size` rows or more, but fewer than twice as many.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    weight : ndarray of shape (n,) or None
+        Rows of weight zero are left out.
+    unit : ndarray of shape (d,)
+        What the sides of a box are measured in, when its longest is to be cut.
+    leaf_size, threads : int
+    subject : str
+        Who asks, for the memory forecast; empty where the rows are few.
+    """
+    n, d = X.shape
+    if subject:
+        cure = "fit to a sample of the rows"
+        forecast(subject, X.nbytes + 8 * n + 32 * n * d / leaf_size, f"the tree of {n} rows", cure)
+    order = np.arange(n) if weight is None else np.flatnonzero(weight)
+    depth = max(0, int(np.log2(max(1.0, len(order) / leaf_size))))
+    nodes = 2 ** (depth + 1) - 1
+    bounds = np.zeros((nodes, 2), np.intp)
+    bounds[0] = 0, len(order)
+    lower, upper = np.empty((nodes, d)), np.empty((nodes, d))
+    for level in range(depth + 1):
+        first, stop = 2**level - 1, 2 ** (level + 1) - 1
+
+        def cut(number: int, first: int = first, stop: int = stop) -> None:
+            begin = first + number * _NODES
+            row_tree.split(X, 1 / unit, order, bounds, lower, upper, begin, min(begin + _NODES, stop))
+
+        run_numbered(cut, -(-(stop - first) // _NODES), threads)
+    data = np.take(X, order, axis=0)
+    weight = np.empty(0) if weight is None else weight[order]
+    return RowTree(data, weight, order, bounds, lower, upper, _masses(weight, bounds))
+
+
+def _masses(weight: Array, bounds: Array) -> Array:
+    """The weight of each node, that of a node being the sum of its children's."""
+    leaves = len(bounds) // 2
+    mass = np.diff(bounds, axis=1)[:, 0].astype(float)
+    if len(weight):
+        mass[leaves:] = np.add.reduceat(weight, bounds[leaves:, 0])
+        for node in range(leaves - 1, -1, -1):
+            mass[node] = mass[2 * node + 1] + mass[2 * node + 2]
+    return mass

@@ -1,0 +1,165 @@
+"""Sums of a profile over the rows of a tree, at any points: exact to rounding, or to an error that was allowed."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.spatial import KDTree
+
+from mercer._native import density_sums
+from mercer._source.threads import run_numbered
+from mercer.neighbors._profile import PROFILES
+from mercer.neighbors._row_tree import Locations, RowTree, build_tree
+
+__all__ = ["TreeSums"]
+
+Array = Any
+# Points in a tile, at least: enough to share the layout of a leaf, few enough to stay near one another.
+_TILE = 8
+# Work in one native call, in pairs of a point and a row times what each costs: some ten milliseconds.
+_WORK = 2**26
+# Below this a sum has lost digits to numbers that are not normal, or is nothing at all.
+_UNDERFLOW = 1e-290
+_EXACT = 2.0**-53
+
+
+@dataclass(frozen=True, eq=False)
+class TreeSums:
+    """What is summed: the profile of distances in bandwidths, over the rows of a tree.
+
+    Parameters
+    ----------
+    tree : RowTree
+    profile : str
+    bandwidth : ndarray of shape (d,)
+    rtol, atol : float
+        Each sum is right to rtol times itself plus atol, or to rounding where both are zero.
+    every_row : bool
+        Whether each row is met whatever it may contribute.
+    threads : int
+    """
+
+    tree: RowTree
+    profile: str
+    bandwidth: Array
+    rtol: float = 0.0
+    atol: float = 0.0
+    every_row: bool = False
+    threads: int = 1
+
+    def log_at(self, points: Array) -> Array:
+        """The logarithm of the sum at each point."""
+        return self._log_sums(points)[0]
+
+    def log_left_out(self, locations: Locations, leaves: Array) -> Array:
+        """The logarithm of the sum at each row of some leaves, over all rows but those equal to it."""
+        tree = self.tree
+        points = tree.data[tree.rows_of(leaves)].astype(np.float64, copy=False)
+        # A leaf is a tile, or several in its box where it would keep native code for too long.
+        sizes, most = np.diff(tree.bounds[leaves], axis=1)[:, 0], self._points_at_once
+        parts = -(-sizes // most)
+        starts = np.concatenate([start + np.arange(0, size, most) for start, size in zip(_starts(sizes), sizes)])
+        tiles = np.column_stack([starts, np.append(starts[1:], len(points))])
+        boxes = leaves.repeat(parts)
+        sums = self._sums(points, tiles, tree.lower[boxes], tree.upper[boxes], apart=True)
+        return self._rescued(points, sums, locations)[0]
+
+    def gradient_of_log(self, points: Array) -> Array:
+        """The gradient of :meth:`log_at`; NaN where the sum is zero."""
+        exact = TreeSums(self.tree, self.profile, self.bandwidth, threads=self.threads)
+        logarithms, shift = exact._log_sums(points)
+        sums = np.exp(logarithms + shift)
+        slopes = np.empty(points.shape)
+        rows = max(1, self._points_at_once // 4)
+
+        def add(number: int) -> None:
+            part = slice(number * rows, (number + 1) * rows)
+            self._call(density_sums.sum_slopes, points[part], shift[part], sums[part], out=slopes[part])
+
+        run_numbered(add, -(-len(points) // rows), self.threads)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(sums[:, None] > 0, slopes / sums[:, None], np.nan)
+
+    def _log_sums(self, points: Array) -> tuple[Array, Array]:
+        """The logarithms, and what was added to exponents to find each."""
+        if len(points) <= _TILE:
+            numbers = np.arange(len(points))
+            tiles = np.column_stack([numbers, numbers + 1]), points, points
+            return self._rescued(points, self._sums(points, *tiles))
+        near = build_tree(points, None, self.bandwidth, min(_TILE, self._points_at_once), threads=self.threads)
+        leaves = near.leaves
+        sums = np.empty(len(points))
+        sums[near.order] = self._sums(near.data, near.bounds[leaves], near.lower[leaves], near.upper[leaves])
+        return self._rescued(points, sums)
+
+    def _sums(self, points: Array, tiles: Array, lower: Array, upper: Array, apart: bool = False) -> Array:
+        sums = np.empty(len(points))
+        if self.every_row:
+            rtol = atol = -1.0
+        else:
+            rtol, atol = max(self.rtol, _EXACT), self.atol
+        # Rows are halved until few are left in a tile, so that the first is as large as any but for one.
+        run = max(1, self._points_at_once // int(tiles[0, 1] - tiles[0, 0] + 1))
+
+        def add(number: int) -> None:
+            part = slice(number * run, (number + 1) * run)
+            boxes = tiles[part], lower[part], upper[part]
+            self._call(density_sums.sum_tiles, points, *boxes, 0.0, rtol, atol, apart, out=sums)
+
+        if len(tiles) <= run:
+            add(0)  # Handing out a single item takes longer than a few points do.
+        else:
+            run_numbered(add, -(-len(tiles) // run), self.threads)
+        return sums
+
+    def _rescued(self, points: Array, sums: Array, locations: Locations | None = None) -> tuple[Array, Array]:
+        """Logarithms, of which those of sums that underflow are found again relative to the nearest row's."""
+        shift = np.zeros(len(points))
+        far = np.flatnonzero(sums < _UNDERFLOW) if self.profile in ("gaussian", "exponential") else ()
+        if len(far):
+            square = self._nearest_squares(points[far], None if locations is None else locations.first)
+            shift[far] = 0.5 * square if self.profile == "gaussian" else np.sqrt(square)
+            found = np.empty(len(far))
+
+            def add(number: int) -> None:
+                one = points[far[number] : far[number] + 1]
+                apart = locations is not None
+                box, out = (np.array([[0, 1]]), one, one), found[number : number + 1]
+                self._call(density_sums.sum_tiles, one, *box, shift[far[number]], _EXACT, 0.0, apart, out=out)
+
+            run_numbered(add, len(far), self.threads)
+            # Where squares exceed 1e16 their rounding exceeds one, and nothing but the nearest row is left to tell.
+            sums[far] = np.where(np.isfinite(found) & (found > 0), found, 1.0)
+        with np.errstate(divide="ignore"):
+            return np.log(sums) - shift, shift
+
+    def _nearest_squares(self, points: Array, different: Array | None) -> Array:
+        """The squared distance in bandwidths to the nearest row; among `different` rows, to the nearest but itself."""
+        rows = self.tree.data if different is None else self.tree.data[different]
+        _, found = KDTree(rows / self.bandwidth).query(points / self.bandwidth, k=[1 if different is None else 2])
+        # Column by column, as native code adds them, so that the nearest row's exponent is zero to the last bit.
+        square = np.zeros(len(points))
+        for at, row, unit in zip(points.T, rows[found[:, 0]].T, 1 / self.bandwidth, strict=True):
+            step = (at - row) * unit
+            square += step * step
+        return square
+
+    @property
+    def _points_at_once(self) -> int:
+        """Points for which native code may meet every row in one call; a pair costs some eight columns and its own."""
+        n, d = self.tree.data.shape
+        return max(1, _WORK // (n * (d + 8)))
+
+    def _call(self, function: Callable[..., None], *arguments: Any, out: Array) -> None:
+        """Call native code with the tree before its own arguments and scratch after them."""
+        tree, kind = self.tree, PROFILES.index(self.profile)
+        nodes = tree.bounds, tree.lower, tree.upper, tree.mass
+        longest = max(2, tree.largest_leaf)
+        scratch = np.empty((tree.data.shape[1], longest)), np.empty((3, longest)), np.empty(64, np.intp)
+        function(kind, tree.data, tree.weight, 1 / self.bandwidth, *nodes, *arguments, *scratch, out)
+
+
+def _starts(sizes: Array) -> Array:
+    """Where each of some consecutive pieces begins."""
+    return np.cumsum(sizes) - sizes
