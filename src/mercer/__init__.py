@@ -30,6 +30,7 @@ __all__ = [
     "get_config",
     "inspection",
     "linear_model",
+    "mixture",
     "load",
     "measure_growth",
     "objectives",

@@ -6,6 +6,7 @@ The documentation's list of differences is made from this table.
 REPLACED: dict[str, tuple[str, ...]] = {
     "cluster": ("KMeans", "MiniBatchKMeans", "k_means", "kmeans_plusplus"),
     "decomposition": ("IncrementalPCA", "PCA"),
+    "mixture": ("GaussianMixture",),
     "linear_model": ("HuberRegressor", "LinearRegression", "LogisticRegression", "QuantileRegressor", "Ridge"),
 }
 
