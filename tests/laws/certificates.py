@@ -109,6 +109,21 @@ def mixture_ascent(model: Any, X: np.ndarray, y: Any) -> float:
     return float(np.sum(shares * (np.array(better).T - log_joint)) / len(X))
 
 
+def latent_class_ascent(model: Any, X: np.ndarray, y: Any) -> float:
+    """The gain of the expected complete-data log posterior in one more M step, per row."""
+    ones, log_joint = (model.binarize < X).astype(float), model.log_joint(X)
+    shares = softmax(log_joint, axis=1)
+    if model.assignment == "hard":
+        shares = (log_joint == log_joint.max(axis=1, keepdims=True)).astype(float)
+    counts = shares.sum(axis=0)
+    better = (shares.T @ ones + model.alpha) / (counts[:, None] + 2 * model.alpha)
+    gain = np.sum(
+        shares * (ones @ np.log(better).T + (1 - ones) @ np.log(1 - better).T + np.log(counts / len(X)) - log_joint)
+    )
+    priors = [np.sum(np.log(p) + np.log(1 - p)) for p in (better, model.probabilities_)]
+    return float((gain + model.alpha * (priors[0] - priors[1])) / len(X))
+
+
 _VALUES: dict[str, Callable[..., np.ndarray]] = {
     "squared": lambda z, y: (y - z[:, 0]) ** 2 / 2,
     "absolute": lambda z, y: np.abs(y - z[:, 0]),
@@ -140,6 +155,7 @@ def generalized_gap(model: Any, X: np.ndarray, y: Any) -> float:
 RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("fixed point", "GrowingKMeans"): kmeans_fixed_point,
     ("fixed point", "KMeans"): kmeans_fixed_point,
+    ("likelihood ascent", "BernoulliMixture"): latent_class_ascent,
     ("likelihood ascent", "GaussianMixture"): mixture_ascent,
     ("residual", "PCA"): pca_residual,
     ("gradient norm", "LinearRegression"): linear_gradient,

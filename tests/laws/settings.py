@@ -10,6 +10,7 @@ SETTINGS = {
         {"n_clusters": 4, "n_init": 1, "algorithm": "elkan"},
         {"n_clusters": 4, "n_init": 1, "init": "random"},
     ],
+    "BernoulliMixture": [{"n_components": 3}, {"n_components": 3, "assignment": "hard", "n_init": 2}],
     "GaussianMixture": [
         {"n_components": 4},
         {"n_components": 4, "covariance_type": "tied", "n_init": 2},

@@ -74,7 +74,9 @@ def _fill_features(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _find_largest(scores: cython.const[cython.double][:, ::1], count: cython.Py_ssize_t, most: cython.double[::1]) -> cython.void:
+def _find_largest(
+    scores: cython.const[cython.double][:, ::1], count: cython.Py_ssize_t, most: cython.double[::1]
+) -> cython.void:
     """Write the largest score of each row of the data, which is a column here."""
     i: cython.Py_ssize_t
     q: cython.Py_ssize_t

@@ -186,9 +186,7 @@ class ExpectationMaximisation:
         try:
             return model.maximisation(expected, state.parameters)
         except CollapseError as error:
-            message = (
-                f"{self.subject}: component {error.component} collapsed at iteration {state.iteration + 1}. {error.cure}"
-            )
+            message = f"{self.subject}: component {error.component} collapsed at iteration {state.iteration + 1}. {error.cure}"
             raise DataError(message) from error
 
     def _check(self, value: float, change: float, slack: float, iteration: int) -> None:
@@ -210,7 +208,7 @@ class ExpectationMaximisation:
         expected = yield model.expectation(state.parameters)
         state = replace(state, objective=model.objective(expected, state.parameters))
         if state.kept_restart < 0 or state.improves():
-            gain = model.gain(expected, state.parameters, self._improved(model, expected, state))
+            gain = self._gain(model, expected, state)
             state = replace(
                 state,
                 kept_restart=state.restart,
@@ -221,6 +219,13 @@ class ExpectationMaximisation:
                 kept_stopped=state.stopped,
             )
         return state
+
+    def _gain(self, model: Model, expected: Any, state: AscentState) -> float:
+        try:
+            better = model.maximisation(expected, state.parameters)
+        except CollapseError:
+            return np.inf
+        return model.gain(expected, state.parameters, better)
 
 
 def _child(seed: Array, number: int) -> np.random.SeedSequence:

@@ -212,7 +212,9 @@ class GaussianMoments:
         between = parts * (1.0 - parts)
         if self.kind == "tied":
             apart = np.einsum("k,ki,kj->ij", weights * between, steps, steps)
-            return type(self)("tied", weights, means, (1 - share) * self.covariances + share * other.covariances + apart)
+            return type(self)(
+                "tied", weights, means, (1 - share) * self.covariances + share * other.covariances + apart
+            )
         apart = {
             "full": lambda: steps[:, :, None] * steps[:, None, :],
             "diag": lambda: steps**2,

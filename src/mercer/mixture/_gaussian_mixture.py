@@ -118,12 +118,12 @@ class GaussianMixture(GaussianParts):
     --------
     >>> import numpy as np
     >>> from mercer.mixture import GaussianMixture
-    >>> X = np.array([[1.0, 2.0], [1.0, 4.0], [1.0, 0.0], [10.0, 2.0], [10.0, 4.0], [10.0, 0.0]])
+    >>> X = np.array([[1.0, 2.0], [2.0, 4.0], [0.0, 0.0], [1.0, 1.0], [10.0, 2.0], [9.0, 4.0], [11.0, 0.0], [10.0, 1.0]])
     >>> model = GaussianMixture(n_components=2, random_state=0).fit(X)
     >>> sorted(model.means_[:, 0].round(6).tolist())
     [1.0, 10.0]
-    >>> np.log2(model.predict_proba([[5.5, 2.0]]).max()).round(6).item()
-    -1.0
+    >>> round(float(model.predict_proba([[5.5, 2.0]]).max()), 6)
+    0.5
     """
 
     _parameters: ClassVar[dict[str, Rule]] = {
@@ -290,28 +290,16 @@ class GaussianMixture(GaussianParts):
 
         return start
 
-    def _check_enough_rows(self, source: Source) -> None:
-        if source.n_rows < self.n_components:
-            message = (
-                f"{type(self).__name__}: Expected n_samples >= n_components but got n_components = "
-                f"{self.n_components}, n_samples = {source.n_rows}. Lower n_components."
-            )
-            raise DataError(message)
-
     def _fitted(self, state: AscentState) -> dict[str, Any]:
         return self._attributes(state.best()[0], np.dtype(state.dtype))
 
     def _store(self, state: AscentState) -> None:
-        """Set what is known of the run that was kept."""
-        components, restart, self.n_iter_ = state.best()
-        self._keep_best_history(restart)
-        self.lower_bounds_ = self.history_["objective"].tolist()
-        self.lower_bound_ = float(state.kept_objective if restart == state.kept_restart else state.objective)
-        self.collapsed_ = components.collapsed(self.reg_covar)
+        super()._store(state)
+        self.collapsed_ = state.best()[0].collapsed(self.reg_covar)
         if len(self.collapsed_):
             message = (
                 f"{type(self).__name__}: component {self.collapsed_[0]} collapsed (of {len(self.collapsed_)} in "
                 f"collapsed_): its variance in some direction is reg_covar ({self.reg_covar:g}) alone. Raise reg_covar, "
                 f"lower n_components, or drop duplicate rows."
             )
-            warnings.warn(message, ConvergenceWarning, stacklevel=4)
+            warnings.warn(message, ConvergenceWarning, stacklevel=5)

@@ -38,6 +38,9 @@ class GaussianDensity:
                 "entries by NaN, and correct or drop the infinite ones."
             )
             raise DataError(message)
+        if (empty := int(np.isnan(block.X).all(axis=1).sum())) > 0:
+            message = f"GaussianMixture: every row needs an observed entry; {empty} are NaN throughout. Drop them."
+            raise DataError(message)
         parts = self.components
         return MissingExpectation(parts.weights, parts.means, parts.each_covariance(), "full").scores(block)
 

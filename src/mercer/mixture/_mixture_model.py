@@ -9,15 +9,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, fitted_source
 from mercer._solver import Step
-from mercer._source import Block
+from mercer._solver.expectation_maximisation import AscentState
+from mercer._source import Block, Source
 from mercer._source.block import DenseBlock
 from mercer._source.memory import forecast
 from mercer._statistic import Statistic, Sums
 from mercer._statistic.expectation import shared
+from mercer.errors import DataError
 
-__all__ = ["MixtureModel"]
+__all__ = ["DRAWN", "MixtureModel"]
 
 Array = Any
+DRAWN = "the first components are drawn: weights are repetitions in distribution, and exactly once these are given"
 _FEW_ROWS = 256
 
 
@@ -82,6 +85,12 @@ class MixtureModel(DensityMixin, Estimator):
 
     _places = ("memory", "file", "stream", "dask", "device")
     _objective_moves: ClassVar[str | None] = "up"
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "row order": "the first components are drawn, and fall on other rows: equal in distribution, and up to labels"
+    }
+    _check_exceptions: ClassVar[dict[str, str]] = Estimator._check_exceptions | {
+        "check_sample_weight_equivalence_on_dense_data": DRAWN
+    }
     # Whether sparse rows are taken.
     _sparse: ClassVar[Any] = False
     n_components: int
@@ -220,8 +229,25 @@ class MixtureModel(DensityMixin, Estimator):
         line += f", change {step.extra['change']:.3g}" if self.verbose > 1 else ""
         return f"{line}\n{name}: converged" if state.stopped else line
 
+    def _check_enough_rows(self, source: Source) -> None:
+        if source.n_rows < self.n_components:
+            message = (
+                f"{type(self).__name__}: Expected n_samples >= n_components but got n_components = "
+                f"{self.n_components}, n_samples = {source.n_rows}. Lower n_components."
+            )
+            raise DataError(message)
+
+    def _store(self, state: AscentState) -> None:
+        """Set what is known of the run that was kept."""
+        _, restart, self.n_iter_ = state.best()
+        self._keep_best_history(restart)
+        self.lower_bounds_ = self.history_["objective"].tolist()
+        self.lower_bound_ = float(state.kept_objective if restart == state.kept_restart else state.objective)
+
     def _keep_best_history(self, restart: int) -> None:
         """Of several runs, keep the history of one."""
+        if len(self.history_["step"]) == 0:
+            return
         chosen = self.history_["restart"] == restart
         self.history_ = {name: column[chosen] for name, column in self.history_.items()}
         self.history_["step"] = np.arange(len(self.history_["step"]))
