@@ -89,7 +89,7 @@ def quantile_gap(model: Any, X: np.ndarray, y: np.ndarray) -> float:
 
 
 def mixture_ascent(model: Any, X: np.ndarray, y: Any) -> float:
-    """The gain of the expected complete-data log-likelihood in one more M step, row by row and component by component."""
+    """The gain of the expected complete-data log-likelihood in one more M step, row by row."""
     log_joint = model.log_joint(X)
     shares = softmax(log_joint, axis=1)
     if model.assignment == "hard":

@@ -1,8 +1,8 @@
 """The E step of a mixture over a run of blocks: scores of features, responsibilities, and the features they weigh.
 
 The components' log densities are linear in features of a row: one, the row, and its squares or products of pairs. Two
-products by BLAS, a tile of rows at a time, give all scores and all sums; the features of a tile lie one below the other,
-so that everything between the two products runs along rows in full registers. Responsibilities exist for a tile only.
+products by BLAS, a tile of rows at a time, give all scores and all sums; the features of a tile lie one below the
+other, so that all between the two products runs along rows in full registers. Responsibilities exist for a tile only.
 """
 
 import cython

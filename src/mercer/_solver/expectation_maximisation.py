@@ -4,10 +4,11 @@ With any distribution q of the hidden variables z, the log-likelihood has the lo
 
     F(q, theta) = sum_z q(z) log p(X, z | theta) + H(q) = log p(X | theta) - KL(q, p(z | X, theta)).
 
-The E step raises F to the log-likelihood itself by q = p(z | X, theta); the M step raises it by theta. So the likelihood
-never falls, which the engine asserts: a fall means that a step is wrong. A log prior of theta, added to the M step and
-to the objective, gives the mode of the posterior; putting all of q on the best z (hard EM) climbs the likelihood of the
-completed data instead. The limit is a stationary point: mostly a local maximum, in principle a saddle.
+The E step raises F to the log-likelihood itself by q = p(z | X, theta); the M step raises it by theta. So the
+likelihood never falls, which the engine asserts: a fall means that a step is wrong. A log prior of theta, added to the
+M step and to the objective, gives the mode of the posterior; putting all of q on the best z (hard EM) climbs the
+likelihood of the completed data instead. The limit is a stationary point: mostly a local maximum, in principle a
+saddle.
 
 A model says what one pass over the rows is to sum (:meth:`Model.expectation`), so that rows may be anywhere, and the
 responsibilities of all of them never exist at once.
@@ -145,7 +146,7 @@ class ExpectationMaximisation:
         model = yield from self.prepare()
         if state is None:
             seed = self.seed.generate_state(8)
-            first = yield from self.start(model, _child(seed, 0))
+            first = yield from self._started(model, seed, 0)
             kept = (-1, 0, first, -np.inf, np.nan, False)
             state = AscentState(seed, 0, 0, first, self.before, False, *kept, self.dtype)
         while True:
@@ -153,13 +154,21 @@ class ExpectationMaximisation:
             state = yield from self._keep_better(model, state)
             if state.restart + 1 >= self.n_init:
                 break
-            first = yield from self.start(model, _child(state.seed, state.restart + 1))
+            first = yield from self._started(model, state.seed, state.restart + 1)
             state = replace(
                 state, restart=state.restart + 1, iteration=0, parameters=first, objective=-np.inf, stopped=False
             )
         reason = "max_iter" if self.max_iter else "no steps"
         reason = "converged" if state.kept_stopped else reason
         return Solution(state, state.kept_stopped, ascent(state.kept_gain, self.tol), reason)
+
+    def _started(self, model: Model, seed: Array, restart: int) -> Any:
+        """First parameters of a run."""
+        try:
+            return (yield from self.start(model, _child(seed, restart)))
+        except CollapseError as error:
+            message = f"{self.subject}: component {error.component} collapsed at the start. {error.cure}"
+            raise DataError(message) from error
 
     def _climb(self, model: Model, state: AscentState) -> Any:
         """Iterate one run until the objective changes by less than the tolerance."""
@@ -186,7 +195,8 @@ class ExpectationMaximisation:
         try:
             return model.maximisation(expected, state.parameters)
         except CollapseError as error:
-            message = f"{self.subject}: component {error.component} collapsed at iteration {state.iteration + 1}. {error.cure}"
+            where = f"component {error.component} collapsed at iteration {state.iteration + 1}"
+            message = f"{self.subject}: {where}. {error.cure}"
             raise DataError(message) from error
 
     def _check(self, value: float, change: float, slack: float, iteration: int) -> None:

@@ -1,9 +1,9 @@
 """The E step of a mixture, summed: what the rows are expected to have given to each component.
 
 The log densities of Gaussian and Bernoulli components, with the log of their shares, are linear in a few features of a
-row x, taken about a shift c: one, x - c, and its squares or products of pairs. A row's responsibilities are the softmax
-of these scores, and all that an M step needs is the features summed by responsibility: k numbers a feature, whatever the
-number of rows. Two matrix products do both.
+row x, taken about a shift c: one, x - c, and its squares or products of pairs. A row's responsibilities are the
+softmax of these scores, and all that an M step needs is the features summed by responsibility: k numbers a feature,
+whatever the number of rows. Two matrix products do both.
 """
 
 from dataclasses import dataclass

@@ -1,10 +1,10 @@
 """The E step of a Gaussian mixture where features about one shift would not do.
 
 :class:`CentredExpectation` takes each component's rows about its own mean: as exact for a component that is tiny beside
-the data, or far from their middle, as for any other, and BLAS at its best where rows are wide. :class:`MissingExpectation`
-does so for rows with missing entries, which it replaces by their conditional expectation given the others, with the
-conditional covariance added (missing at random; Ghahramani and Jordan, 1994). Both sum the features of
-:class:`~mercer._statistic.expectation.Expectation`, about the means.
+the data, or far from their middle, as for any other, and BLAS at its best where rows are wide.
+:class:`MissingExpectation` does so for rows with missing entries, which it replaces by their conditional expectation
+given the others, with the conditional covariance added (missing at random; Ghahramani and Jordan, 1994). Both sum the
+features of :class:`~mercer._statistic.expectation.Expectation`, about the means.
 """
 
 import math

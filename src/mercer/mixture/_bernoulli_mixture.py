@@ -4,15 +4,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import fitting, seed_sequence
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._plain import plain
 from mercer._solver.expectation_maximisation import AscentState, ExpectationMaximisation
 from mercer._source.namespace import to_numpy
+from mercer._source.placement import Placement
 from mercer._statistic.expectation import Expectation, ExpectedSums
-from mercer.errors import DataError, ParameterError
+from mercer.errors import DataError
 from mercer.mixture._binaries import BinariesByCentre, Binarised, BinaryCheck
 from mercer.mixture._mixture_model import DRAWN, MixtureModel
 from mercer.mixture._starts import first_centres, nearest_scores, random_sums
@@ -20,6 +20,7 @@ from mercer.mixture._starts import first_centres, nearest_scores, random_sums
 __all__ = ["BernoulliMixture"]
 
 Array = Any
+_NO_CLASSES = "the check looks for the classes of whatever has predict_proba; a mixture has components instead"
 
 
 @plain
@@ -137,8 +138,8 @@ class BernoulliMixture(MixtureModel):
 
     Notes
     -----
-    An iteration is one pass of O(n k d) operations; memory is O(k d) above the rows. Sparse rows stay sparse; every place
-    will do. A weight stands for repetitions, given the first components.
+    An iteration is one pass of O(n k d) operations; memory is O(k d) above the rows. Sparse rows stay sparse; every
+    place will do. A weight stands for repetitions, given the first components.
 
     References
     ----------
@@ -157,7 +158,9 @@ class BernoulliMixture(MixtureModel):
 
     _sparse = "csr"
     _check_exceptions: ClassVar[dict[str, str]] = MixtureModel._check_exceptions | {
-        "check_sample_weight_equivalence_on_sparse_data": DRAWN
+        "check_sample_weight_equivalence_on_sparse_data": DRAWN,
+        "check_estimator_sparse_array": _NO_CLASSES,
+        "check_estimator_sparse_matrix": _NO_CLASSES,
     }
     _parameters: ClassVar[dict[str, Rule]] = {
         "n_components": Integer(1),
@@ -304,11 +307,10 @@ class BernoulliMixture(MixtureModel):
         y : array of shape (n_samples,)
             Their components.
         """
-        check_is_fitted(self)
-        if not Integer(1).accepts(n_samples):
-            message = f"{type(self).__name__}: Invalid value for 'n_samples': it must be at least 1; got {n_samples!r}."
-            raise ParameterError(message)
+        self._check_sample(n_samples)
         generator = np.random.default_rng(seed_sequence(self.random_state))
         weights, p = np.asarray(to_numpy(self.weights_), dtype=np.float64), to_numpy(self.probabilities_)
         labels = np.repeat(np.arange(len(weights)), generator.multinomial(n_samples, weights / weights.sum()))
-        return (generator.random((n_samples, p.shape[1])) < p[labels]).astype(p.dtype), labels
+        ones = (generator.random((n_samples, p.shape[1])) < p[labels]).astype(p.dtype)
+        placement = Placement.of(self.weights_)
+        return placement.put(ones), placement.put(labels)

@@ -50,7 +50,7 @@ class Binarised(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class BinariesByCentre(Statistic):
-    """Ones and zeros of the rows given to each centre: to that of the largest score, (k, d + 1), of the rows as they are."""
+    """Ones and zeros of the rows given to each centre: to that of the largest score of the rows as they are."""
 
     theta: Array
     threshold: float | None

@@ -162,7 +162,7 @@ def expectation_maximisation(
     e_step : callable
         From parameters to (q, log p(X | parameters)), with q whatever the M step needs of p(z | X, parameters).
     m_step : callable
-        From q to the parameters that maximise the expected log p(X, z | parameters), plus `log_prior` where one is given.
+        From q to the parameters that maximise the expected log p(X, z | parameters), plus `log_prior` if there is one.
     log_prior : callable or None, default=None
         Of the parameters: the objective becomes the log posterior, whose mode is found.
     bound : callable or None, default=None

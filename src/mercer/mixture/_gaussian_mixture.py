@@ -103,22 +103,22 @@ class GaussianMixture(GaussianParts):
     Notes
     -----
     An iteration is one pass of O(n k d^2) (full) or O(n k d) operations; memory is O(k d^2) above the rows, since
-    responsibilities exist for a few rows at a time. Every place will do. A weight stands for repetitions: exactly, given
-    the first components. NaN are entries missing at random, whose expectation is taken given the others (in every place
-    but a device): some times slower, and then first components come from at most 32768 rows. EM ends in a stationary
-    point that depends on where it began.
+    responsibilities exist for a few rows at a time. Every place will do. A weight stands for repetitions: exactly,
+    given the first components. NaN are entries missing at random, whose expectation is taken given the others (in every
+    place but a device): some times slower, and then first components come from at most 32768 rows. EM ends in a
+    stationary point that depends on where it began.
 
     References
     ----------
-    A. Dempster, N. Laird and D. Rubin, Maximum likelihood from incomplete data via the EM algorithm, 1977. Z. Ghahramani
-    and M. Jordan, Supervised learning from incomplete data via an EM approach, 1994. O. Cappe and E. Moulines, On-line
-    expectation-maximization algorithm for latent data models, 2009.
+    A. Dempster, N. Laird and D. Rubin, Maximum likelihood from incomplete data via the EM algorithm, 1977.
+    Z. Ghahramani and M. Jordan, Supervised learning from incomplete data via an EM approach, 1994. O. Cappe and
+    E. Moulines, On-line expectation-maximization algorithm for latent data models, 2009.
 
     Examples
     --------
     >>> import numpy as np
     >>> from mercer.mixture import GaussianMixture
-    >>> X = np.array([[1.0, 2.0], [2.0, 4.0], [0.0, 0.0], [1.0, 1.0], [10.0, 2.0], [9.0, 4.0], [11.0, 0.0], [10.0, 1.0]])
+    >>> X = np.array([[1, 2], [2, 4], [0, 0], [1, 1], [10, 2], [9, 4], [11, 0], [10, 1]])
     >>> model = GaussianMixture(n_components=2, random_state=0).fit(X)
     >>> sorted(model.means_[:, 0].round(6).tolist())
     [1.0, 10.0]
@@ -144,6 +144,10 @@ class GaussianMixture(GaussianParts):
         "assignment": Choice("soft", "hard"),
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
+    }
+
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "row order": "the first components are drawn, and fall on other rows: equal in distribution, and up to labels"
     }
 
     def __init__(
@@ -299,7 +303,7 @@ class GaussianMixture(GaussianParts):
         if len(self.collapsed_):
             message = (
                 f"{type(self).__name__}: component {self.collapsed_[0]} collapsed (of {len(self.collapsed_)} in "
-                f"collapsed_): its variance in some direction is reg_covar ({self.reg_covar:g}) alone. Raise reg_covar, "
-                f"lower n_components, or drop duplicate rows."
+                f"collapsed_): its variance in some direction is reg_covar ({self.reg_covar:g}) alone. Raise "
+                f"reg_covar, lower n_components, or drop duplicate rows."
             )
             warnings.warn(message, ConvergenceWarning, stacklevel=5)

@@ -58,7 +58,7 @@ class GaussianModel:
             covariances = components.each_covariance()
             form = FORM_OF[self.kind]
             return MissingExpectation(components.weights, components.means, covariances, form, self.hard)
-        if self._is_apart(components):
+        if self.is_apart(components):
             form = FORM_OF[self.kind]
             offsets, factors = components.offsets(), np.ascontiguousarray(components.each_factor())
             return CentredExpectation(offsets, components.means, factors, form, self.hard)
@@ -69,9 +69,14 @@ class GaussianModel:
         """The features summed about the centre of the rows; with one covariance for all, rows alone will do."""
         return "linear" if self.kind == "tied" else FORM_OF[self.kind]
 
-    def _is_apart(self, components: GaussianComponents) -> bool:
+    @property
+    def is_wide(self) -> bool:
+        """Whether rows have too many features."""
+        return n_features_of(self.form, len(self.centre)) > _MOST_FEATURES
+
+    def is_apart(self, components: GaussianComponents) -> bool:
         """Whether sums are taken about the components' own means."""
-        if self.missing or n_features_of(self.form, components.n_columns) > _MOST_FEATURES:
+        if self.missing or self.is_wide:
             return True
         if self.kind in ("full", "tied"):
             spreads = np.einsum("...ij,ij->...", components.precisions(), self.scatter)
@@ -81,7 +86,7 @@ class GaussianModel:
 
     def _about(self, components: GaussianComponents) -> tuple[str, Array]:
         """The form of the sums of an E step, and what they are about."""
-        if self._is_apart(components):
+        if self.is_apart(components):
             return FORM_OF[self.kind], components.means
         return self.form, self.centre
 

@@ -8,11 +8,11 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import fitted_source, seed_sequence
-from mercer._base.parameter import Integer
 from mercer._source import Block
 from mercer._source.namespace import to_numpy
+from mercer._source.placement import Placement
 from mercer._statistic.gaussian_expectation import CentredExpectation, MissingExpectation
-from mercer.errors import DataError, ParameterError
+from mercer.errors import DataError
 from mercer.mixture._components import GaussianComponents
 from mercer.mixture._mixture_model import MixtureModel
 
@@ -101,17 +101,15 @@ class GaussianParts(MixtureModel):
         y : array of shape (n_samples,)
             Their components.
         """
-        check_is_fitted(self)
-        if not Integer(1).accepts(n_samples):
-            message = f"{type(self).__name__}: Invalid value for 'n_samples': it must be at least 1; got {n_samples!r}."
-            raise ParameterError(message)
+        self._check_sample(n_samples)
         components, generator = self._components(), np.random.default_rng(seed_sequence(self.random_state))
         counts = generator.multinomial(n_samples, components.weights / components.weights.sum())
         labels = np.repeat(np.arange(len(counts)), counts)
         noise = generator.standard_normal((n_samples, components.n_columns))
         roots = np.linalg.cholesky(components.each_covariance())
         X = np.concatenate([noise[labels == q] @ roots[q].T + components.means[q] for q in range(len(counts))])
-        return X.astype(to_numpy(self.means_).dtype), labels
+        placement = Placement.of(self.means_)
+        return placement.put(X.astype(to_numpy(self.means_).dtype)), placement.put(labels)
 
     def marginal(self, columns: Any) -> "GaussianParts":
         """Return the mixture of some columns by themselves.

@@ -8,6 +8,7 @@ from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, fitted_source
+from mercer._base.parameter import Integer
 from mercer._solver import Step
 from mercer._solver.expectation_maximisation import AscentState
 from mercer._source import Block, Source
@@ -15,7 +16,7 @@ from mercer._source.block import DenseBlock
 from mercer._source.memory import forecast
 from mercer._statistic import Statistic, Sums
 from mercer._statistic.expectation import shared
-from mercer.errors import DataError
+from mercer.errors import DataError, ParameterError
 
 __all__ = ["DRAWN", "MixtureModel"]
 
@@ -85,9 +86,6 @@ class MixtureModel(DensityMixin, Estimator):
 
     _places = ("memory", "file", "stream", "dask", "device")
     _objective_moves: ClassVar[str | None] = "up"
-    _law_exceptions: ClassVar[dict[str, str]] = {
-        "row order": "the first components are drawn, and fall on other rows: equal in distribution, and up to labels"
-    }
     _check_exceptions: ClassVar[dict[str, str]] = Estimator._check_exceptions | {
         "check_sample_weight_equivalence_on_dense_data": DRAWN
     }
@@ -228,6 +226,12 @@ class MixtureModel(DensityMixin, Estimator):
         line = f"{name}: iteration {state.iteration}, log-likelihood {step.objective:.9g}"
         line += f", change {step.extra['change']:.3g}" if self.verbose > 1 else ""
         return f"{line}\n{name}: converged" if state.stopped else line
+
+    def _check_sample(self, n_samples: Any) -> None:
+        check_is_fitted(self)
+        if not Integer(1).accepts(n_samples):
+            message = f"{type(self).__name__}: Invalid value for 'n_samples': it must be at least 1; got {n_samples!r}."
+            raise ParameterError(message)
 
     def _check_enough_rows(self, source: Source) -> None:
         if source.n_rows < self.n_components:

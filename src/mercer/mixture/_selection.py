@@ -29,9 +29,9 @@ class MixtureSelection:
     criterion : str
         Which it was.
     table : dict of list
-        One entry per mixture tried: ``n_components``, ``covariance_type`` (where there is one), ``log_likelihood`` of all
-        rows, ``n_parameters``, ``bic``, ``aic``, ``icl``, ``converged``, and the posterior ``probability`` of the model
-        by its BIC, from equal prior probabilities.
+        One entry per mixture tried: ``n_components``, ``covariance_type`` (where there is one), ``log_likelihood`` of
+        all rows, ``n_parameters``, ``bic``, ``aic``, ``icl``, ``converged``, and the posterior ``probability`` of the
+        model by its BIC, from equal prior probabilities.
     """
 
     best: Any
@@ -54,8 +54,8 @@ def select_mixture(
 
     .. math:: BIC = p \log n - 2 L, \qquad AIC = 2 p - 2 L, \qquad ICL = BIC + 2 H .
 
-    BIC approximates minus twice the log evidence, AIC minus twice the expected log-likelihood of new rows; ICL also wants
-    components that tell rows apart. The lowest is chosen; among equals the first.
+    BIC approximates minus twice the log evidence, AIC minus twice the expected log-likelihood of new rows; ICL also
+    wants components that tell rows apart. The lowest is chosen; among equals the first.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """First components: where EM begins.
 
-Each start is a generator in the manner of a solver. All but ``'random'`` find k centres and give each row to the nearest;
-``'random'`` gives each row to all components in random proportions. One M step makes components of that.
+Each start is a generator in the manner of a solver. All but ``'random'`` find k centres and give each row to the
+nearest; ``'random'`` gives each row to all components in random proportions. One M step makes components of that.
 """
 
 from dataclasses import dataclass
@@ -9,16 +9,18 @@ from typing import Any
 
 import numpy as np
 
+from mercer._solver.expectation_maximisation import CollapseError
 from mercer._source import Block, Source, open_source
 from mercer._source.block import rows_per_block
 from mercer._statistic import Statistic
 from mercer._statistic.expectation import Expectation, ExpectedSums, features, n_features_of
+from mercer._statistic.gaussian_expectation import CentredExpectation
 from mercer.cluster._assignment import Memory
 from mercer.cluster._lloyd import Lloyd
 from mercer.cluster._mini_batch import answered
 from mercer.cluster._plus_plus import plus_plus
 from mercer.cluster._starts import Race, column_moments, random_rows
-from mercer.mixture._components import FORM_OF, GaussianComponents
+from mercer.mixture._components import FORM_OF, GaussianComponents, GaussianMoments
 
 __all__ = ["first_centres", "first_components", "nearest_scores", "random_sums"]
 
@@ -27,6 +29,8 @@ Array = Any
 _MOST_ROWS = 2**15
 # As in k-means by itself.
 _MAX_ITER, _TOL = 300, 1e-4
+# Numbers in the features of some rows at most.
+_TILE = 2**20
 
 
 @dataclass(frozen=True)
@@ -85,10 +89,13 @@ class RandomShares(Statistic):
     form: str
 
     def of(self, block: Block) -> ExpectedSums:
-        xp = block.xp
-        shares = xp.asarray(self._shares(block), dtype=block.wide, device=block.device)
-        known = features(block, block.centred(0.0 if self.shift is None else self.shift), self.form)
-        return ExpectedSums(block.weighted(shares).T @ known, 0.0)
+        shift, start, table = 0.0 if self.shift is None else self.shift, 0, 0.0
+        shares = block.xp.asarray(self._shares(block), dtype=block.wide, device=block.device)
+        for part in block.parts(max(1, _TILE // n_features_of(self.form, block.X.shape[1]))):
+            heavy = part.weighted(shares[start : start + part.n, :])
+            table = heavy.T @ features(part, part.centred(shift), self.form) + table
+            start += part.n
+        return ExpectedSums(table, 0.0)
 
     def _shares(self, block: Block) -> Array:
         """Drawn for each block that an array in memory would have, so that larger blocks draw the same."""
@@ -107,16 +114,33 @@ def random_sums(k: int, seed: np.random.SeedSequence, shift: Array, form: str) -
 
 def first_components(model: Any, rule: str, k: int, means: Array, seed: np.random.SeedSequence) -> Any:
     """A generator of the first components; given `means`, rows go to the nearest of them."""
-    d = len(model.centre)
     if model.missing:
         return (yield from _among_missing(model, rule, k, means, seed))
+    middle = np.broadcast_to(model.centre, (k, len(model.centre)))
     if rule == "random" and means is None:
         sums = yield random_sums(k, seed, model.centre, model.form)
-    else:
-        centres = means if means is not None else (yield from first_centres(rule, k, seed))
-        theta = nearest_scores(centres, model.centre, n_features_of(model.form, d))
+        return model.components(_moments(model, sums, model.form, middle))
+    centres = np.asarray(means if means is not None else (yield from first_centres(rule, k, seed)), np.float64)
+    if not model.is_wide:
+        theta = nearest_scores(centres, model.centre, n_features_of(model.form, len(model.centre)))
         sums = yield Expectation(theta, model.centre, model.form, hard=True)
-    return model.maximisation(sums, _round(model.kind, np.broadcast_to(model.centre, (k, d)), _variances(model)))
+        moments = _moments(model, sums, model.form, middle)
+        try:
+            found = model.components(moments)
+        except CollapseError:
+            found = None
+        if found is not None and not model.is_apart(found):
+            return found
+    # Clusters that are tiny beside the data keep their digits only about their own centres.
+    form = FORM_OF[model.kind]
+    sums = yield CentredExpectation(np.zeros(k), centres, np.ones(centres.shape), form, hard=True)
+    return model.components(_moments(model, sums, form, centres))
+
+
+def _moments(model: Any, sums: ExpectedSums, form: str, reference: Array) -> GaussianMoments:
+    """Moments of the rows given to each centre; a centre without rows has the variances of all."""
+    alone = _round(model.kind, reference, _variances(model))
+    return GaussianMoments.of(sums.table, form, reference, alone, model.scatter)
 
 
 def _round(kind: str, means: Array, variances: Array) -> GaussianComponents:
