@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.case import AbsentError, Agreement, Case, Contestant, digest
-from benchmarks.cases import CASES, cluster, decomposition, least_squares, logistic, robust, select
+from benchmarks.cases import CASES, cluster, decomposition, least_squares, logistic, mixture, robust, select
 from benchmarks.contestant import measure
 from benchmarks.runner import judge
 
@@ -23,6 +23,16 @@ def test_the_inertia_is_the_sum_of_squared_distances_to_the_nearest_centre():
     data = {"X": np.array([[0.0, 0.0], [0.0, 2.0], [10.0, 0.0]], dtype=np.float32)}
     found = cluster.quality({"centres": np.array([[0.0, 1.0], [7.0, 4.0]]), "iterations": np.array(3)}, data)
     assert found == {"inertia": 1.0 + 1.0 + 25.0, "iterations": 3.0}
+
+
+def test_the_log_likelihood_is_that_of_the_mixture():
+    data = {"X": np.array([[0.0, 0.0], [1.0, 2.0]])}
+    parts = {"weights": np.array([0.25, 0.75]), "means": np.array([[0.0, 0.0], [1.0, 0.0]]), "iterations": np.array(7)}
+    for covariances in (np.array([np.eye(2), np.eye(2)]), np.ones((2, 2))):
+        found = mixture.quality(parts | {"covariances": covariances}, data)
+        heights = [0.25 + 0.75 * np.exp(-0.5), 0.25 * np.exp(-2.5) + 0.75 * np.exp(-2.0)]
+        assert found["log_likelihood"] == pytest.approx(np.mean(np.log(heights)) - np.log(2 * np.pi))
+        assert found["iterations"] == 7.0
 
 
 def test_the_captured_variance_does_not_depend_on_the_length_of_the_components():

@@ -91,9 +91,8 @@ class GaussianComponents:
         return np.flatnonzero(np.linalg.eigvalsh(each)[:, 0] <= 2.0 * floor)
 
     def log_shares(self) -> Array:
-        """The logarithms of the weights."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.weights)
+        """The logarithms of the weights; a weight of zero counts as the least positive number."""
+        return np.log(np.maximum(self.weights, np.finfo(np.float64).tiny))
 
     def offsets(self) -> Array:
         """Log share of each component plus the log of its density at its mean."""

@@ -38,11 +38,12 @@ class _RowValues:
 
     def __call__(self, block: Block) -> Array:
         if block.is_sparse:
-            return self._of(block)
-        parts = [self._of(part) for part in block.parts(max(1, block.tile_size // (4 * self.k + block.X.shape[1])))]
+            return self.of(block)
+        parts = [self.of(part) for part in block.parts(max(1, block.tile_size // (4 * self.k + block.X.shape[1])))]
         return parts[0] if len(parts) == 1 else block.xp.concat(parts)
 
-    def _of(self, block: Block) -> Array:
+    def of(self, block: Block) -> Array:
+        """The same of a few rows at once."""
         xp, scores = block.xp, self.density.scores(block)
         if self.what == "label":
             return xp.argmax(scores, axis=1)
@@ -105,7 +106,7 @@ class MixtureModel(DensityMixin, Estimator):
 
     def _values(self, X: Any, what: str) -> Array:
         if (rows := few_rows(self, X)) is not None and rows.shape[0] <= _FEW_ROWS and hasattr(self, "weights_"):
-            return _RowValues(self._density(), what, self.n_components)(DenseBlock(rows, 0))
+            return _RowValues(self._density(), what, self.n_components).of(DenseBlock(rows, 0))
         check_is_fitted(self)
         source = self._rows(X)
         if what in ("share", "log joint") and source.place in ("memory", "file") and source.known_rows is not None:
