@@ -32,7 +32,8 @@ sklearn-suite: build
 		sklearn.decomposition.tests.test_pca sklearn.decomposition.tests.test_incremental_pca \
 		sklearn.linear_model.tests.test_base sklearn.linear_model.tests.test_ridge \
 		sklearn.linear_model.tests.test_logistic \
-		sklearn.linear_model.tests.test_huber sklearn.linear_model.tests.test_quantile
+		sklearn.linear_model.tests.test_huber sklearn.linear_model.tests.test_quantile \
+		sklearn.mixture.tests.test_gaussian_mixture
 
 test-all: lint build
 	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not soak"

@@ -22,7 +22,7 @@ def make(scale: float, kind: str) -> dict[str, np.ndarray]:
     random = np.random.default_rng(0)
     test_rows = scaled(10_000, scale)
     rows = scaled(ROWS, scale, at_least=6_000) + test_rows
-    means = random.normal(scale=3.0, size=(COMPONENTS, COLUMNS))
+    means = random.normal(scale=0.8, size=(COMPONENTS, COLUMNS))
     roots = np.eye(COLUMNS) + random.normal(scale=0.15, size=(COMPONENTS, COLUMNS, COLUMNS))
     labels = random.integers(COMPONENTS, size=rows)
     X = means[labels] + np.einsum("nij,nj->ni", roots[labels], random.normal(size=(rows, COLUMNS)))

@@ -19,6 +19,7 @@ from figures import (
     least_squares,
     logistic,
     losses,
+    mixture,
     optimisers,
     principal_components,
 )
@@ -32,6 +33,8 @@ DRAWINGS = {
     "optimisers": optimisers.draw,
     "learning_rates": learning_rates.draw,
     "annealing": annealing.draw,
+    "mixture": mixture.draw,
+    "mixture_and_k_means": mixture.draw_comparison,
 }
 STYLE = {
     "figure.figsize": (8.0, 3.2),
