@@ -16,7 +16,7 @@ from mercer._native import expectation
 from mercer._source import Block
 from mercer._statistic.statistic import Statistic, Sums, folded
 
-__all__ = ["FORMS", "Expectation", "ExpectedSums", "features", "n_features_of", "pairs", "shared", "sum_weighted"]
+__all__ = ["FORMS", "Expectation", "ExpectedSums", "features", "n_features_of", "pairs", "shared"]
 
 Array = Any
 _NONE = np.empty(0)
@@ -82,11 +82,6 @@ def shared(scores: Array, hard: bool, xp: Any) -> tuple[Array, Array]:
     return shares / total, (most + xp.log(total))[:, 0]
 
 
-def sum_weighted(block: Block, values: Array) -> float:
-    """The sum of a value per row, weighted."""
-    return float(block.xp.sum(block.weighted(values)))
-
-
 @dataclass(frozen=True, eq=False)
 class Expectation(Statistic):
     """Features weighed by the responsibilities of components with scores ``theta @ features(x - shift)``.
@@ -105,15 +100,16 @@ class Expectation(Statistic):
     hard: bool = False
 
     def of(self, block: Block) -> ExpectedSums:
-        xp, total = block.xp, None
         if self.form == "linear" and self.shift is None:
             return self._of_plain_rows(block)
+        xp, table, bound = block.xp, 0.0, 0.0
         for part in block.parts(max(1, block.tile_size // self.theta.shape[1])):
             known = features(part, part.centred(self.shift), self.form)
             shares, densities = shared(known @ self.theta.T, self.hard, xp)
-            sums = ExpectedSums(part.weighted(shares).T @ known, sum_weighted(part, densities))
-            total = sums if total is None else total + sums
-        return total
+            table = part.weighted(shares).T @ known + table
+            bound = xp.sum(part.weighted(densities)) + bound
+        # A number is fetched once a block: a device would have to finish for each.
+        return ExpectedSums(table, float(bound))
 
     def _of_plain_rows(self, block: Block) -> ExpectedSums:
         """The same where features are the rows themselves, and may be sparse."""
@@ -122,7 +118,7 @@ class Expectation(Statistic):
         shares, densities = shared(scores, self.hard, xp)
         heavy = block.weighted(shares)
         table = xp.concat([xp.sum(heavy, axis=0)[:, None], block.transpose_matmul(heavy).T], axis=1)
-        return ExpectedSums(table, sum_weighted(block, densities))
+        return ExpectedSums(table, float(xp.sum(block.weighted(densities))))
 
     def native_run(self, block: Block, unit: int) -> ExpectedSums:
         n_blocks, (k, p) = -(-block.n // unit), self.theta.shape

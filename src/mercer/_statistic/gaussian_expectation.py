@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 
 from mercer._source import Block
-from mercer._statistic.expectation import ExpectedSums, pairs, shared, sum_weighted
+from mercer._statistic.expectation import ExpectedSums, pairs, shared
 from mercer._statistic.statistic import Statistic, Sums
 
 __all__ = ["CentredExpectation", "MissingExpectation", "ObservedCounts", "ObservedSums"]
@@ -47,14 +47,13 @@ class CentredExpectation(Statistic):
     hard: bool = False
 
     def of(self, block: Block) -> ExpectedSums:
-        total, (k, d) = None, self.means.shape
+        xp, table, bound, (k, d) = block.xp, 0.0, 0.0, self.means.shape
         for part in block.parts(max(1, block.tile_size // (k + 3 * d))):
-            shares, densities = shared(self.scores(part), self.hard, block.xp)
+            shares, densities = shared(self.scores(part), self.hard, xp)
             heavy = part.weighted(shares)
-            table = block.xp.stack([self._features(part, q, heavy[:, q]) for q in range(k)])
-            sums = ExpectedSums(table, sum_weighted(part, densities))
-            total = sums if total is None else total + sums
-        return total
+            table = xp.stack([self._features(part, q, heavy[:, q]) for q in range(k)]) + table
+            bound = xp.sum(part.weighted(densities)) + bound
+        return ExpectedSums(table, float(bound))
 
     def scores(self, block: Block) -> Array:
         """Log share plus log density of each component at each row, (n, k)."""

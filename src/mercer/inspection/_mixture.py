@@ -136,7 +136,7 @@ class EMPanelsDisplay:
         self.axes_ = np.ravel(axes)
         for ax, panel, count in zip(self.axes_, self.panels, self.iterations):
             panel.plot(ax=ax)
-            ax.set(title=f"after {count} iterations", xticks=[], yticks=[])
+            ax.set(title=f"after {count} iteration{'' if count == 1 else 's'}", xticks=[], yticks=[])
         last = self.axes_[-1]
         self.line_ = last.plot(np.arange(1, len(self.objective) + 1), self.objective, marker=".", linewidth=1)[0]
         last.set(xlabel="iteration", ylabel="mean log-likelihood")
