@@ -117,7 +117,8 @@ class EMPanelsDisplay:
         cls, estimator: Any, X: Any, *, iterations: Sequence[int] = (0, 1, 5, 20), axes: Any = None
     ) -> "EMPanelsDisplay":
         """Fit copies of `estimator`, from its seed, for so many iterations each, and draw them."""
-        panels, objective = [], []
+        panels: list[MixtureDisplay] = []
+        objective: list[float] = []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             for count in iterations:

@@ -204,7 +204,7 @@ class GaussianMixture(GaussianParts):
         -------
         self
         """
-        vars(self).pop("n_batches_seen_", None)
+        self.__dict__.pop("n_batches_seen_", None)
         goes_on = self.warm_start and hasattr(self, "converged_") and hasattr(self, "means_")
         source = self._open(X, None, sample_weight, ensure_all_finite=False, ensure_min_samples=2)
         self._check_enough_rows(source)
@@ -247,7 +247,7 @@ class GaussianMixture(GaussianParts):
         source = self._open(X, None, sample_weight, reset=not begun, ensure_all_finite=False)
         if not begun:
             self._check_enough_rows(source)
-        number = self.n_batches_seen_ + 1 if begun else 1
+        number = int(vars(self).get("n_batches_seen_", 0)) + 1
         before = self._components() if begun else None
         try:
             components = answered(self._with_batch(source, before, number**-_FORGETTING), source)
@@ -271,8 +271,8 @@ class GaussianMixture(GaussianParts):
         if before is None:
             return model.components(moments)
         # What the floor added to variances is taken off again, lest it add up.
-        ridge = self.reg_covar * np.eye(components.n_columns)
-        ridge = ridge if self.covariance_type in ("full", "tied") else self.reg_covar
+        square = self.covariance_type in ("full", "tied")
+        ridge = self.reg_covar * (np.eye(components.n_columns) if square else np.ones(1))
         kept = GaussianMoments(before.kind, before.weights, before.means, before.covariances - ridge)
         return model.components(kept.blended(moments, share))
 

@@ -80,7 +80,7 @@ def _refuse(estimator: Any, kind: str, rule: str) -> None:
     raise DataError(message)
 
 
-def started(found: GaussianComponents | None, kind: str, weights: Array, means: Array, factors: Array) -> Any:
+def started(found: Any, kind: str, weights: Array, means: Array, factors: Array) -> Any:
     """First components: what was given, and the rest as it was found."""
     weights = found.weights if weights is None else weights
     means = found.means if means is None else means

@@ -36,7 +36,7 @@ class _RowValues:
     what: str
     k: int
 
-    def __call__(self, block: Block) -> Array:
+    def __call__(self, block: Any) -> Array:
         if block.is_sparse:
             return self.of(block)
         parts = [self.of(part) for part in block.parts(max(1, block.tile_size // (4 * self.k + block.X.shape[1])))]
@@ -78,8 +78,8 @@ class Densities(Statistic):
         shares, densities = shared(self.density.scores(block), False, xp)
         logs = xp.log(xp.where(shares > 0, shares, xp.ones_like(shares)))
         entropy = -xp.sum(shares * logs, axis=1)
-        sums = (float(xp.sum(block.weighted(one))) for one in (densities, entropy))
-        return DensitySums(*sums, block.total_weight())
+        log_density, spread = (float(xp.sum(block.weighted(one))) for one in (densities, entropy))
+        return DensitySums(log_density, spread, block.total_weight())
 
 
 class MixtureModel(DensityMixin, Estimator):

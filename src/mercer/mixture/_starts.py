@@ -88,7 +88,7 @@ class RandomShares(Statistic):
     shift: Array
     form: str
 
-    def of(self, block: Block) -> ExpectedSums:
+    def of(self, block: Any) -> ExpectedSums:
         shift, start, table = 0.0 if self.shift is None else self.shift, 0, 0.0
         shares = block.xp.asarray(self._shares(block), dtype=block.wide, device=block.device)
         for part in block.parts(max(1, _TILE // n_features_of(self.form, block.X.shape[1]))):
