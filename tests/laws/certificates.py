@@ -19,6 +19,13 @@ def kmeans_fixed_point(model: Any, X: np.ndarray, y: Any) -> float:
     return float(((means - model.cluster_centers_) ** 2).sum())
 
 
+def soft_fixed_point(model: Any, X: np.ndarray, y: Any) -> float:
+    """How far the centres move in one more iteration at the last temperature (squared)."""
+    distance = ((X[:, None, :] - model.cluster_centers_[None]) ** 2).sum(axis=2)
+    shares = softmax(-model.betas_[-1] * distance, axis=1)
+    return float(((shares.T @ X / shares.sum(axis=0)[:, None] - model.cluster_centers_) ** 2).sum())
+
+
 def pca_residual(model: Any, X: np.ndarray, y: Any) -> float:
     """How far the components are from eigenvectors of the covariance, relative to the largest eigenvalue."""
     C = np.cov(X, rowvar=False, ddof=model.ddof)
@@ -155,6 +162,7 @@ def generalized_gap(model: Any, X: np.ndarray, y: Any) -> float:
 RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("fixed point", "GrowingKMeans"): kmeans_fixed_point,
     ("fixed point", "KMeans"): kmeans_fixed_point,
+    ("fixed point", "SoftKMeans"): soft_fixed_point,
     ("likelihood ascent", "BernoulliMixture"): latent_class_ascent,
     ("likelihood ascent", "GaussianMixture"): mixture_ascent,
     ("residual", "PCA"): pca_residual,

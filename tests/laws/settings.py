@@ -19,6 +19,7 @@ SETTINGS = {
     ],
     "GrowingKMeans": [{"max_clusters": 4}],
     "MiniBatchKMeans": [{"n_clusters": 4, "n_init": 1, "batch_size": 256, "max_iter": 5}],
+    "SoftKMeans": [{"n_clusters": 4, "n_levels": 8}],
     "PCA": [
         {"n_components": 2},
         *({"n_components": 2, "svd_solver": solver} for solver in ("full", "covariance_eigh", "randomized", "power")),
