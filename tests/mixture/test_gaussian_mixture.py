@@ -245,6 +245,14 @@ def test_errors_are_sentences_with_cures(blobs):
         model.conditional([0, 1], [1.0, 2.0])
 
 
+def test_verbose_prints_every_so_many_iterations(blobs, capsys):
+    fitted(blobs[0], verbose=2, verbose_interval=5)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("GaussianMixture: run 0: iteration 5, log-likelihood -")
+    assert ", change " in lines[0]
+    assert lines[-1] == "GaussianMixture: run 0: converged"
+
+
 def test_one_row_is_predicted_in_microseconds(blobs):
     import timeit
 

@@ -27,6 +27,8 @@ FORMS = ("linear", "spherical", "diagonal", "full")
 _TILE = 2**15
 # Numbers in the sums of a run of blocks at most; beyond, a block takes so long that runs gain nothing.
 _LARGEST_TABLE = 2**20
+# Products of a row's features with components in one call at most, some 20 ms: beyond, Ctrl-C would wait for it.
+_LONGEST_CALL = 2**27
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,7 @@ class Expectation(Statistic):
 
     def native_run(self, block: Block, unit: int) -> ExpectedSums:
         n_blocks, (k, p) = -(-block.n // unit), self.theta.shape
-        if n_blocks > 1 and n_blocks * k * p > _LARGEST_TABLE:
+        if n_blocks > 1 and (n_blocks * k * p > _LARGEST_TABLE or block.n * k * p > _LONGEST_CALL):
             return self._by_parts(block, unit, self.native)
         tile = tile_rows(p, unit)
         sums, bounds = np.zeros((n_blocks, k, p)), np.zeros(n_blocks)

@@ -11,6 +11,7 @@ from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._solver.expectation_maximisation import AscentState, CollapseError, ExpectationMaximisation
 from mercer._source import Source
+from mercer._source.memory import forecast
 from mercer.cluster._mini_batch import answered
 from mercer.errors import DataError
 from mercer.mixture._components import GaussianComponents, GaussianMoments
@@ -208,6 +209,7 @@ class GaussianMixture(GaussianParts):
         goes_on = self.warm_start and hasattr(self, "converged_") and hasattr(self, "means_")
         source = self._open(X, None, sample_weight, ensure_all_finite=False, ensure_min_samples=2)
         self._check_enough_rows(source)
+        self._forecast(source.n_features)
         n_init = 1 if goes_on else self.n_init
         engine = ExpectationMaximisation(
             prepare=self._prepared,
@@ -275,6 +277,12 @@ class GaussianMixture(GaussianParts):
         ridge = self.reg_covar * (np.eye(components.n_columns) if square else np.ones(1))
         kept = GaussianMoments(before.kind, before.weights, before.means, before.covariances - ridge)
         return model.components(kept.blended(moments, share))
+
+    def _forecast(self, d: int) -> None:
+        """Ask for the room of covariances, their factors and sums, of this step and the one before."""
+        count = {"full": self.n_components * d * d, "tied": d * d}.get(self.covariance_type, self.n_components * d)
+        purpose = f"the covariances of {self.n_components} components with {d} columns"
+        forecast(type(self).__name__, 8.0 * 8 * count, purpose, "use covariance_type='diag', or fewer columns")
 
     def _prepared(self) -> Any:
         return prepared(type(self).__name__, self.covariance_type, self.reg_covar, self.assignment == "hard")
