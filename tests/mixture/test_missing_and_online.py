@@ -95,7 +95,35 @@ def test_batches_of_online_em_come_near_one_fit(blobs, kind):
     first = model.means_.copy()
     model.partial_fit(X[:100] + 1.0)
     assert np.all(model.weights_ @ (model.means_ - first) > 0)
-    assert not hasattr(model.fit(X), "n_batches_seen_")
+    assert model.fit(X).n_batches_seen_ == 1
+    value = model.score(X)
+    assert model.partial_fit(X).score(X) > value - 0.01
+    with pytest.raises(DataError, match="n_components and covariance_type must not change where a fit goes on"):
+        model.set_params(n_components=2).partial_fit(X)
+
+
+def test_batches_go_on_where_they_are(blobs):
+    torch = pytest.importorskip("torch")
+    here, there = GaussianMixture(3, random_state=0), GaussianMixture(3, random_state=0)
+    for start in range(0, 900, 300):
+        part = blobs[0][start : start + 300]
+        here.partial_fit(part)
+        there.partial_fit(torch.asarray(part))
+    assert isinstance(there.means_, torch.Tensor)
+    np.testing.assert_allclose(there.means_.numpy(), here.means_, rtol=1e-8)
+
+
+def test_rows_with_gaps_may_be_in_a_file_a_stream_or_on_a_cluster(blobs, tmp_path):
+    import dask.array
+
+    X = with_gaps(blobs[0], 0.1)
+    np.save(tmp_path / "rows.npy", X)
+    options = {"random_state": 0, "n_init": 2}
+    expected = GaussianMixture(3, **options).fit(X)
+    for rows in (tmp_path / "rows.npy", [X[:500], X[500:]], dask.array.from_array(X, chunks=(900, 3))):
+        found = GaussianMixture(3, **options).fit(rows)
+        np.testing.assert_allclose(found.covariances_, expected.covariances_, rtol=1e-9)
+        assert found.score(rows) == pytest.approx(expected.score(X), rel=1e-10)
 
 
 def test_one_batch_of_online_em_is_one_step_and_the_second_counts_for_two_to_the_minus_06():

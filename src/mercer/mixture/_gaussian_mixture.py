@@ -12,6 +12,7 @@ from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule
 from mercer._solver.expectation_maximisation import AscentState, CollapseError, ExpectationMaximisation
 from mercer._source import Source
 from mercer._source.memory import forecast
+from mercer._source.namespace import to_numpy
 from mercer.cluster._mini_batch import answered
 from mercer.errors import DataError
 from mercer.mixture._components import GaussianComponents, GaussianMoments
@@ -91,6 +92,8 @@ class GaussianMixture(GaussianParts):
         The mean log-likelihood of the fitted components; with hard EM that of rows and labels.
     lower_bounds_ : list of float
         That at the beginning of each iteration.
+    n_batches_seen_ : int
+        One, and one for each ``partial_fit`` since.
     collapsed_ : ndarray of int
         Components with a variance at the floor, in some direction in which the rows have more.
     n_features_in_, feature_names_in_ :
@@ -205,15 +208,15 @@ class GaussianMixture(GaussianParts):
         -------
         self
         """
-        self.__dict__.pop("n_batches_seen_", None)
         goes_on = self.warm_start and hasattr(self, "converged_") and hasattr(self, "means_")
         source = self._open(X, None, sample_weight, ensure_all_finite=False, ensure_min_samples=2)
+        source.allow_missing()
         self._check_enough_rows(source)
         self._forecast(source.n_features)
         n_init = 1 if goes_on else self.n_init
         engine = ExpectationMaximisation(
             prepare=self._prepared,
-            start=self._starter(source, self._components() if goes_on else None),
+            start=self._starter(source, self._earlier() if goes_on else None),
             n_init=n_init,
             max_iter=self.max_iter,
             tol=self.tol,
@@ -224,15 +227,17 @@ class GaussianMixture(GaussianParts):
         )
         outcome = self._drive(engine.solve, source, max_steps=n_init * self.max_iter)
         self._store(outcome.state)
+        self.n_batches_seen_ = 1
         self._conclude(outcome, cure="try other first components, raise max_iter or tol, or look for degenerate rows")
         return self
 
     @fitting
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "GaussianMixture":
-        """Take one step of online EM with `X` as the batch; the first call also finds the first components in it.
+        """Take one step of online EM with `X` as the batch; without an earlier ``fit``, first find components in it.
 
         The batch is shared out by the components so far, and the moments of what each receives are averaged with those
-        of all batches before; the t-th batch counts t^-0.6 (Cappe and Moulines, 2009).
+        of all batches before; the t-th batch counts t^-0.6 (Cappe and Moulines, 2009). The rows of a ``fit`` are one
+        batch.
 
         Parameters
         ----------
@@ -247,10 +252,11 @@ class GaussianMixture(GaussianParts):
         """
         begun = hasattr(self, "n_batches_seen_")
         source = self._open(X, None, sample_weight, reset=not begun, ensure_all_finite=False)
+        source.allow_missing()
         if not begun:
             self._check_enough_rows(source)
         number = int(vars(self).get("n_batches_seen_", 0)) + 1
-        before = self._components() if begun else None
+        before = self._earlier() if begun else None
         try:
             components = answered(self._with_batch(source, before, number**-_FORGETTING), source)
         except CollapseError as error:
@@ -258,7 +264,7 @@ class GaussianMixture(GaussianParts):
             raise DataError(message) from error
         finally:
             source.release()
-        dtype = self.means_.dtype if begun else source.host_dtype
+        dtype = to_numpy(self.means_).dtype if begun else source.host_dtype
         for name, value in self._attributes(components, dtype).items():
             setattr(self, name, value)
         self.n_batches_seen_ = number
@@ -277,6 +283,19 @@ class GaussianMixture(GaussianParts):
         ridge = self.reg_covar * (np.eye(components.n_columns) if square else np.ones(1))
         kept = GaussianMoments(before.kind, before.weights, before.means, before.covariances - ridge)
         return model.components(kept.blended(moments, share))
+
+    def _earlier(self) -> GaussianComponents:
+        """The components to go on from, which must be as many and of the type that is asked for now."""
+        k, d = self.means_.shape
+        shape = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}[self.covariance_type]
+        if k != self.n_components or tuple(self.covariances_.shape) != shape:
+            message = (
+                f"{type(self).__name__}: n_components and covariance_type must not change where a fit goes on; it has "
+                f"{k} components and covariances of shape {tuple(self.covariances_.shape)}. Set them back, or fit "
+                f"afresh."
+            )
+            raise DataError(message)
+        return self._components()
 
     def _forecast(self, d: int) -> None:
         """Ask for the room of covariances, their factors and sums, of this step and the one before."""

@@ -80,7 +80,9 @@ class GaussianParts(MixtureModel):
         return GaussianDensity(CentredExpectation(components.offsets(), components.means, factors, "full"), components)
 
     def _rows(self, X: Any) -> Any:
-        return fitted_source(self, X, ensure_all_finite=False)
+        source = fitted_source(self, X, ensure_all_finite=False)
+        source.allow_missing()
+        return source
 
     def _n_parameters(self) -> int:
         k, d = self.means_.shape

@@ -192,8 +192,11 @@ class MixtureModel(DensityMixin, Estimator):
 
     def _sums(self, X: Any, sample_weight: Any = None) -> DensitySums:
         check_is_fitted(self)
-        options = {"accept_sparse": self._sparse, "ensure_all_finite": not self.__sklearn_tags__().input_tags.allow_nan}
+        missing = self.__sklearn_tags__().input_tags.allow_nan
+        options = {"accept_sparse": self._sparse, "ensure_all_finite": not missing}
         source = self._open(X, None, sample_weight, reset=False, **options)
+        if missing:
+            source.allow_missing()
         try:
             return source.reduce(Densities(self._density()))
         finally:
