@@ -245,6 +245,19 @@ def test_errors_are_sentences_with_cures(blobs):
         model.conditional([0, 1], [1.0, 2.0])
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_high_floor_lowers_the_likelihood_by_no_more_than_its_share(blobs, kind):
+    """With a floor the M step is not that of the likelihood: it may lose half the floor times traces of precisions."""
+    start = {"means_init": blobs[0][[0, 300, 500]], "weights_init": np.full(3, 1 / 3)}
+    shapes = {"full": [np.eye(2)] * 3, "tied": np.eye(2), "diag": np.ones((3, 2)), "spherical": np.ones(3)}
+    start["precisions_init"] = 50.0 * np.asarray(shapes[kind])
+    model = GaussianMixture(3, covariance_type=kind, reg_covar=2.0, tol=1e-9, max_iter=5000, **start)
+    model.fit(blobs[0])
+    assert model.converged_
+    again = model.set_params(warm_start=True, reg_covar=3.0).fit(blobs[0])
+    assert np.isfinite(again.lower_bound_)
+
+
 def test_verbose_prints_every_so_many_iterations(blobs, capsys):
     fitted(blobs[0], verbose=2, verbose_interval=5)
     lines = capsys.readouterr().out.splitlines()

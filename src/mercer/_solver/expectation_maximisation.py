@@ -34,7 +34,8 @@ _EQUAL = 1e-9
 _ROUNDING = 1e-8
 _STATEMENT = (
     "The gain of the expected complete-data objective in one more M step, per unit of weight: what one more EM "
-    "iteration is certain to add to the objective, at least. Zero at a stationary point; it bounds nothing globally."
+    "iteration is certain to add to the objective, at least (where a floor on variances makes the M step inexact, by "
+    "how much it changes it). Zero at a stationary point; it bounds nothing globally."
 )
 
 
@@ -62,8 +63,8 @@ class Model(Protocol):
     def gain(self, expected: Any, parameters: Any, better: Any) -> float:
         """By how much `better` raises the expected complete-data objective; NaN where nobody can tell."""
 
-    def slack(self, parameters: Any) -> float:
-        """By how much an M step that is not exact (a floor on variances) may lower the objective."""
+    def slack(self, parameters: Any, better: Any) -> float:
+        """By how much an M step that is not exact (a floor on variances) may lower the objective, at most."""
 
 
 @plain
@@ -106,7 +107,7 @@ def ascent(gain: float, tolerance: float) -> Certificate:
     """The certificate of EM: what one more iteration is certain to add."""
     if np.isnan(gain):
         return Certificate.none("The expected complete-data objective was not given, so nothing bounds what is left.")
-    return Certificate.of("likelihood ascent", max(0.0, gain), tolerance, _STATEMENT)
+    return Certificate.of("likelihood ascent", abs(gain), tolerance, _STATEMENT)
 
 
 @dataclass(frozen=True)
@@ -172,14 +173,15 @@ class ExpectationMaximisation:
 
     def _climb(self, model: Model, state: AscentState) -> Any:
         """Iterate one run until the objective changes by less than the tolerance."""
-        slack = 0.0
+        # What an earlier call left is compared with nothing: nobody knows how exact its last step was.
+        slack = np.inf
         while not state.stopped and state.iteration < self.max_iter:
             expected = yield model.expectation(state.parameters)
             value = model.objective(expected, state.parameters)
             change = value - state.objective
             self._check(value, change, slack, state.iteration)
-            slack = model.slack(state.parameters)
             parameters = self._improved(model, expected, state)
+            slack = model.slack(state.parameters, parameters)
             state = replace(
                 state,
                 iteration=state.iteration + 1,

@@ -74,7 +74,7 @@ class BernoulliModel:
         gain = float(np.sum((better.natural() - components.natural()) * expected.table))
         return (gain + better.log_prior(self.alpha) - components.log_prior(self.alpha)) / self.weight
 
-    def slack(self, components: BernoulliComponents) -> float:
+    def slack(self, components: BernoulliComponents, better: BernoulliComponents) -> float:
         """None: the M step is exact."""
         return 0.0
 

@@ -135,7 +135,7 @@ class _Steps:
         before = float(self.bound(expected[0], parameters)) + self._prior(parameters)
         return float(self.bound(expected[0], better)) + self._prior(better) - before
 
-    def slack(self, parameters: Any) -> float:
+    def slack(self, parameters: Any, better: Any) -> float:
         return 0.0
 
     def _prior(self, parameters: Any) -> float:

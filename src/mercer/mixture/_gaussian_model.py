@@ -129,9 +129,9 @@ class GaussianModel:
         gain = float(np.sum(steps * expected.table))
         return (gain + self._common(better, form) - self._common(components, form)) / expected.weight
 
-    def slack(self, components: GaussianComponents) -> float:
+    def slack(self, components: GaussianComponents, better: GaussianComponents) -> float:
         """The M step maximises the likelihood less floor / 2 times the trace of the precisions: it loses no more."""
-        return 0.5 * self.floor * float(components.weights @ components.precision_traces())
+        return 0.5 * self.floor * float(better.weights @ components.precision_traces())
 
 
 def _columns(model: GaussianModel) -> Array:
