@@ -40,6 +40,7 @@ sklearn-suite: build
 		sklearn.linear_model.tests.test_quantile \
 		sklearn.linear_model.tests.test_sgd \
 		sklearn.linear_model.tests.test_perceptron \
+		sklearn.mixture.tests.test_gaussian_mixture \
 		sklearn.neighbors.tests.test_kde
 
 test-all: lint build

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measure mercer on a GPU against what the machine can do and against bare torch and CuPy. Run by hand:
 
-    python benchmarks/device.py             ceilings, k-means, principal components and ridge (about two minutes)
+    python benchmarks/device.py             ceilings, k-means, components, ridge and mixtures (about two minutes)
     python benchmarks/device.py --check     every estimator on the GPU against its NumPy fit
     python benchmarks/device.py --tune      where a pass of k-means spends its time, and what tiles do to it
     python benchmarks/device.py --device torch:cpu --rows 20000    a rehearsal without a GPU
@@ -215,6 +215,28 @@ def measure_linear(table, device, rows, width=256):
     table.add("PCA(8): torch alone, float64 rows", seconds)
 
 
+def measure_mixture(table, device, rows, width=32, components=64, iterations=5):
+    """GaussianMixture with full covariances from given components, against the floating-point rate of the products."""
+    from mercer.mixture import GaussianMixture
+
+    torch.manual_seed(0)
+    labels = torch.randint(components, (rows,), device=device)
+    X = torch.randn((rows, width), device=device) + torch.randn((components, width), device=device)[labels]
+    start = {"weights_init": np.full(components, 1 / components), "means_init": X[:components].cpu().numpy()}
+    start["precisions_init"] = np.tile(np.eye(width), (components, 1, 1))
+    model = GaussianMixture(components, max_iter=iterations, tol=0.0, **start)
+
+    def fit():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(X)
+
+    seconds = timed(fit, device, repeats=1)
+    n_features = 1 + width + width * (width + 1) // 2
+    rate = 4.0 * rows * components * n_features * (iterations + 1) / seconds
+    table.add(f"mixture {rows} x {width}, k={components}, {iterations} iterations: mercer", seconds, tflops=rate / 1e12)
+
+
 def check(device):
     """Fit every estimator on the device and in memory; compare what both say, and where the model's arrays are."""
     from mercer._source.namespace import to_numpy
@@ -282,6 +304,7 @@ def main():
         rates = measure_ceilings(table, device, options.rows)
         measure_k_means(table, device, options.rows, rates)
         measure_linear(table, device, options.rows // 2)
+        measure_mixture(table, device, options.rows)
     table.write(facts)
 
 

@@ -34,6 +34,7 @@ __all__ = [
     "linear_model",
     "load",
     "measure_growth",
+    "mixture",
     "neighbors",
     "objectives",
     "optim",

@@ -2,4 +2,13 @@
 
 __all__ = ["FAMILIES"]
 
-FAMILIES = ("cluster", "decision", "decomposition", "estimation", "linear_model", "neighbors", "preprocessing")
+FAMILIES = (
+    "cluster",
+    "decision",
+    "decomposition",
+    "estimation",
+    "linear_model",
+    "mixture",
+    "neighbors",
+    "preprocessing",
+)

@@ -5,7 +5,18 @@ import pytest
 from sklearn.linear_model import Ridge as SklearnRidge
 
 from benchmarks.case import AbsentError, Agreement, Case, Contestant, digest
-from benchmarks.cases import CASES, cluster, decomposition, least_squares, logistic, margins, robust, select
+from benchmarks.cases import (
+    CASES,
+    cluster,
+    decomposition,
+    density,
+    least_squares,
+    logistic,
+    margins,
+    mixture,
+    robust,
+    select,
+)
 from benchmarks.contestant import measure
 from benchmarks.runner import judge
 
@@ -24,6 +35,24 @@ def test_the_inertia_is_the_sum_of_squared_distances_to_the_nearest_centre():
     data = {"X": np.array([[0.0, 0.0], [0.0, 2.0], [10.0, 0.0]], dtype=np.float32)}
     found = cluster.quality({"centres": np.array([[0.0, 1.0], [7.0, 4.0]]), "iterations": np.array(3)}, data)
     assert found == {"inertia": 1.0 + 1.0 + 25.0, "iterations": 3.0}
+
+
+def test_the_log_likelihood_is_that_of_the_mixture():
+    data = {"X": np.array([[0.0, 0.0], [1.0, 2.0]])}
+    parts = {"weights": np.array([0.25, 0.75]), "means": np.array([[0.0, 0.0], [1.0, 0.0]]), "iterations": np.array(7)}
+    for covariances in (np.array([np.eye(2), np.eye(2)]), np.ones((2, 2))):
+        found = mixture.quality(parts | {"covariances": covariances}, data)
+        heights = [0.25 + 0.75 * np.exp(-0.5), 0.25 * np.exp(-2.5) + 0.75 * np.exp(-2.0)]
+        assert found["log_likelihood"] == pytest.approx(np.mean(np.log(heights)) - np.log(2 * np.pi))
+        assert found["iterations"] == 7.0
+
+
+def test_the_density_is_judged_by_the_sum_over_all_rows():
+    data = {"X": np.array([[0.0, 0.0], [0.1, 0.0]]), "X_test": np.array([[0.0, 0.0]])}
+    exact = (1 + np.exp(-0.5)) / (2 * 2 * np.pi * 0.01)
+    found = density.quality({"logarithms": np.array([np.log(1.25 * exact)])}, data)
+    assert found["worst_error"] == pytest.approx(0.25)
+    assert found["mean_log_density"] == pytest.approx(np.log(1.25 * exact))
 
 
 def test_the_captured_variance_does_not_depend_on_the_length_of_the_components():

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linprog, minimize, minimize_scalar
 from scipy.special import logsumexp, softmax, xlogy
+from scipy.stats import multivariate_normal
 
 __all__ = ["RECOMPUTED"]
 
@@ -16,6 +17,13 @@ def kmeans_fixed_point(model: Any, X: np.ndarray, y: Any) -> float:
     labels = distance.argmin(axis=1)
     means = np.array([X[labels == k].mean(axis=0) for k in range(len(model.cluster_centers_))])
     return float(((means - model.cluster_centers_) ** 2).sum())
+
+
+def soft_fixed_point(model: Any, X: np.ndarray, y: Any) -> float:
+    """How far the centres move in one more iteration at the last temperature (squared)."""
+    distance = ((X[:, None, :] - model.cluster_centers_[None]) ** 2).sum(axis=2)
+    shares = softmax(-model.betas_[-1] * distance, axis=1)
+    return float(((shares.T @ X / shares.sum(axis=0)[:, None] - model.cluster_centers_) ** 2).sum())
 
 
 def pca_residual(model: Any, X: np.ndarray, y: Any) -> float:
@@ -135,6 +143,42 @@ def perceptron_mistakes(model: Any, X: np.ndarray, y: Any) -> float:
     return float(np.sum(signs * scores <= 0))
 
 
+def mixture_ascent(model: Any, X: np.ndarray, y: Any) -> float:
+    """The gain of the expected complete-data log-likelihood in one more M step, row by row."""
+    log_joint = model.log_joint(X)
+    shares = softmax(log_joint, axis=1)
+    if model.assignment == "hard":
+        shares = (log_joint == log_joint.max(axis=1, keepdims=True)).astype(float)
+    counts, d = shares.sum(axis=0), X.shape[1]
+    means = shares.T @ X / counts[:, None]
+    gaps = X[None] - means[:, None]
+    covariances = np.einsum("nk,kni,knj->kij", shares, gaps, gaps) / counts[:, None, None]
+    if model.covariance_type == "tied":
+        covariances[:] = np.average(covariances, axis=0, weights=counts)
+    elif model.covariance_type != "full":
+        variances = np.einsum("kii->ki", covariances)
+        variances = variances.mean(axis=1, keepdims=True) if model.covariance_type == "spherical" else variances
+        covariances = variances[:, :, None] * np.eye(d)
+    covariances = covariances + model.reg_covar * np.eye(d)
+    better = [multivariate_normal(m, C).logpdf(X) + np.log(c / len(X)) for m, C, c in zip(means, covariances, counts)]
+    return float(np.sum(shares * (np.array(better).T - log_joint)) / len(X))
+
+
+def latent_class_ascent(model: Any, X: np.ndarray, y: Any) -> float:
+    """The gain of the expected complete-data log posterior in one more M step, per row."""
+    ones, log_joint = (model.binarize < X).astype(float), model.log_joint(X)
+    shares = softmax(log_joint, axis=1)
+    if model.assignment == "hard":
+        shares = (log_joint == log_joint.max(axis=1, keepdims=True)).astype(float)
+    counts = shares.sum(axis=0)
+    better = (shares.T @ ones + model.alpha) / (counts[:, None] + 2 * model.alpha)
+    gain = np.sum(
+        shares * (ones @ np.log(better).T + (1 - ones) @ np.log(1 - better).T + np.log(counts / len(X)) - log_joint)
+    )
+    priors = [np.sum(np.log(p) + np.log(1 - p)) for p in (better, model.probabilities_)]
+    return float((gain + model.alpha * (priors[0] - priors[1])) / len(X))
+
+
 _VALUES: dict[str, Callable[..., np.ndarray]] = {
     "squared": lambda r: r**2 / 2,
     "absolute": np.abs,
@@ -216,6 +260,9 @@ def bandwidth_bracket(model: Any, X: np.ndarray, y: Any) -> float:
 RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("fixed point", "GrowingKMeans"): kmeans_fixed_point,
     ("fixed point", "KMeans"): kmeans_fixed_point,
+    ("fixed point", "SoftKMeans"): soft_fixed_point,
+    ("likelihood ascent", "BernoulliMixture"): latent_class_ascent,
+    ("likelihood ascent", "GaussianMixture"): mixture_ascent,
     ("residual", "PCA"): pca_residual,
     ("gradient norm", "BayesianRidge"): evidence_slope,
     ("residual", "BayesianRidge"): posterior_residual,

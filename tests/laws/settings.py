@@ -10,8 +10,16 @@ SETTINGS = {
         {"n_clusters": 4, "n_init": 1, "algorithm": "elkan"},
         {"n_clusters": 4, "n_init": 1, "init": "random"},
     ],
+    "BernoulliMixture": [{"n_components": 3}, {"n_components": 3, "assignment": "hard", "n_init": 2}],
+    "GaussianMixture": [
+        {"n_components": 4},
+        {"n_components": 4, "covariance_type": "tied", "n_init": 2},
+        {"n_components": 4, "covariance_type": "diag", "init_params": "k-means++"},
+        {"n_components": 4, "covariance_type": "spherical", "assignment": "hard"},
+    ],
     "GrowingKMeans": [{"max_clusters": 4}],
     "MiniBatchKMeans": [{"n_clusters": 4, "n_init": 1, "batch_size": 256, "max_iter": 5}],
+    "SoftKMeans": [{"n_clusters": 4, "n_levels": 8}],
     "PCA": [
         {"n_components": 2},
         *({"n_components": 2, "svd_solver": solver} for solver in ("full", "covariance_eigh", "randomized", "power")),

@@ -125,7 +125,7 @@ def test_models_move_between_devices_and_keep_their_answers(subject, tmp_path):
         next(
             value
             for name, value in vars(model).items()
-            if name in ("coef_", "components_") or name == "cluster_centers_"
+            if name in ("coef_", "components_", "cluster_centers_", "weights_")
         )
     )
     mercer.save(model, tmp_path / "model.mercer")

@@ -214,7 +214,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
                 raise outcome.interrupt
         elif not outcome.converged and outcome.reason in ("max_iter", "max_time"):
             reached = outcome.certificate
-            bound = "" if reached.kind == "none" else f"; {reached.kind} {reached.value:.3g} > {reached.tolerance:.3g}"
+            silent = reached.kind == "none" or reached.satisfied
+            bound = "" if silent else f"; {reached.kind} {reached.value:.3g} > {reached.tolerance:.3g}"
             cure = "raise max_time" if outcome.reason == "max_time" else cure
             message = (
                 f"{name}: stopped by {outcome.reason} after {outcome.n_steps} steps, not converged{bound}; {cure}."

@@ -114,9 +114,12 @@ class SequentialSource(Source):
         blocks = self.blocks()
         try:
             for block in blocks:
-                yield checked_block(block, self)
+                yield block if self._known["finite"] else checked_block(block, self)
         finally:
             blocks.close()
+
+    def allow_missing(self) -> None:
+        self._known["finite"] = True
 
     def each(self, function: Callable[[Block], Any], receive: Callable[[Any], None] | None = None) -> None:
         if self._known["finite"]:

@@ -165,6 +165,10 @@ class Source(ABC):
     def check_finite(self) -> None:  # noqa: B027
         """Raise if a row holds NaN or infinity, where that was left open."""
 
+    def allow_missing(self) -> None:
+        """Take NaN for missing entries, which whoever sums the rows knows of: no look for them is made."""
+        self.assume_finite()
+
     def send(self, thing: Any) -> Any:
         """A statistic with its parameters where the rows are."""
         return thing

@@ -5,6 +5,7 @@ from mercer.inspection._class_density import ClassDensityDisplay
 from mercer.inspection._cost_curve import CostCurveDisplay
 from mercer.inspection._gaussian_contour import GaussianContourDisplay
 from mercer.inspection._learning_rate import LearningRateDisplay
+from mercer.inspection._mixture import EMPanelsDisplay, MixtureDisplay
 from mercer.inspection._parameter_posterior import ParameterPosteriorDisplay
 from mercer.inspection._scree import ScreeDisplay
 from mercer.inspection._threshold_curve import ThresholdCurveDisplay
@@ -14,10 +15,12 @@ __all__ = [
     "AcceptanceDisplay",
     "ClassDensityDisplay",
     "CostCurveDisplay",
+    "EMPanelsDisplay",
     "EnergyTraceDisplay",
     "GaussianContourDisplay",
     "GibbsDisplay",
     "LearningRateDisplay",
+    "MixtureDisplay",
     "ParameterPosteriorDisplay",
     "ScreeDisplay",
     "ThresholdCurveDisplay",

@@ -8,13 +8,17 @@ __all__ = ["StepPrinter"]
 
 
 class StepPrinter:
-    """A watch that prints what an estimator says of each step: what the parameter ``verbose`` asks for."""
+    """A watch that prints what an estimator says of each step: what the parameter ``verbose`` asks for.
+
+    An empty line is not printed.
+    """
 
     def __init__(self, describe: Callable[[int, Step], str]) -> None:
         self.describe = describe
 
     def step(self, number: int, step: Step) -> str | None:
-        print(self.describe(number, step))
+        if line := self.describe(number, step):
+            print(line)
         return None
 
     def preferred(self, last: Step) -> Step:

@@ -1,0 +1,316 @@
+"""Bernoulli mixtures, fitted by expectation maximisation."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer._base import fitting, seed_sequence
+from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._plain import plain
+from mercer._solver.expectation_maximisation import AscentState, ExpectationMaximisation
+from mercer._source.namespace import to_numpy
+from mercer._source.placement import Placement
+from mercer._statistic.expectation import Expectation, ExpectedSums
+from mercer.errors import DataError
+from mercer.mixture._binaries import BinariesByCentre, Binarised, BinaryCheck
+from mercer.mixture._mixture_model import DRAWN, MixtureModel
+from mercer.mixture._starts import first_centres, nearest_scores, random_sums
+
+__all__ = ["BernoulliMixture"]
+
+Array = Any
+_NO_CLASSES = "the check looks for the classes of whatever has predict_proba; a mixture has components instead"
+
+
+@plain
+@dataclass(frozen=True)
+class BernoulliComponents:
+    """Shares, and the probability of a one in each column."""
+
+    weights: Array
+    probabilities: Array
+
+    def natural(self) -> Array:
+        """What [1, x] is multiplied by to give the log share plus the log probability of x, (k, d + 1)."""
+        p = np.clip(self.probabilities, np.finfo(np.float64).tiny, 1.0 - np.finfo(np.float64).eps)
+        zeros = np.log1p(-p)
+        return np.column_stack([np.log(self.weights) + zeros.sum(axis=1), np.log(p) - zeros])
+
+    def log_prior(self, alpha: float) -> float:
+        """The log density of independent Beta(1 + alpha, 1 + alpha) priors, up to a constant."""
+        p = np.clip(self.probabilities, np.finfo(np.float64).tiny, 1.0 - np.finfo(np.float64).eps)
+        return alpha * float(np.sum(np.log(p) + np.log1p(-p)))
+
+
+@dataclass(frozen=True)
+class BernoulliModel:
+    """A Bernoulli mixture as the EM engine sees it; `alpha` ones and zeros are added to what was counted."""
+
+    alpha: float
+    weight: float
+    hard: bool
+    threshold: float | None
+
+    def expectation(self, components: BernoulliComponents) -> Binarised:
+        """The statistic that makes the E step."""
+        return Binarised(Expectation(components.natural(), None, "linear", self.hard), self.threshold)
+
+    def objective(self, expected: ExpectedSums, components: BernoulliComponents) -> float:
+        """The mean log-likelihood plus the log prior over the weight."""
+        return (expected.bound + components.log_prior(self.alpha)) / self.weight
+
+    def maximisation(self, expected: ExpectedSums, components: BernoulliComponents) -> BernoulliComponents:
+        """The mode of the posterior, given the rows as they were shared out."""
+        counts = expected.table[:, 0]
+        weights = np.maximum(counts / counts.sum(), np.finfo(np.float64).tiny)
+        totals = counts[:, None] + 2.0 * self.alpha
+        ones = np.clip(expected.table[:, 1:] + self.alpha, 0.0, totals)
+        p = np.where(totals > 0, ones / np.where(totals > 0, totals, 1.0), components.probabilities)
+        return BernoulliComponents(weights, p)
+
+    def gain(self, expected: ExpectedSums, components: BernoulliComponents, better: BernoulliComponents) -> float:
+        """By how much `better` raises the expected complete-data objective, per unit of weight."""
+        gain = float(np.sum((better.natural() - components.natural()) * expected.table))
+        return (gain + better.log_prior(self.alpha) - components.log_prior(self.alpha)) / self.weight
+
+    def slack(self, components: BernoulliComponents, better: BernoulliComponents) -> float:
+        """None: the M step is exact."""
+        return 0.0
+
+
+class BernoulliMixture(MixtureModel):
+    r"""Bernoulli mixture, for rows of zeros and ones.
+
+    Finds shares :math:`\tau_k` (``weights_``) and probabilities :math:`p_{kj}` (``probabilities_``) that maximise
+
+    .. math:: \sum_i w_i \log \sum_k \tau_k \prod_j p_{kj}^{x_{ij}} (1 - p_{kj})^{1 - x_{ij}}
+              + \alpha \sum_{kj} \log p_{kj} (1 - p_{kj})
+
+    by expectation maximisation: columns are independent within a component (latent classes). The second term is the log
+    of a Beta prior, which keeps probabilities away from zero and one; the objective never falls.
+
+    Parameters
+    ----------
+    n_components : an integer in [1, inf), default=1
+        The number of components, k.
+    alpha : a number in [0, inf), default=0.01
+        Ones and zeros added to those counted in each column of each component.
+    binarize : a number in (-inf, inf) or None, default=0.0
+        Values above it count as ones, others as zeros; None for rows that hold zeros and ones alone.
+    tol : a number in [0, inf), default=0.001
+        A run ends when the objective, per unit of weight, changes by less.
+    max_iter : an integer in [0, inf), default=100
+        Most iterations of one run.
+    n_init : an integer in [1, inf), default=1
+        Runs from different first components, of which the best is kept.
+    init_params : one of 'kmeans', 'k-means++', 'random', 'random_from_data', default='kmeans'
+        The first components: those of the clusters of k-means, of the rows nearest to each of k rows drawn far from one
+        another or at random, or of rows shared out at random.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        Seed of the first components and of ``sample``.
+    verbose : an integer in [0, inf) or a boolean, default=0
+        Whether to print the objective; above 1 also its change.
+    verbose_interval : an integer in [1, inf), default=10
+        Iterations between two lines.
+    assignment : one of 'soft', 'hard', default='soft'
+        Hard EM gives each row to its most probable component alone.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which the fit ends with what it has.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    weights_, probabilities_ : arrays of shape (k,), (k, d)
+    converged_ : bool
+        Whether the kept run met `tol`.
+    n_iter_ : int
+        Its iterations.
+    lower_bound_ : float
+        The objective of the fitted components, per unit of weight.
+    n_features_in_, feature_names_in_ :
+        As in scikit-learn.
+    history_ : dict of ndarray
+        Of the run that was kept, per iteration: ``objective``, ``change``, ``seconds``, ``restart``.
+    certificate_ : Certificate
+        ``"likelihood ascent"``: what one more iteration is certain to add to the objective.
+
+    Notes
+    -----
+    An iteration is one pass of O(n k d) operations; memory is O(k d) above the rows. Sparse rows stay sparse; every
+    place will do. A weight stands for repetitions, given the first components.
+
+    References
+    ----------
+    P. Lazarsfeld and N. Henry, Latent structure analysis, 1968. C. Bishop, Pattern recognition and machine learning,
+    2006, section 9.3.3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.mixture import BernoulliMixture
+    >>> X = np.array([[1, 1, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [0, 0, 1, 1], [0, 0, 1, 1], [0, 0, 1, 1]])
+    >>> model = BernoulliMixture(n_components=2, alpha=0.0, random_state=0).fit(X)
+    >>> sorted(model.probabilities_[:, 2].round(3).tolist())
+    [0.333, 1.0]
+    """
+
+    _sparse = "csr"
+    _check_exceptions: ClassVar[dict[str, str]] = MixtureModel._check_exceptions | {
+        "check_sample_weight_equivalence_on_sparse_data": DRAWN,
+        "check_estimator_sparse_array": _NO_CLASSES,
+        "check_estimator_sparse_matrix": _NO_CLASSES,
+    }
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "n_components": Integer(1),
+        "alpha": Real(0),
+        "binarize": Real() | Nothing(),
+        "tol": Real(0),
+        "max_iter": Integer(0),
+        "n_init": Integer(1),
+        "init_params": Choice("kmeans", "k-means++", "random", "random_from_data"),
+        "random_state": Seed(),
+        "verbose": Integer(0) | Boolean(),
+        "verbose_interval": Integer(1),
+        "assignment": Choice("soft", "hard"),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        alpha: float = 0.01,
+        binarize: float | None = 0.0,
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        n_init: int = 1,
+        init_params: str = "kmeans",
+        random_state: Any = None,
+        verbose: int = 0,
+        verbose_interval: int = 10,
+        assignment: str = "soft",
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.alpha = alpha
+        self.binarize = binarize
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init_params = init_params
+        self.random_state = random_state
+        self.verbose = verbose
+        self.verbose_interval = verbose_interval
+        self.assignment = assignment
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "BernoulliMixture":
+        """Find the components.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or rows in any other place
+            Zeros and ones.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        source = self._open(X, None, sample_weight, accept_sparse="csr")
+        self._check_enough_rows(source)
+        if source.is_sparse and (self.binarize or 0.0) < 0:
+            message = (
+                f"{type(self).__name__}: binarize must not be below 0 for sparse rows, whose zeros would become ones; "
+                f"got {self.binarize!r}. Make the rows dense."
+            )
+            raise DataError(message)
+        engine = ExpectationMaximisation(
+            prepare=self._prepared,
+            start=self._start,
+            n_init=self.n_init,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            seed=seed_sequence(self.random_state),
+            subject=type(self).__name__,
+            dtype=source.host_dtype.name,
+        )
+        outcome = self._drive(engine.solve, source, max_steps=self.n_init * self.max_iter)
+        self._store(outcome.state)
+        self._conclude(outcome, cure="try other first components, or raise max_iter or tol")
+        return self
+
+    def _prepared(self) -> Any:
+        """A generator that looks at the rows and returns the model."""
+        found = yield BinaryCheck()
+        if self.binarize is None and found.n_other:
+            message = (
+                f"{type(self).__name__}: X must hold zeros and ones alone; {found.n_other} values are neither. Set "
+                f"binarize to a threshold."
+            )
+            raise DataError(message)
+        return BernoulliModel(float(self.alpha), float(found.weight), self.assignment == "hard", self.binarize)
+
+    def _start(self, model: BernoulliModel, seed: np.random.SeedSequence) -> Any:
+        """A generator of first components, smoothed by one pseudo-row: a probability of zero would stay so for ever."""
+        k = self.n_components
+        if self.init_params == "random":
+            sums = yield Binarised(random_sums(k, seed, None, "linear"), model.threshold)
+        else:
+            centres = yield from first_centres(self.init_params, k, seed)
+            sums = yield BinariesByCentre(nearest_scores(centres, 0.0, centres.shape[1] + 1), model.threshold)
+        counts = sums.table[:, 0]
+        weights = (counts + 1.0) / (counts.sum() + k)
+        return BernoulliComponents(weights, (sums.table[:, 1:] + 0.5) / (counts[:, None] + 1.0))
+
+    def _fitted(self, state: AscentState) -> dict[str, Any]:
+        components = state.best()[0]
+        dtype = np.dtype(state.dtype)
+        return {
+            "weights_": components.weights.astype(dtype),
+            "probabilities_": components.probabilities.astype(dtype),
+        }
+
+    def _density(self) -> Binarised:
+        parts = (to_numpy(one) for one in (self.weights_, self.probabilities_))
+        weights, probabilities = (np.asarray(one, dtype=np.float64) for one in parts)
+        theta = BernoulliComponents(weights, probabilities).natural()
+        return Binarised(Expectation(theta, None, "linear"), self.binarize)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _n_parameters(self) -> int:
+        k, d = self.probabilities_.shape
+        return k * d + k - 1
+
+    def sample(self, n_samples: int = 1) -> tuple[Array, Array]:
+        """Draw rows: a component by its share, then each column by its probability.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+
+        Returns
+        -------
+        X : array of shape (n_samples, n_features)
+            Component by component.
+        y : array of shape (n_samples,)
+            Their components.
+        """
+        self._check_sample(n_samples)
+        generator = np.random.default_rng(seed_sequence(self.random_state))
+        weights, p = np.asarray(to_numpy(self.weights_), dtype=np.float64), to_numpy(self.probabilities_)
+        labels = np.repeat(np.arange(len(weights)), generator.multinomial(n_samples, weights / weights.sum()))
+        ones = (generator.random((n_samples, p.shape[1])) < p[labels]).astype(p.dtype)
+        placement = Placement.of(self.weights_)
+        return placement.put(ones), placement.put(labels)

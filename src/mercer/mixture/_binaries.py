@@ -1,0 +1,82 @@
+"""Rows as zeros and ones: those above a threshold are ones."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._source import Block
+from mercer._statistic import Statistic, Sums
+from mercer._statistic.expectation import ExpectedSums, shared
+
+__all__ = ["BinariesByCentre", "Binarised", "BinaryCheck"]
+
+Array = Any
+
+
+def binary_block(block: Block, threshold: float | None) -> Block:
+    """A block of zeros and ones, in the type of the rows; sparse rows keep what they store."""
+    if threshold is None:
+        return block
+    xp = block.xp
+    if block.is_sparse:
+        X = block.X.copy()
+        X.data = (X.data > threshold).astype(X.data.dtype)
+    else:
+        X = xp.astype(threshold < block.X, block.X.dtype)
+    return type(block)(X, block.start, block.y, block.weight, xp, block.wide)
+
+
+@dataclass(frozen=True, eq=False)
+class Binarised(Statistic):
+    """Another statistic, of the rows as zeros and ones; a block at a time is made so."""
+
+    statistic: Any
+    threshold: float | None
+
+    def of(self, block: Block) -> Any:
+        return self.statistic.of(binary_block(block, self.threshold))
+
+    def on(self, block: Block) -> Any:
+        return self.statistic.on(binary_block(block, self.threshold))
+
+    def on_run(self, block: Block, unit: int) -> Any:
+        return self.statistic.on_run(binary_block(block, self.threshold), unit)
+
+    def scores(self, block: Block) -> Array:
+        """The score of each row for each component."""
+        return self.statistic.scores(binary_block(block, self.threshold))
+
+
+@dataclass(frozen=True, eq=False)
+class BinariesByCentre(Statistic):
+    """Ones and zeros of the rows given to each centre: to that of the largest score of the rows as they are."""
+
+    theta: Array
+    threshold: float | None
+
+    def of(self, block: Block) -> ExpectedSums:
+        xp = block.xp
+        scores = block.matmul(self.theta[:, 1:].T) + self.theta[:, 0][None, :]
+        heavy = block.weighted(shared(scores, True, xp)[0])
+        ones = binary_block(block, self.threshold).transpose_matmul(heavy).T
+        return ExpectedSums(xp.concat([xp.sum(heavy, axis=0)[:, None], ones], axis=1), 0.0)
+
+
+@dataclass(frozen=True)
+class BinarySums(Sums):
+    """How many values are neither zero nor one, and the weight of the rows."""
+
+    n_other: int
+    weight: float
+
+
+@dataclass(frozen=True)
+class BinaryCheck(Statistic):
+    """Whether rows hold zeros and ones alone."""
+
+    def of(self, block: Block) -> BinarySums:
+        xp = np if block.is_sparse else block.xp
+        values = block.X.data if block.is_sparse else block.X
+        other = xp.logical_and(values != 0, values != 1)
+        return BinarySums(int(xp.sum(xp.astype(other, xp.int64))), block.total_weight())

@@ -1,0 +1,225 @@
+"""The components of a Gaussian mixture: their parameters, the scores they stand for, and the M step that makes them."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg.lapack import dtrtri
+
+from mercer._plain import plain
+from mercer._solver.expectation_maximisation import CollapseError
+from mercer._statistic.expectation import n_features_of, pairs
+
+__all__ = ["FORM_OF", "GaussianComponents", "GaussianMoments", "natural"]
+
+Array = Any
+# The features that the M step of each covariance type needs.
+FORM_OF = {"full": "full", "tied": "full", "diag": "diagonal", "spherical": "spherical"}
+_LOG_2_PI = math.log(2.0 * math.pi)
+# Of a component with no more than this share of all weight nothing new can be learnt.
+_EMPTY = 1e-14
+
+
+@plain
+@dataclass(frozen=True)
+class GaussianComponents:
+    """Shares, means, covariances and the factors of their inverses, shaped by `kind` as in scikit-learn.
+
+    ``factors`` are ``precisions_cholesky_``: for a full covariance an upper triangle P with P P^T its inverse; for
+    independent columns the roots of the inverse variances.
+    """
+
+    kind: str
+    weights: Array
+    means: Array
+    covariances: Array
+    factors: Array
+
+    @classmethod
+    def of(cls, kind: str, weights: Array, means: Array, covariances: Array) -> "GaussianComponents":
+        """From covariances, which must be positive definite."""
+        return cls(kind, weights, means, covariances, _inverse_factors(kind, covariances))
+
+    @classmethod
+    def from_factors(cls, kind: str, weights: Array, means: Array, factors: Array) -> "GaussianComponents":
+        """From factors of the inverse covariances."""
+        if kind in ("full", "tied"):
+            inverses = np.linalg.inv(factors)
+            return cls(kind, weights, means, np.swapaxes(inverses, -1, -2) @ inverses, factors)
+        return cls(kind, weights, means, 1.0 / factors**2, factors)
+
+    @property
+    def n_columns(self) -> int:
+        return self.means.shape[1]
+
+    def precisions(self) -> Array:
+        """The inverse covariances, shaped by `kind`."""
+        if self.kind in ("full", "tied"):
+            return self.factors @ np.swapaxes(self.factors, -1, -2)
+        return self.factors**2
+
+    def each_factor(self) -> Array:
+        """A factor per component: (k, d, d), or (k, d) for independent columns."""
+        k, d = self.means.shape
+        if self.kind == "tied":
+            return np.broadcast_to(self.factors, (k, d, d))
+        return np.repeat(self.factors[:, None], d, axis=1) if self.kind == "spherical" else self.factors
+
+    def each_covariance(self) -> Array:
+        """A full covariance per component, (k, d, d)."""
+        k, d = self.means.shape
+        if self.kind == "full":
+            return self.covariances
+        if self.kind == "tied":
+            return np.broadcast_to(self.covariances, (k, d, d))
+        return np.reshape(self.covariances, (k, -1, 1)) * np.eye(d)
+
+    def precision_traces(self) -> Array:
+        """The trace of each inverse covariance, (k,)."""
+        factors = self.each_factor()
+        return np.sum(factors**2, axis=tuple(range(1, factors.ndim)))
+
+    def collapsed(self, floor: float) -> Array:
+        """The components with no more than twice the floor for a variance, in a direction where all rows have more."""
+        middle = self.weights @ self.means
+        steps = self.means - middle
+        each = self.each_covariance()
+        whole = np.einsum("k,kij->ij", self.weights, each) + np.einsum("k,ki,kj->ij", self.weights, steps, steps)
+        if np.linalg.eigvalsh(whole)[0] <= 10.0 * floor:
+            return np.empty(0, dtype=np.int64)
+        return np.flatnonzero(np.linalg.eigvalsh(each)[:, 0] <= 2.0 * floor)
+
+    def log_shares(self) -> Array:
+        """The logarithms of the weights; a weight of zero counts as the least positive number."""
+        return np.log(np.maximum(self.weights, np.finfo(np.float64).tiny))
+
+    def offsets(self) -> Array:
+        """Log share of each component plus the log of its density at its mean."""
+        factors = self.each_factor()
+        diagonals = np.einsum("kii->ki", factors) if factors.ndim == 3 else factors
+        return self.log_shares() + np.sum(np.log(diagonals), axis=1) - 0.5 * self.n_columns * _LOG_2_PI
+
+
+def _inverse_factors(kind: str, covariances: Array) -> Array:
+    if kind in ("diag", "spherical"):
+        smallest = covariances.min(axis=1) if kind == "diag" else covariances
+        if not np.all(smallest > 0):
+            raise CollapseError(int(np.flatnonzero(~(smallest > 0))[0]))
+        return 1.0 / np.sqrt(covariances)
+    stack = covariances[None] if kind == "tied" else covariances
+    factors = np.empty_like(stack)
+    for number, covariance in enumerate(stack):
+        try:
+            lower = np.linalg.cholesky(covariance)
+        except np.linalg.LinAlgError as error:
+            raise CollapseError(number) from error
+        if not np.isfinite(lower).all():
+            raise CollapseError(number)
+        factors[number] = np.tril(dtrtri(lower, lower=1)[0]).T
+    return factors[0] if kind == "tied" else factors
+
+
+def natural(components: GaussianComponents, reference: Array, form: str) -> Array:
+    """What features about `reference`, (d,) or one for each component, are multiplied by to give scores, (k, p).
+
+    The linear form is for components with one covariance: it leaves out the part of the scores that all have in common.
+    """
+    k, d = components.means.shape
+    steps = components.means - reference
+    factors = components.each_factor()
+    white = steps * factors if factors.ndim == 2 else np.einsum("kd,kde->ke", steps, factors)
+    theta = np.empty((k, n_features_of(form, d)))
+    theta[:, 0] = components.offsets() - 0.5 * np.sum(white * white, axis=1)
+    theta[:, 1 : d + 1] = white * factors if factors.ndim == 2 else np.einsum("ke,kde->kd", white, factors)
+    if form == "full":
+        precisions = np.broadcast_to(components.precisions(), (k, d, d))
+        first, second = pairs(d)
+        theta[:, d + 1 :] = precisions[:, first, second] * np.where(first == second, -0.5, -1.0)
+    elif form != "linear":
+        theta[:, d + 1 :] = np.reshape(-0.5 * components.factors**2, (k, -1))
+    return theta
+
+
+def _unfolded(packed: Array, d: int) -> Array:
+    """Symmetric matrices (k, d, d) from their upper triangles, row by row."""
+    first, second = pairs(d)
+    full = np.empty((len(packed), d, d))
+    full[:, first, second] = packed
+    full[:, second, first] = packed
+    return full
+
+
+@dataclass(frozen=True)
+class GaussianMoments:
+    """Shares, means and covariances of rows as they were shared out: an M step before anything is inverted."""
+
+    kind: str
+    weights: Array
+    means: Array
+    covariances: Array
+
+    @classmethod
+    def of(
+        cls, table: Array, form: str, reference: Array, previous: GaussianComponents, scatter: Array = None
+    ) -> "GaussianMoments":
+        """From features summed by responsibility.
+
+        Parameters
+        ----------
+        table : (k, p): sums of the features about `reference`
+        form : which features these are
+        reference : (d,) or (k, d)
+        previous : GaussianComponents
+            Says the kind; a component that no row belongs to keeps its mean and covariance of before.
+        scatter : (d, d)
+            For tied covariances from the linear form: the scatter of all rows about `reference`.
+        """
+        kind, d = previous.kind, previous.n_columns
+        total = table[:, 0].sum()
+        lost = table[:, 0] <= _EMPTY * total
+        counts = np.where(lost, 1.0, table[:, 0])
+        steps = np.where(lost[:, None], previous.means - reference, table[:, 1 : d + 1] / counts[:, None])
+        # A share is never zero, so that its logarithm stays finite.
+        weights = np.maximum(table[:, 0] / total, np.finfo(np.float64).tiny)
+        squares = table[:, d + 1 :]
+        if kind == "tied":
+            inner = np.einsum("k,ki,kj->ij", table[:, 0], steps, steps)
+            outer = scatter if form == "linear" else _unfolded(squares.sum(axis=0)[None], d)[0]
+            return cls(kind, weights, reference + steps, (outer - inner) / total)
+        if kind == "full":
+            covariances = _unfolded(squares / counts[:, None], d) - steps[:, :, None] * steps[:, None, :]
+        elif kind == "diag":
+            covariances = squares / counts[:, None] - steps**2
+        else:
+            covariances = (squares[:, 0] / counts - np.sum(steps**2, axis=1)) / d
+        if lost.any():
+            covariances[lost] = previous.covariances[lost]
+        return cls(kind, weights, reference + steps, covariances)
+
+    def with_floor(self, floor: float) -> GaussianComponents:
+        """Components with `floor` (``reg_covar``) added to every variance."""
+        ridge = floor * np.eye(self.means.shape[1]) if self.kind in ("full", "tied") else floor
+        return GaussianComponents.of(self.kind, self.weights, self.means, self.covariances + ridge)
+
+    def blended(self, other: "GaussianMoments", share: float) -> "GaussianMoments":
+        """The moments of these rows and of others, of which the others make up `share`."""
+        weights = (1.0 - share) * self.weights + share * other.weights
+        parts = share * other.weights / weights
+        steps = other.means - self.means
+        means = self.means + parts[:, None] * steps
+        between = parts * (1.0 - parts)
+        if self.kind == "tied":
+            apart = np.einsum("k,ki,kj->ij", weights * between, steps, steps)
+            return type(self)(
+                "tied", weights, means, (1 - share) * self.covariances + share * other.covariances + apart
+            )
+        apart = {
+            "full": lambda: steps[:, :, None] * steps[:, None, :],
+            "diag": lambda: steps**2,
+            "spherical": lambda: np.mean(steps**2, axis=1),
+        }[self.kind]()
+        shape = (-1,) + (1,) * (self.covariances.ndim - 1)
+        parts, between = parts.reshape(shape), between.reshape(shape)
+        covariances = (1.0 - parts) * self.covariances + parts * other.covariances + between * apart
+        return type(self)(self.kind, weights, means, covariances)

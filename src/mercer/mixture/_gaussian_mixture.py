@@ -1,0 +1,336 @@
+"""Gaussian mixtures, fitted by expectation maximisation."""
+
+import warnings
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from mercer._base import fitting, seed_sequence
+from mercer._base.parameter import Array as ArrayRule
+from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._solver.expectation_maximisation import AscentState, CollapseError, ExpectationMaximisation
+from mercer._source import Source
+from mercer._source.memory import forecast
+from mercer._source.namespace import to_numpy
+from mercer.cluster._mini_batch import answered
+from mercer.errors import DataError
+from mercer.mixture._components import GaussianComponents, GaussianMoments
+from mercer.mixture._gaussian_model import GaussianModel, prepared
+from mercer.mixture._gaussian_parts import GaussianParts
+from mercer.mixture._given import given_factors, given_means, given_weights, started
+from mercer.mixture._starts import first_components
+
+__all__ = ["GaussianMixture"]
+
+# The step sizes of online EM fall as batches to this power: above one half, so that noise dies out, and below one, so
+# that the first components are forgotten (Cappe and Moulines, 2009).
+_FORGETTING = 0.6
+
+
+class GaussianMixture(GaussianParts):
+    r"""Gaussian mixture.
+
+    Finds shares :math:`\tau_k` (``weights_``), means :math:`\mu_k` (``means_``) and covariances :math:`\Sigma_k`
+    (``covariances_``) that maximise the log-likelihood
+
+    .. math:: \sum_i w_i \log \sum_k \tau_k \, \mathcal{N}(x_i; \mu_k, \Sigma_k)
+
+    by expectation maximisation: share each row out to the components in proportion to :math:`\tau_k \mathcal{N}(x_i;
+    \mu_k, \Sigma_k)`, take shares, means and covariances of the rows so shared out, repeat. The likelihood never falls.
+
+    Parameters
+    ----------
+    n_components : an integer in [1, inf), default=1
+        The number of components, k.
+    covariance_type : one of 'full', 'tied', 'diag', 'spherical', default='full'
+        A covariance for each component, one for all, a variance for each column, or one variance.
+    tol : a number in [0, inf), default=0.001
+        A run ends when the mean log-likelihood changes by less.
+    reg_covar : a number in [0, inf), default=1e-06
+        Added to every variance: without a floor the likelihood is unbounded, at a component that has shrunk to a point.
+    max_iter : an integer in [0, inf), default=100
+        Most iterations of one run.
+    n_init : an integer in [1, inf), default=1
+        Runs from different first components, of which the likeliest is kept.
+    init_params : one of 'kmeans', 'k-means++', 'random', 'random_from_data', default='kmeans'
+        The first components: those of the clusters of k-means, of the rows nearest to each of k rows drawn far from one
+        another or at random, or of rows shared out at random.
+    weights_init : an array-like or None, default=None
+        First shares.
+    means_init : an array-like or None, default=None
+        First means; what is not given besides is taken from the rows nearest to each.
+    precisions_init : an array-like or None, default=None
+        First inverse covariances.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        Seed of the first components and of ``sample``.
+    warm_start : a boolean, default=False
+        Whether a further ``fit`` goes on from the components of the last.
+    verbose : an integer in [0, inf) or a boolean, default=0
+        Whether to print the log-likelihood; above 1 also its change.
+    verbose_interval : an integer in [1, inf), default=10
+        Iterations between two lines.
+    assignment : one of 'soft', 'hard', default='soft'
+        Hard EM gives each row to its most probable component alone; it climbs the likelihood of rows and labels
+        together.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which the fit ends with what it has.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    weights_, means_ : arrays of shape (k,), (k, d)
+    covariances_, precisions_, precisions_cholesky_ : arrays
+        Covariances, their inverses, and P with P P^T the inverse; of shape (k, d, d), (d, d), (k, d) or (k,) for the
+        four covariance types.
+    converged_ : bool
+        Whether the kept run met `tol`.
+    n_iter_ : int
+        Its iterations.
+    lower_bound_ : float
+        The mean log-likelihood of the fitted components; with hard EM that of rows and labels.
+    lower_bounds_ : list of float
+        That at the beginning of each iteration.
+    n_batches_seen_ : int
+        One, and one for each ``partial_fit`` since.
+    collapsed_ : ndarray of int
+        Components with a variance at the floor, in some direction in which the rows have more.
+    n_features_in_, feature_names_in_ :
+        As in scikit-learn.
+    history_ : dict of ndarray
+        Of the run that was kept, per iteration: ``objective`` (``lower_bounds_``), ``change``, ``seconds`` since the
+        start of the fit, ``restart`` (which run it was).
+    certificate_ : Certificate
+        ``"likelihood ascent"``: what one more iteration is certain to add to the mean log-likelihood.
+
+    Notes
+    -----
+    An iteration is one pass of O(n k d^2) (full) or O(n k d) operations; memory is O(k d^2) above the rows, since
+    responsibilities exist for a few rows at a time. Every place will do. A weight stands for repetitions: exactly,
+    given the first components. NaN are entries missing at random, whose expectation is taken given the others (in every
+    place but a device): some times slower, and then first components come from at most 32768 rows. EM ends in a
+    stationary point that depends on where it began.
+
+    References
+    ----------
+    A. Dempster, N. Laird and D. Rubin, Maximum likelihood from incomplete data via the EM algorithm, 1977.
+    Z. Ghahramani and M. Jordan, Supervised learning from incomplete data via an EM approach, 1994. O. Cappe and
+    E. Moulines, On-line expectation-maximization algorithm for latent data models, 2009.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.mixture import GaussianMixture
+    >>> X = np.array([[1, 2], [2, 4], [0, 0], [1, 1], [10, 2], [9, 4], [11, 0], [10, 1]])
+    >>> model = GaussianMixture(n_components=2, random_state=0).fit(X)
+    >>> sorted(model.means_[:, 0].round(6).tolist())
+    [1.0, 10.0]
+    >>> round(float(model.predict_proba([[5.5, 2.0]]).max()), 6)
+    0.5
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "n_components": Integer(1),
+        "covariance_type": Choice("full", "tied", "diag", "spherical"),
+        "tol": Real(0),
+        "reg_covar": Real(0),
+        "max_iter": Integer(0),
+        "n_init": Integer(1),
+        "init_params": Choice("kmeans", "k-means++", "random", "random_from_data"),
+        "weights_init": ArrayRule() | Nothing(),
+        "means_init": ArrayRule() | Nothing(),
+        "precisions_init": ArrayRule() | Nothing(),
+        "random_state": Seed(),
+        "warm_start": Boolean(),
+        "verbose": Integer(0) | Boolean(),
+        "verbose_interval": Integer(1),
+        "assignment": Choice("soft", "hard"),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "row order": "the first components are drawn, and fall on other rows: equal in distribution, and up to labels"
+    }
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        covariance_type: str = "full",
+        tol: float = 1e-3,
+        reg_covar: float = 1e-6,
+        max_iter: int = 100,
+        n_init: int = 1,
+        init_params: str = "kmeans",
+        weights_init: Any = None,
+        means_init: Any = None,
+        precisions_init: Any = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        verbose_interval: int = 10,
+        assignment: str = "soft",
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.covariance_type = covariance_type
+        self.tol = tol
+        self.reg_covar = reg_covar
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init_params = init_params
+        self.weights_init = weights_init
+        self.means_init = means_init
+        self.precisions_init = precisions_init
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.verbose_interval = verbose_interval
+        self.assignment = assignment
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "GaussianMixture":
+        """Find the components.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or rows in any other place
+            NaN are missing entries.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        goes_on = self.warm_start and hasattr(self, "converged_") and hasattr(self, "means_")
+        source = self._open(X, None, sample_weight, ensure_all_finite=False, ensure_min_samples=2)
+        source.allow_missing()
+        self._check_enough_rows(source)
+        self._forecast(source.n_features)
+        n_init = 1 if goes_on else self.n_init
+        engine = ExpectationMaximisation(
+            prepare=self._prepared,
+            start=self._starter(source, self._earlier() if goes_on else None),
+            n_init=n_init,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            seed=seed_sequence(self.random_state),
+            subject=type(self).__name__,
+            before=self.lower_bounds_[-1] if goes_on and self.lower_bounds_ else -np.inf,
+            dtype=source.host_dtype.name,
+        )
+        outcome = self._drive(engine.solve, source, max_steps=n_init * self.max_iter)
+        self._store(outcome.state)
+        self.n_batches_seen_ = 1
+        self._conclude(outcome, cure="try other first components, raise max_iter or tol, or look for degenerate rows")
+        return self
+
+    @fitting
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "GaussianMixture":
+        """Take one step of online EM with `X` as the batch; without an earlier ``fit``, first find components in it.
+
+        The batch is shared out by the components so far, and the moments of what each receives are averaged with those
+        of all batches before; the t-th batch counts t^-0.6 (Cappe and Moulines, 2009). The rows of a ``fit`` are one
+        batch.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or rows in any other place
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+            With the batches so far in ``n_batches_seen_``.
+        """
+        begun = hasattr(self, "n_batches_seen_")
+        source = self._open(X, None, sample_weight, reset=not begun, ensure_all_finite=False)
+        source.allow_missing()
+        if not begun:
+            self._check_enough_rows(source)
+        number = int(vars(self).get("n_batches_seen_", 0)) + 1
+        before = self._earlier() if begun else None
+        try:
+            components = answered(self._with_batch(source, before, number**-_FORGETTING), source)
+        except CollapseError as error:
+            message = f"{type(self).__name__}: component {error.component} collapsed at batch {number}. {error.cure}"
+            raise DataError(message) from error
+        finally:
+            source.release()
+        dtype = to_numpy(self.means_).dtype if begun else source.host_dtype
+        for name, value in self._attributes(components, dtype).items():
+            setattr(self, name, value)
+        self.n_batches_seen_ = number
+        return self
+
+    def _with_batch(self, source: Source, before: GaussianComponents | None, share: float) -> Any:
+        """A generator of the components after one more batch."""
+        model = yield from self._prepared()
+        start = self._starter(source, before)
+        components = yield from start(model, seed_sequence(self.random_state))
+        moments = model.moments((yield model.expectation(components)), components)
+        if before is None:
+            return model.components(moments)
+        # What the floor added to variances is taken off again, lest it add up.
+        square = self.covariance_type in ("full", "tied")
+        ridge = self.reg_covar * (np.eye(components.n_columns) if square else np.ones(1))
+        kept = GaussianMoments(before.kind, before.weights, before.means, before.covariances - ridge)
+        return model.components(kept.blended(moments, share))
+
+    def _earlier(self) -> GaussianComponents:
+        """The components to go on from, which must be as many and of the type that is asked for now."""
+        k, d = self.means_.shape
+        shape = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}[self.covariance_type]
+        if k != self.n_components or tuple(self.covariances_.shape) != shape:
+            message = (
+                f"{type(self).__name__}: n_components and covariance_type must not change where a fit goes on; it has "
+                f"{k} components and covariances of shape {tuple(self.covariances_.shape)}. Set them back, or fit "
+                f"afresh."
+            )
+            raise DataError(message)
+        return self._components()
+
+    def _forecast(self, d: int) -> None:
+        """Ask for the room of covariances, their factors and sums, of this step and the one before."""
+        count = {"full": self.n_components * d * d, "tied": d * d}.get(self.covariance_type, self.n_components * d)
+        purpose = f"the covariances of {self.n_components} components with {d} columns"
+        forecast(type(self).__name__, 8.0 * 8 * count, purpose, "use covariance_type='diag', or fewer columns")
+
+    def _prepared(self) -> Any:
+        return prepared(type(self).__name__, self.covariance_type, self.reg_covar, self.assignment == "hard")
+
+    def _starter(self, source: Source, before: GaussianComponents | None) -> Any:
+        """From the model and a seed to a generator of first components."""
+        weights, means = given_weights(self), given_means(self, source.n_features)
+        factors = given_factors(self, source.n_features)
+
+        def start(model: GaussianModel, seed: np.random.SeedSequence) -> Any:
+            if before is not None:
+                return before
+            found = None
+            if weights is None or means is None or factors is None:
+                found = yield from first_components(model, self.init_params, self.n_components, means, seed)
+            return started(found, self.covariance_type, weights, means, factors)
+
+        return start
+
+    def _fitted(self, state: AscentState) -> dict[str, Any]:
+        return self._attributes(state.best()[0], np.dtype(state.dtype))
+
+    def _store(self, state: AscentState) -> None:
+        super()._store(state)
+        self.collapsed_ = state.best()[0].collapsed(self.reg_covar)
+        if len(self.collapsed_):
+            message = (
+                f"{type(self).__name__}: component {self.collapsed_[0]} collapsed (of {len(self.collapsed_)} in "
+                f"collapsed_): its variance in some direction is reg_covar ({self.reg_covar:g}) alone. Raise "
+                f"reg_covar, lower n_components, or drop duplicate rows."
+            )
+            warnings.warn(message, ConvergenceWarning, stacklevel=5)

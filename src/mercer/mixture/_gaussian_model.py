@@ -1,0 +1,166 @@
+"""A Gaussian mixture as the EM engine sees it: which statistic makes its E step, and what the M step makes of that."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._solver.expectation_maximisation import CollapseError
+from mercer._statistic import Moments
+from mercer._statistic.expectation import Expectation, ExpectedSums, n_features_of
+from mercer._statistic.gaussian_expectation import CentredExpectation, MissingExpectation, ObservedCounts
+from mercer.errors import DataError
+from mercer.mixture._components import FORM_OF, GaussianComponents, GaussianMoments, natural
+
+__all__ = ["GaussianModel", "prepared"]
+
+Array = Any
+# Features of a row at most; beyond, a product for each component is as fast and needs no features.
+_MOST_FEATURES = 4096
+# Scores from features about the middle of all rows lose digits as the rows' spread over a component's own, squared:
+# at this limit they keep ten after the point.
+_WIDEST = 1e6
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianModel:
+    """The model and what is known of the rows.
+
+    Parameters
+    ----------
+    subject : str
+    kind : str
+        The covariance type.
+    floor : float
+        Added to every variance.
+    hard : bool
+        Whether each row goes to its best component alone.
+    centre, scatter : (d,) and (d, d), or (d,) for independent columns
+        Mean of the rows, and their scatter about it.
+    weight : float
+        Of all rows.
+    missing : bool
+        Whether rows have missing entries.
+    """
+
+    subject: str
+    kind: str
+    floor: float
+    hard: bool
+    centre: Array
+    scatter: Array
+    weight: float
+    missing: bool = False
+
+    def expectation(self, components: GaussianComponents) -> Any:
+        """The statistic that makes the E step."""
+        if self.missing:
+            covariances = components.each_covariance()
+            form = FORM_OF[self.kind]
+            return MissingExpectation(components.weights, components.means, covariances, form, self.hard)
+        if self.is_apart(components):
+            form = FORM_OF[self.kind]
+            offsets, factors = components.offsets(), np.ascontiguousarray(components.each_factor())
+            return CentredExpectation(offsets, components.means, factors, form, self.hard)
+        return Expectation(natural(components, self.centre, self.form), self.centre, self.form, self.hard)
+
+    @property
+    def form(self) -> str:
+        """The features summed about the centre of the rows; with one covariance for all, rows alone will do."""
+        return "linear" if self.kind == "tied" else FORM_OF[self.kind]
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether rows have too many features."""
+        return n_features_of(self.form, len(self.centre)) > _MOST_FEATURES
+
+    def is_apart(self, components: GaussianComponents) -> bool:
+        """Whether sums are taken about the components' own means."""
+        if self.missing or self.is_wide:
+            return True
+        if self.kind in ("full", "tied"):
+            spreads = np.einsum("...ij,ij->...", components.precisions(), self.scatter)
+        else:
+            spreads = np.reshape(components.factors**2, (len(components.means), -1)) @ _columns(self)
+        return not bool(np.all(spreads <= _WIDEST * self.weight))
+
+    def _about(self, components: GaussianComponents) -> tuple[str, Array]:
+        """The form of the sums of an E step, and what they are about."""
+        if self.is_apart(components):
+            return FORM_OF[self.kind], components.means
+        return self.form, self.centre
+
+    def _common(self, components: GaussianComponents, form: str) -> float:
+        """What the linear form leaves out of the bound: the part of all scores that components have in common."""
+        if form != "linear":
+            return 0.0
+        return -0.5 * float(np.sum(components.precisions() * self.scatter))
+
+    def objective(self, expected: ExpectedSums, components: GaussianComponents) -> float:
+        """The mean log-likelihood; when hard, that of rows and labels together."""
+        form, _ = self._about(components)
+        return (expected.bound + self._common(components, form)) / expected.weight
+
+    def maximisation(self, expected: ExpectedSums, components: GaussianComponents) -> GaussianComponents:
+        """Shares, means and covariances of the rows as they were shared out."""
+        return self.components(self.moments(expected, components))
+
+    def moments(self, expected: ExpectedSums, components: GaussianComponents) -> GaussianMoments:
+        """The same before the floor is added to variances."""
+        form, reference = self._about(components)
+        return GaussianMoments.of(expected.table, form, reference, components, self.scatter)
+
+    def components(self, moments: GaussianMoments) -> GaussianComponents:
+        """Components from moments; one without a density is an error that says what to do."""
+        try:
+            return moments.with_floor(self.floor)
+        except CollapseError as error:
+            cure = (
+                f"Fitting the mixture model failed because some components have ill-defined empirical covariance (for "
+                f"instance caused by singleton or collapsed samples). Try to decrease the number of components, "
+                f"increase reg_covar, or scale the input data. (reg_covar is {self.floor:g}.)"
+            )
+            raise CollapseError(error.component, cure) from error
+
+    def gain(self, expected: ExpectedSums, components: GaussianComponents, better: GaussianComponents) -> float:
+        """By how much `better` raises the expected complete-data log-likelihood, per unit of weight."""
+        form, reference = self._about(components)
+        steps = natural(better, reference, form) - natural(components, reference, form)
+        gain = float(np.sum(steps * expected.table))
+        return (gain + self._common(better, form) - self._common(components, form)) / expected.weight
+
+    def slack(self, components: GaussianComponents, better: GaussianComponents) -> float:
+        """The M step maximises the likelihood less floor / 2 times the trace of the precisions: it loses no more."""
+        return 0.5 * self.floor * float(better.weights @ components.precision_traces())
+
+
+def _columns(model: GaussianModel) -> Array:
+    """The scatter of each column for diagonal covariances; for spherical ones that of all."""
+    return model.scatter if model.kind == "diag" else model.scatter.sum(keepdims=True)
+
+
+def prepared(subject: str, kind: str, floor: float, hard: bool) -> Any:
+    """A generator that looks at the rows and returns the model; NaN among them are missing entries."""
+    diagonal = kind in ("diag", "spherical")
+    sums = yield Moments(diagonal=diagonal)
+    if np.isfinite(sums.mean).all() and np.isfinite(sums.scatter).all():
+        return GaussianModel(subject, kind, floor, hard, np.asarray(sums.mean), sums.scatter, float(sums.weight))
+    observed = yield ObservedCounts()
+    if observed.n_infinite:
+        message = (
+            f"{subject}: Input X contains infinity or a value too large for dtype('float64'). Mark missing entries "
+            f"by NaN, and correct or drop the {observed.n_infinite} infinite ones."
+        )
+        raise DataError(message)
+    if np.isfinite(sums.mean).all():
+        message = f"{subject}: squares of X must be finite; some column is too large for them. Scale the columns."
+        raise DataError(message)
+    if observed.n_empty:
+        message = f"{subject}: every row needs an observed entry; {observed.n_empty} are NaN throughout. Drop them."
+        raise DataError(message)
+    if not np.all(observed.weights > 0):
+        column = int(np.argmin(observed.weights))
+        message = f"{subject}: every column needs an observed entry; column {column} is NaN throughout. Drop it."
+        raise DataError(message)
+    scatter = np.zeros(len(observed.means)) if diagonal else np.zeros((len(observed.means),) * 2)
+    return GaussianModel(subject, kind, floor, hard, observed.means, scatter, float(sums.weight), missing=True)

@@ -1,0 +1,196 @@
+"""What a fitted Gaussian mixture can do besides: sampling, marginal and conditional mixtures, densities of rows."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._base import fitted_source, seed_sequence
+from mercer._source import Block
+from mercer._source.namespace import to_numpy
+from mercer._source.placement import Placement
+from mercer._statistic.gaussian_expectation import CentredExpectation, MissingExpectation
+from mercer.errors import DataError
+from mercer.mixture._components import GaussianComponents
+from mercer.mixture._mixture_model import MixtureModel
+
+__all__ = ["GaussianParts"]
+
+Array = Any
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianDensity:
+    """Scores of rows, complete or with missing entries."""
+
+    complete: CentredExpectation
+    components: GaussianComponents
+
+    def scores(self, block: Block) -> Array:
+        """Log share plus log density of each component at each row; of what was observed of it."""
+        if block.xp is not np or np.isfinite(np.sum(block.X, dtype=np.float64)):
+            return self.complete.scores(block)
+        if np.isinf(block.X).any():
+            message = (
+                "GaussianMixture: Input X contains infinity or a value too large for dtype('float64'). Mark missing "
+                "entries by NaN, and correct or drop the infinite ones."
+            )
+            raise DataError(message)
+        if (empty := int(np.isnan(block.X).all(axis=1).sum())) > 0:
+            message = f"GaussianMixture: every row needs an observed entry; {empty} are NaN throughout. Drop them."
+            raise DataError(message)
+        parts = self.components
+        return MissingExpectation(parts.weights, parts.means, parts.each_covariance(), "full").scores(block)
+
+
+class GaussianParts(MixtureModel):
+    """A fitted Gaussian mixture."""
+
+    covariance_type: str
+    random_state: Any
+    weights_: Array
+    means_: Array
+    covariances_: Array
+    precisions_cholesky_: Array
+
+    def _components(self) -> GaussianComponents:
+        """The fitted components, in NumPy's float64."""
+        parts = (to_numpy(one) for one in (self.weights_, self.means_, self.precisions_cholesky_))
+        weights, means, factors = (np.asarray(one, dtype=np.float64) for one in parts)
+        if "covariances_" in vars(self):
+            covariances = np.asarray(to_numpy(self.covariances_), dtype=np.float64)
+            return GaussianComponents(self.covariance_type, weights, means, covariances, factors)
+        return GaussianComponents.from_factors(self.covariance_type, weights, means, factors)
+
+    def _attributes(self, components: GaussianComponents, dtype: Any) -> dict[str, Any]:
+        return {
+            "weights_": components.weights.astype(dtype),
+            "means_": components.means.astype(dtype),
+            "covariances_": components.covariances.astype(dtype),
+            "precisions_cholesky_": components.factors.astype(dtype),
+            "precisions_": components.precisions().astype(dtype),
+        }
+
+    def _density(self) -> GaussianDensity:
+        components = self._components()
+        factors = components.each_factor()
+        factors = factors if factors.flags.c_contiguous else np.ascontiguousarray(factors)
+        return GaussianDensity(CentredExpectation(components.offsets(), components.means, factors, "full"), components)
+
+    def _rows(self, X: Any) -> Any:
+        source = fitted_source(self, X, ensure_all_finite=False)
+        source.allow_missing()
+        return source
+
+    def _n_parameters(self) -> int:
+        k, d = self.means_.shape
+        free = {"full": k * d * (d + 1) // 2, "tied": d * (d + 1) // 2, "diag": k * d, "spherical": k}
+        return free[self.covariance_type] + k * d + k - 1
+
+    def sample(self, n_samples: int = 1) -> tuple[Array, Array]:
+        """Draw rows: a component by its share, then a point of it.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+
+        Returns
+        -------
+        X : array of shape (n_samples, n_features)
+            Component by component.
+        y : array of shape (n_samples,)
+            Their components.
+        """
+        self._check_sample(n_samples)
+        components, generator = self._components(), np.random.default_rng(seed_sequence(self.random_state))
+        counts = generator.multinomial(n_samples, components.weights / components.weights.sum())
+        labels = np.repeat(np.arange(len(counts)), counts)
+        noise = generator.standard_normal((n_samples, components.n_columns))
+        roots = np.linalg.cholesky(components.each_covariance())
+        X = np.concatenate([noise[labels == q] @ roots[q].T + components.means[q] for q in range(len(counts))])
+        placement = Placement.of(self.means_)
+        return placement.put(X.astype(to_numpy(self.means_).dtype)), placement.put(labels)
+
+    def marginal(self, columns: Any) -> "GaussianParts":
+        """Return the mixture of some columns by themselves.
+
+        Parameters
+        ----------
+        columns : array-like of int
+            Which, in the order wanted.
+
+        Returns
+        -------
+        GaussianMixture
+            Of full covariances, fitted.
+        """
+        check_is_fitted(self)
+        chosen, parts = self._chosen(columns), self._components()
+        covariances = parts.each_covariance()[:, chosen[:, None], chosen]
+        return self._made(parts.weights, parts.means[:, chosen], covariances)
+
+    def conditional(self, columns: Any, values: Any) -> "GaussianParts":
+        """Return the mixture of the other columns, given the values of some.
+
+        A component's mean moves by its regression on the given columns, its covariance shrinks by what they explain,
+        and its share grows or falls with its density at the values.
+
+        Parameters
+        ----------
+        columns : array-like of int
+            Which columns are given.
+        values : array-like of shape (len(columns),)
+            Their values.
+
+        Returns
+        -------
+        GaussianMixture
+            Of full covariances, over the columns that are left, in their order; fitted.
+        """
+        check_is_fitted(self)
+        chosen, parts = self._chosen(columns), self._components()
+        rest = np.setdiff1d(np.arange(parts.n_columns), chosen)
+        values = np.asarray(values, dtype=np.float64).reshape(-1)
+        if len(values) != len(chosen) or len(rest) == 0:
+            message = (
+                f"{type(self).__name__}: conditional takes a value for each given column, and leaves at least one "
+                f"column; got {len(values)} values for {len(chosen)} of {parts.n_columns} columns."
+            )
+            raise DataError(message)
+        given = self.marginal(chosen)
+        scores = given._density().complete.offset - 0.5 * np.array(
+            [np.sum(((values - mean) @ factor) ** 2) for mean, factor in zip(given.means_, given.precisions_cholesky_)],
+            dtype=np.float64,
+        )
+        shares = np.exp(scores - scores.max())
+        covariances = parts.each_covariance()
+        across = covariances[:, rest[:, None], chosen]
+        slopes = np.linalg.solve(covariances[:, chosen[:, None], chosen], np.swapaxes(across, 1, 2))
+        means = parts.means[:, rest] + np.einsum("kgr,kg->kr", slopes, values - parts.means[:, chosen])
+        left = covariances[:, rest[:, None], rest] - across @ slopes
+        return self._made(shares / shares.sum(), means, 0.5 * (left + np.swapaxes(left, 1, 2)))
+
+    def _chosen(self, columns: Any) -> Array:
+        chosen, d = np.atleast_1d(np.asarray(columns)), self.means_.shape[1]
+        whole = chosen.ndim == 1 and len(chosen) > 0 and chosen.dtype.kind in "iu"
+        if not whole or len(np.unique(chosen)) < len(chosen) or chosen.min() < 0 or chosen.max() >= d:
+            message = f"{type(self).__name__}: columns must be different numbers in [0, {d - 1}]; got {columns!r}."
+            raise DataError(message)
+        return chosen
+
+    def _made(self, weights: Array, means: Array, covariances: Array) -> Any:
+        """A fitted mixture of full covariances with given components."""
+        other = clone(self).set_params(covariance_type="full", weights_init=None, means_init=None, precisions_init=None)
+        weights = np.maximum(weights, np.finfo(np.float64).tiny)
+        components = GaussianComponents.of("full", weights, means, covariances)
+        for name, value in self._attributes(components, np.float64).items():
+            setattr(other, name, value)
+        other.n_features_in_ = means.shape[1]
+        return other
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags

@@ -1,0 +1,89 @@
+"""The user's own first parameters of a Gaussian mixture, checked."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array
+
+from mercer._source.namespace import to_numpy
+from mercer.errors import DataError
+from mercer.mixture._components import GaussianComponents
+
+__all__ = ["given_factors", "given_means", "given_weights", "started"]
+
+Array = Any
+
+
+def _checked(estimator: Any, value: Any, name: str, shape: tuple[int, ...]) -> Array:
+    options = {"dtype": [np.float64, np.float32], "ensure_2d": False, "allow_nd": True, "estimator": estimator}
+    value = check_array(to_numpy(value), **options).astype(np.float64)
+    if value.shape != shape:
+        message = (
+            f"{type(estimator).__name__}: The parameter '{name}' should have the shape of {shape}, but got "
+            f"{value.shape}. Give it that shape, or leave it to be found."
+        )
+        raise DataError(message)
+    return value
+
+
+def given_weights(estimator: Any) -> Array:
+    """``weights_init``, or None."""
+    if estimator.weights_init is None:
+        return None
+    subject = type(estimator).__name__
+    weights = _checked(estimator, estimator.weights_init, "weights", (estimator.n_components,))
+    if np.any(weights < 0) or np.any(weights > 1):
+        # The two values in this order, as scikit-learn gives them.
+        message = (
+            f"{subject}: The parameter 'weights' should be in the range [0, 1], but got max value {weights.min():.5f}, "
+            f"min value {weights.max():.5f}. Divide them by their sum."
+        )
+        raise DataError(message)
+    if not np.isclose(weights.sum(), 1.0, rtol=1e-5, atol=1e-6):
+        message = (
+            f"{subject}: The parameter 'weights' should be normalized, but got sum(weights) = {weights.sum():.5f}. "
+            f"Divide them by their sum."
+        )
+        raise DataError(message)
+    return np.maximum(weights, np.finfo(np.float64).tiny)
+
+
+def given_means(estimator: Any, d: int) -> Array:
+    """``means_init``, or None."""
+    if estimator.means_init is None:
+        return None
+    return _checked(estimator, estimator.means_init, "means", (estimator.n_components, d))
+
+
+def given_factors(estimator: Any, d: int) -> Array:
+    """The factors of ``precisions_init``, or None."""
+    if estimator.precisions_init is None:
+        return None
+    kind, k = estimator.covariance_type, estimator.n_components
+    shape = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}[kind]
+    precisions = _checked(estimator, estimator.precisions_init, f"{kind} precision", shape)
+    if kind in ("diag", "spherical"):
+        if not np.all(precisions > 0):
+            _refuse(estimator, kind, "positive")
+        return np.sqrt(precisions)
+    if not np.allclose(precisions, np.swapaxes(precisions, -1, -2)):
+        _refuse(estimator, kind, "symmetric, positive-definite")
+    try:
+        # The upper triangle U with U U^T = A: the lower one of A with rows and columns turned around, turned back.
+        return np.flip(np.linalg.cholesky(np.flip(precisions, axis=(-1, -2))), axis=(-1, -2)).copy()
+    except np.linalg.LinAlgError:
+        _refuse(estimator, kind, "symmetric, positive-definite")
+
+
+def _refuse(estimator: Any, kind: str, rule: str) -> None:
+    message = f"{type(estimator).__name__}: '{kind} precision' should be {rule}. Give inverses of covariances."
+    raise DataError(message)
+
+
+def started(found: Any, kind: str, weights: Array, means: Array, factors: Array) -> Any:
+    """First components: what was given, and the rest as it was found."""
+    weights = found.weights if weights is None else weights
+    means = found.means if means is None else means
+    if factors is not None:
+        return GaussianComponents.from_factors(kind, weights, means, factors)
+    return GaussianComponents(kind, weights, means, found.covariances, found.factors)

@@ -1,0 +1,261 @@
+"""What every fitted mixture can do: densities, responsibilities, labels, scores and information criteria."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import DensityMixin
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._base import Estimator, few_rows, fitted_source
+from mercer._base.parameter import Integer
+from mercer._solver import Step
+from mercer._solver.expectation_maximisation import AscentState
+from mercer._source import Block, Source
+from mercer._source.block import DenseBlock
+from mercer._source.memory import forecast
+from mercer._statistic import Statistic, Sums
+from mercer._statistic.expectation import shared
+from mercer.errors import DataError, ParameterError
+
+__all__ = ["DRAWN", "MixtureModel"]
+
+Array = Any
+DRAWN = "the first components are drawn: weights are repetitions in distribution, and exactly once these are given"
+_FEW_ROWS = 256
+
+
+@dataclass(frozen=True, eq=False)
+class _RowValues:
+    """A value, or one for each component, of each row of a block.
+
+    ``density`` gives scores: log share plus log density of each component at each row.
+    """
+
+    density: Any
+    what: str
+    k: int
+
+    def __call__(self, block: Any) -> Array:
+        if block.is_sparse:
+            return self.of(block)
+        parts = [self.of(part) for part in block.parts(max(1, block.tile_size // (4 * self.k + block.X.shape[1])))]
+        return parts[0] if len(parts) == 1 else block.xp.concat(parts)
+
+    def of(self, block: Block) -> Array:
+        """The same of a few rows at once."""
+        xp, scores = block.xp, self.density.scores(block)
+        if self.what == "label":
+            return xp.argmax(scores, axis=1)
+        if self.what == "log joint":
+            return xp.astype(scores, block.X.dtype, copy=False)
+        shares, densities = shared(scores, False, xp)
+        return xp.astype(shares if self.what == "share" else densities, block.X.dtype, copy=False)
+
+
+@dataclass(frozen=True)
+class DensitySums(Sums):
+    """Weighted sums over rows of the log density and of the entropy of the responsibilities, and the weight."""
+
+    log_density: float
+    entropy: float
+    weight: float
+
+    @property
+    def mean(self) -> float:
+        """The mean log density."""
+        return self.log_density / self.weight
+
+
+@dataclass(frozen=True, eq=False)
+class Densities(Statistic):
+    """How well a mixture describes the rows, and how surely it tells its components apart in them."""
+
+    density: Any
+
+    def of(self, block: Block) -> DensitySums:
+        xp = block.xp
+        shares, densities = shared(self.density.scores(block), False, xp)
+        logs = xp.log(xp.where(shares > 0, shares, xp.ones_like(shares)))
+        entropy = -xp.sum(shares * logs, axis=1)
+        log_density, spread = (float(xp.sum(block.weighted(one))) for one in (densities, entropy))
+        return DensitySums(log_density, spread, block.total_weight())
+
+
+class MixtureModel(DensityMixin, Estimator):
+    """A density that is a weighted sum of others."""
+
+    _places = ("memory", "file", "stream", "dask", "device")
+    _objective_moves: ClassVar[str | None] = "up"
+    _check_exceptions: ClassVar[dict[str, str]] = Estimator._check_exceptions | {
+        "check_sample_weight_equivalence_on_dense_data": DRAWN
+    }
+    # Whether sparse rows are taken.
+    _sparse: ClassVar[Any] = False
+    n_components: int
+    verbose: int
+    verbose_interval: int
+
+    def _density(self) -> Any:
+        """What gives the scores of rows, from the fitted attributes."""
+        raise NotImplementedError  # each mixture defines its own
+
+    def _n_parameters(self) -> int:
+        """The number of free parameters."""
+        raise NotImplementedError  # each mixture defines its own
+
+    def _values(self, X: Any, what: str) -> Array:
+        if (rows := few_rows(self, X)) is not None and rows.shape[0] <= _FEW_ROWS and hasattr(self, "weights_"):
+            return _RowValues(self._density(), what, self.n_components).of(DenseBlock(rows, 0))
+        check_is_fitted(self)
+        source = self._rows(X)
+        if what in ("share", "log joint") and source.place in ("memory", "file") and source.known_rows is not None:
+            size = source.n_rows * self.n_components * source.host_dtype.itemsize
+            purpose = f"the {source.n_rows} x {self.n_components} values"
+            forecast(type(self).__name__, size, purpose, "give fewer rows at a time")
+        return source.map(source.send(_RowValues(self._density(), what, self.n_components)))
+
+    def _rows(self, X: Any) -> Any:
+        return fitted_source(self, X, accept_sparse=self._sparse)
+
+    def predict(self, X: Any) -> Array:
+        """Return the most probable component of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or rows in any other place
+
+        Returns
+        -------
+        labels : array of shape (n_samples,)
+        """
+        return self._values(X, "label")
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the responsibility of each component for each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or rows in any other place
+
+        Returns
+        -------
+        resp : array of shape (n_samples, n_components)
+            Each row sums to one.
+        """
+        return self._values(X, "share")
+
+    def score_samples(self, X: Any) -> Array:
+        """Return the log density of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or rows in any other place
+
+        Returns
+        -------
+        log_density : array of shape (n_samples,)
+        """
+        return self._values(X, "density")
+
+    def log_joint(self, X: Any) -> Array:
+        """Return the log of share times density of each component at each row: log p(x, z = k).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or rows in any other place
+
+        Returns
+        -------
+        log_joint : array of shape (n_samples, n_components)
+        """
+        return self._values(X, "log joint")
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+        """Fit to `X` and return the most probable component of each row."""
+        return self.fit(X, sample_weight=sample_weight).predict(X)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the mean log density of the rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or rows in any other place
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        log_density : float
+        """
+        return self._sums(X, sample_weight).mean
+
+    def _sums(self, X: Any, sample_weight: Any = None) -> DensitySums:
+        check_is_fitted(self)
+        missing = self.__sklearn_tags__().input_tags.allow_nan
+        options = {"accept_sparse": self._sparse, "ensure_all_finite": not missing}
+        source = self._open(X, None, sample_weight, reset=False, **options)
+        if missing:
+            source.allow_missing()
+        try:
+            return source.reduce(Densities(self._density()))
+        finally:
+            source.release()
+
+    def bic(self, X: Any, sample_weight: Any = None) -> float:
+        """Return the Bayesian information criterion on `X`: minus twice the log-likelihood plus p log n.
+
+        p is the number of free parameters and n the total weight; the lower the better.
+        """
+        sums = self._sums(X, sample_weight)
+        return -2.0 * sums.log_density + self._n_parameters() * float(np.log(sums.weight))
+
+    def aic(self, X: Any, sample_weight: Any = None) -> float:
+        """Return the Akaike information criterion on `X`: minus twice the log-likelihood plus twice p."""
+        return -2.0 * self._sums(X, sample_weight).log_density + 2.0 * self._n_parameters()
+
+    def icl(self, X: Any, sample_weight: Any = None) -> float:
+        """Return the integrated completed likelihood on `X`: the BIC plus twice the entropy of the responsibilities.
+
+        It prefers components that tell rows apart (Biernacki, Celeux and Govaert, 2000).
+        """
+        sums = self._sums(X, sample_weight)
+        return -2.0 * (sums.log_density - sums.entropy) + self._n_parameters() * float(np.log(sums.weight))
+
+    def _describe_step(self, number: int, step: Step) -> str:
+        state = step.state
+        if not state.stopped and state.iteration % self.verbose_interval:
+            return ""
+        name = f"{type(self).__name__}: run {state.restart}"
+        line = f"{name}: iteration {state.iteration}, log-likelihood {step.objective:.9g}"
+        line += f", change {step.extra['change']:.3g}" if self.verbose > 1 else ""
+        return f"{line}\n{name}: converged" if state.stopped else line
+
+    def _check_sample(self, n_samples: Any) -> None:
+        check_is_fitted(self)
+        if not Integer(1).accepts(n_samples):
+            message = f"{type(self).__name__}: Invalid value for 'n_samples': it must be at least 1; got {n_samples!r}."
+            raise ParameterError(message)
+
+    def _check_enough_rows(self, source: Source) -> None:
+        if source.n_rows < self.n_components:
+            message = (
+                f"{type(self).__name__}: Expected n_samples >= n_components but got n_components = "
+                f"{self.n_components}, n_samples = {source.n_rows}. Lower n_components."
+            )
+            raise DataError(message)
+
+    def _store(self, state: AscentState) -> None:
+        """Set what is known of the run that was kept."""
+        _, restart, self.n_iter_ = state.best()
+        self._keep_best_history(restart)
+        self.lower_bounds_ = self.history_["objective"].tolist()
+        self.lower_bound_ = float(state.kept_objective if restart == state.kept_restart else state.objective)
+
+    def _keep_best_history(self, restart: int) -> None:
+        """Of several runs, keep the history of one."""
+        if len(self.history_["step"]) == 0:
+            return
+        chosen = self.history_["restart"] == restart
+        self.history_ = {name: column[chosen] for name, column in self.history_.items()}
+        self.history_["step"] = np.arange(len(self.history_["step"]))

@@ -1,0 +1,176 @@
+"""First components: where EM begins.
+
+Each start is a generator in the manner of a solver. All but ``'random'`` find k centres and give each row to the
+nearest; ``'random'`` gives each row to all components in random proportions. One M step makes components of that.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._solver.expectation_maximisation import CollapseError
+from mercer._source import Block, Source, open_source
+from mercer._source.block import rows_per_block
+from mercer._statistic import Statistic
+from mercer._statistic.expectation import Expectation, ExpectedSums, features, n_features_of
+from mercer._statistic.gaussian_expectation import CentredExpectation
+from mercer.cluster._assignment import Memory
+from mercer.cluster._lloyd import Lloyd
+from mercer.cluster._mini_batch import answered
+from mercer.cluster._plus_plus import plus_plus
+from mercer.cluster._starts import Race, column_moments, random_rows
+from mercer.mixture._components import FORM_OF, GaussianComponents, GaussianMoments
+
+__all__ = ["first_centres", "first_components", "nearest_scores", "random_sums"]
+
+Array = Any
+# With missing entries, centres are looked for among so many rows at most, drawn at random.
+_MOST_ROWS = 2**15
+# As in k-means by itself.
+_MAX_ITER, _TOL = 300, 1e-4
+# Numbers in the features of some rows at most.
+_TILE = 2**20
+
+
+@dataclass(frozen=True)
+class _Remembered:
+    """A request: room for what passes of k-means leave for one another."""
+
+    def answer(self, source: Source) -> Memory:
+        return Memory.of(source)
+
+
+def first_centres(rule: str, k: int, seed: np.random.SeedSequence) -> Any:
+    """A generator of k centres by the rule that ``init_params`` names."""
+    generator = np.random.default_rng(seed)
+    if rule == "random_from_data":
+        return (yield from random_rows(k, generator))
+    centres, _ = yield from plus_plus(k, generator)
+    if rule == "k-means++":
+        return centres
+    memory = yield _Remembered()
+    lloyd = Lloyd(lambda _: _given(centres), column_moments, 1, _MAX_ITER, _TOL, memory, seed)
+    return (yield from _inner(lloyd.solve()))
+
+
+def _given(centres: Array) -> Any:
+    return centres
+    yield
+
+
+def _inner(solver: Any) -> Any:
+    """Run Lloyd's algorithm inside another solver, which keeps its steps to itself."""
+    answer = None
+    while True:
+        try:
+            request = solver.send(answer)
+        except StopIteration as end:
+            return end.value.state.best()[0]
+        answer = (yield request) if hasattr(request, "answer") else None
+
+
+def nearest_scores(centres: Array, shift: Array, n_features: int) -> Array:
+    """Scores, about `shift`, whose largest is that of the nearest centre; (k, n_features)."""
+    steps = np.asarray(centres, dtype=np.float64) - shift
+    theta = np.zeros((len(steps), n_features))
+    theta[:, 0] = -0.5 * np.einsum("ij,ij->i", steps, steps)
+    theta[:, 1 : steps.shape[1] + 1] = steps
+    return theta
+
+
+@dataclass(frozen=True, eq=False)
+class RandomShares(Statistic):
+    """Features weighed by responsibilities drawn at random, for each block from a stream of its own."""
+
+    seed: tuple[int, ...]
+    k: int
+    shift: Array
+    form: str
+
+    def of(self, block: Any) -> ExpectedSums:
+        shift, start, table = 0.0 if self.shift is None else self.shift, 0, 0.0
+        shares = block.xp.asarray(self._shares(block), dtype=block.wide, device=block.device)
+        for part in block.parts(max(1, _TILE // n_features_of(self.form, block.X.shape[1]))):
+            heavy = part.weighted(shares[start : start + part.n, :])
+            table = heavy.T @ features(part, part.centred(shift), self.form) + table
+            start += part.n
+        return ExpectedSums(table, 0.0)
+
+    def _shares(self, block: Block) -> Array:
+        """Drawn for each block that an array in memory would have, so that larger blocks draw the same."""
+        size, parts = rows_per_block(block.X.shape[1]), []
+        for start in range(0, block.n, size):
+            seed = np.random.SeedSequence(self.seed, spawn_key=(block.start + start,))
+            parts.append(np.random.default_rng(seed).random((min(size, block.n - start), self.k)))
+        shares = np.concatenate(parts)
+        return shares / shares.sum(axis=1, keepdims=True)
+
+
+def random_sums(k: int, seed: np.random.SeedSequence, shift: Array, form: str) -> RandomShares:
+    """The request for sums by random responsibilities."""
+    return RandomShares(tuple(seed.generate_state(4).tolist()), k, shift, form)
+
+
+def first_components(model: Any, rule: str, k: int, means: Array, seed: np.random.SeedSequence) -> Any:
+    """A generator of the first components; given `means`, rows go to the nearest of them."""
+    if model.missing:
+        return (yield from _among_missing(model, rule, k, means, seed))
+    middle = np.broadcast_to(model.centre, (k, len(model.centre)))
+    if rule == "random" and means is None:
+        sums = yield random_sums(k, seed, model.centre, model.form)
+        return model.components(_moments(model, sums, model.form, middle))
+    centres = np.asarray(means if means is not None else (yield from first_centres(rule, k, seed)), np.float64)
+    if not model.is_wide:
+        theta = nearest_scores(centres, model.centre, n_features_of(model.form, len(model.centre)))
+        sums = yield Expectation(theta, model.centre, model.form, hard=True)
+        moments = _moments(model, sums, model.form, middle)
+        try:
+            found = model.components(moments)
+        except CollapseError:
+            found = None
+        if found is not None and not model.is_apart(found):
+            return found
+    # Clusters that are tiny beside the data keep their digits only about their own centres.
+    form = FORM_OF[model.kind]
+    sums = yield CentredExpectation(np.zeros(k), centres, np.ones(centres.shape), form, hard=True)
+    return model.components(_moments(model, sums, form, centres))
+
+
+def _moments(model: Any, sums: ExpectedSums, form: str, reference: Array) -> GaussianMoments:
+    """Moments of the rows given to each centre; a centre without rows has the variances of all."""
+    alone = _round(model.kind, reference, _variances(model))
+    return GaussianMoments.of(sums.table, form, reference, alone, model.scatter)
+
+
+def _round(kind: str, means: Array, variances: Array) -> GaussianComponents:
+    """Components of equal shares with given means, and the variances of the columns for their covariance."""
+    k, d = means.shape
+    level = float(np.mean(variances))
+    covariances = {
+        "full": np.broadcast_to(np.diag(variances), (k, d, d)),
+        "tied": np.diag(variances),
+        "diag": np.broadcast_to(variances, (k, d)),
+        "spherical": np.full(k, level),
+    }[kind]
+    return GaussianComponents.of(kind, np.full(k, 1.0 / k), np.asarray(means, np.float64), np.array(covariances))
+
+
+def _variances(model: Any) -> Array:
+    """The variance of each column, with one in the place of zero."""
+    scatter = model.scatter if FORM_OF[model.kind] != "full" else np.diagonal(model.scatter)
+    variances = scatter / model.weight
+    return np.where(variances > 0, variances, 1.0)
+
+
+def _among_missing(model: Any, rule: str, k: int, means: Array, seed: np.random.SeedSequence) -> Any:
+    """First components from some rows, each missing entry replaced by the mean of its column."""
+    rows = (yield Race(tuple(seed.generate_state(4).tolist()), _MOST_ROWS)).rows
+    rows = np.where(np.isnan(rows), model.centre, rows).astype(np.float64)
+    variances = rows.var(axis=0)
+    variances = np.where(variances > 0, variances, 1.0)
+    if means is None:
+        source = open_source(np.ascontiguousarray(rows))
+        rule = "random_from_data" if rule == "random" else rule
+        means = answered(first_centres(rule, k, seed), source)
+    return _round(model.kind, np.asarray(means, np.float64), variances)
