@@ -1,0 +1,94 @@
+"""Figures of the documentation: each is drawn, with something in every frame; some show facts that can be read off."""
+
+import sys
+from io import BytesIO
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+DOCUMENTS = Path(__file__).resolve().parents[2] / "docs"
+sys.path.insert(0, str(DOCUMENTS))
+
+from figures.make import DRAWINGS, STYLE
+
+
+@pytest.fixture
+def drawn():
+    """The figure of a name, in the style of the documentation; closed afterwards."""
+
+    def draw(name):
+        with plt.rc_context(STYLE):
+            return DRAWINGS[name]()
+
+    yield draw
+    plt.close("all")
+
+
+@pytest.mark.parametrize("name", sorted(DRAWINGS))
+def test_every_figure_is_drawn_with_something_in_every_frame(name, drawn):
+    figure = drawn(name)
+    assert figure.axes
+    for axes in figure.axes:
+        shown = (*axes.lines, *axes.images, *axes.collections, *axes.patches, *axes.texts)
+        assert shown, f"{name}: a frame is empty"
+        assert all(np.isfinite(np.asarray(line.get_ydata(), dtype=float)).any() for line in axes.lines)
+    with plt.rc_context(STYLE):
+        figure.savefig(page := BytesIO(), format="svg")
+    assert page.tell() > 0
+
+
+def test_every_figure_is_shown_on_a_page():
+    pages = "\n".join(path.read_text() for path in DOCUMENTS.rglob("*.md") if "_build" not in path.parts)
+    assert [name for name in DRAWINGS if f"/_build/figures/{name}.svg" not in pages] == []
+
+
+@pytest.mark.catalogue("PL-39")
+def test_losses_of_labels_and_of_numbers_share_an_axis_each(drawn):
+    labels, numbers, _ = drawn("losses").axes
+    assert {line.get_label() for line in labels.lines} == {"ZeroOne", "Perceptron", "Hinge", "Logistic", "Exponential"}
+    names = {"Squared", "Absolute", "Huber", "EpsilonInsensitive", "Tukey"}
+    assert {line.get_label() for line in numbers.lines} == names
+    margin, zero_one = labels.lines[0].get_data()
+    for line in labels.lines:
+        if line.get_label() in ("Hinge", "Logistic", "Exponential"):
+            assert np.all(line.get_ydata()[margin != 0] >= zero_one[margin != 0] - 1e-12)
+
+
+@pytest.mark.catalogue("PL-18")
+def test_the_path_of_the_lasso_reaches_exact_zeros_and_that_of_ridge_does_not(drawn):
+    ridge, lasso = drawn("coefficient_paths").axes
+    assert all(np.all(np.asarray(line.get_ydata()) != 0) for line in ridge.lines)
+    strength = np.asarray(lasso.lines[0].get_xdata())
+    assert len(lasso.lines) == 10
+    assert all(line.get_ydata()[strength.argmax()] == 0 for line in lasso.lines)
+
+
+@pytest.mark.catalogue("PL-18")
+def test_the_balls_touch_where_they_must_and_soft_thresholds_are_flat_at_zero(drawn):
+    round_ball, cornered_ball, shrinkage = drawn("penalty_geometry").axes
+    touch = np.array([axes.lines[-1].get_xydata()[0] for axes in (round_ball, cornered_ball)])
+    np.testing.assert_allclose(np.linalg.norm(touch[0]), 1.0, atol=1e-4)
+    np.testing.assert_array_equal(touch[1], [1.0, 0.0])
+    least_squares, ridge, lasso = (line.get_xydata() for line in shrinkage.lines)
+    np.testing.assert_allclose(ridge[:, 1], least_squares[:, 1] / 2)
+    np.testing.assert_array_equal(lasso[:, 1] == 0, np.abs(lasso[:, 0]) <= 1)
+
+
+@pytest.mark.catalogue("PL-19")
+def test_couplings_are_heat_maps_and_scores_curves_along_the_penalty(drawn):
+    chain = drawn("ising_chain")
+    maps = [axes.images[0].get_array() for axes in chain.axes if axes.images]
+    assert [np.shape(one) for one in maps] == [(10, 10)] * 3
+    neighbours = np.roll(np.eye(10), 1, axis=1) + np.roll(np.eye(10), -1, axis=1)
+    np.testing.assert_allclose(maps[0], 0.5 * neighbours, atol=1e-9)
+    assert any(axes.get_xscale() == "log" and len(axes.lines) >= 4 for axes in chain.axes)
+    phases = drawn("ising_phases").axes
+    assert [np.shape(axes.images[0].get_array()) for axes in phases[:3]] == [(40, 40)] * 3
+    accuracy = {line.get_label(): np.max(line.get_ydata()) for line in phases[3].lines}
+    assert accuracy["raw spins"] < 0.8 < 0.9 < min(accuracy["|m|"], accuracy["products of neighbours"])
