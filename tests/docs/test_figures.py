@@ -1,6 +1,7 @@
 """Figures of the documentation: each is drawn, with something in every frame; some show facts that can be read off."""
 
 import sys
+from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 
@@ -14,8 +15,8 @@ import pytest
 
 DOCUMENTS = Path(__file__).resolve().parents[2] / "docs"
 sys.path.insert(0, str(DOCUMENTS))
-
-from figures.make import DRAWINGS, STYLE
+MAKE = import_module("figures.make")
+DRAWINGS, STYLE = MAKE.DRAWINGS, MAKE.STYLE
 
 
 @pytest.fixture

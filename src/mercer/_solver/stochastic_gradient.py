@@ -27,6 +27,8 @@ _STATEMENT = (
 )
 # Below this an adaptive rate is not lowered further.
 _LOWEST_RATE = 1e-6
+# Beyond this slope native steps are clipped.
+_STEEPEST = 1e12
 # A running loss that many times the loss of all-zero scores, and rising, is on its way to infinity.
 _DIVERGED = 1e6
 
@@ -168,6 +170,7 @@ def stochastic_gradient(descent: Descent, state: StochasticState, last_epoch: in
         before = state
         state, sums = yield Epoch(descent, before)
         _check_finite(state, subject, None if _is_finite(state, sums) else (yield Map(_squared_lengths)))
+        _check_reach(descent, sums, subject)
         score = None if descent.judge is None else (yield replace(descent.judge, state=state))
         state = _judged(descent, before, state, sums, score)
         extra = {"updates": float(sums.updates.sum())}
@@ -221,6 +224,18 @@ def _check_finite(state: StochasticState, subject: str, lengths: Array | None) -
         f"{subject}: Floating-point under-/overflow occurred at epoch #{state.epochs}. Scaling input data with "
         f"StandardScaler or MinMaxScaler might help. The largest squared norm of a row is {largest:.3g}; scale the "
         f"columns{cure}."
+    )
+    raise DataError(message)
+
+
+def _check_reach(descent: Descent, sums: EpochSums, subject: str) -> None:
+    """An error where residuals are so large that their steps are clipped: such targets are not reached."""
+    if descent.slope_is_bounded or not np.any(sums.loss_at_zero > 0.5 * _STEEPEST**2):
+        return
+    message = (
+        f"{subject}: steps are clipped where the loss is steeper than {_STEEPEST:.0e}, and with targets of a mean "
+        f"square of {2.0 * float(np.max(sums.loss_at_zero)):.3g} it is. Scale the targets, for instance by "
+        f"scikit-learn's TransformedTargetRegressor."
     )
     raise DataError(message)
 
