@@ -2,4 +2,4 @@
 
 __all__ = ["FAMILIES"]
 
-FAMILIES = ("cluster", "decomposition", "linear_model")
+FAMILIES = ("cluster", "covariance", "decomposition", "discriminant_analysis", "linear_model", "naive_bayes", "neighbors")

@@ -5,6 +5,18 @@ The documentation's list of differences is made from this table.
 
 REPLACED: dict[str, tuple[str, ...]] = {
     "cluster": ("KMeans", "MiniBatchKMeans", "k_means", "kmeans_plusplus"),
+    "covariance": (
+        "OAS",
+        "EmpiricalCovariance",
+        "LedoitWolf",
+        "ShrunkCovariance",
+        "empirical_covariance",
+        "ledoit_wolf",
+        "ledoit_wolf_shrinkage",
+        "log_likelihood",
+        "oas",
+        "shrunk_covariance",
+    ),
     "decomposition": ("IncrementalPCA", "PCA"),
     "linear_model": ("HuberRegressor", "LinearRegression", "LogisticRegression", "QuantileRegressor", "Ridge"),
 }

@@ -1,0 +1,409 @@
+"""Linear discriminant analysis: Gaussian classes with one covariance, and Fisher's axes."""
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import xlogy
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._base import few_rows, fitted_source, fitting
+from mercer._base.class_model import ClassModel
+from mercer._base.parameter import Array as ArrayRule
+from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, Rule
+from mercer._base.priors import class_priors
+from mercer._solver import Dense
+from mercer._source import Block, Source
+from mercer._source.memory import forecast
+from mercer._statistic import Statistic
+from mercer._statistic.by_class import ClassMoments
+from mercer.covariance._state import shrink
+from mercer.discriminant_analysis._class_covariance import covariances_by, shrunk_by_class, shrunk_total
+from mercer.discriminant_analysis._linear_solvers import (
+    Axes,
+    DiscriminantState,
+    by_eigenvectors,
+    by_least_squares,
+    by_spectrum,
+    mean_log_density,
+)
+from mercer.errors import DataError, ParameterError, UnsupportedError
+from mercer.linear_model._linear_classifier import LinearClassifier
+
+__all__ = ["LinearDiscriminantAnalysis"]
+
+Array = Any
+
+
+@dataclass(frozen=True, eq=False)
+class _Projected:
+    """The rows of a block along some axes, less a centre where there is one."""
+
+    axes: Array
+    centre: Array
+
+    def __call__(self, block: Block) -> Array:
+        # Differences are taken first: rows far from zero keep their digits.
+        rows = block.X if self.centre is None else block.X - self.centre
+        return block.xp.matmul(rows, self.axes)
+
+
+def _finds_axes(estimator: Any) -> bool:
+    return estimator.solver != "lsqr"
+
+
+def _works_from_sums(estimator: Any) -> bool:
+    if estimator.shrinkage == "auto" or estimator.covariance_estimator is not None:
+        message = (
+            f"{type(estimator).__name__}: partial_fit works from sums, which shrinkage='auto' and covariance_estimator "
+            f"cannot do with. Give a number for the shrinkage, or call fit."
+        )
+        raise ParameterError(message)
+    return True
+
+
+class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifier, TransformerMixin, ClassModel):
+    """Linear discriminant analysis: Gaussian classes with one covariance; also Fisher's projection.
+
+    The classes have densities N(m_k, S) and priors P_k, so that by Bayes' rule a row x belongs to the class of largest
+
+        score_k(x) = x^T S^-1 m_k - m_k^T S^-1 m_k / 2 + log P_k
+
+    which is linear in x (``coef_``, ``intercept_``); posteriors are the softmax of the scores. m_k are the class means
+    (``means_``), S the covariance within classes, sum_k P_k C_k. The axes w that :meth:`transform` projects to maximise
+    Fisher's criterion J(w) = w^T S_b w / w^T S w, with S_b the covariance of the class means.
+
+    Parameters
+    ----------
+    solver : one of 'svd', 'lsqr', 'eigen', default='svd'
+        'svd' whitens by the spectrum of the within-class correlation and leaves singular directions out; 'lsqr' solves
+        S coef = m_k and finds no axes; 'eigen' solves S_b w = J S w. The last two can shrink S.
+    shrinkage : one of 'auto' or a number in [0, 1] or None, default=None
+        The share of tr(S)/d I in S; 'auto' is that of Ledoit and Wolf, class by class, of standardised columns.
+    priors : an array-like or None, default=None
+        P_k in the order of the sorted labels; None means the classes' shares of the rows.
+    n_components : an integer in [1, inf) or None, default=None
+        How many axes; None means min(n_classes - 1, n_features).
+    store_covariance : a boolean, default=False
+        Whether 'svd' keeps S; the others do.
+    tol : a number in [0, inf), default=0.0001
+        Singular values of standardised rows within classes up to this count as zero, with 'svd'.
+    covariance_estimator : an object with a method fit or None, default=None
+        Estimates the covariance of each class instead; for 'lsqr' and 'eigen', and rows in memory.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all that are free. Never changes a result.
+
+    Attributes
+    ----------
+    coef_, intercept_ : ndarray of shape (n_classes, n_features) and (n_classes,)
+        The scores, about the prior mean of the class means; of two classes, one row: second less first.
+    means_, priors_ : ndarray of shape (n_classes, n_features) and (n_classes,)
+        Class means, and priors.
+    covariance_ : ndarray of shape (n_features, n_features)
+        S, divided by the number of rows; with 'svd' only if stored.
+    scalings_ : ndarray of shape (n_features, rank or n_features)
+        The axes, with 'svd' and 'eigen'; within classes they have unit variance.
+    fisher_criterion_ : ndarray of shape (n_components,)
+        J along each axis: variance between classes over variance within.
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+        Share of each axis in the sum of J.
+    xbar_ : ndarray of shape (n_features,)
+        Prior mean of the class means, with 'svd'.
+    classes_ : ndarray of shape (n_classes,)
+        Labels, sorted.
+    history_, converged_, n_iter_, certificate_
+        How the fit went: one step, whose objective is the mean log-likelihood of rows and labels.
+    n_features_in_, feature_names_in_
+        Number and names of the columns.
+
+    Notes
+    -----
+    One pass, n d^2 multiplications, O(d^2) memory (k d^2 with given priors or 'auto', which makes one pass more, two
+    with 'eigen'). Exact to rounding. Rows: NumPy, frames, files, streams (also such as can be read only once), Dask,
+    devices. :meth:`from_parameters` makes the classifier of known means, covariance and priors.
+
+    References
+    ----------
+    R. A. Fisher, The use of multiple measurements in taxonomic problems, 1936. R. O. Duda, P. E. Hart and D. G. Stork,
+    Pattern classification, 2001. O. Ledoit and M. Wolf, Honey, I shrunk the sample covariance matrix, 2004.
+
+    Examples
+    --------
+    >>> from mercer.discriminant_analysis import LinearDiscriminantAnalysis
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LinearDiscriminantAnalysis().fit(X, y)
+    >>> model.score(X, y), model.fisher_criterion_.round(2)
+    (0.98, array([32.19,  0.29]))
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "solver": Choice("svd", "lsqr", "eigen"),
+        "shrinkage": Choice("auto") | Real(0, 1) | Nothing(),
+        "priors": ArrayRule() | Nothing(),
+        "n_components": Integer(1) | Nothing(),
+        "store_covariance": Boolean(),
+        "tol": Real(0),
+        "covariance_estimator": HasFit() | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+
+    def __init__(
+        self,
+        solver: str = "svd",
+        shrinkage: Any = None,
+        priors: Any = None,
+        n_components: int | None = None,
+        store_covariance: bool = False,
+        tol: float = 1e-4,
+        covariance_estimator: Any = None,
+        *,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.solver = solver
+        self.shrinkage = shrinkage
+        self.priors = priors
+        self.n_components = n_components
+        self.store_covariance = store_covariance
+        self.tol = tol
+        self.covariance_estimator = covariance_estimator
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearDiscriminantAnalysis":
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or rows in any other place
+            Rows.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights; a weight of two is the row twice.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._check_solver()
+        self._learn(X, y, sample_weight)
+        return self
+
+    @available_if(_works_from_sums)
+    @fitting
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> "LinearDiscriminantAnalysis":
+        """Fit to these rows and to all that ``fit`` and earlier calls were given: the model of one fit to all.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or rows in any other place
+            Rows.
+        y : array-like of shape (n_samples,)
+            Labels.
+        classes : array-like of shape (n_classes,) or None, default=None
+            All labels there will be; needed in the first call.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights.
+
+        Returns
+        -------
+        self
+            The fitted estimator. A class without rows so far has prior zero.
+        """
+        self._check_solver()
+        seen = vars(self).get("_seen")
+        if seen is not None and self._kind == "own" and seen.sums.kind != "own":
+            message = (
+                f"{type(self).__name__}: priors must be given before the first rows, whose covariances were pooled by "
+                f"their shares; got {self.priors!r} now. Call fit."
+            )
+            raise ParameterError(message)
+        self._learn(X, y, sample_weight, partial=True, classes=classes)
+        return self
+
+    @classmethod
+    def from_parameters(
+        cls, means: Any, covariance: Any, priors: Any, classes: Any = None
+    ) -> "LinearDiscriminantAnalysis":
+        """The optimal classifier of known Gaussian classes.
+
+        Parameters
+        ----------
+        means : array-like of shape (n_classes, n_features)
+            Class means.
+        covariance : array-like of shape (n_features, n_features)
+            The covariance of every class.
+        priors : array-like of shape (n_classes,)
+            Prior probabilities.
+        classes : array-like of shape (n_classes,) or None, default=None
+            Labels in rising order; None means numbers from 0 on.
+
+        Returns
+        -------
+        LinearDiscriminantAnalysis
+            As if fitted.
+        """
+        means, covariance = (np.asarray(one, dtype=np.float64) for one in (means, covariance))
+        chosen = class_priors(cls.__name__, priors, np.ones(len(means)), exact=True)
+        centre = chosen @ means
+        axes = by_least_squares(means, centre, chosen, covariance)
+        parts = (axes.coef, axes.intercept, covariance, None, None, None)
+        model = cls(solver="lsqr", priors=priors)
+        model._dtype, model.n_features_in_ = "float64", means.shape[1]
+        labels = np.arange(len(means)) if classes is None else np.asarray(classes)
+        attributes = model._of(DiscriminantState(None, chosen, means, centre, *parts), labels)
+        vars(model).update(attributes)
+        return model
+
+    @available_if(_finds_axes)
+    def transform(self, X: Any) -> Any:
+        """Project rows to the axes that separate the classes best.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or rows in any other place
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            With 'svd' rows are centred first.
+        """
+        if (rows := few_rows(self, X)) is not None:
+            return (rows if self.solver == "eigen" else rows - self.xbar_) @ self._axes()
+        check_is_fitted(self)
+        centre = None if self.solver == "eigen" else self.xbar_
+        return fitted_source(self, X).map(_Projected(self._axes(), centre))
+
+    def _axes(self) -> Array:
+        return self.scalings_[:, : self._n_features_out]
+
+    @property
+    def _n_features_out(self) -> int:
+        return min(self._most_axes, self.scalings_.shape[1])
+
+    def _check_solver(self) -> None:
+        if self.solver == "svd" and self.shrinkage is not None:
+            message = "LinearDiscriminantAnalysis: shrinkage not supported with 'svd' solver. Use 'lsqr' or 'eigen'."
+            raise UnsupportedError(message)
+        if self.solver == "svd" and self.covariance_estimator is not None:
+            message = (
+                "LinearDiscriminantAnalysis: covariance estimator is not supported with svd solver. Try another solver."
+            )
+            raise ParameterError(message)
+        if self.covariance_estimator is not None and self.shrinkage not in (None, 0):
+            message = (
+                "LinearDiscriminantAnalysis: covariance_estimator and shrinkage parameters are not None. Only one of "
+                "the two can be set."
+            )
+            raise ParameterError(message)
+
+    @property
+    def _kind(self) -> str:
+        """Whether covariances are needed class by class: priors weigh them otherwise than the rows do."""
+        weighs = self.priors is not None and (self.solver != "svd" or self.store_covariance)
+        return "own" if self.shrinkage == "auto" or weighs else "pooled"
+
+    def _summed(self, source: Source) -> Statistic:
+        n_bytes = 8.0 * source.n_features**2 * (6 + 4 * source.threads)
+        forecast(type(self).__name__, n_bytes, f"the covariance of {source.n_features} columns", "select columns")
+        if self.covariance_estimator is not None:
+            self._needs_memory(source, "covariance_estimator", "use shrinkage")
+        return ClassMoments(self._kind)
+
+    def _state(self, sums: Any, source: Source) -> Generator[Any, Any, tuple[Any, float]]:
+        self._check_sums(sums)
+        priors = class_priors(type(self).__name__, self.priors, sums.weights)
+        means = np.where((sums.weights > 0)[:, None], sums.means, sums.mean)
+        centre = priors @ means
+        within = covariance = sums.within() / sums.weight
+        if self.solver == "svd":
+            axes = yield Dense(lambda: by_spectrum(sums, means, centre, priors, self._most_axes, self.tol))
+            if self.store_covariance:
+                covariance = yield from self._within(sums, priors, source)
+        else:
+            covariance, axes = yield from self._solved(sums, priors, means, centre, source)
+        stored = covariance if self.solver != "svd" or self.store_covariance else None
+        parts = (axes.coef, axes.intercept, stored, axes.scalings, axes.ratio, axes.criterion)
+        density = yield Dense(lambda: mean_log_density(within, covariance))
+        likelihood = float(xlogy(sums.weights, priors).sum()) / sums.weight + density
+        return DiscriminantState(sums, priors, means, centre, *parts), likelihood
+
+    def _check_sums(self, sums: Any) -> None:
+        n_classes, n_features = sums.means.shape
+        if int((sums.weights > 0).sum()) < 2:
+            message = (
+                f"{type(self).__name__}: the rows must be of two classes at least; got one class, {sums.classes!r}. Add "
+                f"rows of another."
+            )
+            raise DataError(message)
+        if sums.counts.sum() <= n_classes:
+            message = (
+                f"{type(self).__name__}: The number of samples must be more than the number of classes; got "
+                f"{int(sums.counts.sum())} for {n_classes}. Add rows."
+            )
+            raise DataError(message)
+        most = min(n_classes - 1, n_features)
+        if self.n_components is not None and self.n_components > most:
+            message = (
+                f"{type(self).__name__}: n_components cannot be larger than min(n_features, n_classes - 1). It must be "
+                f"an integer in [1, {most}]; got {self.n_components}."
+            )
+            raise DataError(message)
+        self._most_axes = self.n_components or most
+
+    def _within(self, sums: Any, priors: Array, source: Source) -> Generator[Any, Any, Array]:
+        """The covariance within classes, each weighed by its prior."""
+        if self.covariance_estimator is not None:
+            parts = covariances_by(self.covariance_estimator, type(self).__name__, source, sums.classes)
+            self._total = parts.pop()
+            return np.tensordot(priors, np.stack(parts), axes=1)
+        if sums.kind == "own":
+            parts = yield from shrunk_by_class(sums, self.shrinkage)
+            return np.tensordot(priors, parts, axes=1)
+        pooled = sums.within() / sums.weight
+        # Shrinking by one share is linear: of the mean of covariances it is the mean of shrunk ones.
+        return pooled if self.shrinkage is None else shrink(pooled, self.shrinkage)
+
+    def _solved(
+        self, sums: Any, priors: Array, means: Array, centre: Array, source: Source
+    ) -> Generator[Any, Any, tuple[Array, Axes]]:
+        within = yield from self._within(sums, priors, source)
+        if self.solver == "lsqr":
+            return within, (yield Dense(lambda: by_least_squares(means, centre, priors, within)))
+        if self.covariance_estimator is not None:
+            total = vars(self).pop("_total")
+        else:
+            total = yield from shrunk_total(sums, self.shrinkage)
+        count, name = self._most_axes, type(self).__name__
+        return within, (yield Dense(lambda: by_eigenvectors(means, centre, priors, within, total, count, name)))
+
+    def _fitted(self, state: DiscriminantState) -> dict[str, Any]:
+        return self._kept(state.sums) | self._of(state, state.sums.classes)
+
+    def _of(self, state: DiscriminantState, classes: Array) -> dict[str, Any]:
+        """The attributes of a state; two classes have one score, that of the second less that of the first."""
+        coef, intercept = state.coef, state.intercept
+        if len(classes) == 2:
+            with np.errstate(invalid="ignore"):
+                coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
+        found = {
+            "coef_": coef,
+            "intercept_": intercept,
+            "means_": state.means,
+            "priors_": state.priors,
+            "covariance_": state.covariance,
+            "scalings_": state.scalings,
+            "explained_variance_ratio_": state.ratio,
+            "fisher_criterion_": state.criterion,
+            "xbar_": state.centre if self.solver == "svd" else None,
+        }
+        kept = {name: value.astype(self._dtype) for name, value in found.items() if value is not None}
+        return kept | {"classes_": classes}

@@ -1,0 +1,136 @@
+"""From class moments to linear scores: by the spectrum of the within-class correlation, by least squares, or by the
+generalised eigenproblem of Fisher.
+
+Scores are written about the prior mean of the class means, so that rows far from zero keep their digits:
+
+    score_k(x) = (x - m)^T S^-1 (m_k - m) - (m_k - m)^T S^-1 (m_k - m) / 2 + log P_k
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import LinAlgError, cholesky, eigh, lstsq, solve_triangular
+
+from mercer._plain import plain
+from mercer._statistic.by_class import ClassMomentSums
+from mercer.discriminant_analysis._class_covariance import flat_columns
+from mercer.errors import DataError
+
+__all__ = [
+    "Axes",
+    "DiscriminantState",
+    "by_eigenvectors",
+    "by_least_squares",
+    "by_spectrum",
+    "mean_log_density",
+    "scores",
+]
+
+Array = Any
+_EPSILON = float(np.finfo(np.float64).eps)
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class DiscriminantState:
+    """Sums by class and the linear scores made of them; what a solver does not find is None."""
+
+    sums: Any
+    priors: Array
+    means: Array
+    centre: Array
+    coef: Array
+    intercept: Array
+    covariance: Array
+    scalings: Array
+    ratio: Array
+    criterion: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Axes:
+    """Scores of classes, and the axes (columns of `scalings`) with Fisher's criterion along each, where known."""
+
+    coef: Array
+    intercept: Array
+    scalings: Array = None
+    ratio: Array = None
+    criterion: Array = None
+
+
+def scores(coef: Array, means: Array, centre: Array, priors: Array) -> tuple[Array, Array]:
+    """Coefficients and intercepts of classes from S^-1 (m_k - m)."""
+    with np.errstate(divide="ignore"):
+        logarithms = np.log(priors)
+    return coef, -0.5 * np.sum((means - centre) * coef, axis=1) - coef @ centre + logarithms
+
+
+def by_spectrum(
+    sums: ClassMomentSums, means: Array, centre: Array, priors: Array, n_axes: int, tolerance: float
+) -> Axes:
+    """Whiten within classes by the eigenvectors of their correlation, then rotate to the spread of the class means.
+
+    The square roots of the eigenvalues are the singular values of the standardised, centred rows; those up to
+    `tolerance` are left out, and so is what rounding of the correlation leaves of a zero.
+    """
+    variances = np.diag(sums.within()) / sums.weight
+    flat = flat_columns(variances, centre)
+    deviations = np.where(flat, 1.0, np.sqrt(np.where(flat, 1.0, variances)))
+    correlation = sums.within() / sums.weight / deviations[:, None] / deviations[None, :]
+    correlation[flat, :] = correlation[:, flat] = 0.0
+    values, vectors = eigh(correlation)
+    floor = math.sqrt(len(values) * _EPSILON)
+    singular = np.sqrt(np.maximum(values[::-1], 0.0))
+    rank = int(np.sum(singular > max(tolerance, floor)))
+    whiten = vectors[:, ::-1][:, :rank] / deviations[:, None] / singular[:rank]
+    spread = np.sqrt(priors)[:, None] * (means - centre) @ whiten
+    _, sizes, rotation = np.linalg.svd(spread, full_matrices=False)
+    criterion = sizes**2
+    kept = int(np.sum(sizes > max(tolerance, floor) * sizes[0])) if len(sizes) else 0
+    scalings = whiten @ rotation.T[:, :kept]
+    coef, intercept = scores((means - centre) @ scalings @ scalings.T, means, centre, priors)
+    total = float(criterion.sum()) or 1.0
+    return Axes(coef, intercept, scalings, criterion[:n_axes] / total, criterion[:n_axes])
+
+
+def by_least_squares(means: Array, centre: Array, priors: Array, covariance: Array) -> Axes:
+    """S coef_k = m_k - m, by least squares of least norm where S is singular."""
+    coef = lstsq(covariance, (means - centre).T)[0].T
+    return Axes(*scores(coef, means, centre, priors))
+
+
+def by_eigenvectors(
+    means: Array, centre: Array, priors: Array, within: Array, total: Array, n_axes: int, subject: str
+) -> Axes:
+    """S_b w = J S_w w with S_b the total less the within-class covariance: J is Fisher's criterion along w."""
+    try:
+        values, vectors = eigh(total - within, within)
+    except LinAlgError as error:
+        message = (
+            f"{subject}: solver='eigen' needs a within-class covariance of full rank, and some columns are constant or "
+            f"determined by others within classes; got a singular one. Use solver='svd', or shrinkage."
+        )
+        raise DataError(message) from error
+    values, vectors = values[::-1], vectors[:, ::-1]
+    coef, intercept = scores((means - centre) @ vectors @ vectors.T, means, centre, priors)
+    return Axes(coef, intercept, vectors, values[:n_axes] / (float(values.sum()) or 1.0), values[:n_axes])
+
+
+def mean_log_density(within: Array, covariance: Array) -> float:
+    """Mean log-density of rows whose scatter about their means is `within`, under Gaussians of `covariance`.
+
+    Of a singular covariance, within its span.
+    """
+    try:
+        factor = cholesky(covariance, lower=True)
+        logarithm = 2.0 * float(np.sum(np.log(np.diag(factor))))
+        half = solve_triangular(factor, within, lower=True)
+        trace, rank = float(np.trace(solve_triangular(factor, half.T, lower=True))), len(factor)
+    except LinAlgError:
+        values, vectors = eigh(covariance)
+        kept = values > len(values) * _EPSILON * max(float(values[-1]), 0.0)
+        logarithm, rank = float(np.sum(np.log(values[kept]))), int(kept.sum())
+        trace = float(np.sum(np.sum((within @ vectors) * vectors, axis=0)[kept] / values[kept]))
+    return -0.5 * (rank * math.log(2.0 * math.pi) + logarithm + trace)
