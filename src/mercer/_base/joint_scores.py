@@ -26,6 +26,10 @@ class JointScores(ClassifierMixin):
         """A picklable function from a block to scores of shape (n, n_classes)."""
         raise NotImplementedError  # each model has its own
 
+    def _judge(self) -> Any:
+        """The function whose largest score decides."""
+        return self._scorer()
+
     def predict(self, X: Any) -> Any:
         """The most probable class of each row; among equals the first.
 
@@ -39,7 +43,8 @@ class JointScores(ClassifierMixin):
         ndarray of shape (n_samples,)
             Labels out of ``classes_``.
         """
-        return self._map(X, _Chosen(getattr(self, "classes_", None)))
+        check_is_fitted(self)
+        return self._map(X, _Chosen(self.classes_), self._judge())
 
     def predict_proba(self, X: Any) -> Any:
         """The posterior probability of each class for each row.
@@ -94,14 +99,17 @@ class JointScores(ClassifierMixin):
         check_is_fitted(self)
         options = {"accept_sparse": self._accepts_sparse}
         source = self._open(X, y, sample_weight, targets="labels", reset=False, **options)  # type: ignore[attr-defined]
-        return source.reduce(_Hits(_Scored(self._scorer(), _Chosen(self.classes_)))) / source.total_weight()
+        return source.reduce(_Hits(_Scored(self._judge(), _Chosen(self.classes_)))) / source.total_weight()
 
-    def _map(self, X: Any, function: Any) -> Any:
+    def _map(self, X: Any, function: Any, scorer: Any = None) -> Any:
         """``function(scores)`` for each block of rows."""
+        if scorer is None:
+            check_is_fitted(self)
+            scorer = self._scorer()
         if (rows := few_rows(self, X)) is not None:
-            return _Scored(self._scorer(), function)(DenseBlock(rows, 0))
+            return _Scored(scorer, function)(DenseBlock(rows, 0))
         source = fitted_source(self, X, accept_sparse=self._accepts_sparse)
-        return source.map(_Scored(self._scorer(), function))
+        return source.map(_Scored(scorer, function))
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,9 @@ from mercer.errors import DataError
 __all__ = ["class_priors"]
 
 
-def class_priors(subject: str, given: Any, weights: np.ndarray, *, exact: bool = False) -> np.ndarray:
+def class_priors(
+    subject: str, given: Any, weights: np.ndarray, *, exact: bool = False, verdict: str = "Renormalizing"
+) -> np.ndarray:
     """The priors of the classes whose rows have these `weights`.
 
     Parameters
@@ -23,6 +25,8 @@ def class_priors(subject: str, given: Any, weights: np.ndarray, *, exact: bool =
     weights : array of shape (n_classes,)
     exact : bool
         Whether priors that do not sum to one are an error; otherwise they are divided by their sum, with a warning.
+    verdict : str
+        What that warning says is done.
     """
     if given is None:
         return weights / weights.sum()
@@ -34,14 +38,14 @@ def class_priors(subject: str, given: Any, weights: np.ndarray, *, exact: bool =
         )
         raise DataError(message)
     if not (priors >= 0).all():
-        message = f"{subject}: priors must be non-negative; Priors must be non-negative: got {priors.min():g}."
+        message = f"{subject}: {'Priors' if exact else 'priors'} must be non-negative; got {priors.min():g}."
         raise DataError(message)
     total = float(priors.sum())
     if abs(total - 1.0) > 1e-5:
         if exact or total == 0:
             message = f"{subject}: The sum of the priors should be 1; got {total:g}. Divide them by their sum."
             raise DataError(message)
-        message = f"{subject}: The priors do not sum to 1. Renormalizing. Normalizing such that it sums to one: got {total:g}."
+        message = f"{subject}: The priors do not sum to 1. {verdict}; got a sum of {total:g}."
         warnings.warn(message, UserWarning, stacklevel=7)
         priors = priors / total
     return priors

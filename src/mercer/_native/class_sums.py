@@ -29,9 +29,10 @@ def add_rows(
     X: cython.const[real][:, ::1],
     labels: cython.const[cython.Py_ssize_t][::1],
     weight: cython.const[cython.double][::1],
+    point: cython.const[cython.double][::1],
     out: cython.double[:, ::1],
 ):
-    """Add to `out` (k, d) the sum of the rows of each class, weighted unless `weight` is empty."""
+    """Add to `out` (k, d) the sum of the rows of each class less a point (d,), weighted unless `weight` is empty."""
     i: cython.Py_ssize_t
     j: cython.Py_ssize_t
     k: cython.Py_ssize_t
@@ -42,7 +43,7 @@ def add_rows(
             if weight.shape[0] > 0:
                 share = weight[i]
             for j in range(X.shape[1]):
-                out[k, j] += share * cython.cast(cython.double, X[i, j])
+                out[k, j] += share * (cython.cast(cython.double, X[i, j]) - point[j])
 
 
 def add_exceeding(

@@ -17,7 +17,7 @@ from mercer._source.namespace import namespace_of
 from mercer._source.source import SumTree
 from mercer._statistic.statistic import Statistic
 
-__all__ = ["ClassMomentSums", "ClassMoments", "PackedClassMoments", "merged_labels", "numbered", "spread"]
+__all__ = ["ClassMomentSums", "ClassMoments", "PackedClassMoments", "flat_columns", "merged_labels", "numbered", "spread"]
 
 Array = Any
 _EMPTY = np.empty(0)
@@ -59,6 +59,11 @@ def spread(values: Array, own: Array, classes: Array) -> Array:
     for number in range(own.shape[0]):
         wide[int(places[number]), ...] = values[number, ...]
     return wide
+
+
+def flat_columns(variances: Array, means: Array) -> Array:
+    """Which columns are constant: their variance is no more than rounding of their mean can have made."""
+    return variances <= (16.0 * np.finfo(np.float64).eps * np.abs(means)) ** 2
 
 
 def _device(values: Array, xp: Any) -> Any:
@@ -209,8 +214,8 @@ class ClassMoments(Statistic):
         scale = 1.0 / xp.where(weights > 0, weights, xp.ones_like(weights))
         if block.is_sparse:
             return _of_sparse(block, classes, numbers, weights, counts, scale)
-        # Sums about a point near the rows lose no digits to their distance from zero.
-        point = block.rough_sums() / (block.total_weight() or 1.0)
+        # Sums about one of the rows lose no digits to their distance from zero, and a constant column none at all.
+        point = xp.astype(block.X[0, :], block.wide)
         rows = block.centred(point)
         step = groups.sums(block.weighted(rows), block.wide) * scale[:, None]
         rows = rows - xp.take(step, numbers, axis=0)
@@ -243,9 +248,9 @@ class ClassMoments(Statistic):
         weight = _EMPTY if block.weight is None else block.weight
         counts = np.bincount(block.y if block.weight is None else block.y[weight > 0], minlength=k).astype(np.float64)
         weights = counts if block.weight is None else np.bincount(block.y, weight, k)
-        means = np.zeros((k, d))
-        class_sums.add_rows(block.X, block.y, weight, means)
-        means /= np.where(weights > 0, weights, 1.0)[:, None]
+        means, point = np.zeros((k, d)), block.X[0].astype(np.float64)
+        class_sums.add_rows(block.X, block.y, weight, point, means)
+        means = np.where(weights > 0, means.T / np.where(weights > 0, weights, 1.0) + point[:, None], 0.0).T.copy()
         if self.kind == "diagonal":
             squares = np.zeros((k, d))
             class_sums.add_squares(block.X, block.y, weight, means, squares)

@@ -108,7 +108,7 @@ class ClassTotals(Statistic):
         weights = np.bincount(block.y, block.weight, k).astype(np.float64)
         totals = np.zeros((k, block.X.shape[1]))
         if self.threshold is None:
-            class_sums.add_rows(block.X, block.y, weight, totals)
+            class_sums.add_rows(block.X, block.y, weight, np.zeros(block.X.shape[1]), totals)
         else:
             class_sums.add_exceeding(block.X, block.y, weight, self.threshold, totals)
         return ClassTotalSums(classes, weights, totals, self._least(block.X, np))

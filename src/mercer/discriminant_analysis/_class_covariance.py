@@ -8,19 +8,14 @@ from typing import Any
 import numpy as np
 
 from mercer._source import Source
-from mercer._statistic.by_class import ClassMomentSums
+from mercer._statistic.by_class import ClassMomentSums, flat_columns
 from mercer._statistic.fourth_norms import FourthNorms
 from mercer.covariance._state import share_of_fourth_norm, shrink
 from mercer.errors import DataError
 
-__all__ = ["covariances_by", "flat_columns", "shrunk_by_class", "shrunk_total"]
+__all__ = ["covariances_by", "shrunk_by_class", "shrunk_total"]
 
 Array = Any
-
-
-def flat_columns(variances: Array, means: Array) -> Array:
-    """Which columns are constant: their variance is no more than rounding of their mean can have made."""
-    return variances <= (16.0 * np.finfo(np.float64).eps * np.abs(means)) ** 2
 
 
 def shrunk_by_class(sums: ClassMomentSums, shrinkage: Any) -> Generator[Any, Any, Array]:

@@ -14,8 +14,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cholesky, eigh, lstsq, solve_triangular
 
 from mercer._plain import plain
-from mercer._statistic.by_class import ClassMomentSums
-from mercer.discriminant_analysis._class_covariance import flat_columns
+from mercer._statistic.by_class import ClassMomentSums, flat_columns
 from mercer.errors import DataError
 
 __all__ = [

@@ -9,7 +9,6 @@ import numpy as np
 from scipy.linalg import LinAlgError, eigh
 from scipy.special import xlogy
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import fitting
 from mercer._base.class_model import ClassModel
@@ -376,7 +375,6 @@ class QuadraticDiscriminantAnalysis(JointScores, ClassModel):
         return found
 
     def _scorer(self) -> _Scores:
-        check_is_fitted(self)
         return _Scores(self.means_, self._whitenings, self._offsets)
 
 

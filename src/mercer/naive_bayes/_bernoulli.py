@@ -3,7 +3,6 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
@@ -152,7 +151,6 @@ class BernoulliNB(DiscreteNB):
         return super()._mean_log_likelihood(sums) + rest / float(sums.weights.sum())
 
     def _scorer(self) -> LinearScores:
-        check_is_fitted(self)
         logarithms, prior = (
             to_numpy(one).astype(np.float64) for one in (self.feature_log_prob_, self.class_log_prior_)
         )

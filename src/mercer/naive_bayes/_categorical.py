@@ -3,7 +3,6 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
@@ -205,7 +204,6 @@ class CategoricalNB(DiscreteNB):
         }
 
     def _scorer(self) -> CategoryScores:
-        check_is_fitted(self)
         return CategoryScores(
             self._table, to_numpy(self.n_categories_), to_numpy(self.class_log_prior_).astype(np.float64)
         )

@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import xlogy
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Integer, Nothing, Real, Rule
@@ -156,7 +155,6 @@ class GaussianNB(NaiveBayes):
         }
 
     def _scorer(self) -> GaussianScores:
-        check_is_fitted(self)
         means, variances, priors = (to_numpy(one) for one in (self.theta_, self.var_, self.class_prior_))
         wide = variances.astype(np.float64)
         with np.errstate(divide="ignore"):

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import fitting
 from mercer._base.class_model import ClassModel
@@ -71,5 +70,4 @@ class NaiveBayes(JointScores, ClassModel):
         ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        check_is_fitted(self)
         return self._map(X, as_scores)

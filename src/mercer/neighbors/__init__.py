@@ -1,1 +1,5 @@
-__all__: list[str] = []
+"""Classification by nearness."""
+
+from mercer.neighbors._nearest_centroid import NearestCentroid
+
+__all__ = ["NearestCentroid"]
