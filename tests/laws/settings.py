@@ -29,6 +29,15 @@ SETTINGS = {
         {"loss": "hinge", "alpha": 0.01},
         {"loss": "logistic", "penalty": "l1", "alpha": 0.01, "solver": "fista"},
     ],
+    "LinearDiscriminantAnalysis": [
+        {},
+        {"solver": "lsqr"},
+        {"solver": "eigen"},
+        {"solver": "eigen", "shrinkage": "auto"},
+    ],
+    "QuadraticDiscriminantAnalysis": [{"reg_param": 0.1}, {}, {"solver": "eigen", "shrinkage": "auto"}],
+    "NearestCentroid": [{}, {"metric": "manhattan"}, {"priors": "empirical", "shrink_threshold": 0.1}],
+    "BernoulliNB": [{}, {"binarize": 0.5}],
     "QuantileRegressor": [{"alpha": 0.1}],
     "LogisticRegression": [
         {},

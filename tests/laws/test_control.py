@@ -14,7 +14,6 @@ from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import mercer
 from mercer.errors import CheckpointError, InterruptWarning
@@ -159,13 +158,13 @@ def test_scikit_learns_scoring_monitor_sees_every_step(subject):
 @pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
 def test_pipelines_and_searches_carry_callbacks_and_clones(subject, capsys):
     X, y = subject.data(200, 5)
-    pipeline = make_pipeline(StandardScaler(), subject.make())
+    pipeline = make_pipeline(subject.scaler(), subject.make())
     fit(clone(pipeline).set_callbacks(ProgressBar()), X, y)
     assert "Pipeline" in capsys.readouterr().out
     if y is None:
         return
-    parameter = "C" if subject.takes("C") else "alpha" if subject.takes("alpha") else "fit_intercept"
-    grid = {f"{subject.name.lower()}__{parameter}": [True] if parameter == "fit_intercept" else [0.1, 1.0]}
+    parameter = "C" if subject.takes("C") else "alpha" if subject.takes("alpha") else "n_jobs"
+    grid = {f"{subject.name.lower()}__{parameter}": [1, 2] if parameter == "n_jobs" else [0.1, 1.0]}
     search = fit(GridSearchCV(pipeline, grid, cv=2).set_callbacks(ProgressBar()), X, y)
     assert search.best_score_ > 0
     assert "GridSearchCV" in capsys.readouterr().out

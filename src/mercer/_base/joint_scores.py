@@ -120,10 +120,7 @@ class _Scored:
     function: Any
 
     def __call__(self, block: Block) -> Any:
-        result = self.function(self.scorer(block))
-        if isinstance(self.function, _Chosen):
-            return result
-        return block.xp.astype(result, block.X.dtype, copy=False)
+        return self.function(self.scorer(block), block.X.dtype)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,29 +129,30 @@ class _Chosen:
 
     classes: Any
 
-    def __call__(self, scores: Any) -> Any:
+    def __call__(self, scores: Any, dtype: Any) -> Any:
         xp = namespace_of(scores)
         return xp.take(self.classes, xp.argmax(scores, axis=1))
 
 
-def log_posteriors(scores: Any) -> Any:
-    """Scores less the logarithm of their summed exponentials."""
+def log_posteriors(scores: Any, dtype: Any) -> Any:
+    """Scores less the logarithm of their summed exponentials, in the type of the rows."""
     xp = namespace_of(scores)
     most = xp.max(scores, axis=1, keepdims=True)
     # Minus infinity everywhere says that no class can have the row: nothing speaks for any of them.
     possible = most > -xp.inf
     level = xp.where(possible, most, xp.zeros_like(most))
-    shifted = xp.where(possible, scores - level, xp.zeros_like(scores))
+    # Differences are taken in full precision; what is left after the largest is small.
+    shifted = xp.astype(xp.where(possible, scores - level, xp.zeros_like(scores)), dtype, copy=False)
     return shifted - xp.log(xp.sum(xp.exp(shifted), axis=1, keepdims=True))
 
 
-def _posteriors(scores: Any) -> Any:
-    return namespace_of(scores).exp(log_posteriors(scores))
+def _posteriors(scores: Any, dtype: Any) -> Any:
+    return namespace_of(scores).exp(log_posteriors(scores, dtype))
 
 
-def as_scores(scores: Any) -> Any:
-    """The scores themselves."""
-    return scores
+def as_scores(scores: Any, dtype: Any) -> Any:
+    """The scores themselves, in the type of the rows."""
+    return namespace_of(scores).astype(scores, dtype, copy=False)
 
 
 @dataclass(frozen=True, eq=False)

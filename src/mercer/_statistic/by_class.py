@@ -137,7 +137,9 @@ class ClassMomentSums:
     @property
     def mean(self) -> Array:
         """Of all rows."""
-        return self.weights @ self.means / self.weight
+        # About one class with rows, so that equal means give exactly that mean.
+        point = self.means[int(np.argmax(self.weights > 0))]
+        return point + self.weights @ (self.means - point) / self.weight
 
     def within(self) -> Array:
         """The scatter of rows about the means of their classes: (d, d), or (d,) where the kind is "diagonal"."""

@@ -10,7 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import few_rows, fitted_source, fitting
+from mercer._base import Estimator, few_rows, fitted_source, fitting
 from mercer._base.class_model import ClassModel
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, Rule
@@ -51,10 +51,6 @@ class _Projected:
         return block.xp.matmul(rows, self.axes)
 
 
-def _finds_axes(estimator: Any) -> bool:
-    return estimator.solver != "lsqr"
-
-
 def _works_from_sums(estimator: Any) -> bool:
     if estimator.shrinkage == "auto" or estimator.covariance_estimator is not None:
         message = (
@@ -80,7 +76,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
     ----------
     solver : one of 'svd', 'lsqr', 'eigen', default='svd'
         'svd' whitens by the spectrum of the within-class correlation and leaves singular directions out; 'lsqr' solves
-        S coef = m_k and finds no axes; 'eigen' solves S_b w = J S w. The last two can shrink S.
+        S c_k = m_k - m, of which the axes are combinations; 'eigen' solves S_b w = J S w. The last two can shrink S.
     shrinkage : one of 'auto' or a number in [0, 1] or None, default=None
         The share of tr(S)/d I in S; 'auto' is that of Ledoit and Wolf, class by class, of standardised columns.
     priors : an array-like or None, default=None
@@ -105,13 +101,13 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
     covariance_ : ndarray of shape (n_features, n_features)
         S, divided by the number of rows; with 'svd' only if stored.
     scalings_ : ndarray of shape (n_features, rank or n_features)
-        The axes, with 'svd' and 'eigen'; within classes they have unit variance.
+        The axes; within classes they have unit variance.
     fisher_criterion_ : ndarray of shape (n_components,)
         J along each axis: variance between classes over variance within.
     explained_variance_ratio_ : ndarray of shape (n_components,)
         Share of each axis in the sum of J.
     xbar_ : ndarray of shape (n_features,)
-        Prior mean of the class means, with 'svd'.
+        Prior mean of the class means, with 'svd' and 'lsqr'.
     classes_ : ndarray of shape (n_classes,)
         Labels, sorted.
     history_, converged_, n_iter_, certificate_
@@ -150,6 +146,16 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         "covariance_estimator": HasFit() | Nothing(),
         "n_jobs": Integer() | Nothing(),
     }
+
+    @property
+    def _check_exceptions(self) -> dict[str, str]:  # type: ignore[override]
+        if self.solver != "eigen":
+            return Estimator._check_exceptions
+        reason = "classes whose rows are alike, or fewer than columns, have no covariance to invert; the error says so"
+        names = ["check_sample_weights_shape"]
+        if self.shrinkage is None:
+            names += ["check_array_api_input", "check_sample_weights_not_overwritten", "check_sample_weight_equivalence_on_dense_data"]
+        return Estimator._check_exceptions | dict.fromkeys(names, reason)
 
     def __init__(
         self,
@@ -253,16 +259,16 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         means, covariance = (np.asarray(one, dtype=np.float64) for one in (means, covariance))
         chosen = class_priors(cls.__name__, priors, np.ones(len(means)), exact=True)
         centre = chosen @ means
-        axes = by_least_squares(means, centre, chosen, covariance)
-        parts = (axes.coef, axes.intercept, covariance, None, None, None)
         model = cls(solver="lsqr", priors=priors)
+        model._most_axes = min(len(means) - 1, means.shape[1])
+        axes = by_least_squares(means, centre, chosen, covariance, model._most_axes)
+        parts = (axes.coef, axes.intercept, covariance, axes.scalings, axes.ratio, axes.criterion)
         model._dtype, model.n_features_in_ = "float64", means.shape[1]
         labels = np.arange(len(means)) if classes is None else np.asarray(classes)
         attributes = model._of(DiscriminantState(None, chosen, means, centre, *parts), labels)
         vars(model).update(attributes)
         return model
 
-    @available_if(_finds_axes)
     def transform(self, X: Any) -> Any:
         """Project rows to the axes that separate the classes best.
 
@@ -274,7 +280,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         Returns
         -------
         ndarray of shape (n_samples, n_components)
-            With 'svd' rows are centred first.
+            With 'svd' and 'lsqr' rows are centred first.
         """
         if (rows := few_rows(self, X)) is not None:
             return (rows if self.solver == "eigen" else rows - self.xbar_) @ self._axes()
@@ -376,13 +382,13 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         self, sums: Any, priors: Array, means: Array, centre: Array, source: Source
     ) -> Generator[Any, Any, tuple[Array, Axes]]:
         within = yield from self._within(sums, priors, source)
+        count, name = self._most_axes, type(self).__name__
         if self.solver == "lsqr":
-            return within, (yield Dense(lambda: by_least_squares(means, centre, priors, within)))
+            return within, (yield Dense(lambda: by_least_squares(means, centre, priors, within, count)))
         if self.covariance_estimator is not None:
             total = vars(self).pop("_total")
         else:
             total = yield from shrunk_total(sums, self.shrinkage)
-        count, name = self._most_axes, type(self).__name__
         return within, (yield Dense(lambda: by_eigenvectors(means, centre, priors, within, total, count, name)))
 
     def _fitted(self, state: DiscriminantState) -> dict[str, Any]:
@@ -403,7 +409,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
             "scalings_": state.scalings,
             "explained_variance_ratio_": state.ratio,
             "fisher_criterion_": state.criterion,
-            "xbar_": state.centre if self.solver == "svd" else None,
+            "xbar_": None if self.solver == "eigen" else state.centre,
         }
         kept = {name: value.astype(self._dtype) for name, value in found.items() if value is not None}
         return kept | {"classes_": classes}

@@ -88,16 +88,27 @@ def by_spectrum(
     _, sizes, rotation = np.linalg.svd(spread, full_matrices=False)
     criterion = sizes**2
     kept = int(np.sum(sizes > max(tolerance, floor) * sizes[0])) if len(sizes) else 0
-    scalings = whiten @ rotation.T[:, :kept]
+    scalings = _turned(whiten @ rotation.T[:, :kept])
     coef, intercept = scores((means - centre) @ scalings @ scalings.T, means, centre, priors)
     total = float(criterion.sum()) or 1.0
     return Axes(coef, intercept, scalings, criterion[:n_axes] / total, criterion[:n_axes])
 
 
-def by_least_squares(means: Array, centre: Array, priors: Array, covariance: Array) -> Axes:
-    """S coef_k = m_k - m, by least squares of least norm where S is singular."""
+def by_least_squares(means: Array, centre: Array, priors: Array, covariance: Array, n_axes: int) -> Axes:
+    """S c_k = m_k - m, by least squares of least norm where S is singular.
+
+    The axes are combinations of the c_k: of S-length one and at right angles in S where U diag(J) U^T are the
+    eigenvectors of the k x k matrix sqrt(P_k P_l) (m_k - m)^T c_l.
+    """
     coef = lstsq(covariance, (means - centre).T)[0].T
-    return Axes(*scores(coef, means, centre, priors))
+    roots = np.sqrt(priors)[:, None]
+    products = (roots * coef) @ ((means - centre) * roots).T
+    values, vectors = eigh((products + products.T) / 2.0)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    kept = values > len(values) * _EPSILON * max(float(values[0]), 0.0)
+    scalings = _turned((roots * coef).T @ (vectors[:, kept] / np.sqrt(values[kept])))
+    total = float(values[kept].sum()) or 1.0
+    return Axes(*scores(coef, means, centre, priors), scalings, values[:n_axes] / total, values[:n_axes])
 
 
 def by_eigenvectors(
@@ -112,9 +123,15 @@ def by_eigenvectors(
             f"determined by others within classes; got a singular one. Use solver='svd', or shrinkage."
         )
         raise DataError(message) from error
-    values, vectors = values[::-1], vectors[:, ::-1]
+    values, vectors = values[::-1], _turned(vectors[:, ::-1])
     coef, intercept = scores((means - centre) @ vectors @ vectors.T, means, centre, priors)
     return Axes(coef, intercept, vectors, values[:n_axes] / (float(values.sum()) or 1.0), values[:n_axes])
+
+
+def _turned(axes: Array) -> Array:
+    """Axes (columns) turned so that the entry of largest magnitude in each is positive."""
+    most = axes[np.argmax(np.abs(axes), axis=0), np.arange(axes.shape[1])]
+    return axes * np.where(most < 0, -1.0, 1.0)
 
 
 def mean_log_density(within: Array, covariance: Array) -> float:

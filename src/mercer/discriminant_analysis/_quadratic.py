@@ -10,7 +10,7 @@ from scipy.linalg import LinAlgError, eigh
 from scipy.special import xlogy
 from sklearn.utils.metaestimators import available_if
 
-from mercer._base import fitting
+from mercer._base import Estimator, fitting
 from mercer._base.class_model import ClassModel
 from mercer._base.joint_scores import JointScores, as_scores
 from mercer._base.parameter import Array as ArrayRule
@@ -49,8 +49,9 @@ class QuadraticState:
     covariances: Array
 
 
+@plain
 @dataclass(frozen=True, eq=False)
-class _Scores:
+class QuadraticScores:
     """offset_k - |(x - m_k)^T whitening_k|^2 / 2 for each row and class."""
 
     means: Array
@@ -152,6 +153,18 @@ class QuadraticDiscriminantAnalysis(JointScores, ClassModel):
         "covariance_estimator": HasFit() | Nothing(),
         "n_jobs": Integer() | Nothing(),
     }
+
+    @property
+    def _check_exceptions(self) -> dict[str, str]:  # type: ignore[override]
+        if self.solver == "svd" and self.reg_param > 0:
+            return Estimator._check_exceptions
+        reason = "a class whose rows are alike, or fewer than columns, has no covariance to invert; the error says so"
+        return Estimator._check_exceptions | {
+            "check_array_api_input": reason,
+            "check_sample_weights_shape": reason,
+            "check_sample_weights_not_overwritten": reason,
+            "check_sample_weight_equivalence_on_dense_data": reason,
+        }
 
     def __init__(
         self,
@@ -322,8 +335,9 @@ class QuadraticDiscriminantAnalysis(JointScores, ClassModel):
                 f"rows of another."
             )
             raise DataError(message)
-        for label, count in zip(sums.classes, sums.counts, strict=True):
-            if count == 1:
+        for label, count, weight in zip(sums.classes, sums.counts, sums.weights, strict=True):
+            # A row of weight two is two rows, which are alike: a matter of rank.
+            if count == 1 and weight <= 1:
                 message = (
                     f"{type(self).__name__}: y has only 1 sample in class {label}, covariance is ill defined. Add rows "
                     f"of it, or leave it out."
@@ -366,16 +380,17 @@ class QuadraticDiscriminantAnalysis(JointScores, ClassModel):
             "priors_": state.priors.astype(self._dtype),
             "scalings_": list(state.scalings.astype(self._dtype)),
             "rotations_": list(state.rotations.astype(self._dtype)),
-            # What scores are made of, kept so that one row is scored in microseconds.
-            "_whitenings": state.rotations / np.sqrt(state.scalings)[:, None, :],
-            "_offsets": offsets,
+            # Kept, so that one row is scored in microseconds.
+            "_scores": QuadraticScores(
+                state.means.astype(self._dtype), state.rotations / np.sqrt(state.scalings)[:, None, :], offsets
+            ),
         }
         if state.covariances is not None:
             found["covariance_"] = list(state.covariances.astype(self._dtype))
         return found
 
-    def _scorer(self) -> _Scores:
-        return _Scores(self.means_, self._whitenings, self._offsets)
+    def _scorer(self) -> QuadraticScores:
+        return self._scores
 
 
 def _mean_log_likelihood(state: QuadraticState) -> float:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._plain import plain
 from mercer._source import Block
 from mercer.errors import DataError
 
@@ -83,6 +84,7 @@ def _product(rows: Array, weights: Array, xp: Any) -> Array:
     return rows @ weights.T if xp is np else xp.matmul(rows, weights.T)
 
 
+@plain
 @dataclass(frozen=True, eq=False)
 class CategoryScores:
     """offset_k + sum_j table_kj[x_j] for each row and class.

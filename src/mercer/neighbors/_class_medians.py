@@ -10,8 +10,8 @@ from mercer._source import Source
 __all__ = ["class_medians"]
 
 Array = Any
-# Numbers copied and sorted at a time: 8 MB.
-_CHUNK = 2**20
+# Numbers copied and sorted at a time: 2 MB.
+_CHUNK = 2**18
 
 
 def class_medians(source: Source, classes: Array) -> Array:

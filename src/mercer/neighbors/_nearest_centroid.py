@@ -301,6 +301,13 @@ class NearestCentroid(JointScores, ClassModel):
             return self._scorer()
         return self._nearness(np.ones(self.n_features_in_), np.zeros(len(priors)))
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        if self.metric == "manhattan":
+            tags.array_api_support = False
+        return tags
+
     def _nearness(self, scale: Array, offsets: Array) -> Any:
         kind = AbsoluteScores if self.metric == "manhattan" else SquaredScores
         return kind(to_numpy(self.centroids_).astype(np.float64), scale, offsets)
