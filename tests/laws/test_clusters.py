@@ -16,13 +16,12 @@ from mercer.errors import DataError
 from mercer.watch import Checkpoint
 from tests.laws.subjects import digest, fitted, outputs, subjects
 from tests.laws.test_control import At, crash
+from tests.laws.test_elsewhere import needs_memory
 
 SUBJECTS = subjects()
 FIRST = {subject.name: subject for subject in reversed(SUBJECTS)}
 ROWS = rows_per_block(5)
 N = 2 * ROWS + 1000
-# What reaches rows one by one refuses rows that are elsewhere.
-NEEDS_MEMORY = {"lsqr", "sag", "saga"}
 # Labels are kept of rows at hand alone.
 LEFT_OUT = {"labels_", "outliers_", "feature_names_in_"}
 
@@ -56,8 +55,8 @@ def expected_fit(subject, X, y):
 def check(subject):
     X, y = subject.data(N, 5)
     rows = da.from_array(X, chunks=((ROWS, ROWS, N - 2 * ROWS), 5))
-    if subject.settings.get("solver") in NEEDS_MEMORY:
-        with pytest.raises(DataError, match=r"needs all rows in memory; got the Dask array.*Use solver="):
+    if needs_memory(subject):
+        with pytest.raises(DataError, match=r"needs all rows in memory; got the Dask array.*Use (solver|metric)="):
             fit(subject, rows, y)
         return
     expected, found = expected_fit(subject, X, y), fit(subject, rows, y)
