@@ -2,4 +2,12 @@
 
 __all__ = ["FAMILIES"]
 
-FAMILIES = ("cluster", "covariance", "decomposition", "discriminant_analysis", "linear_model", "naive_bayes", "neighbors")
+FAMILIES = (
+    "cluster",
+    "covariance",
+    "decomposition",
+    "discriminant_analysis",
+    "linear_model",
+    "naive_bayes",
+    "neighbors",
+)

@@ -17,7 +17,9 @@ from mercer.errors import DataError
 
 __all__ = ["ClassModel", "SeenClasses"]
 
-CLOSED_FORM = Certificate.none("The parameters are a closed form of sums over the rows of each class, exact to rounding.")
+CLOSED_FORM = Certificate.none(
+    "The parameters are a closed form of sums over the rows of each class, exact to rounding."
+)
 
 
 @plain

@@ -1,7 +1,7 @@
 """From the joint log-likelihood of a row with each class to labels and posteriors: Bayes' rule, in log space."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
@@ -20,7 +20,7 @@ class JointScores(ClassifierMixin):
     """Predictions of a fitted model whose :meth:`_scorer` gives log p(x | class) + log P(class), block by block."""
 
     classes_: Any
-    _accepts_sparse: Any = False
+    _accepts_sparse: ClassVar[Any] = False
 
     def _scorer(self) -> Any:
         """A picklable function from a block to scores of shape (n, n_classes)."""

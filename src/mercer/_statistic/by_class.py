@@ -5,6 +5,7 @@ will do, and a batch may lack a class. Each block is centred on its own class me
 Chan, Golub and LeVeque (1983): columns far from zero, and classes far from one another, keep their digits.
 """
 
+import itertools
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +18,15 @@ from mercer._source.namespace import namespace_of
 from mercer._source.source import SumTree
 from mercer._statistic.statistic import Statistic
 
-__all__ = ["ClassMomentSums", "ClassMoments", "PackedClassMoments", "flat_columns", "merged_labels", "numbered", "spread"]
+__all__ = [
+    "ClassMomentSums",
+    "ClassMoments",
+    "PackedClassMoments",
+    "flat_columns",
+    "merged_labels",
+    "numbered",
+    "spread",
+]
 
 Array = Any
 _EMPTY = np.empty(0)
@@ -50,7 +59,7 @@ def merged_labels(first: Array, second: Array) -> Array:
 
 
 def spread(values: Array, own: Array, classes: Array) -> Array:
-    """An array with an entry for each of its `own` labels, as one with an entry for each of `classes`: new ones are 0."""
+    """An array with an entry for each `own` label, as one with an entry for each of `classes`: new ones are 0."""
     if own is classes or values is None:
         return values
     xp = namespace_of(values)
@@ -233,7 +242,7 @@ class ClassMoments(Statistic):
             return groups.sums(rows * rows, block.wide)
         xp = block.xp
         rows, ends = xp.take(rows, groups.order, axis=0), [int(one) for one in groups.starts]
-        parts = [rows[start:stop, :] for start, stop in zip(ends[:-1], ends[1:], strict=True)]
+        parts = [rows[start:stop, :] for start, stop in itertools.pairwise(ends)]
         return xp.stack([part.T @ part for part in parts])
 
     def native_run(self, block: Block, unit: int) -> ClassMomentSums | PackedClassMoments:

@@ -86,7 +86,7 @@ class ClassTotals(Statistic):
             return self._of_sparse(block, classes, numbers)
         groups = block.grouped(numbers, classes.shape[0])
         heavy = xp.ones(block.n, dtype=block.wide, device=block.device) if block.weight is None else block.weight
-        values = block.X if self.threshold is None else block.X > self.threshold
+        values = block.X if self.threshold is None else self.threshold < block.X
         totals = groups.sums(block.weighted(xp.astype(values, block.wide, copy=False)), block.wide)
         return ClassTotalSums(classes, groups.sums(heavy, block.wide), totals, self._least(block.X, xp))
 
@@ -161,4 +161,4 @@ class CategoryCounts(Statistic):
             return -1.0
         if high >= self.most:
             return -np.inf
-        return None if bool(xp.all(X == xp.floor(X))) else -0.5
+        return None if bool(xp.all(xp.floor(X) == X)) else -0.5

@@ -175,6 +175,23 @@ class CovarianceEstimator(Estimator):
         step = moments.mean - to_numpy(self.location_)
         return log_likelihood(moments.scatter / moments.weight + np.outer(step, step), precision)
 
+    def score_samples(self, X: Any) -> Any:
+        """Log-density of each row under the Gaussian of this mean and covariance.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or rows in any other place
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            In nats.
+        """
+        distances = self.mahalanobis(X)
+        _, logarithm = np.linalg.slogdet(to_numpy(self.get_precision()).astype(np.float64))
+        return 0.5 * (float(logarithm) - self.n_features_in_ * math.log(2.0 * math.pi)) - 0.5 * distances
+
     def error_norm(self, comp_cov: Any, norm: str = "frobenius", scaling: bool = True, squared: bool = True) -> float:
         """Distance of the covariance to another one.
 
@@ -276,7 +293,7 @@ class EmpiricalCovariance(CovarianceEstimator):
     """
 
     _check_exceptions: ClassVar[dict[str, str]] = {
-        "check_array_api_input": "the check has fewer rows than columns: no inverse to score with, and the error says so"
+        "check_array_api_input": "the check has fewer rows than columns: no inverse to score by, and the error says so"
     }
     _parameters: ClassVar[dict[str, Rule]] = {
         "store_precision": Boolean(),

@@ -7,11 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import xlogy
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, few_rows, fitted_source, fitting
-from mercer._base.class_model import ClassModel
+from mercer._base import Estimator, few_rows, fitted_source
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, Rule
 from mercer._base.priors import class_priors
@@ -22,6 +20,7 @@ from mercer._statistic import Statistic
 from mercer._statistic.by_class import ClassMoments
 from mercer.covariance._state import shrink
 from mercer.discriminant_analysis._class_covariance import covariances_by, shrunk_by_class, shrunk_total
+from mercer.discriminant_analysis._gaussian_classes import GaussianClasses
 from mercer.discriminant_analysis._linear_solvers import (
     Axes,
     DiscriminantState,
@@ -30,7 +29,7 @@ from mercer.discriminant_analysis._linear_solvers import (
     by_spectrum,
     mean_log_density,
 )
-from mercer.errors import DataError, ParameterError, UnsupportedError
+from mercer.errors import DataError, ParameterError
 from mercer.linear_model._linear_classifier import LinearClassifier
 
 __all__ = ["LinearDiscriminantAnalysis"]
@@ -51,17 +50,7 @@ class _Projected:
         return block.xp.matmul(rows, self.axes)
 
 
-def _works_from_sums(estimator: Any) -> bool:
-    if estimator.shrinkage == "auto" or estimator.covariance_estimator is not None:
-        message = (
-            f"{type(estimator).__name__}: partial_fit works from sums, which shrinkage='auto' and covariance_estimator "
-            f"cannot do with. Give a number for the shrinkage, or call fit."
-        )
-        raise ParameterError(message)
-    return True
-
-
-class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifier, TransformerMixin, ClassModel):
+class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifier, TransformerMixin, GaussianClasses):
     """Linear discriminant analysis: Gaussian classes with one covariance; also Fisher's projection.
 
     The classes have densities N(m_k, S) and priors P_k, so that by Bayes' rule a row x belongs to the class of largest
@@ -154,7 +143,11 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         reason = "classes whose rows are alike, or fewer than columns, have no covariance to invert; the error says so"
         names = ["check_sample_weights_shape"]
         if self.shrinkage is None:
-            names += ["check_array_api_input", "check_sample_weights_not_overwritten", "check_sample_weight_equivalence_on_dense_data"]
+            names += [
+                "check_array_api_input",
+                "check_sample_weights_not_overwritten",
+                "check_sample_weight_equivalence_on_dense_data",
+            ]
         return Estimator._check_exceptions | dict.fromkeys(names, reason)
 
     def __init__(
@@ -177,62 +170,6 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         self.tol = tol
         self.covariance_estimator = covariance_estimator
         self.n_jobs = n_jobs
-
-    @fitting
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearDiscriminantAnalysis":
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or rows in any other place
-            Rows.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; a weight of two is the row twice.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        self._check_solver()
-        self._learn(X, y, sample_weight)
-        return self
-
-    @available_if(_works_from_sums)
-    @fitting
-    def partial_fit(
-        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
-    ) -> "LinearDiscriminantAnalysis":
-        """Fit to these rows and to all that ``fit`` and earlier calls were given: the model of one fit to all.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or rows in any other place
-            Rows.
-        y : array-like of shape (n_samples,)
-            Labels.
-        classes : array-like of shape (n_classes,) or None, default=None
-            All labels there will be; needed in the first call.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights.
-
-        Returns
-        -------
-        self
-            The fitted estimator. A class without rows so far has prior zero.
-        """
-        self._check_solver()
-        seen = vars(self).get("_seen")
-        if seen is not None and self._kind == "own" and seen.sums.kind != "own":
-            message = (
-                f"{type(self).__name__}: priors must be given before the first rows, whose covariances were pooled by "
-                f"their shares; got {self.priors!r} now. Call fit."
-            )
-            raise ParameterError(message)
-        self._learn(X, y, sample_weight, partial=True, classes=classes)
-        return self
 
     @classmethod
     def from_parameters(
@@ -266,7 +203,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         model._dtype, model.n_features_in_ = "float64", means.shape[1]
         labels = np.arange(len(means)) if classes is None else np.asarray(classes)
         attributes = model._of(DiscriminantState(None, chosen, means, centre, *parts), labels)
-        vars(model).update(attributes)
+        model.__dict__.update(attributes)
         return model
 
     def transform(self, X: Any) -> Any:
@@ -295,19 +232,12 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
     def _n_features_out(self) -> int:
         return min(self._most_axes, self.scalings_.shape[1])
 
-    def _check_solver(self) -> None:
-        if self.solver == "svd" and self.shrinkage is not None:
-            message = "LinearDiscriminantAnalysis: shrinkage not supported with 'svd' solver. Use 'lsqr' or 'eigen'."
-            raise UnsupportedError(message)
-        if self.solver == "svd" and self.covariance_estimator is not None:
+    def _check_batch(self) -> None:
+        seen = self.__dict__.get("_seen")
+        if seen is not None and self._kind == "own" and seen.sums.kind != "own":
             message = (
-                "LinearDiscriminantAnalysis: covariance estimator is not supported with svd solver. Try another solver."
-            )
-            raise ParameterError(message)
-        if self.covariance_estimator is not None and self.shrinkage not in (None, 0):
-            message = (
-                "LinearDiscriminantAnalysis: covariance_estimator and shrinkage parameters are not None. Only one of "
-                "the two can be set."
+                f"{type(self).__name__}: priors must be given before the first rows, whose covariances were pooled by "
+                f"their shares; got {self.priors!r} now. Call fit."
             )
             raise ParameterError(message)
 
@@ -359,8 +289,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         most = min(n_classes - 1, n_features)
         if self.n_components is not None and self.n_components > most:
             message = (
-                f"{type(self).__name__}: n_components cannot be larger than min(n_features, n_classes - 1). It must be "
-                f"an integer in [1, {most}]; got {self.n_components}."
+                f"{type(self).__name__}: n_components cannot be larger than min(n_features, n_classes - 1). It must "
+                f"be an integer in [1, {most}]; got {self.n_components}."
             )
             raise DataError(message)
         self._most_axes = self.n_components or most
@@ -386,7 +316,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         if self.solver == "lsqr":
             return within, (yield Dense(lambda: by_least_squares(means, centre, priors, within, count)))
         if self.covariance_estimator is not None:
-            total = vars(self).pop("_total")
+            total = self.__dict__.pop("_total")
         else:
             total = yield from shrunk_total(sums, self.shrinkage)
         return within, (yield Dense(lambda: by_eigenvectors(means, centre, priors, within, total, count, name)))

@@ -3,15 +3,14 @@
 import math
 from collections.abc import Generator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import LinAlgError, eigh
 from scipy.special import xlogy
-from sklearn.utils.metaestimators import available_if
 
-from mercer._base import Estimator, fitting
-from mercer._base.class_model import ClassModel
+from mercer._base import Estimator
 from mercer._base.joint_scores import JointScores, as_scores
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, Rule
@@ -23,11 +22,14 @@ from mercer._source.memory import forecast
 from mercer._statistic import Statistic
 from mercer._statistic.by_class import ClassMoments
 from mercer.discriminant_analysis._class_covariance import covariances_by, shrunk_by_class
-from mercer.errors import DataError, ParameterError, UnsupportedError
+from mercer.discriminant_analysis._gaussian_classes import GaussianClasses
+from mercer.errors import DataError
 
 __all__ = ["QuadraticDiscriminantAnalysis"]
 
 Array = Any
+# Up to this many numbers all classes are scored at once, which takes one row a few microseconds.
+_FEW = 2**14
 
 
 class SingularCovarianceError(DataError, LinAlgError):
@@ -59,24 +61,19 @@ class QuadraticScores:
     offsets: Array
 
     def __call__(self, block: Block) -> Array:
-        xp, columns = block.xp, []
-        for k in range(self.offsets.shape[0]):
-            rows = block.centred(xp.astype(self.means[k, :], block.wide, copy=False)) @ self.whitenings[k, :, :]
+        xp, means = block.xp, block.xp.astype(self.means, block.wide, copy=False)
+        if block.n * means.shape[0] * means.shape[1] <= _FEW:
+            gaps = xp.astype(block.X, block.wide, copy=False)[None, :, :] - means[:, None, :]
+            rows = gaps @ self.whitenings
+            return self.offsets - 0.5 * xp.sum(rows * rows, axis=2).T
+        columns = []
+        for k in range(means.shape[0]):
+            rows = block.centred(means[k, :]) @ self.whitenings[k, :, :]
             columns.append(self.offsets[k] - 0.5 * xp.sum(rows * rows, axis=1))
         return xp.stack(columns, axis=1)
 
 
-def _works_from_sums(estimator: Any) -> bool:
-    if estimator.shrinkage == "auto" or estimator.covariance_estimator is not None:
-        message = (
-            f"{type(estimator).__name__}: partial_fit works from sums, which shrinkage='auto' and covariance_estimator "
-            f"cannot do with. Give a number for the shrinkage, or call fit."
-        )
-        raise ParameterError(message)
-    return True
-
-
-class QuadraticDiscriminantAnalysis(JointScores, ClassModel):
+class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
     """Quadratic discriminant analysis: Gaussian classes, each with its own covariance.
 
     The classes have densities N(m_k, C_k) and priors P_k, so that by Bayes' rule a row x belongs to the class of
@@ -187,56 +184,6 @@ class QuadraticDiscriminantAnalysis(JointScores, ClassModel):
         self.covariance_estimator = covariance_estimator
         self.n_jobs = n_jobs
 
-    @fitting
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "QuadraticDiscriminantAnalysis":
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or rows in any other place
-            Rows.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; a weight of two is the row twice.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        self._check_solver()
-        self._learn(X, y, sample_weight)
-        return self
-
-    @available_if(_works_from_sums)
-    @fitting
-    def partial_fit(
-        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
-    ) -> "QuadraticDiscriminantAnalysis":
-        """Fit to these rows and to all that ``fit`` and earlier calls were given: the model of one fit to all.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or rows in any other place
-            Rows.
-        y : array-like of shape (n_samples,)
-            Labels.
-        classes : array-like of shape (n_classes,) or None, default=None
-            All labels there will be; needed in the first call.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights.
-
-        Returns
-        -------
-        self
-            The fitted estimator. A class without rows so far has prior zero; one with too few for a covariance is an
-            error, which leaves the model as it was before the call.
-        """
-        self._check_solver()
-        self._learn(X, y, sample_weight, partial=True, classes=classes)
-        return self
-
     @classmethod
     def from_parameters(
         cls, means: Any, covariances: Any, priors: Any, classes: Any = None
@@ -266,7 +213,7 @@ class QuadraticDiscriminantAnalysis(JointScores, ClassModel):
         labels = np.arange(len(means)) if classes is None else np.asarray(classes)
         axes = [model._principal(one, label, 2.0) for one, label in zip(covariances, labels, strict=True)]
         scalings, rotations = (np.stack(part) for part in zip(*axes, strict=True))
-        vars(model).update(model._of(QuadraticState(None, chosen, means, scalings, rotations, None), labels))
+        model.__dict__.update(model._of(QuadraticState(None, chosen, means, scalings, rotations, None), labels))
         return model
 
     def decision_function(self, X: Any) -> Any:
@@ -285,23 +232,6 @@ class QuadraticDiscriminantAnalysis(JointScores, ClassModel):
         scores = self._map(X, as_scores)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
-    def _check_solver(self) -> None:
-        if self.solver == "svd" and self.shrinkage is not None:
-            message = "QuadraticDiscriminantAnalysis: shrinkage not supported with 'svd' solver. Use 'eigen'."
-            raise UnsupportedError(message)
-        if self.solver == "svd" and self.covariance_estimator is not None:
-            message = (
-                "QuadraticDiscriminantAnalysis: covariance_estimator is not supported with solver='svd'. Try "
-                "solver='eigen' instead."
-            )
-            raise ParameterError(message)
-        if self.covariance_estimator is not None and self.shrinkage not in (None, 0):
-            message = (
-                "QuadraticDiscriminantAnalysis: covariance_estimator and shrinkage parameters are not None. Only one of "
-                "the two can be set."
-            )
-            raise ParameterError(message)
-
     def _summed(self, source: Source) -> Statistic:
         n_bytes = 8.0 * source.n_features**2 * 16
         forecast(type(self).__name__, n_bytes, "the covariances of the classes", "select columns")
@@ -319,7 +249,7 @@ class QuadraticDiscriminantAnalysis(JointScores, ClassModel):
         priors = class_priors(name, self.priors, sums.weights)
         axes = []
         for covariance, label, weight in zip(covariances, sums.classes, sums.weights, strict=True):
-            axes.append((yield Dense(lambda C=covariance, k=label, w=weight: self._principal(C, k, w))))
+            axes.append((yield Dense(partial(self._principal, covariance, label, weight))))
         scalings, rotations = (np.stack(part) for part in zip(*axes, strict=True))
         stored = None
         if self.store_covariance:

@@ -172,8 +172,8 @@ class CategoricalNB(DiscreteNB):
             raise ParameterError(message)
         if least.ndim and least.shape != sizes.shape:
             message = (
-                f"CategoricalNB: 'min_categories' should have shape ({len(sizes)},) when an array-like is provided. Got "
-                f"{least.shape} instead."
+                f"CategoricalNB: 'min_categories' should have shape ({len(sizes)},) when an array-like is provided. "
+                f"Got {least.shape} instead."
             )
             raise ParameterError(message)
         return np.maximum(sizes, least)

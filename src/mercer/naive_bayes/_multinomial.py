@@ -53,7 +53,8 @@ class MultinomialNB(DiscreteNB):
     classes_ : ndarray of shape (n_classes,)
         Labels, sorted.
     history_, converged_, n_iter_, certificate_
-        How the fit went: one step, whose objective is the mean log-likelihood of rows and labels, up to the multinomial coefficients.
+        How the fit went: one step, whose objective is the mean log-likelihood of rows and labels, up to the multinomial
+        coefficients.
     n_features_in_, feature_names_in_
         Number and names of the columns.
 
@@ -243,7 +244,5 @@ class ComplementNB(DiscreteNB):
         return super()._fitted(state) | {"feature_all_": state.totals.sum(axis=0)}
 
     def _scorer(self) -> LinearScores:
-        weights, prior = (
-            to_numpy(one).astype(np.float64) for one in (self.feature_log_prob_, self.class_log_prior_)
-        )
+        weights, prior = (to_numpy(one).astype(np.float64) for one in (self.feature_log_prob_, self.class_log_prior_))
         return LinearScores(weights, prior if len(prior) == 1 else np.zeros(len(prior)))

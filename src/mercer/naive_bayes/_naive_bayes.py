@@ -2,7 +2,6 @@
 
 from typing import Any
 
-
 from mercer._base import fitting
 from mercer._base.class_model import ClassModel
 from mercer._base.joint_scores import JointScores, as_scores

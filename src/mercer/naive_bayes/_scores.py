@@ -1,6 +1,5 @@
 """Joint log-likelihoods of naive Bayes: sums over columns, by matrix products where they are linear in the row."""
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,7 +76,7 @@ class LinearScores:
             return rows
         if self.threshold is None:
             return xp.astype(block.X, block.wide, copy=False)
-        return xp.astype(block.X > self.threshold, block.wide)
+        return xp.astype(self.threshold < block.X, block.wide)
 
 
 def _product(rows: Array, weights: Array, xp: Any) -> Array:
@@ -107,6 +106,9 @@ class CategoryScores:
         rows = self._categories(block)
         places = rows + m * xp.arange(d, dtype=xp.int64, device=block.device)[None, :]
         flat = xp.reshape(places, (-1,))
+        if k * flat.shape[0] <= _FEW:
+            values = xp.take(xp.reshape(self.table, (k, d * m)), flat, axis=1)
+            return self.offsets + xp.sum(xp.reshape(values, (k, *rows.shape)), axis=2).T
         columns = []
         for number in range(k):
             values = xp.take(xp.reshape(self.table[number, :, :], (-1,)), flat)
@@ -121,7 +123,7 @@ class CategoryScores:
                 "numbers from 0 on."
             )
             raise DataError(message)
-        above = xp.any(block.X >= xp.astype(self.sizes, block.X.dtype)[None, :], axis=0)
+        above = xp.any(xp.astype(self.sizes, block.X.dtype)[None, :] <= block.X, axis=0)
         if bool(xp.any(above)):
             column = int(xp.argmax(xp.astype(above, xp.int64)))
             value, size = float(xp.max(block.X[:, column])), int(self.sizes[column])
@@ -145,6 +147,6 @@ def finite_logarithms(logarithms: Array) -> tuple[Array, Array]:
 
 
 def log_of_rest(logarithms: Array) -> Array:
-    """log(1 - p) from log p, with all its digits where p is small or near one."""
+    """log(1 - p) from log p, with all its digits where p is near one."""
     with np.errstate(divide="ignore"):
-        return np.where(logarithms > -math.log(2.0), np.log(-np.expm1(logarithms)), np.log1p(-np.exp(logarithms)))
+        return np.log(-np.expm1(logarithms))

@@ -24,11 +24,11 @@ class SquaredScores:
         xp = block.xp
         if block.is_sparse:
             return self._of_sparse(block)
-        columns = []
-        for k in range(self.centres.shape[0]):
-            gaps = block.centred(self.centres[k, :]) * self.scale
-            columns.append(self.offsets[k] - xp.sum(gaps * gaps, axis=1))
-        return xp.stack(columns, axis=1)
+        # The square written out about the mean of the centres, which takes one product of matrices.
+        middle = xp.mean(self.centres, axis=0)
+        rows, centres = block.centred(middle) * self.scale, (self.centres - middle) * self.scale
+        own, lengths = xp.sum(rows * rows, axis=1), xp.sum(centres * centres, axis=1)
+        return (self.offsets - lengths) - own[:, None] + 2.0 * (rows @ centres.T)
 
     def _of_sparse(self, block: Block) -> Array:
         """The square written out, so that sparse rows stay sparse."""

@@ -265,9 +265,7 @@ class NearestCentroid(JointScores, ClassModel):
         if isinstance(self.priors, str):
             uniform = np.full(len(weights), 1.0 / len(weights))
             return uniform if self.priors == "uniform" else weights / weights.sum()
-        return class_priors(
-            type(self).__name__, self.priors, weights, verdict="Normalizing such that it sums to one."
-        )
+        return class_priors(type(self).__name__, self.priors, weights, verdict="Normalizing such that it sums to one.")
 
     def _fitted(self, state: CentroidState) -> dict[str, Any]:
         sums, total = state.sums, state.sums.weight
@@ -297,7 +295,7 @@ class NearestCentroid(JointScores, ClassModel):
         """Equal priors leave the plain distance to decide."""
         check_is_fitted(self)
         priors = to_numpy(self.class_prior_)
-        if not np.allclose(priors, 1.0 / len(priors)):
+        if np.abs(priors * len(priors) - 1.0).max() > 1e-5:
             return self._scorer()
         return self._nearness(np.ones(self.n_features_in_), np.zeros(len(priors)))
 
