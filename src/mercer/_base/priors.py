@@ -48,4 +48,6 @@ def class_priors(
         message = f"{subject}: The priors do not sum to 1. {verdict}; got a sum of {total:g}."
         warnings.warn(message, UserWarning, stacklevel=7)
         priors = priors / total
-    return priors
+    # A class without rows has no density yet that a prior could weigh.
+    met = np.where(weights > 0, priors, 0.0)
+    return priors if np.array_equal(met, priors) else met / (met.sum() or 1.0)

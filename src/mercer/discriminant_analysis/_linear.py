@@ -276,7 +276,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         n_classes, n_features = sums.means.shape
         if int((sums.weights > 0).sum()) < 2:
             message = (
-                f"{type(self).__name__}: the rows must be of two classes at least; got one class, {sums.classes!r}. Add "
+                f"{type(self).__name__}: the rows must be of two classes at least; got one class, {sums.classes}. Add "
                 f"rows of another."
             )
             raise DataError(message)

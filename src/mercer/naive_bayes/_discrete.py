@@ -62,7 +62,9 @@ class DiscreteNB(NaiveBayes):
     def _log_prior(self, weights: Array) -> Array:
         if self.class_prior is None and not self.fit_prior:
             return np.full(len(weights), -np.log(len(weights)))
-        priors = class_priors(type(self).__name__, self.class_prior, weights)
+        # Smoothing gives a class its density before it has rows, so that a prior given for it counts.
+        sizes = weights if self.class_prior is None else np.ones(len(weights))
+        priors = class_priors(type(self).__name__, self.class_prior, sizes)
         with np.errstate(divide="ignore"):
             return np.log(priors)
 
