@@ -32,7 +32,9 @@ sklearn-suite: build
 		sklearn.decomposition.tests.test_pca sklearn.decomposition.tests.test_incremental_pca \
 		sklearn.linear_model.tests.test_base sklearn.linear_model.tests.test_ridge \
 		sklearn.linear_model.tests.test_logistic \
-		sklearn.linear_model.tests.test_huber sklearn.linear_model.tests.test_quantile
+		sklearn.linear_model.tests.test_huber sklearn.linear_model.tests.test_quantile \
+		sklearn.covariance.tests.test_covariance sklearn.tests.test_discriminant_analysis \
+		sklearn.tests.test_naive_bayes sklearn.neighbors.tests.test_nearest_centroid
 
 test-all: lint build
 	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not soak"

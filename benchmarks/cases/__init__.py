@@ -1,13 +1,13 @@
 """All cases, by name."""
 
 from benchmarks.case import Case
-from benchmarks.cases import cluster, decomposition, least_squares, logistic, robust, small
+from benchmarks.cases import cluster, decomposition, discriminant, least_squares, logistic, robust, small
 
 __all__ = ["CASES", "select"]
 
 CASES: dict[str, Case] = {
     case.name: case
-    for family in (cluster, decomposition, least_squares, logistic, robust, small)
+    for family in (cluster, decomposition, discriminant, least_squares, logistic, robust, small)
     for case in family.CASES
 }
 

@@ -14,11 +14,13 @@ if __name__ == "__main__":
 
 from figures import (
     annealing,
+    discriminants,
     k_means,
     learning_rates,
     least_squares,
     logistic,
     losses,
+    naive_bayes,
     optimisers,
     principal_components,
 )
@@ -29,6 +31,8 @@ DRAWINGS = {
     "least_squares": least_squares.draw,
     "logistic": logistic.draw,
     "losses": losses.draw,
+    "discriminants": discriminants.draw,
+    "naive_bayes": naive_bayes.draw,
     "optimisers": optimisers.draw,
     "learning_rates": learning_rates.draw,
     "annealing": annealing.draw,

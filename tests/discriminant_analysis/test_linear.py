@@ -60,7 +60,7 @@ def test_fishers_direction_of_the_worked_example():
     covariance = np.array([[2.0, 1.5], [1.5, 2.0]])
     whiten = np.linalg.cholesky(covariance)
     corners = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]]) @ whiten.T
-    X, y = np.concatenate([corners, corners + [2.0, 1.0]]), np.repeat([0, 1], 4)
+    X, y = np.concatenate([corners, corners + np.array([2.0, 1.0])]), np.repeat([0, 1], 4)
     assert fisher_criterion(X, y) == pytest.approx(8 / 7)
     for solver in ("svd", "lsqr", "eigen"):
         model = LinearDiscriminantAnalysis(solver=solver).fit(X, y)

@@ -82,10 +82,10 @@ def test_singular_classes_are_errors_with_the_cure():
     X, y = WINE
     flat = np.c_[X, np.ones(len(X))]
     with pytest.raises(
-        LinAlgError, match="covariance matrix of class 0 is not full rank. Increase the value of `reg_param`"
+        LinAlgError, match=r"covariance matrix of class 0 is not full rank. Increase the value of `reg_param`"
     ):
         QuadraticDiscriminantAnalysis().fit(flat, y)
-    with pytest.raises(DataError, match="class 0 has 10 samples and 13 features. Try using `solver='eigen'`"):
+    with pytest.raises(DataError, match=r"class 0 has 10 samples and 13 features. Try using `solver='eigen'`"):
         QuadraticDiscriminantAnalysis().fit(np.r_[X[y == 0][:10], X[y == 1]], np.r_[[0] * 10, [1] * 71])
     with pytest.raises(DataError, match="y has only 1 sample in class 0"):
         QuadraticDiscriminantAnalysis(reg_param=0.1).fit(X[58:], y[58:])

@@ -120,7 +120,7 @@ def test_categories_that_are_not_known_are_errors_with_the_cure():
     assert np.isfinite(model.predict_log_proba([[4, 4, 4, 4, 4, 6]])).all()
     with pytest.raises(IndexError, match="column 1 must be a category below 5, as many as fit has met; index 5 is"):
         model.predict([[0, 5, 0, 0, 0, 0]])
-    with pytest.raises(DataError, match="whole numbers from 0 on; got a fraction. Number them with scikit-learn's"):
+    with pytest.raises(DataError, match=r"whole numbers from 0 on; got a fraction. Number them with scikit-learn's"):
         CategoricalNB().fit(COUNTS + 0.5, LABELS)
     with pytest.raises(DataError, match="got a category too large to be counted"):
         CategoricalNB().fit(COUNTS * 1e30, LABELS)
