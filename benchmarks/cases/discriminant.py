@@ -19,7 +19,7 @@ def make_gaussian(scale: float, own: bool) -> dict[str, np.ndarray]:
     """Draw 100 correlated columns of five classes, with a mean each and, for `own`, a spread each."""
     random = np.random.default_rng(0)
     test_rows = scaled(20_000, scale)
-    y = random.integers(0, _CLASSES, scaled(200_000, scale) + test_rows)
+    y = random.integers(0, _CLASSES, scaled(200_000, scale, 2_000) + test_rows)
     X = random.normal(size=(len(y), 100))
     if own:
         X *= (1.0 + 0.08 * random.normal(size=(_CLASSES, 100)))[y]
@@ -32,7 +32,7 @@ def make_binary(scale: float) -> dict[str, np.ndarray]:
     """Draw 300 binary columns, in float64, of five classes."""
     random = np.random.default_rng(0)
     test_rows = scaled(20_000, scale)
-    y = random.integers(0, _CLASSES, scaled(200_000, scale) + test_rows)
+    y = random.integers(0, _CLASSES, scaled(200_000, scale, 2_000) + test_rows)
     shares = np.clip(0.3 + 0.05 * random.normal(size=(_CLASSES, 300)), 0.02, 0.98)
     X = np.empty((len(y), 300))
     for start in range(0, len(y), 20_000):
