@@ -148,6 +148,24 @@ def test_an_estimator_of_covariance_is_fitted_to_each_class_and_shrinkage_is_rep
     assert model.history_["objective"].shape == (1,)
 
 
+@pytest.mark.parametrize("priors", [None, [0.2, 0.3, 0.5]])
+def test_fewer_rows_than_columns_are_scikit_learns_and_form_no_matrix_of_columns(priors):
+    X = RNG.normal(size=(40, 3000)) + np.repeat(RNG.normal(size=(3, 3000)), [10, 10, 20], axis=0) * 0.3
+    X[:, 7] = 0.0
+    y = np.repeat([0, 1, 2], [10, 10, 20])
+    theirs = sklearn.discriminant_analysis.LinearDiscriminantAnalysis(priors=priors).fit(X, y)
+    model = LinearDiscriminantAnalysis(priors=priors).fit(X, y)
+    new = RNG.normal(size=(200, 3000))
+    np.testing.assert_allclose(model.decision_function(new), theirs.decision_function(new), rtol=1e-6, atol=1e-5)
+    np.testing.assert_allclose(np.abs(model.transform(new)), np.abs(theirs.transform(new)), rtol=1e-6, atol=1e-6)
+    weight = RNG.integers(1, 3, 40)
+    weighted = LinearDiscriminantAnalysis(priors=priors).fit(X, y, sample_weight=weight)
+    repeated = LinearDiscriminantAnalysis(priors=priors).fit(X.repeat(weight, axis=0), y.repeat(weight))
+    np.testing.assert_allclose(weighted.decision_function(new), repeated.decision_function(new), rtol=1e-6, atol=1e-5)
+    with pytest.raises(DataError, match="cannot add to a fit of fewer rows than columns"):
+        model.partial_fit(X, y)
+
+
 def test_a_column_that_others_determine_changes_nothing_for_svd_and_is_an_error_for_eigen():
     X, y = WINE
     double = np.c_[X, X[:, 0] + X[:, 1], np.full(len(X), 0.1)]

@@ -56,7 +56,10 @@ def check(subject):
     X, y = subject.data(N, 5)
     rows = da.from_array(X, chunks=((ROWS, ROWS, N - 2 * ROWS), 5))
     if needs_memory(subject):
-        with pytest.raises(DataError, match=r"needs all rows in memory; got the Dask array.*Use (solver|metric)=|rows must be in memory"):
+        with pytest.raises(
+            DataError,
+            match=r"needs all rows in memory; got the Dask array.*Use (solver|metric)=|rows must be in memory",
+        ):
             fit(subject, rows, y)
         return
     expected, found = expected_fit(subject, X, y), fit(subject, rows, y)

@@ -26,6 +26,7 @@ from mercer.discriminant_analysis._linear_solvers import (
     DiscriminantState,
     by_eigenvectors,
     by_least_squares,
+    by_rows,
     by_spectrum,
     mean_log_density,
 )
@@ -107,8 +108,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
     Notes
     -----
     One pass, n d^2 multiplications, O(d^2) memory (k d^2 with given priors or 'auto', which makes one pass more, two
-    with 'eigen'). Exact to rounding. Rows: NumPy, frames, files, streams (also such as can be read only once), Dask,
-    devices. :meth:`from_parameters` makes the classifier of known means, covariance and priors.
+    with 'eigen'); 'svd' of fewer rows than columns in memory, n^2 d and a copy of the rows. Exact to rounding. Rows:
+    NumPy, frames, files, streams (also such as can be read only once), Dask, devices. :meth:`from_parameters` makes the
+    classifier of known means, covariance and priors.
 
     References
     ----------
@@ -234,12 +236,27 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
 
     def _check_batch(self) -> None:
         seen = self.__dict__.get("_seen")
+        if seen is not None and seen.sums.kind == "diagonal":
+            message = (
+                f"{type(self).__name__}: partial_fit cannot add to a fit of fewer rows than columns, which keeps no "
+                f"products of columns; give all rows to partial_fit, of a new estimator."
+            )
+            raise DataError(message)
         if seen is not None and self._kind == "own" and seen.sums.kind != "own":
             message = (
                 f"{type(self).__name__}: priors must be given before the first rows, whose covariances were pooled by "
                 f"their shares; got {self.priors!r} now. Call fit."
             )
             raise ParameterError(message)
+
+    def _learn(self, X: Any, y: Any, weight: Any, *, partial: bool = False, **options: Any) -> None:
+        self._adds = partial
+        super()._learn(X, y, weight, partial=partial, **options)
+
+    def _is_wide(self, source: Source) -> bool:
+        """Whether n x n products do, and columns need not be multiplied: all rows are here, and they are few."""
+        here = source.place == "memory" and not self._adds
+        return here and self.solver == "svd" and not self.store_covariance and source.n_rows < source.n_features
 
     @property
     def _kind(self) -> str:
@@ -248,6 +265,10 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         return "own" if self.shrinkage == "auto" or weighs else "pooled"
 
     def _summed(self, source: Source) -> Statistic:
+        if self._is_wide(source):
+            n_bytes = 16.0 * source.n_rows * source.n_features
+            forecast(type(self).__name__, n_bytes, "a copy of the centred rows", "select columns")
+            return ClassMoments("diagonal")
         n_bytes = 8.0 * source.n_features**2 * (6 + 4 * source.threads)
         forecast(type(self).__name__, n_bytes, f"the covariance of {source.n_features} columns", "select columns")
         if self.covariance_estimator is not None:
@@ -259,6 +280,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         priors = class_priors(type(self).__name__, self.priors, sums.weights)
         means = np.where((sums.weights > 0)[:, None], sums.means, sums.mean)
         centre = priors @ means
+        if sums.kind == "diagonal":
+            return (yield from self._wide_state(sums, priors, means, centre, source))
         within = covariance = sums.within() / sums.weight
         if self.solver == "svd":
             axes = yield Dense(lambda: by_spectrum(sums, means, centre, priors, self._most_axes, self.tol))
@@ -267,10 +290,19 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         else:
             covariance, axes = yield from self._solved(sums, priors, means, centre, source)
         stored = covariance if self.solver != "svd" or self.store_covariance else None
-        parts = (axes.coef, axes.intercept, stored, axes.scalings, axes.ratio, axes.criterion)
         density = yield Dense(lambda: mean_log_density(within, covariance))
-        likelihood = float(xlogy(sums.weights, priors).sum()) / sums.weight + density
-        return DiscriminantState(sums, priors, means, centre, *parts), likelihood
+        return _combined(sums, priors, means, centre, axes, stored, density)
+
+    def _wide_state(
+        self, sums: Any, priors: Array, means: Array, centre: Array, source: Source
+    ) -> Generator[Any, Any, tuple[Any, float]]:
+        heavy = np.ones(source.n_rows) if source.weight is None else source.weight
+        numbers = np.clip(np.searchsorted(sums.classes, source.y), 0, len(sums.classes) - 1)
+        rows = source.whole().astype(np.float64) - means[numbers]
+        rows *= np.sqrt(heavy / sums.weight)[:, None]
+        count = self._most_axes
+        axes, density = yield Dense(lambda: by_rows(rows, sums, means, centre, priors, count, self.tol))
+        return _combined(sums, priors, means, centre, axes, None, density)
 
     def _check_sums(self, sums: Any) -> None:
         n_classes, n_features = sums.means.shape
@@ -343,3 +375,12 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         }
         kept = {name: value.astype(self._dtype) for name, value in found.items() if value is not None}
         return kept | {"classes_": classes}
+
+
+def _combined(
+    sums: Any, priors: Array, means: Array, centre: Array, axes: Axes, covariance: Array, density: float
+) -> tuple[DiscriminantState, float]:
+    """The state, and the mean log-likelihood of rows and labels."""
+    parts = (axes.coef, axes.intercept, covariance, axes.scalings, axes.ratio, axes.criterion)
+    likelihood = float(xlogy(sums.weights, priors).sum()) / sums.weight + density
+    return DiscriminantState(sums, priors, means, centre, *parts), likelihood

@@ -22,6 +22,7 @@ __all__ = [
     "DiscriminantState",
     "by_eigenvectors",
     "by_least_squares",
+    "by_rows",
     "by_spectrum",
     "mean_log_density",
     "scores",
@@ -74,9 +75,7 @@ def by_spectrum(
     The square roots of the eigenvalues are the singular values of the standardised, centred rows; those up to
     `tolerance` are left out, and so is what rounding of the correlation leaves of a zero.
     """
-    variances = np.diag(sums.within()) / sums.weight
-    flat = flat_columns(variances, centre)
-    deviations = np.where(flat, 1.0, np.sqrt(np.where(flat, 1.0, variances)))
+    flat, deviations = _deviations(np.diag(sums.within()) / sums.weight, centre)
     correlation = sums.within() / sums.weight / deviations[:, None] / deviations[None, :]
     correlation[flat, :] = correlation[:, flat] = 0.0
     values, vectors = eigh(correlation)
@@ -84,10 +83,44 @@ def by_spectrum(
     singular = np.sqrt(np.maximum(values[::-1], 0.0))
     rank = int(np.sum(singular > max(tolerance, floor)))
     whiten = vectors[:, ::-1][:, :rank] / deviations[:, None] / singular[:rank]
+    return _rotated(whiten, means, centre, priors, n_axes, max(tolerance, floor))
+
+
+def by_rows(
+    rows: Array, sums: ClassMomentSums, means: Array, centre: Array, priors: Array, n_axes: int, tolerance: float
+) -> tuple[Axes, float]:
+    """The same of fewer rows than columns, by their n x n products; and the mean log-density in the span of the rows.
+
+    `rows` are centred on their classes' means and times the square roots of their shares of the weight; they are
+    overwritten.
+    """
+    spans = np.maximum(np.linalg.eigvalsh(rows @ rows.T), 0.0)
+    flat, deviations = _deviations(sums.within() / sums.weight, centre)
+    rows /= deviations
+    rows[:, flat] = 0.0
+    values, vectors = eigh(rows @ rows.T)
+    floor = math.sqrt(len(values) * _EPSILON * max(float(values[-1]), 0.0))
+    singular = np.sqrt(np.maximum(values[::-1], 0.0))
+    rank = int(np.sum(singular > max(tolerance, floor)))
+    # A right singular vector is the rows' combination by the left one, over the singular value.
+    whiten = rows.T @ (vectors[:, ::-1][:, :rank] / singular[:rank] ** 2) / deviations[:, None]
+    spans = spans[spans > len(spans) * _EPSILON * spans[-1]]
+    density = -0.5 * (len(spans) * (math.log(2.0 * math.pi) + 1.0) + float(np.sum(np.log(spans))))
+    return _rotated(whiten, means, centre, priors, n_axes, max(tolerance, floor)), density
+
+
+def _deviations(variances: Array, centre: Array) -> tuple[Array, Array]:
+    """Which columns are constant, and the standard deviations, one where a column is."""
+    flat = flat_columns(variances, centre)
+    return flat, np.where(flat, 1.0, np.sqrt(np.where(flat, 1.0, variances)))
+
+
+def _rotated(whiten: Array, means: Array, centre: Array, priors: Array, n_axes: int, least: float) -> Axes:
+    """Axes along which class means, whitened within classes, spread most; those under `least` of the first are none."""
     spread = np.sqrt(priors)[:, None] * (means - centre) @ whiten
     _, sizes, rotation = np.linalg.svd(spread, full_matrices=False)
     criterion = sizes**2
-    kept = int(np.sum(sizes > max(tolerance, floor) * sizes[0])) if len(sizes) else 0
+    kept = int(np.sum(sizes > least * sizes[0])) if len(sizes) else 0
     scalings = _turned(whiten @ rotation.T[:, :kept])
     coef, intercept = scores((means - centre) @ scalings @ scalings.T, means, centre, priors)
     total = float(criterion.sum()) or 1.0
