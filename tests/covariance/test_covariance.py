@@ -119,3 +119,14 @@ def test_functions_give_what_the_classes_give():
         shrunk_covariance(np.eye(2), 2)
     with pytest.raises(NotImplementedError, match="norm must be one of 'frobenius', 'spectral'; got 'foo'"):
         LedoitWolf().fit(X).error_norm(np.eye(4), norm="foo")
+
+
+@pytest.mark.parametrize("make", [EmpiricalCovariance, ShrunkCovariance, OAS])
+@pytest.mark.parametrize("centred", [False, True])
+def test_batches_give_the_estimate_of_one_fit(make, centred):
+    model = make(assume_centered=centred)
+    for rows in (X[:25], X[25:26], X[26:]):
+        model.partial_fit(rows)
+    np.testing.assert_allclose(model.covariance_, make(assume_centered=centred).fit(X).covariance_, rtol=1e-10)
+    assert model.n_samples_seen_ == 60
+    assert not hasattr(LedoitWolf(), "partial_fit")

@@ -7,6 +7,7 @@ from scipy.linalg import LinAlgError
 from scipy.stats import multivariate_normal
 from sklearn.datasets import load_wine
 
+import mercer
 from mercer.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from mercer.errors import DataError
 
@@ -76,6 +77,12 @@ def test_a_class_not_met_yet_is_never_predicted():
     model = QuadraticDiscriminantAnalysis().partial_fit(X[y < 2], y[y < 2], classes=[0, 1, 2])
     assert np.all(model.predict_proba(X)[:, 2] == 0)
     assert set(model.predict(X)) == {0, 1}
+
+
+def test_more_classes_than_memory_holds_are_refused_with_the_numbers():
+    X, y = RNG.normal(size=(4000, 200)), np.repeat(np.arange(1000), 4)
+    with mercer.config_context(max_memory="100 MiB"), pytest.raises(MemoryError, match="covariances of 1000 classes"):
+        QuadraticDiscriminantAnalysis().fit(X, y)
 
 
 def test_singular_classes_are_errors_with_the_cure():

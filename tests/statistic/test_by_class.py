@@ -130,3 +130,15 @@ def test_labels_of_any_kind_are_numbered_in_rising_order(labels):
     expected = np.unique(labels, return_inverse=True)
     assert classes.tolist() == expected[0].tolist()
     assert numbers.tolist() == expected[1].tolist()
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [np.array([-128, 127, 0, 127], dtype=np.int8), np.array([2**64 - 1, 2**64 - 5], dtype=np.uint64)],
+)
+def test_labels_at_the_ends_of_their_type_do_not_overflow(labels):
+    classes, numbers = numbered(labels)
+    expected = np.unique(labels, return_inverse=True)
+    assert classes.dtype == labels.dtype
+    assert np.array_equal(classes, expected[0])
+    assert numbers.tolist() == expected[1].tolist()

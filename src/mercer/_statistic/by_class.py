@@ -42,10 +42,12 @@ def numbered(y: Array, xp: Any = np) -> tuple[Array, Array]:
         order = xp.argsort(classes)
         return xp.take(classes, order), xp.take(xp.argsort(order), xp.reshape(numbers, (-1,)))
     if y.dtype.kind in "iu" and len(y) and int(y.max()) - int(y.min()) < _TABLE:
+        # Differences of short signed integers overflow in their own type; those of long unsigned ones only in another.
         low = y.min()
-        places = (y - low).astype(np.intp)
+        places = (y - low).astype(np.intp) if y.dtype.kind == "u" else y.astype(np.intp) - int(low)
         present = np.bincount(places) > 0
-        return np.flatnonzero(present).astype(y.dtype) + low, (np.cumsum(present) - 1)[places]
+        classes = np.array([int(low) + int(place) for place in np.flatnonzero(present)], dtype=y.dtype)
+        return classes, (np.cumsum(present) - 1)[places]
     classes, numbers = np.unique(y, return_inverse=True)
     return classes, numbers.reshape(-1).astype(np.intp, copy=False)
 

@@ -9,11 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg import svdvals
 from sklearn.utils import metadata_routing
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, fitted_source, fitting
+from mercer._base.batches import forget_batches, open_batch
 from mercer._base.parameter import Boolean, Integer, Nothing, Rule
-from mercer._source import Block
+from mercer._source import Block, Source
 from mercer._source.memory import forecast
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement
@@ -61,6 +63,10 @@ class _Mahalanobis:
         return block.xp.astype(block.xp.sum((rows @ precision) * rows, axis=1), block.X.dtype, copy=False)
 
 
+def _works_from_moments(estimator: Any) -> bool:
+    return estimator._from_moments
+
+
 class CovarianceEstimator(Estimator):
     """A Gaussian's mean and covariance: what is shared by all ways to estimate them."""
 
@@ -68,6 +74,8 @@ class CovarianceEstimator(Estimator):
     __metadata_request__score: ClassVar[dict[str, Any]] = {"X_test": metadata_routing.UNUSED}
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _objective_moves: ClassVar[str | None] = "up"
+    # Whether mean and scatter are all it takes, which add up over time.
+    _from_moments: ClassVar[bool] = True
     store_precision: bool
     assume_centered: bool
     location_: Any
@@ -95,6 +103,33 @@ class CovarianceEstimator(Estimator):
         source = self._open(X, None, sample_weight)
         purpose = f"the covariance of {source.n_features} columns"
         forecast(type(self).__name__, 48 * source.n_features**2, purpose, "select columns")
+        forget_batches(self)
+        self._learn(source)
+        return self
+
+    @available_if(_works_from_moments)
+    @fitting
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "CovarianceEstimator":
+        """Estimate mean and covariance of these rows and of all that earlier calls were given.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or rows in any other place
+            Rows; read once, and not kept.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights.
+
+        Returns
+        -------
+        self
+            The fitted estimator, with the total weight of all rows so far in ``n_samples_seen_``.
+        """
+        self._learn(open_batch(self, X, None, sample_weight, centre=not self.assume_centered))
+        return self
+
+    def _learn(self, source: Source) -> None:
         if source.known_rows == 1:
             warnings.warn(
                 "Only one sample available. You may want to reshape your data array: give more rows.", stacklevel=4
@@ -108,7 +143,6 @@ class CovarianceEstimator(Estimator):
         if self.store_precision and self.precision_ is None:
             self._warn_of_singularity()
         self._conclude(outcome)
-        return self
 
     def _share(self, moments: Any) -> Generator[Any, Any, float | None]:
         """The share of the identity; None where there is none."""

@@ -140,6 +140,7 @@ class LedoitWolf(CovarianceEstimator):
         "block_size": Integer(1),
         "n_jobs": Integer() | Nothing(),
     }
+    _from_moments: ClassVar[bool] = False
 
     def __init__(
         self,

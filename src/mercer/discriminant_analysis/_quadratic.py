@@ -20,7 +20,7 @@ from mercer._solver import Dense
 from mercer._source import Block, Source
 from mercer._source.memory import forecast
 from mercer._statistic import Statistic
-from mercer._statistic.by_class import ClassMoments
+from mercer._statistic.by_class import ClassMoments, numbered
 from mercer.discriminant_analysis._class_covariance import covariances_by, shrunk_by_class
 from mercer.discriminant_analysis._gaussian_classes import GaussianClasses
 from mercer.errors import DataError
@@ -233,8 +233,11 @@ class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def _summed(self, source: Source) -> Statistic:
-        n_bytes = 8.0 * source.n_features**2 * 16
-        forecast(type(self).__name__, n_bytes, "the covariances of the classes", "select columns")
+        n_classes = len(numbered(source.y)[0]) if source.place == "memory" else 2
+        # Each thread holds a few of the sums that it merges.
+        n_bytes = 8.0 * n_classes * source.n_features**2 * (4 + 6 * source.threads)
+        purpose = f"the covariances of {n_classes} classes"
+        forecast(type(self).__name__, n_bytes, purpose, "select columns, or use LinearDiscriminantAnalysis")
         if self.covariance_estimator is not None:
             self._needs_memory(source, "covariance_estimator", "use shrinkage")
         return ClassMoments("own")

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import fitting
 from mercer._base.class_model import ClassModel
@@ -293,7 +292,6 @@ class NearestCentroid(JointScores, ClassModel):
 
     def _judge(self) -> Any:
         """Equal priors leave the plain distance to decide."""
-        check_is_fitted(self)
         priors = to_numpy(self.class_prior_)
         if np.abs(priors * len(priors) - 1.0).max() > 1e-5:
             return self._scorer()
