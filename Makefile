@@ -41,7 +41,11 @@ sklearn-suite: build
 		sklearn.linear_model.tests.test_sgd \
 		sklearn.linear_model.tests.test_perceptron \
 		sklearn.mixture.tests.test_gaussian_mixture \
-		sklearn.neighbors.tests.test_kde
+		sklearn.neighbors.tests.test_kde \
+		sklearn.neighbors.tests.test_nearest_centroid \
+		sklearn.covariance.tests.test_covariance \
+		sklearn.tests.test_discriminant_analysis \
+		sklearn.tests.test_naive_bayes
 
 test-all: lint build
 	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not soak"

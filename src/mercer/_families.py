@@ -4,11 +4,14 @@ __all__ = ["FAMILIES"]
 
 FAMILIES = (
     "cluster",
+    "covariance",
     "decision",
     "decomposition",
+    "discriminant_analysis",
     "estimation",
     "linear_model",
     "mixture",
+    "naive_bayes",
     "neighbors",
     "preprocessing",
 )

@@ -2,6 +2,7 @@
 
     MercerError
     +-- ParameterError (ValueError, TypeError)      a constructor parameter is outside its declared range
+    |   +-- UnsupportedError (NotImplementedError)  parameters that are fine one by one cannot be had together
     +-- DataError (ValueError)                      the data cannot be used as given
     +-- MemoryForecastError (MemoryError)           a fit would need more memory than allowed
     +-- ModelFileError (ValueError)                 a model file is corrupt, hostile, or of an unknown kind
@@ -24,6 +25,7 @@ __all__ = [
     "MercerError",
     "ModelFileError",
     "ParameterError",
+    "UnsupportedError",
 ]
 
 
@@ -33,6 +35,10 @@ class MercerError(Exception):
 
 class ParameterError(MercerError, ValueError, TypeError):
     """A constructor parameter is outside its declared range."""
+
+
+class UnsupportedError(ParameterError, NotImplementedError):
+    """Parameters that are fine one by one cannot be had together."""
 
 
 class DataError(MercerError, ValueError):

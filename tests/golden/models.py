@@ -161,6 +161,41 @@ def logistic_search() -> Model:
     ), X
 
 
+def linear_discriminant() -> Model:
+    """Linear discriminant analysis of two batches, with named classes."""
+    from mercer.discriminant_analysis import LinearDiscriminantAnalysis
+
+    X, y = _table()
+    names = np.array(["no", "yes"])[y]
+    model = LinearDiscriminantAnalysis().partial_fit(X[:6], names[:6], classes=["no", "yes"])
+    return model.partial_fit(X[6:], names[6:]), X
+
+
+def quadratic_discriminant() -> Model:
+    """Quadratic discriminant analysis, regularised."""
+    from mercer.discriminant_analysis import QuadraticDiscriminantAnalysis
+
+    X, y = _table()
+    return QuadraticDiscriminantAnalysis(reg_param=0.1).fit(X, y), X
+
+
+def categories() -> Model:
+    """Naive Bayes of categories."""
+    from mercer.naive_bayes import CategoricalNB
+
+    X, y = _table()
+    X = np.floor(np.abs(X))
+    return CategoricalNB(min_categories=7).fit(X, y), X
+
+
+def shrunken_centroids() -> Model:
+    """The nearest of shrunken centroids."""
+    from mercer.neighbors import NearestCentroid
+
+    X, y = _table()
+    return NearestCentroid(shrink_threshold=0.2).fit(X, y), X
+
+
 THEIRS = (scaled_classifier, mixed_columns, searched_regression, calibrated_classifier, spline_features)
 OURS = (
     clusters,
@@ -171,6 +206,10 @@ OURS = (
     linear_pipeline,
     ridge,
     logistic_search,
+    linear_discriminant,
+    quadratic_discriminant,
+    categories,
+    shrunken_centroids,
 )
 MODELS: dict[str, Callable[[], Model]] = {factory.__name__: factory for factory in (*THEIRS, *OURS)}
 

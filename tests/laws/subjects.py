@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse
 from sklearn.base import BaseEstimator, is_classifier, is_clusterer, is_regressor
 from sklearn.datasets import make_blobs, make_classification, make_regression
+from sklearn.preprocessing import StandardScaler
 
 from mercer._families import FAMILIES
 from tests.laws.settings import SETTINGS
@@ -45,7 +46,20 @@ class Subject:
     def data(self, n: int = 500, d: int = 5, dtype: Any = np.float64) -> tuple[np.ndarray, np.ndarray | None]:
         """Rows and targets of the kind this estimator learns from."""
         X, y = _data(self.kind, n, d)
-        return X.astype(dtype), y
+        return self._allowed(X).astype(dtype), y
+
+    def _allowed(self, X: np.ndarray) -> np.ndarray:
+        """The rows, made such as this estimator can take: counts are not negative, categories are few whole numbers."""
+        tags = self.make().__sklearn_tags__().input_tags
+        if tags.categorical:
+            return np.minimum(np.floor(np.abs(X)), 2.0)
+        return np.abs(X) if tags.positive_only else X
+
+    def scaler(self) -> StandardScaler:
+        """What may come before this estimator in a pipeline; counts and categories are left as they are."""
+        tags = self.make().__sklearn_tags__().input_tags
+        free = not (tags.categorical or tags.positive_only)
+        return StandardScaler(with_mean=free, with_std=free)
 
     @property
     def kind(self) -> str:
@@ -63,7 +77,7 @@ class Subject:
     def needs_memory(self) -> bool:
         """Whether this setting reaches rows one by one, and so refuses those that are elsewhere."""
         by_rows = self.settings.get("solver") in ("dual", "lsqr", "sag", "saga") or "cv" in self.settings
-        return by_rows or self.settings.get("strategy") == "quantile"
+        return by_rows or self.settings.get("strategy") == "quantile" or self.settings.get("metric") == "manhattan"
 
     def exempt(self, law: str) -> str | None:
         """The reason why this class is exempt from a law, if it is."""
@@ -144,5 +158,5 @@ def _absorb(checksum: Any, value: Any) -> None:
 
 def outputs(model: Any, X: Any) -> dict[str, np.ndarray]:
     """What a fitted model says of rows, by every method it has."""
-    methods = ("predict", "predict_proba", "decision_function", "transform", "score_samples")
+    methods = ("predict", "predict_proba", "decision_function", "transform", "score_samples", "mahalanobis")
     return {name: np.asarray(getattr(model, name)(X)) for name in methods if hasattr(model, name)}

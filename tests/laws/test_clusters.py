@@ -57,7 +57,9 @@ def check(subject):
     X, y = subject.data(N, 5)
     rows = da.from_array(X, chunks=((ROWS, ROWS, N - 2 * ROWS), 5))
     if subject.needs_memory:
-        with pytest.raises(DataError, match=r"needs all rows in memory; got the Dask array.*Use (solver|cv|strategy)="):
+        with pytest.raises(
+            DataError, match=r"needs all rows in memory; got the Dask array.*Use (solver|cv|metric|strategy)="
+        ):
             fit(subject, rows, y)
         return
     expected, found = expected_fit(subject, X, y), fit(subject, rows, y)

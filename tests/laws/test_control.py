@@ -14,7 +14,6 @@ from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import mercer
 from mercer.errors import CheckpointError, InterruptWarning
@@ -159,7 +158,7 @@ def test_scikit_learns_scoring_monitor_sees_every_step(subject):
 @pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
 def test_pipelines_and_searches_carry_callbacks_and_clones(subject, capsys):
     X, y = subject.data(200, 5)
-    pipeline = make_pipeline(StandardScaler(), subject.make())
+    pipeline = make_pipeline(subject.scaler(), subject.make())
     fit(clone(pipeline).set_callbacks(ProgressBar()), X, y)
     assert "Pipeline" in capsys.readouterr().out
     if y is None:

@@ -6,7 +6,6 @@ import warnings
 import pytest
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import mercer
 from tests.laws.subjects import digest, fitted, outputs, subjects
@@ -35,7 +34,7 @@ def test_saving_and_loading_keeps_every_bit(subject, tmp_path):
 @pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
 def test_pipelines_of_both_libraries_are_saved_whole(subject, tmp_path):
     X, y = subject.data(200, 5)
-    model = fit(make_pipeline(StandardScaler(), subject.make()), X, y)
+    model = fit(make_pipeline(subject.scaler(), subject.make()), X, y)
     mercer.save(model, tmp_path / "model.mercer")
     loaded = mercer.load(tmp_path / "model.mercer")
     assert digest(outputs(loaded, X)) == digest(outputs(model, X))

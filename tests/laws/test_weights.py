@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from tests.laws.subjects import digest, fitted, outputs, subjects
 
@@ -57,9 +56,9 @@ def test_unit_weights_change_nothing(subject):
 def test_weights_are_routed_through_a_pipeline(subject):
     X, y = subject.data(200, 5)
     weight = np.random.default_rng(0).random(200)
-    direct = fit_quietly(subject.make(), StandardScaler().fit_transform(X), y, sample_weight=weight)
+    direct = fit_quietly(subject.make(), subject.scaler().fit_transform(X), y, sample_weight=weight)
     with sklearn.config_context(enable_metadata_routing=True):
-        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        scaler = subject.scaler().set_fit_request(sample_weight=False)
         pipeline = make_pipeline(scaler, subject.make().set_fit_request(sample_weight=True))
         routed = fit_quietly(pipeline, X, y, sample_weight=weight)
     assert digest(fitted(routed[-1])) == digest(fitted(direct))

@@ -20,6 +20,7 @@ __all__ = [
     "Boolean",
     "Choice",
     "Function",
+    "HasFit",
     "Instance",
     "Integer",
     "Nothing",
@@ -157,6 +158,15 @@ class Function(Rule):
 
     def accepts(self, value: Any) -> bool:
         return callable(value)
+
+
+class HasFit(Rule):
+    """Anything that can be fitted."""
+
+    text = "an object with a method fit"
+
+    def accepts(self, value: Any) -> bool:
+        return callable(getattr(value, "fit", None))
 
 
 class Instance(Rule):

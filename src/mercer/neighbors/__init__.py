@@ -2,5 +2,6 @@
 
 from mercer.neighbors._histogram_density import HistogramDensity
 from mercer.neighbors._kernel_density import KernelDensity
+from mercer.neighbors._nearest_centroid import NearestCentroid
 
-__all__ = ["HistogramDensity", "KernelDensity"]
+__all__ = ["HistogramDensity", "KernelDensity", "NearestCentroid"]

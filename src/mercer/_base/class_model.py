@@ -1,0 +1,116 @@
+"""Classifiers that are functions of sums over the rows of each class: one pass, and additive over time."""
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+
+from mercer._base.estimator import Estimator
+from mercer._plain import plain
+from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._source import Source
+from mercer._source.namespace import to_numpy
+from mercer._statistic import Statistic
+from mercer.errors import DataError
+
+__all__ = ["ClassModel", "SeenClasses"]
+
+CLOSED_FORM = Certificate.none(
+    "The parameters are a closed form of sums over the rows of each class, exact to rounding."
+)
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class SeenClasses:
+    """What is kept of all rows so far: their sums by class, and the type they would have joined."""
+
+    sums: Any
+    dtype: str
+
+
+class ClassModel(Estimator):
+    """The fit of a classifier from sums by class: ``fit`` and ``partial_fit`` are the same pass.
+
+    Subclasses say what to sum (:meth:`_summed`) and what a model is made of it (:meth:`_state`), which may ask for
+    more; the sums must have ``classes`` and ``weights``, and the verbs ``over``, ``present`` and ``plainly``.
+    """
+
+    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
+    _objective_moves: ClassVar[str | None] = "up"
+    classes_: Any
+    _seen: SeenClasses | None
+
+    def _summed(self, source: Source) -> Statistic:
+        """What one pass over the rows sums."""
+        raise NotImplementedError  # each model sums its own
+
+    def _state(self, sums: Any, source: Source) -> Generator[Any, Any, tuple[Any, float]]:
+        """The model's state, and its mean log-likelihood per row; without more passes the state is the sums."""
+        yield from ()
+        return sums, self._mean_log_likelihood(sums)
+
+    def _mean_log_likelihood(self, sums: Any) -> float:
+        """Of rows and labels, from their sums."""
+        raise NotImplementedError  # each model has its own likelihood
+
+    def _learn(
+        self, X: Any, y: Any, weight: Any, *, partial: bool = False, classes: Any = None, **options: Any
+    ) -> None:
+        """Sum the rows, add what was seen before if the fit is `partial`, and make the model of it."""
+        seen = vars(self).get("_seen") if partial else None
+        declared = self._declared(classes, seen) if partial else None
+        source = self._open(X, y, weight, targets="labels", reset=seen is None, **options)
+        if source.place == "memory":
+            check_classification_targets(source.y)
+        dtype = source.host_dtype if seen is None else np.promote_types(source.host_dtype, seen.dtype)
+        self._dtype = dtype.name
+        outcome = self._drive(lambda start: self._solve(source, seen, declared), source, max_steps=1)
+        if outcome.interrupt is None:
+            # A closed form is complete after its one step, even if a watch asked to stop there.
+            self.converged_ = outcome.converged = True
+        self._conclude(outcome)
+
+    def _solve(self, source: Source, seen: SeenClasses | None, declared: Any) -> Solver:
+        sums = (yield self._summed(source)).plainly()
+        if declared is None:
+            sums = sums.present()
+        else:
+            self._check_labels(sums.classes, declared)
+            sums = sums.over(declared) if seen is None else seen.sums + sums.over(declared)
+        state, objective = yield from self._state(sums, source)
+        yield Step(objective, state, CLOSED_FORM)
+        return Solution(state, True, CLOSED_FORM)
+
+    def _declared(self, classes: Any, seen: SeenClasses | None) -> np.ndarray:
+        """The classes that ``partial_fit`` may meet: named in the first call, and the same ever after."""
+        name = type(self).__name__
+        if seen is None and classes is None:
+            message = f"{name}: classes must be passed on the first call to partial_fit; give all labels there will be."
+            raise DataError(message)
+        given = None if classes is None else np.unique(to_numpy(classes))
+        if seen is None:
+            return given
+        known = seen.sums.classes
+        if given is not None and not np.array_equal(given, known):
+            message = (
+                f"{name}: `classes={classes!r}` is not the same as on last call to partial_fit, was: {known!r}; give "
+                f"the same, or begin with a new {name}."
+            )
+            raise DataError(message)
+        return known
+
+    def _check_labels(self, found: Any, declared: np.ndarray) -> None:
+        unknown = np.setdiff1d(found, declared)
+        if len(unknown):
+            message = (
+                f"{type(self).__name__}: The target label(s) {unknown} in y do not exist in the initial classes "
+                f"{declared}; name all labels in the first call of partial_fit."
+            )
+            raise DataError(message)
+
+    def _kept(self, sums: Any) -> dict[str, Any]:
+        """The attributes that every such model has."""
+        return {"classes_": sums.classes, "_seen": SeenClasses(sums, self._dtype)}

@@ -1,0 +1,171 @@
+"""From the joint log-likelihood of a row with each class to labels and posteriors: Bayes' rule, in log space."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._base.opening import fitted_source
+from mercer._base.validation import few_rows
+from mercer._source import Block, place_of
+from mercer._source.block import DenseBlock
+from mercer._source.namespace import namespace_of
+from mercer._statistic import Statistic
+
+__all__ = ["JointScores", "as_scores", "log_posteriors"]
+
+
+class JointScores(ClassifierMixin):
+    """Predictions of a fitted model whose :meth:`_scorer` gives log p(x | class) + log P(class), block by block."""
+
+    classes_: Any
+    _accepts_sparse: ClassVar[Any] = False
+
+    def _scorer(self) -> Any:
+        """A picklable function from a block to scores of shape (n, n_classes)."""
+        raise NotImplementedError  # each model has its own
+
+    def _judge(self) -> Any:
+        """The function whose largest score decides."""
+        return self._scorer()
+
+    def predict(self, X: Any) -> Any:
+        """The most probable class of each row; among equals the first.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or rows in any other place
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels out of ``classes_``.
+        """
+        self._check_fitted()
+        return self._map(X, _Chosen(self.classes_), self._judge())
+
+    def predict_proba(self, X: Any) -> Any:
+        """The posterior probability of each class for each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or rows in any other place
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities, in the order of ``classes_``; each row sums to one. A row that no class can have gets equal
+            ones.
+        """
+        return self._map(X, _posteriors)
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """The logarithm of the posterior probability of each class for each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or rows in any other place
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Log-probabilities, made of the scores and not of the probabilities.
+        """
+        return self._map(X, log_posteriors)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows whose predicted class is their own.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or rows in any other place
+            Rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Their weights.
+
+        Returns
+        -------
+        float
+            The accuracy.
+        """
+        if place_of(X, y) == "memory":
+            return super().score(X, y, sample_weight)
+        self._check_fitted()
+        options = {"accept_sparse": self._accepts_sparse}
+        source = self._open(X, y, sample_weight, targets="labels", reset=False, **options)  # type: ignore[attr-defined]
+        return source.reduce(_Hits(_Scored(self._judge(), _Chosen(self.classes_)))) / source.total_weight()
+
+    def _check_fitted(self) -> None:
+        # A look at one attribute; scikit-learn's own, which words the error, takes a tenth of a one-row prediction.
+        if "classes_" not in self.__dict__:
+            check_is_fitted(self)
+
+    def _map(self, X: Any, function: Any, scorer: Any = None) -> Any:
+        """``function(scores)`` for each block of rows."""
+        if scorer is None:
+            self._check_fitted()
+            scorer = self._scorer()
+        if (rows := few_rows(self, X)) is not None:
+            return _Scored(scorer, function)(DenseBlock(rows, 0))
+        source = fitted_source(self, X, accept_sparse=self._accepts_sparse)
+        return source.map(_Scored(scorer, function))
+
+
+@dataclass(frozen=True, eq=False)
+class _Scored:
+    """A function of the scores of a block's rows, in the type of the rows; labels are of their own."""
+
+    scorer: Any
+    function: Any
+
+    def __call__(self, block: Block) -> Any:
+        return self.function(self.scorer(block), block.X.dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class _Chosen:
+    """The label of the largest score in each row."""
+
+    classes: Any
+
+    def __call__(self, scores: Any, dtype: Any) -> Any:
+        xp = namespace_of(scores)
+        return xp.take(self.classes, xp.argmax(scores, axis=1))
+
+
+def log_posteriors(scores: Any, dtype: Any) -> Any:
+    """Scores less the logarithm of their summed exponentials, in the type of the rows."""
+    xp = namespace_of(scores)
+    most = xp.max(scores, axis=1, keepdims=True)
+    # Minus infinity everywhere says that no class can have the row: nothing speaks for any of them.
+    possible = most > -xp.inf
+    level = xp.where(possible, most, xp.zeros_like(most))
+    # Differences are taken in full precision; what is left after the largest is small.
+    shifted = xp.astype(xp.where(possible, scores - level, xp.zeros_like(scores)), dtype, copy=False)
+    return shifted - xp.log(xp.sum(xp.exp(shifted), axis=1, keepdims=True))
+
+
+def _posteriors(scores: Any, dtype: Any) -> Any:
+    return namespace_of(scores).exp(log_posteriors(scores, dtype))
+
+
+def as_scores(scores: Any, dtype: Any) -> Any:
+    """The scores themselves, in the type of the rows."""
+    return namespace_of(scores).astype(scores, dtype, copy=False)
+
+
+@dataclass(frozen=True, eq=False)
+class _Hits(Statistic):
+    """The weight of the rows whose predicted label is their own."""
+
+    predicted: _Scored
+
+    def of(self, block: Block) -> float:
+        right = block.xp.astype(self.predicted(block) == block.y, block.wide)
+        return float(block.xp.sum(block.weighted(right)))

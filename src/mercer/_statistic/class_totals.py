@@ -1,0 +1,164 @@
+"""Totals of columns over the rows of each class: what naive Bayes counts."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mercer._native import class_sums
+from mercer._plain import plain
+from mercer._source import Block
+from mercer._source.namespace import namespace_of
+from mercer._source.source import SumTree
+from mercer._statistic.by_class import merged_labels, numbered, spread
+from mercer._statistic.statistic import Statistic
+
+__all__ = ["CategoryCounts", "ClassTotalSums", "ClassTotals"]
+
+Array = Any
+_EMPTY = np.empty(0)
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class ClassTotalSums:
+    """For each of k classes its weight and an array of totals, (k, d) or (k, d, m); and the least value met.
+
+    Totals by category grow with the largest category: shorter ones count zeros beyond their end.
+    """
+
+    classes: Array
+    weights: Array
+    totals: Array
+    least: float
+
+    def __add__(self, other: "ClassTotalSums") -> "ClassTotalSums":
+        classes = merged_labels(self.classes, other.classes)
+        first, second = self.over(classes), other.over(classes)
+        one, two = first.totals, second.totals
+        if one.ndim == 3 and one.shape[2] != two.shape[2]:
+            most = max(one.shape[2], two.shape[2])
+            one, two = _lengthened(one, most), _lengthened(two, most)
+        weights = first.weights + second.weights
+        return ClassTotalSums(classes, weights, one + two, min(self.least, other.least))
+
+    def over(self, classes: Array) -> "ClassTotalSums":
+        """The same for all `classes`, of which those without rows have weight zero."""
+        if classes is self.classes:
+            return self
+        weights, totals = (spread(one, self.classes, classes) for one in (self.weights, self.totals))
+        return ClassTotalSums(classes, weights, totals, self.least)
+
+    def present(self) -> "ClassTotalSums":
+        """The same without classes of weight zero: a row of weight zero is no row."""
+        kept = self.weights > 0
+        if kept.all():
+            return self
+        return replace(self, classes=self.classes[kept], weights=self.weights[kept], totals=self.totals[kept])
+
+    def plainly(self) -> "ClassTotalSums":
+        return self
+
+
+def _lengthened(totals: Array, length: int) -> Array:
+    xp = namespace_of(totals)
+    shape = (*totals.shape[:2], length - totals.shape[2])
+    more = xp.zeros(shape, dtype=totals.dtype, device=None if xp is np else totals.device)
+    return xp.concat([totals, more], axis=2)
+
+
+@dataclass(frozen=True)
+class ClassTotals(Statistic):
+    """The sum of each column over the rows of each label, or the weight of its values above a threshold.
+
+    Parameters
+    ----------
+    threshold : float or None
+        Not negative, so that values which sparse rows do not store are below it.
+    """
+
+    threshold: float | None = None
+
+    def of(self, block: Block) -> ClassTotalSums:
+        xp = block.xp
+        classes, numbers = numbered(block.y, xp)
+        if block.is_sparse:
+            return self._of_sparse(block, classes, numbers)
+        groups = block.grouped(numbers, classes.shape[0])
+        heavy = xp.ones(block.n, dtype=block.wide, device=block.device) if block.weight is None else block.weight
+        values = block.X if self.threshold is None else self.threshold < block.X
+        totals = groups.sums(block.weighted(xp.astype(values, block.wide, copy=False)), block.wide)
+        return ClassTotalSums(classes, groups.sums(heavy, block.wide), totals, self._least(block.X, xp))
+
+    def _least(self, values: Array, xp: Any) -> float:
+        """Values above a threshold count, whatever they are."""
+        return float(xp.min(values)) if self.threshold is None and values.shape[0] else 0.0
+
+    def native_run(self, block: Block, unit: int) -> ClassTotalSums:
+        classes, numbers = numbered(block.y)
+        run = type(block)(block.X, block.start, numbers, block.weight)
+        tree = SumTree()
+        for part in run.parts(unit):
+            tree.add(self._native_part(part, classes))
+        return tree.total()
+
+    def _native_part(self, block: Block, classes: Array) -> ClassTotalSums:
+        k = len(classes)
+        weight = _EMPTY if block.weight is None else block.weight
+        weights = np.bincount(block.y, block.weight, k).astype(np.float64)
+        totals = np.zeros((k, block.X.shape[1]))
+        if self.threshold is None:
+            class_sums.add_rows(block.X, block.y, weight, np.zeros(block.X.shape[1]), totals)
+        else:
+            class_sums.add_exceeding(block.X, block.y, weight, self.threshold, totals)
+        return ClassTotalSums(classes, weights, totals, self._least(block.X, np))
+
+    def _of_sparse(self, block: Block, classes: Array, numbers: Array) -> ClassTotalSums:
+        k, d = len(classes), block.X.shape[1]
+        weights = np.bincount(numbers, block.weight, k).astype(np.float64)
+        stored = block.X.data
+        values = stored if self.threshold is None else stored > self.threshold
+        lengths = np.diff(block.X.indptr)
+        heavy = values if block.weight is None else values * np.repeat(block.weight, lengths)
+        places = np.repeat(numbers, lengths) * d + block.X.indices
+        totals = np.bincount(places, heavy, k * d).reshape(k, d).astype(np.float64, copy=False)
+        return ClassTotalSums(classes, weights, totals, min(0.0, self._least(stored, np)))
+
+
+@dataclass(frozen=True)
+class CategoryCounts(Statistic):
+    """The weight of the rows of each label with each category of each column: (k, d, m).
+
+    Categories are whole numbers from 0 to below `most`; where some are not, ``least`` is minus one or NaN, or infinity
+    where one is too large, and nothing is counted.
+    """
+
+    most: int
+
+    def of(self, block: Block) -> ClassTotalSums:
+        xp = block.xp
+        classes, numbers = numbered(block.y, xp)
+        k, d = classes.shape[0], block.X.shape[1]
+        heavy = xp.ones(block.n, dtype=block.wide, device=block.device) if block.weight is None else block.weight
+        weights = block.grouped(numbers, k).sums(heavy, block.wide)
+        fault = self._fault(block.X, xp)
+        if fault is not None:
+            return ClassTotalSums(classes, weights, xp.zeros((k, d, 1), dtype=block.wide, device=block.device), fault)
+        X = xp.astype(block.X, xp.int64)
+        m = int(xp.max(X)) + 1
+        columns = xp.arange(d, dtype=xp.int64, device=block.device)
+        places = xp.reshape((numbers[:, None] * d + columns[None, :]) * m + X, (-1,))
+        spread_weight = xp.reshape(xp.broadcast_to(heavy[:, None], (block.n, d)), (-1,))
+        if xp is np:
+            totals = np.bincount(places, spread_weight, k * d * m)
+        else:
+            totals = block.grouped(places, k * d * m).sums(spread_weight, block.wide)
+        return ClassTotalSums(classes, weights, xp.reshape(totals, (k, d, m)), 0.0)
+
+    def _fault(self, X: Array, xp: Any) -> float | None:
+        low, high = float(xp.min(X)), float(xp.max(X))
+        if low < 0:
+            return -1.0
+        if high >= self.most:
+            return -np.inf
+        return None if bool(xp.all(xp.floor(X) == X)) else -0.5

@@ -1,0 +1,146 @@
+"""Covariances by a call, for those who want the matrix and no estimator."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array
+
+from mercer.covariance._empirical import EmpiricalCovariance
+from mercer.covariance._shrunk import OAS, LedoitWolf
+from mercer.covariance._state import shrink
+from mercer.errors import ParameterError
+
+__all__ = ["empirical_covariance", "ledoit_wolf", "ledoit_wolf_shrinkage", "oas", "shrunk_covariance"]
+
+
+def empirical_covariance(X: Any, *, assume_centered: bool = False, sample_weight: Any = None) -> Any:
+    """Covariance by maximum likelihood (divided by the weight of the rows).
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features), or rows in any other place
+        Rows; one dimension is taken for one row.
+    assume_centered : bool, default=False
+        Whether the mean is known to be zero.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        Weights.
+
+    Returns
+    -------
+    ndarray of shape (n_features, n_features)
+        The covariance.
+
+    Examples
+    --------
+    >>> from mercer.covariance import empirical_covariance
+    >>> empirical_covariance([[0.0, 0.0], [2.0, 4.0]])
+    array([[1., 2.],
+           [2., 4.]])
+    """
+    model = EmpiricalCovariance(store_precision=False, assume_centered=assume_centered)
+    return model.fit(_as_rows(X), sample_weight=sample_weight).covariance_
+
+
+def shrunk_covariance(emp_cov: Any, shrinkage: float = 0.1) -> np.ndarray:
+    """(1 - shrinkage) C + shrinkage (tr C / d) I.
+
+    Parameters
+    ----------
+    emp_cov : array-like of shape (..., n_features, n_features)
+        One covariance, or several.
+    shrinkage : float in [0, 1], default=0.1
+        The share of the identity.
+
+    Returns
+    -------
+    ndarray of shape (..., n_features, n_features)
+        The shrunk covariances.
+
+    Examples
+    --------
+    >>> from mercer.covariance import shrunk_covariance
+    >>> shrunk_covariance([[2.0, 1.0], [1.0, 0.0]], 0.5)
+    array([[1.5, 0.5],
+           [0.5, 0.5]])
+    """
+    if not 0.0 <= shrinkage <= 1.0:
+        message = f"shrunk_covariance: shrinkage must be a number in [0, 1]; got {shrinkage!r}."
+        raise ParameterError(message)
+    return shrink(check_array(emp_cov, allow_nd=True, dtype=[np.float64, np.float32]), shrinkage)
+
+
+def ledoit_wolf(
+    X: Any, *, assume_centered: bool = False, block_size: int = 1000, sample_weight: Any = None
+) -> tuple[Any, float]:
+    """Covariance shrunk by the share of Ledoit and Wolf, and that share.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features), or rows in any other place
+        Rows.
+    assume_centered : bool, default=False
+        Whether the mean is known to be zero.
+    block_size : int, default=1000
+        Has no effect; see :class:`LedoitWolf`.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        Weights.
+
+    Returns
+    -------
+    covariance : ndarray of shape (n_features, n_features)
+    shrinkage : float
+    """
+    model = LedoitWolf(store_precision=False, assume_centered=assume_centered, block_size=block_size)
+    model.fit(_as_rows(X), sample_weight=sample_weight)
+    return model.covariance_, model.shrinkage_
+
+
+def ledoit_wolf_shrinkage(X: Any, assume_centered: bool = False, block_size: int = 1000) -> float:
+    """The share of Ledoit and Wolf alone.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features), or rows in any other place
+        Rows.
+    assume_centered : bool, default=False
+        Whether the mean is known to be zero.
+    block_size : int, default=1000
+        Has no effect; see :class:`LedoitWolf`.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+    """
+    return ledoit_wolf(X, assume_centered=assume_centered, block_size=block_size)[1]
+
+
+def oas(X: Any, *, assume_centered: bool = False, sample_weight: Any = None) -> tuple[Any, float]:
+    """Covariance by oracle approximating shrinkage, and the share of the identity in it.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features), or rows in any other place
+        Rows.
+    assume_centered : bool, default=False
+        Whether the mean is known to be zero.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        Weights.
+
+    Returns
+    -------
+    covariance : ndarray of shape (n_features, n_features)
+    shrinkage : float
+    """
+    model = OAS(store_precision=False, assume_centered=assume_centered)
+    model.fit(_as_rows(X), sample_weight=sample_weight)
+    return model.covariance_, model.shrinkage_
+
+
+def _as_rows(X: Any) -> Any:
+    """The rows; one dimension of numbers is one row."""
+    if np.ndim(X) == 1 and np.asarray(X).dtype.kind in "fiub":
+        warnings.warn("Only one sample available. You may want to reshape your data array.", stacklevel=3)
+        return np.reshape(X, (1, -1))
+    return X

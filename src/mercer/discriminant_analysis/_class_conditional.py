@@ -1,0 +1,279 @@
+"""Bayes' rule over any densities: one for each class, fitted to its rows, or known."""
+
+import copy
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import has_fit_parameter
+
+from mercer._base import Estimator, fitting
+from mercer._base.joint_scores import JointScores, as_scores
+from mercer._base.parameter import Array as ArrayRule
+from mercer._base.parameter import HasFit, Instance, Integer, Nothing, Rule
+from mercer._base.priors import class_priors
+from mercer._plain import plain
+from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._source import Block, Source
+from mercer._statistic.labels import Labels
+from mercer.covariance import OAS
+from mercer.errors import DataError, ParameterError
+
+__all__ = ["ClassConditionalClassifier"]
+
+Array = Any
+_CERTIFICATE = Certificate.none("Each density is fitted by its own method, which answers for it.")
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class ConditionalState:
+    """Labels, priors, and a density for each class."""
+
+    classes: Array
+    priors: Array
+    densities: list[Any]
+
+
+def log_density(density: Any, X: Array) -> Array:
+    """The log-density of each row: ``score_samples``, ``logpdf`` or ``logpmf``, whichever the density has.
+
+    Densities of one variable are given its column; what they give of several columns is added up.
+    """
+    for name in ("score_samples", "logpdf", "logpmf"):
+        method = getattr(density, name, None)
+        if method is not None:
+            values = np.asarray(_called(method, X, name), dtype=np.float64)
+            return values.sum(axis=1) if values.ndim == 2 else values.reshape(-1)
+    message = (
+        f"ClassConditionalClassifier: a density must have score_samples, logpdf or logpmf; got "
+        f"{type(density).__name__}."
+    )
+    raise ParameterError(message)
+
+
+def _called(method: Any, X: Array, name: str) -> Array:
+    """scipy's densities of one variable take values, those of several take rows; estimators take rows."""
+    if name == "score_samples" or X.shape[1] > 1:
+        return method(X)
+    return method(X[:, 0])
+
+
+@dataclass(frozen=True, eq=False)
+class _Scores:
+    """log P_k + log p(x | k) for each row and class."""
+
+    densities: tuple[Any, ...]
+    offsets: Array
+
+    def __call__(self, block: Block) -> Array:
+        rows = block.dense()
+        return np.stack([log_density(one, rows) for one in self.densities], axis=1) + self.offsets
+
+
+class ClassConditionalClassifier(JointScores, Estimator):
+    """Bayes' rule over any densities: the plug-in classifier.
+
+    Each class k has a density p(x | k), an estimator or distribution of any kind, fitted to the rows of the class or
+    known beforehand, and a prior P_k. A row belongs to the class of largest
+
+        log P_k + log p(x | k)
+
+    With parameters estimated from the rows this is the plug-in classifier of maximum likelihood; with densities that
+    average over parameters (posterior predictive ones) it is the Bayesian classifier. With kernel densities or mixtures
+    classes may have any shape.
+
+    Parameters
+    ----------
+    density : an object with a method fit or an instance of list or dict or None, default=None
+        One density, of which a copy is fitted for each class; or a list of them in the order of the sorted labels, or a
+        dict by label. It must have ``score_samples``, ``logpdf`` or ``logpmf``. In a list or dict, those with a method
+        ``fit`` are fitted and the others, such as scipy's frozen distributions, are known. None means Gaussians, each
+        with its own covariance, shrunk by :class:`mercer.covariance.OAS`.
+    priors : an array-like or None, default=None
+        P_k in the order of the sorted labels; None means the classes' shares of the rows.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads of predictions; None means all that are free. Never changes a result.
+
+    Attributes
+    ----------
+    densities_ : list
+        The density of each class.
+    priors_ : ndarray of shape (n_classes,)
+        P_k.
+    classes_ : ndarray of shape (n_classes,)
+        Labels, sorted.
+    history_, converged_, n_iter_, certificate_
+        How the fit went: one step, whose objective is the mean log-likelihood of rows and labels, of a thousand rows of
+        each class at most.
+    n_features_in_, feature_names_in_
+        Number and names of the columns.
+
+    Notes
+    -----
+    Cost and memory are those of the densities; the rows of one class at a time are copied. Weights go to densities
+    whose ``fit`` takes ``sample_weight``; to others they are an error. Rows in memory.
+
+    References
+    ----------
+    C. M. Bishop, Pattern recognition and machine learning, 2006, section 1.5.4.
+
+    Examples
+    --------
+    >>> from mercer.discriminant_analysis import ClassConditionalClassifier
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.neighbors import KernelDensity
+    >>> X, y = load_iris(return_X_y=True)
+    >>> ClassConditionalClassifier(KernelDensity(bandwidth=0.4)).fit(X, y).score(X, y)
+    0.98
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "density": HasFit() | Instance(list, dict) | Nothing(),
+        "priors": ArrayRule() | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+    _places: ClassVar[tuple[str, ...]] = ("memory",)
+    _objective_moves: ClassVar[str | None] = "up"
+    _check_exceptions: ClassVar[dict[str, str]] = {}
+    _law_exceptions: ClassVar[dict[str, str]] = {"memory": "a density is fitted to a copy of the rows of its class"}
+
+    def __init__(self, density: Any = None, *, priors: Any = None, n_jobs: int | None = None) -> None:
+        self.density = density
+        self.priors = priors
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "ClassConditionalClassifier":
+        """Fit a density to the rows of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights; a weight of two is the row twice.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        source = self._open(X, y, sample_weight, targets="labels")
+        check_classification_targets(source.y)
+        outcome = self._drive(lambda start: self._solve(source), source, max_steps=1)
+        if outcome.interrupt is None:
+            self.converged_ = outcome.converged = True
+        self._conclude(outcome)
+        return self
+
+    @classmethod
+    def from_parameters(cls, densities: Any, priors: Any, n_features: int = 1) -> "ClassConditionalClassifier":
+        """The optimal classifier of known densities.
+
+        Parameters
+        ----------
+        densities : list or dict
+            A density for each class; of a list, classes are numbered from 0 on.
+        priors : array-like of shape (n_classes,)
+            Prior probabilities, in the order of the sorted labels.
+        n_features : int, default=1
+            Number of columns.
+
+        Returns
+        -------
+        ClassConditionalClassifier
+            As if fitted.
+        """
+        model = cls(densities, priors=priors)
+        labels = np.array(sorted(densities)) if isinstance(densities, dict) else np.arange(len(densities))
+        chosen = class_priors(cls.__name__, priors, np.ones(len(labels)), exact=True)
+        state = ConditionalState(labels, chosen, [model._given(k, label) for k, label in enumerate(labels)])
+        model.__dict__.update(model._fitted(state) | {"n_features_in_": n_features})
+        return model
+
+    def decision_function(self, X: Any) -> Any:
+        """log P_k + log p(x | k) for each row and class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Of two classes, the second less the first.
+        """
+        scores = self._map(X, as_scores)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def _solve(self, source: Source) -> Solver:
+        counts = yield Labels()
+        kept = counts.weights > 0
+        classes, weights = counts.classes[kept], counts.weights[kept]
+        if counts.n_rows == 1:
+            message = f"{type(self).__name__}: densities need more than one row; got one sample. Add rows."
+            raise DataError(message)
+        self._check_densities(classes)
+        priors = class_priors(type(self).__name__, self.priors, weights)
+        densities, total = [], 0.0
+        for k, (label, weight) in enumerate(zip(classes, weights, strict=True)):
+            rows, heavy = self._rows_of(source, label)
+            densities.append(self._learnt(self._given(k, label), rows, heavy, label))
+            total += weight * (float(np.mean(log_density(densities[-1], rows[:1000]))) + float(np.log(priors[k])))
+        state = ConditionalState(classes, priors, densities)
+        yield Step(total / float(weights.sum()), state, _CERTIFICATE)
+        return Solution(state, True, _CERTIFICATE)
+
+    def _rows_of(self, source: Source, label: Any) -> tuple[Array, Array]:
+        chosen = source.y == label
+        if source.weight is None:
+            return source.whole()[chosen], None
+        chosen = chosen & (source.weight > 0)
+        return source.whole()[chosen], source.weight[chosen]
+
+    def _check_densities(self, classes: Array) -> None:
+        given, name = self.density, type(self).__name__
+        if isinstance(given, list) and len(given) != len(classes):
+            message = f"{name}: density must have one entry for each of {len(classes)} classes; got {len(given)}."
+            raise ParameterError(message)
+        if isinstance(given, dict):
+            lacking = [label for label in classes.tolist() if label not in given]
+            if lacking:
+                message = f"{name}: density must have an entry for each class; got none for {lacking[0]!r}."
+                raise ParameterError(message)
+
+    def _given(self, number: int, label: Any) -> Any:
+        """The density of a class, as it was given."""
+        if self.density is None:
+            return OAS(n_jobs=self.n_jobs)
+        if isinstance(self.density, list):
+            return self.density[number]
+        return self.density[getattr(label, "item", lambda: label)()] if isinstance(self.density, dict) else self.density
+
+    def _learnt(self, density: Any, rows: Array, weight: Array, label: Any) -> Any:
+        """A copy of the density, fitted; a known one itself."""
+        if not hasattr(density, "fit"):
+            return density
+        copied = clone(density) if isinstance(density, BaseEstimator) else copy.deepcopy(density)
+        if weight is not None and not has_fit_parameter(copied, "sample_weight"):
+            message = (
+                f"{type(self).__name__}: sample_weight needs densities whose fit takes it; that of class {label}, "
+                f"{type(density).__name__}, does not. Leave the weights out, or use another density."
+            )
+            raise DataError(message)
+        result = copied.fit(rows) if weight is None else copied.fit(rows, sample_weight=weight)
+        # scipy's families give the parameters that they found.
+        return copied(*result) if isinstance(result, tuple) else copied
+
+    def _fitted(self, state: ConditionalState) -> dict[str, Any]:
+        return {"classes_": state.classes, "priors_": state.priors, "densities_": state.densities}
+
+    def _scorer(self) -> _Scores:
+        with np.errstate(divide="ignore"):
+            return _Scores(tuple(self.densities_), np.log(self.priors_))

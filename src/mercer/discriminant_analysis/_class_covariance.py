@@ -1,0 +1,82 @@
+"""Covariances of classes: as they are, shrunk by a given share or by Ledoit and Wolf's, or by an estimator of yours."""
+
+import copy
+import inspect
+from collections.abc import Generator
+from typing import Any
+
+import numpy as np
+
+from mercer._source import Source
+from mercer._statistic.by_class import ClassMomentSums, flat_columns
+from mercer._statistic.fourth_norms import FourthNorms
+from mercer.covariance._state import share_of_fourth_norm, shrink
+from mercer.errors import DataError
+
+__all__ = ["covariances_by", "shrunk_by_class", "shrunk_total"]
+
+Array = Any
+
+
+def shrunk_by_class(sums: ClassMomentSums, shrinkage: Any) -> Generator[Any, Any, Array]:
+    """The covariance of each class (k, d, d); 'auto' asks for a pass."""
+    weights = np.where(sums.weights > 0, sums.weights, 1.0)
+    covariances = sums.scatter / weights[:, None, None]
+    if shrinkage is None:
+        return covariances
+    if shrinkage != "auto":
+        return shrink(covariances, shrinkage)
+    units = [_Standardised(one, mean) for one, mean in zip(covariances, sums.means, strict=True)]
+    fourth = yield FourthNorms(sums.means, np.stack([one.scales for one in units]), sums.classes)
+    parts = zip(units, fourth, weights, strict=True)
+    return np.stack([one.shrunk(float(norm), float(weight)) for one, norm, weight in parts])
+
+
+def shrunk_total(sums: ClassMomentSums, shrinkage: Any) -> Generator[Any, Any, Array]:
+    """The covariance of all rows together (d, d); 'auto' asks for a pass."""
+    covariance = (sums.within() + sums.between()) / sums.weight
+    if shrinkage != "auto":
+        return covariance if shrinkage is None else shrink(covariance, shrinkage)
+    unit = _Standardised(covariance, sums.mean)
+    fourth = yield FourthNorms(sums.mean[None, :], unit.scales[None, :])
+    return unit.shrunk(float(fourth[0]), sums.weight)
+
+
+class _Standardised:
+    """A covariance in units of its columns' standard deviations, in which no column outweighs another."""
+
+    def __init__(self, covariance: Array, mean: Array) -> None:
+        variances = np.diag(covariance)
+        flat = flat_columns(variances, mean)
+        self.deviations = np.where(flat, 1.0, np.sqrt(np.where(flat, 1.0, variances)))
+        self.correlation = covariance / self.deviations[:, None] / self.deviations[None, :]
+        self.level = max(float(np.trace(self.correlation)) / len(variances), np.finfo(np.float64).tiny)
+        self.scales = 1.0 / (self.deviations * np.sqrt(self.level))
+
+    def shrunk(self, fourth: float, weight: float) -> Array:
+        """Ledoit and Wolf's estimate, in the units of the rows."""
+        share = 0.0
+        if len(self.correlation) > 1:
+            share = share_of_fourth_norm(self.correlation / self.level, fourth, weight)
+        return shrink(self.correlation, share) * self.deviations[:, None] * self.deviations[None, :]
+
+
+def covariances_by(estimator: Any, subject: str, source: Source, classes: Array) -> list[Array]:
+    """The ``covariance_`` of an estimator fitted to the rows of each class, and to all rows, which come last."""
+    X, y, weight = source.whole(), source.y, source.weight
+    if weight is not None and "sample_weight" not in inspect.signature(estimator.fit).parameters:
+        message = (
+            f"{subject}: sample_weight needs a covariance_estimator whose fit takes it; got "
+            f"{type(estimator).__name__}. Leave the weights out, or use an estimator of mercer.covariance."
+        )
+        raise DataError(message)
+    found = []
+    for chosen in (*(y == label for label in classes), slice(None)):
+        model = copy.deepcopy(estimator)
+        weights = {} if weight is None else {"sample_weight": weight[chosen]}
+        model.fit(X[chosen], **weights)
+        if not hasattr(model, "covariance_"):
+            message = f"{subject}: {type(model).__name__} does not have a covariance_ attribute; give one that has."
+            raise DataError(message)
+        found.append(np.atleast_2d(np.asarray(model.covariance_, dtype=np.float64)))
+    return found

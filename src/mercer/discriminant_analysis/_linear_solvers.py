@@ -1,0 +1,185 @@
+"""From class moments to linear scores: by the spectrum of the within-class correlation, by least squares, or by the
+generalised eigenproblem of Fisher.
+
+Scores are written about the prior mean of the class means, so that rows far from zero keep their digits:
+
+    score_k(x) = (x - m)^T S^-1 (m_k - m) - (m_k - m)^T S^-1 (m_k - m) / 2 + log P_k
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import LinAlgError, cholesky, eigh, lstsq, solve_triangular
+
+from mercer._plain import plain
+from mercer._statistic.by_class import ClassMomentSums, flat_columns
+from mercer.errors import DataError
+
+__all__ = [
+    "Axes",
+    "DiscriminantState",
+    "by_eigenvectors",
+    "by_least_squares",
+    "by_rows",
+    "by_spectrum",
+    "mean_log_density",
+    "scores",
+]
+
+Array = Any
+_EPSILON = float(np.finfo(np.float64).eps)
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class DiscriminantState:
+    """Sums by class and the linear scores made of them; what a solver does not find is None."""
+
+    sums: Any
+    priors: Array
+    means: Array
+    centre: Array
+    coef: Array
+    intercept: Array
+    covariance: Array
+    scalings: Array
+    ratio: Array
+    criterion: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Axes:
+    """Scores of classes, and the axes (columns of `scalings`) with Fisher's criterion along each, where known."""
+
+    coef: Array
+    intercept: Array
+    scalings: Array = None
+    ratio: Array = None
+    criterion: Array = None
+
+
+def scores(coef: Array, means: Array, centre: Array, priors: Array) -> tuple[Array, Array]:
+    """Coefficients and intercepts of classes from S^-1 (m_k - m)."""
+    with np.errstate(divide="ignore"):
+        logarithms = np.log(priors)
+    return coef, -0.5 * np.sum((means - centre) * coef, axis=1) - coef @ centre + logarithms
+
+
+def by_spectrum(
+    sums: ClassMomentSums, means: Array, centre: Array, priors: Array, n_axes: int, tolerance: float
+) -> Axes:
+    """Whiten within classes by the eigenvectors of their correlation, then rotate to the spread of the class means.
+
+    The square roots of the eigenvalues are the singular values of the standardised, centred rows; those up to
+    `tolerance` are left out, and so is what rounding of the correlation leaves of a zero.
+    """
+    flat, deviations = _deviations(np.diag(sums.within()) / sums.weight, centre)
+    correlation = sums.within() / sums.weight / deviations[:, None] / deviations[None, :]
+    correlation[flat, :] = correlation[:, flat] = 0.0
+    values, vectors = eigh(correlation)
+    floor = math.sqrt(len(values) * _EPSILON)
+    singular = np.sqrt(np.maximum(values[::-1], 0.0))
+    rank = int(np.sum(singular > max(tolerance, floor)))
+    whiten = vectors[:, ::-1][:, :rank] / deviations[:, None] / singular[:rank]
+    return _rotated(whiten, means, centre, priors, n_axes, max(tolerance, floor))
+
+
+def by_rows(
+    rows: Array, sums: ClassMomentSums, means: Array, centre: Array, priors: Array, n_axes: int, tolerance: float
+) -> tuple[Axes, float]:
+    """The same of fewer rows than columns, by their n x n products; and the mean log-density in the span of the rows.
+
+    `rows` are centred on their classes' means and times the square roots of their shares of the weight; they are
+    overwritten.
+    """
+    spans = np.maximum(np.linalg.eigvalsh(rows @ rows.T), 0.0)
+    flat, deviations = _deviations(sums.within() / sums.weight, centre)
+    rows /= deviations
+    rows[:, flat] = 0.0
+    values, vectors = eigh(rows @ rows.T)
+    floor = math.sqrt(len(values) * _EPSILON * max(float(values[-1]), 0.0))
+    singular = np.sqrt(np.maximum(values[::-1], 0.0))
+    rank = int(np.sum(singular > max(tolerance, floor)))
+    # A right singular vector is the rows' combination by the left one, over the singular value.
+    whiten = rows.T @ (vectors[:, ::-1][:, :rank] / singular[:rank] ** 2) / deviations[:, None]
+    spans = spans[spans > len(spans) * _EPSILON * spans[-1]]
+    density = -0.5 * (len(spans) * (math.log(2.0 * math.pi) + 1.0) + float(np.sum(np.log(spans))))
+    return _rotated(whiten, means, centre, priors, n_axes, max(tolerance, floor)), density
+
+
+def _deviations(variances: Array, centre: Array) -> tuple[Array, Array]:
+    """Which columns are constant, and the standard deviations, one where a column is."""
+    flat = flat_columns(variances, centre)
+    return flat, np.where(flat, 1.0, np.sqrt(np.where(flat, 1.0, variances)))
+
+
+def _rotated(whiten: Array, means: Array, centre: Array, priors: Array, n_axes: int, least: float) -> Axes:
+    """Axes along which class means, whitened within classes, spread most; those under `least` of the first are none."""
+    spread = np.sqrt(priors)[:, None] * (means - centre) @ whiten
+    _, sizes, rotation = np.linalg.svd(spread, full_matrices=False)
+    criterion = sizes**2
+    kept = int(np.sum(sizes > least * sizes[0])) if len(sizes) else 0
+    scalings = _turned(whiten @ rotation.T[:, :kept])
+    coef, intercept = scores((means - centre) @ scalings @ scalings.T, means, centre, priors)
+    total = float(criterion.sum()) or 1.0
+    return Axes(coef, intercept, scalings, criterion[:n_axes] / total, criterion[:n_axes])
+
+
+def by_least_squares(means: Array, centre: Array, priors: Array, covariance: Array, n_axes: int) -> Axes:
+    """S c_k = m_k - m, by least squares of least norm where S is singular.
+
+    The axes are combinations of the c_k: of S-length one and at right angles in S where U diag(J) U^T are the
+    eigenvectors of the k x k matrix sqrt(P_k P_l) (m_k - m)^T c_l.
+    """
+    coef = lstsq(covariance, (means - centre).T)[0].T
+    roots = np.sqrt(priors)[:, None]
+    products = (roots * coef) @ ((means - centre) * roots).T
+    values, vectors = eigh((products + products.T) / 2.0)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    kept = values > len(values) * _EPSILON * max(float(values[0]), 0.0)
+    scalings = _turned((roots * coef).T @ (vectors[:, kept] / np.sqrt(values[kept])))
+    total = float(values[kept].sum()) or 1.0
+    return Axes(*scores(coef, means, centre, priors), scalings, values[:n_axes] / total, values[:n_axes])
+
+
+def by_eigenvectors(
+    means: Array, centre: Array, priors: Array, within: Array, total: Array, n_axes: int, subject: str
+) -> Axes:
+    """S_b w = J S_w w with S_b the total less the within-class covariance: J is Fisher's criterion along w."""
+    try:
+        values, vectors = eigh(total - within, within)
+    except LinAlgError as error:
+        message = (
+            f"{subject}: solver='eigen' needs a within-class covariance of full rank, and some columns are constant or "
+            f"determined by others within classes; got a singular one. Use solver='svd', or shrinkage."
+        )
+        raise DataError(message) from error
+    values, vectors = values[::-1], _turned(vectors[:, ::-1])
+    coef, intercept = scores((means - centre) @ vectors @ vectors.T, means, centre, priors)
+    return Axes(coef, intercept, vectors, values[:n_axes] / (float(values.sum()) or 1.0), values[:n_axes])
+
+
+def _turned(axes: Array) -> Array:
+    """Axes (columns) turned so that the entry of largest magnitude in each is positive."""
+    most = axes[np.argmax(np.abs(axes), axis=0), np.arange(axes.shape[1])]
+    return axes * np.where(most < 0, -1.0, 1.0)
+
+
+def mean_log_density(within: Array, covariance: Array) -> float:
+    """Mean log-density of rows whose scatter about their means is `within`, under Gaussians of `covariance`.
+
+    Of a singular covariance, within its span.
+    """
+    try:
+        factor = cholesky(covariance, lower=True)
+        logarithm = 2.0 * float(np.sum(np.log(np.diag(factor))))
+        half = solve_triangular(factor, within, lower=True)
+        trace, rank = float(np.trace(solve_triangular(factor, half.T, lower=True))), len(factor)
+    except LinAlgError:
+        values, vectors = eigh(covariance)
+        kept = values > len(values) * _EPSILON * max(float(values[-1]), 0.0)
+        logarithm, rank = float(np.sum(np.log(values[kept]))), int(kept.sum())
+        trace = float(np.sum(np.sum((within @ vectors) * vectors, axis=0)[kept] / values[kept]))
+    return -0.5 * (rank * math.log(2.0 * math.pi) + logarithm + trace)

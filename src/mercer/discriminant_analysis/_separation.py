@@ -1,0 +1,103 @@
+"""How far two classes are apart along a direction: by means alone, and in units of their spread."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_X_y
+
+from mercer._source import open_source
+from mercer._source.threads import one_blas_thread
+from mercer._statistic.by_class import ClassMoments, ClassMomentSums
+from mercer.errors import DataError
+
+__all__ = ["fisher_criterion", "mean_separation", "separation_ratio"]
+
+Array = Any
+
+
+def mean_separation(X: Any, y: Any) -> tuple[np.ndarray, float]:
+    """The direction along which the means of two classes are farthest apart, and how far.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Rows.
+    y : array-like of shape (n_samples,)
+        Labels, of two classes.
+
+    Returns
+    -------
+    direction : ndarray of shape (n_features,)
+        Of length one, from the first class to the second.
+    distance : float
+        |m_2 - m_1|.
+
+    Examples
+    --------
+    >>> from mercer.discriminant_analysis import mean_separation
+    >>> mean_separation([[0.0, 0.0], [3.0, 4.0]], [0, 1])
+    (array([0.6, 0.8]), 5.0)
+    """
+    means, _ = _two_classes("mean_separation", X, y)
+    step = means[1] - means[0]
+    distance = float(np.linalg.norm(step))
+    return step / (distance or 1.0), distance
+
+
+def separation_ratio(X: Any, y: Any, direction: Any = None) -> Any:
+    """Distance of the means of two classes over the root of their summed variances: a signal-to-noise ratio.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Rows.
+    y : array-like of shape (n_samples,)
+        Labels, of two classes.
+    direction : array-like of shape (n_features,) or None, default=None
+        What rows are projected to; None means each column by itself.
+
+    Returns
+    -------
+    float or ndarray of shape (n_features,)
+        Second class less first. Its square is :func:`fisher_criterion`, so that it is largest along Fisher's direction.
+    """
+    means, covariances = _two_classes("separation_ratio", X, y)
+    step, spread = means[1] - means[0], covariances.sum(axis=0)
+    if direction is None:
+        return step / np.sqrt(np.diag(spread))
+    w = np.asarray(direction, dtype=np.float64)
+    return float(w @ step / np.sqrt(w @ spread @ w))
+
+
+def fisher_criterion(X: Any, y: Any, direction: Any = None) -> float:
+    """Fisher's criterion of two classes, J(w) = (w . (m_2 - m_1))^2 / w^T (C_1 + C_2) w.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Rows.
+    y : array-like of shape (n_samples,)
+        Labels, of two classes.
+    direction : array-like of shape (n_features,) or None, default=None
+        w, of any length; None means the best, (C_1 + C_2)^-1 (m_2 - m_1).
+
+    Returns
+    -------
+    float
+        J; of the best direction (m_2 - m_1)^T (C_1 + C_2)^-1 (m_2 - m_1).
+    """
+    means, covariances = _two_classes("fisher_criterion", X, y)
+    step, spread = means[1] - means[0], covariances.sum(axis=0)
+    w = np.linalg.solve(spread, step) if direction is None else np.asarray(direction, dtype=np.float64)
+    return float((w @ step) ** 2 / (w @ spread @ w))
+
+
+def _two_classes(subject: str, X: Any, y: Any) -> tuple[Array, Array]:
+    """Means and covariances of two classes, in the order of their labels."""
+    X, y = check_X_y(X, y, dtype=[np.float64, np.float32], order="C")
+    with one_blas_thread():
+        sums: ClassMomentSums = open_source(X, y).reduce(ClassMoments("own")).plainly()
+    if len(sums.classes) != 2:
+        message = f"{subject}: y must have two classes; got {len(sums.classes)}. Choose two of them."
+        raise DataError(message)
+    return sums.means, sums.scatter / sums.weights[:, None, None]

@@ -1,0 +1,226 @@
+"""Naive Bayes with categories in columns."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer._base import Estimator
+from mercer._base.parameter import Array as ArrayRule
+from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
+from mercer._base.priors import class_priors
+from mercer._source import Source
+from mercer._source.memory import allowed_bytes
+from mercer._statistic import Statistic
+from mercer._statistic.class_totals import CategoryCounts, ClassTotalSums
+from mercer.errors import DataError, ParameterError
+from mercer.naive_bayes._discrete import DiscreteNB, times
+from mercer.naive_bayes._scores import CategoryScores
+
+__all__ = ["CategoricalNB"]
+
+Array = Any
+# Categories of a column at most: float32 rows tell whole numbers apart up to here.
+_MOST = 2**24
+
+
+class CategoricalNB(DiscreteNB):
+    """Naive Bayes with categories in columns.
+
+    Within class k column j has category c with probability q_kjc, independently of the others, so that by Bayes' rule
+    a row belongs to the class of largest
+
+        log P_k + sum_j log q_kj(x_j)
+
+    with q_kjc = (N_kjc + alpha) / (N_k + alpha m_j), N_kjc of the N_k rows of class k having category c of the m_j
+    categories of column j: the mean of a Dirichlet posterior.
+
+    Parameters
+    ----------
+    alpha : a number in [0, inf), default=1.0
+        Pseudo-count of each category.
+    force_alpha : a boolean, default=True
+        Whether alpha may be as small as it is given; otherwise it is 1e-10 at least, with a warning.
+    fit_prior : a boolean, default=True
+        Whether priors are the classes' shares of the rows; otherwise they are equal.
+    class_prior : an array-like or None, default=None
+        Priors in the order of the sorted labels; None leaves it to `fit_prior`.
+    min_categories : an integer in [1, inf) or an array-like or None, default=None
+        How many categories a column has at least, or each column; None means as many as the rows have.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all that are free. Never changes a result.
+
+    Attributes
+    ----------
+    class_count_, class_log_prior_ : ndarray of shape (n_classes,)
+        Weight of the rows of each class, and the logarithm of its prior.
+    category_count_ : list of ndarray of shape (n_classes, n_categories of the column)
+        N_kjc, column by column.
+    feature_log_prob_ : list of ndarray of shape (n_classes, n_categories of the column)
+        log q_kjc, column by column.
+    n_categories_ : ndarray of shape (n_features,)
+        m_j.
+    classes_ : ndarray of shape (n_classes,)
+        Labels, sorted.
+    history_, converged_, n_iter_, certificate_
+        How the fit went: one step, whose objective is the mean log-likelihood of rows and labels.
+    n_features_in_, feature_names_in_
+        Number and names of the columns.
+
+    Notes
+    -----
+    Columns hold whole numbers from 0 on, as scikit-learn's OrdinalEncoder makes them; anything else is an error, as is
+    a category in a prediction that no row of the fit had. One pass, one addition a number, O(k d m) memory for m
+    categories. Rows: NumPy, frames, files, streams (also such as can be read only once), Dask, devices.
+    :meth:`from_parameters` makes the classifier of known probabilities.
+
+    References
+    ----------
+    K. P. Murphy, Machine learning: a probabilistic perspective, 2012, section 3.5.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.naive_bayes import CategoricalNB
+    >>> X = np.array([[0, 2], [0, 1], [1, 1], [1, 0]])
+    >>> model = CategoricalNB().fit(X, ["no", "no", "yes", "yes"])
+    >>> model.predict_proba([[1, 2]]).round(2)
+    array([[0.4, 0.6]])
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "alpha": Real(0),
+        "force_alpha": Boolean(),
+        "fit_prior": Boolean(),
+        "class_prior": ArrayRule() | Nothing(),
+        "min_categories": Integer(1) | ArrayRule() | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+    _accepts_sparse: ClassVar[Any] = False
+    _check_exceptions: ClassVar[dict[str, str]] = Estimator._check_exceptions | dict.fromkeys(
+        ("check_sample_weight_equivalence_on_dense_data", "check_classifiers_one_label_sample_weights"),
+        "the check gives fractions for categories, which are an error and not cut off",
+    )
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        min_categories: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.min_categories = min_categories
+        self.n_jobs = n_jobs
+
+    @classmethod
+    def from_parameters(cls, probabilities: Any, priors: Any, classes: Any = None) -> "CategoricalNB":
+        """The optimal classifier of known independent categories.
+
+        Parameters
+        ----------
+        probabilities : list of array-like of shape (n_classes, n_categories of the column)
+            Of each category in each class, column by column.
+        priors : array-like of shape (n_classes,)
+            Prior probabilities.
+        classes : array-like of shape (n_classes,) or None, default=None
+            Labels in rising order; None means numbers from 0 on.
+
+        Returns
+        -------
+        CategoricalNB
+            As if fitted.
+        """
+        columns = [np.asarray(one, dtype=np.float64) for one in probabilities]
+        model = cls(class_prior=priors)
+        k, model.n_features_in_ = len(columns[0]), len(columns)
+        model.classes_ = np.arange(k) if classes is None else np.asarray(classes)
+        with np.errstate(divide="ignore"):
+            model.class_log_prior_ = np.log(class_priors(cls.__name__, priors, np.ones(k), exact=True))
+            model.feature_log_prob_ = [np.log(one) for one in columns]
+        model.n_categories_ = np.array([one.shape[1] for one in columns])
+        model._scores = _tabled(model.feature_log_prob_, model.n_categories_, model.class_log_prior_)
+        return model
+
+    def _summed(self, source: Source) -> Statistic:
+        return CategoryCounts(min(_MOST, max(2, allowed_bytes() // (16 * source.n_features))))
+
+    def _refuse(self, least: float) -> None:
+        if least == -1.0:
+            super()._refuse(least)
+        what = "a category too large to be counted" if least == -np.inf else "a fraction"
+        message = (
+            f"CategoricalNB: columns must hold categories numbered by whole numbers from 0 on; got {what}. Number them "
+            f"with scikit-learn's OrdinalEncoder."
+        )
+        raise DataError(message)
+
+    def _sizes(self, totals: Array) -> Array:
+        """How many categories each column has: as many as the rows have, and as are asked for."""
+        met = totals.sum(axis=0) > 0
+        sizes = np.maximum(met.shape[1] - np.argmax(met[:, ::-1], axis=1), 1)
+        if self.min_categories is None:
+            return sizes
+        least = np.array(self.min_categories)
+        if not np.issubdtype(least.dtype, np.signedinteger):
+            message = f"CategoricalNB: 'min_categories' should have integral type. Got {least.dtype} instead."
+            raise ParameterError(message)
+        if least.ndim and least.shape != sizes.shape:
+            message = (
+                f"CategoricalNB: 'min_categories' should have shape ({len(sizes)},) when an array-like is provided. "
+                f"Got {least.shape} instead."
+            )
+            raise ParameterError(message)
+        return np.maximum(sizes, least)
+
+    def _counts(self, sums: ClassTotalSums) -> list[Array]:
+        """Counts by category, column by column, each as long as its column has categories."""
+        sizes = self._sizes(sums.totals)
+        longest = max(int(sizes.max()), sums.totals.shape[2])
+        totals = np.zeros((*sums.totals.shape[:2], longest))
+        totals[:, :, : sums.totals.shape[2]] = sums.totals
+        return [totals[:, j, :size].copy() for j, size in enumerate(sizes)]
+
+    def _log_probabilities(self, sums: ClassTotalSums) -> list[Array]:  # type: ignore[override]
+        smoothed = [counts + self._alpha for counts in self._counts(sums)]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return [np.log(one) - np.log(one.sum(axis=1, keepdims=True)) for one in smoothed]
+
+    def _mean_log_likelihood(self, sums: ClassTotalSums) -> float:
+        pairs = zip(self._counts(sums), self._log_probabilities(sums), strict=True)
+        columns = sum(times(counts, logarithms) for counts, logarithms in pairs)
+        return (times(sums.weights, self._log_prior(sums.weights)) + columns) / float(sums.weights.sum())
+
+    def _fitted(self, state: ClassTotalSums) -> dict[str, Any]:
+        logarithms = [one.astype(self._dtype) for one in self._log_probabilities(state)]
+        prior, sizes = self._log_prior(state.weights).astype(self._dtype), self._sizes(state.totals)
+        return self._kept(state) | {
+            "class_count_": state.weights,
+            "class_log_prior_": prior,
+            "category_count_": self._counts(state),
+            "feature_log_prob_": logarithms,
+            "n_categories_": sizes,
+            # Kept, so that one row is scored in microseconds.
+            "_scores": _tabled(logarithms, sizes, prior),
+        }
+
+    def _scorer(self) -> CategoryScores:
+        return self._scores
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        return tags
+
+
+def _tabled(columns: list[Array], sizes: Array, prior: Array) -> CategoryScores:
+    """The columns' tables side by side, (k, d, m); what is beyond a column's end is never looked up."""
+    table = np.zeros((len(columns[0]), len(columns), max(one.shape[1] for one in columns)))
+    for j, one in enumerate(columns):
+        table[:, j, : one.shape[1]] = one
+    return CategoryScores(table, sizes, prior.astype(np.float64))

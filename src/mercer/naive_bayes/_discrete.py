@@ -1,0 +1,112 @@
+"""Naive Bayes with counted columns: smoothing, priors and what they share."""
+
+import warnings
+from numbers import Real as Number
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer._base.priors import class_priors
+from mercer._source import Source
+from mercer._statistic import Statistic
+from mercer._statistic.class_totals import ClassTotals, ClassTotalSums
+from mercer.errors import DataError, ParameterError
+from mercer.naive_bayes._naive_bayes import NaiveBayes
+
+__all__ = ["DiscreteNB", "times"]
+
+Array = Any
+# Where alpha may not be taken as small as it was given.
+_LEAST_ALPHA = 1e-10
+
+
+class DiscreteNB(NaiveBayes):
+    """A naive Bayes classifier made of counts, smoothed by alpha."""
+
+    _accepts_sparse: ClassVar[Any] = "csr"
+    alpha: Any
+    force_alpha: bool
+    fit_prior: bool
+    class_prior: Any
+
+    def _summed(self, source: Source) -> Statistic:
+        return ClassTotals()
+
+    def _log_probabilities(self, sums: Any) -> Any:
+        """The logarithms of the smoothed probabilities, from the counts."""
+        raise NotImplementedError  # each model smooths its own
+
+    def _smoothing(self, n_features: int) -> Any:
+        """alpha, checked, and raised where it may be."""
+        name, alpha = type(self).__name__, self.alpha
+        if not isinstance(alpha, Number):
+            alpha = np.asarray(alpha, dtype=np.float64)
+            if alpha.shape != (n_features,):
+                message = (
+                    f"{name}: When alpha is an array, it should contains `n_features`. Got {alpha.size} elements "
+                    f"instead of {n_features}."
+                )
+                raise ParameterError(message)
+            if alpha.min() < 0:
+                message = f"{name}: All values in alpha must be greater than 0; got {alpha.min():g}."
+                raise ParameterError(message)
+        if np.min(alpha) < _LEAST_ALPHA and not self.force_alpha:
+            message = (
+                f"{name}: alpha too small will result in numeric errors, setting alpha = {_LEAST_ALPHA:.1e}. Use "
+                f"`force_alpha=True` to keep alpha unchanged."
+            )
+            warnings.warn(message, stacklevel=8)
+            return np.maximum(alpha, _LEAST_ALPHA)
+        return alpha
+
+    def _log_prior(self, weights: Array) -> Array:
+        if self.class_prior is None and not self.fit_prior:
+            return np.full(len(weights), -np.log(len(weights)))
+        # Smoothing gives a class its density before it has rows, so that a prior given for it counts.
+        sizes = weights if self.class_prior is None else np.ones(len(weights))
+        priors = class_priors(type(self).__name__, self.class_prior, sizes)
+        with np.errstate(divide="ignore"):
+            return np.log(priors)
+
+    def _state(self, sums: ClassTotalSums, source: Source) -> Any:
+        if self._counts_rows and sums.least < 0:
+            self._refuse(sums.least)
+        self._alpha = self._smoothing(source.n_features)
+        return (yield from super()._state(sums, source))
+
+    # Whether columns are counts, which cannot be negative.
+    _counts_rows: ClassVar[bool] = True
+
+    def _refuse(self, least: float) -> None:
+        name = type(self).__name__
+        message = (
+            f"{name}: Negative values in data passed to {name} (input X); columns are counts, and the least is "
+            f"{least:g}. Shift or drop such columns."
+        )
+        raise DataError(message)
+
+    def _mean_log_likelihood(self, sums: Any) -> float:
+        prior = self._log_prior(sums.weights)
+        columns = times(sums.totals, self._log_probabilities(sums))
+        return (times(sums.weights, prior) + columns) / float(sums.weights.sum())
+
+    def _fitted(self, state: ClassTotalSums) -> dict[str, Any]:
+        return self._kept(state) | {
+            "class_count_": state.weights,
+            "feature_count_": state.totals,
+            "class_log_prior_": self._log_prior(state.weights).astype(self._dtype),
+            "feature_log_prob_": self._log_probabilities(state).astype(self._dtype),
+        }
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._accepts_sparse is not False
+        tags.input_tags.positive_only = self._counts_rows
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+def times(counts: Array, logarithms: Array) -> float:
+    """The sum of counts times logarithms; what was never met does not count, however unlikely it is."""
+    met = counts > 0
+    return float(np.sum(counts * np.where(met, logarithms, 0.0)))

@@ -1,0 +1,248 @@
+"""Naive Bayes with counts: by the words of a class, and by those of all others."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer._base.parameter import Array as ArrayRule
+from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
+from mercer._base.priors import class_priors
+from mercer._source.namespace import to_numpy
+from mercer._statistic.class_totals import ClassTotalSums
+from mercer.errors import DataError
+from mercer.naive_bayes._discrete import DiscreteNB
+from mercer.naive_bayes._scores import LinearScores, finite_logarithms
+
+__all__ = ["ComplementNB", "MultinomialNB"]
+
+Array = Any
+
+
+class MultinomialNB(DiscreteNB):
+    """Naive Bayes with counts.
+
+    Within class k a row x is so many draws from categories of probabilities q_kj, so that by Bayes' rule it belongs to
+    the class of largest
+
+        log P_k + sum_j x_j log q_kj
+
+    with q_kj = (N_kj + alpha_j) / sum_j (N_kj + alpha_j) and N_kj the total of column j over the rows of class k: the
+    mean of a Dirichlet posterior. Fractions, such as tf-idf weights, are taken like counts.
+
+    Parameters
+    ----------
+    alpha : a number in [0, inf) or an array-like, default=1.0
+        Pseudo-count, or one for each column.
+    force_alpha : a boolean, default=True
+        Whether alpha may be as small as it is given; otherwise it is 1e-10 at least, with a warning.
+    fit_prior : a boolean, default=True
+        Whether priors are the classes' shares of the rows; otherwise they are equal.
+    class_prior : an array-like or None, default=None
+        Priors in the order of the sorted labels; None leaves it to `fit_prior`.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all that are free. Never changes a result.
+
+    Attributes
+    ----------
+    class_count_, class_log_prior_ : ndarray of shape (n_classes,)
+        Weight of the rows of each class, and the logarithm of its prior.
+    feature_count_ : ndarray of shape (n_classes, n_features)
+        N_kj.
+    feature_log_prob_ : ndarray of shape (n_classes, n_features)
+        log q_kj.
+    classes_ : ndarray of shape (n_classes,)
+        Labels, sorted.
+    history_, converged_, n_iter_, certificate_
+        How the fit went: one step, whose objective is the mean log-likelihood of rows and labels, up to the multinomial
+        coefficients.
+    n_features_in_, feature_names_in_
+        Number and names of the columns.
+
+    Notes
+    -----
+    One pass, one addition a stored number, O(k d) memory. Rows: NumPy, frames, SciPy sparse (never made dense), files,
+    streams (also such as can be read only once), Dask, devices. Negative values are an error. :meth:`from_parameters`
+    makes the classifier of known probabilities.
+
+    References
+    ----------
+    C. D. Manning, P. Raghavan and H. Schuetze, Introduction to information retrieval, 2008, section 13.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.naive_bayes import MultinomialNB
+    >>> X = np.array([[2, 1, 0], [3, 0, 0], [0, 1, 2], [0, 2, 4]])
+    >>> model = MultinomialNB().fit(X, ["cheap", "cheap", "fine", "fine"])
+    >>> model.predict_proba([[1, 1, 0]]).round(2)
+    array([[0.84, 0.16]])
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "alpha": Real(0) | ArrayRule(),
+        "force_alpha": Boolean(),
+        "fit_prior": Boolean(),
+        "class_prior": ArrayRule() | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.n_jobs = n_jobs
+
+    @classmethod
+    def from_parameters(cls, probabilities: Any, priors: Any, classes: Any = None) -> "MultinomialNB":
+        """The optimal classifier of known category probabilities.
+
+        Parameters
+        ----------
+        probabilities : array-like of shape (n_classes, n_features)
+            Of each category in each class; each row sums to one.
+        priors : array-like of shape (n_classes,)
+            Prior probabilities.
+        classes : array-like of shape (n_classes,) or None, default=None
+            Labels in rising order; None means numbers from 0 on.
+
+        Returns
+        -------
+        MultinomialNB
+            As if fitted.
+        """
+        q = np.asarray(probabilities, dtype=np.float64)
+        if not (q >= 0).all() or not np.allclose(q.sum(axis=1), 1.0):
+            message = f"MultinomialNB: the probabilities of every class must sum to 1; got {q.sum(axis=1)}."
+            raise DataError(message)
+        model = cls(class_prior=priors)
+        model.classes_ = np.arange(len(q)) if classes is None else np.asarray(classes)
+        with np.errstate(divide="ignore"):
+            model.class_log_prior_ = np.log(class_priors(cls.__name__, priors, np.ones(len(q)), exact=True))
+            model.feature_log_prob_ = np.log(q)
+        model.n_features_in_ = q.shape[1]
+        return model
+
+    def _log_probabilities(self, sums: ClassTotalSums) -> Array:
+        smoothed = sums.totals + self._alpha
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.log(smoothed) - np.log(smoothed.sum(axis=1, keepdims=True))
+
+    def _scorer(self) -> LinearScores:
+        logarithms, prior = (
+            to_numpy(one).astype(np.float64) for one in (self.feature_log_prob_, self.class_log_prior_)
+        )
+        weights, impossible = finite_logarithms(logarithms)
+        if not impossible.any():
+            return LinearScores(weights, prior)
+        return LinearScores(weights, prior, impossible.astype(np.float64), np.zeros(len(prior)))
+
+
+class ComplementNB(DiscreteNB):
+    """Naive Bayes with counts, by the complement of each class: for classes of unequal size.
+
+    The weights of class k are made of the totals of all other classes, whose counts are larger and less uneven:
+
+        w_kj = log sum_j (T_j - N_kj + alpha_j) - log(T_j - N_kj + alpha_j)
+
+    with N_kj the total of column j over the rows of class k and T_j over all rows. A row x belongs to the class of
+    largest sum_j x_j w_kj: the one whose complement it fits least.
+
+    Parameters
+    ----------
+    alpha : a number in [0, inf) or an array-like, default=1.0
+        Pseudo-count, or one for each column.
+    force_alpha : a boolean, default=True
+        Whether alpha may be as small as it is given; otherwise it is 1e-10 at least, with a warning.
+    fit_prior : a boolean, default=True
+        Only used where there is a single class.
+    class_prior : an array-like or None, default=None
+        Only used where there is a single class.
+    norm : a boolean, default=False
+        Whether weights are divided by their sum over columns.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all that are free. Never changes a result.
+
+    Attributes
+    ----------
+    class_count_, class_log_prior_ : ndarray of shape (n_classes,)
+        Weight of the rows of each class, and the logarithm of its prior.
+    feature_count_ : ndarray of shape (n_classes, n_features)
+        N_kj.
+    feature_all_ : ndarray of shape (n_features,)
+        T_j.
+    feature_log_prob_ : ndarray of shape (n_classes, n_features)
+        w_kj.
+    classes_ : ndarray of shape (n_classes,)
+        Labels, sorted.
+    history_, converged_, n_iter_, certificate_
+        How the fit went: one step, whose objective is the mean score of the rows' own classes.
+    n_features_in_, feature_names_in_
+        Number and names of the columns.
+
+    Notes
+    -----
+    One pass, one addition a stored number, O(k d) memory. Rows: NumPy, frames, SciPy sparse (never made dense), files,
+    streams (also such as can be read only once), Dask, devices. Negative values are an error.
+
+    References
+    ----------
+    J. D. Rennie, L. Shih, J. Teevan and D. R. Karger, Tackling the poor assumptions of naive Bayes text classifiers,
+    2003.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.naive_bayes import ComplementNB
+    >>> X = np.array([[2, 1, 0], [3, 0, 0], [0, 1, 2], [0, 2, 4]])
+    >>> model = ComplementNB().fit(X, ["cheap", "cheap", "fine", "fine"])
+    >>> model.predict([[1, 1, 0]]).tolist()
+    ['cheap']
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "alpha": Real(0) | ArrayRule(),
+        "force_alpha": Boolean(),
+        "fit_prior": Boolean(),
+        "class_prior": ArrayRule() | Nothing(),
+        "norm": Boolean(),
+        "n_jobs": Integer() | Nothing(),
+    }
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        norm: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.norm = norm
+        self.n_jobs = n_jobs
+
+    def _log_probabilities(self, sums: ClassTotalSums) -> Array:
+        rest = sums.totals.sum(axis=0) + self._alpha - sums.totals
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logarithms = np.log(rest) - np.log(rest.sum(axis=1, keepdims=True))
+        return logarithms / logarithms.sum(axis=1, keepdims=True) if self.norm else -logarithms
+
+    def _fitted(self, state: ClassTotalSums) -> dict[str, Any]:
+        return super()._fitted(state) | {"feature_all_": state.totals.sum(axis=0)}
+
+    def _scorer(self) -> LinearScores:
+        weights, prior = (to_numpy(one).astype(np.float64) for one in (self.feature_log_prob_, self.class_log_prior_))
+        return LinearScores(weights, prior if len(prior) == 1 else np.zeros(len(prior)))

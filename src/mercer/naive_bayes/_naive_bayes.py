@@ -1,0 +1,72 @@
+"""What all naive Bayes classifiers share: fits by sums, and the joint log-likelihood."""
+
+from typing import Any
+
+from mercer._base import fitting
+from mercer._base.class_model import ClassModel
+from mercer._base.joint_scores import JointScores, as_scores
+
+__all__ = ["NaiveBayes"]
+
+
+class NaiveBayes(JointScores, ClassModel):
+    """Columns that are independent within classes: p(x | k) is a product over columns."""
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "NaiveBayes":
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or rows in any other place
+            Rows.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights; a weight of two is the row twice.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._learn(X, y, sample_weight, accept_sparse=self._accepts_sparse)
+        return self
+
+    @fitting
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> "NaiveBayes":
+        """Fit to these rows and to all that ``fit`` and earlier calls were given: the model of one fit to all.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or rows in any other place
+            Rows.
+        y : array-like of shape (n_samples,)
+            Labels.
+        classes : array-like of shape (n_classes,) or None, default=None
+            All labels there will be; needed in the first call.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._learn(X, y, sample_weight, partial=True, classes=classes, accept_sparse=self._accepts_sparse)
+        return self
+
+    def predict_joint_log_proba(self, X: Any) -> Any:
+        """log P(k) + log p(x | k) for each row x and class k.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or rows in any other place
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        return self._map(X, as_scores)

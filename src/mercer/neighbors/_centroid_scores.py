@@ -1,0 +1,68 @@
+"""How near rows are to centres, as scores: the nearest has the largest."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._source import Block
+
+__all__ = ["AbsoluteScores", "SquaredScores"]
+
+Array = Any
+
+
+@dataclass(frozen=True, eq=False)
+class SquaredScores:
+    """offset_k - |(x - c_k) * scale|^2 for each row and class."""
+
+    centres: Array
+    scale: Array
+    offsets: Array
+
+    def __call__(self, block: Block) -> Array:
+        xp = block.xp
+        if block.is_sparse:
+            return self._of_sparse(block)
+        # The square written out about the mean of the centres, which takes one product of matrices.
+        middle = xp.mean(self.centres, axis=0)
+        rows, centres = block.centred(middle) * self.scale, (self.centres - middle) * self.scale
+        own, lengths = xp.sum(rows * rows, axis=1), xp.sum(centres * centres, axis=1)
+        return (self.offsets - lengths) - own[:, None] + 2.0 * (rows @ centres.T)
+
+    def _of_sparse(self, block: Block) -> Array:
+        """The square written out, so that sparse rows stay sparse."""
+        squares = self.scale * self.scale
+        own = block.X.multiply(block.X) @ squares
+        lengths = np.sum(self.centres**2 * squares, axis=1)
+        return self.offsets - (own[:, None] - 2.0 * (block.X @ (self.centres * squares).T) + lengths)
+
+
+@dataclass(frozen=True, eq=False)
+class AbsoluteScores:
+    """offset_k - (sum_j |x_j - c_kj| scale_j)^2 for each row and class."""
+
+    centres: Array
+    scale: Array
+    offsets: Array
+
+    def __call__(self, block: Block) -> Array:
+        xp = block.xp
+        if block.is_sparse:
+            return self._of_sparse(block)
+        columns = []
+        for k in range(self.centres.shape[0]):
+            gaps = xp.sum(xp.abs(block.centred(self.centres[k, :])) * self.scale, axis=1)
+            columns.append(self.offsets[k] - gaps * gaps)
+        return xp.stack(columns, axis=1)
+
+    def _of_sparse(self, block: Block) -> Array:
+        """Stored values are compared one by one; each of the others is a zero, |c| away from the centre."""
+        X, n = block.X, block.n
+        rows, columns = np.repeat(np.arange(n), np.diff(X.indptr)), []
+        for k, centre in enumerate(self.centres):
+            away = np.abs(centre) * self.scale
+            gaps = np.abs(X.data - centre[X.indices]) * self.scale[X.indices] - away[X.indices]
+            total = np.bincount(rows, gaps, n) + away.sum()
+            columns.append(self.offsets[k] - total * total)
+        return np.stack(columns, axis=1)

@@ -1,0 +1,99 @@
+"""Quadratic discriminant analysis: known Gaussians, agreement with the linear case, batches, and singular classes."""
+
+import numpy as np
+import pytest
+import sklearn.discriminant_analysis
+from scipy.linalg import LinAlgError
+from scipy.stats import multivariate_normal
+from sklearn.datasets import load_wine
+
+import mercer
+from mercer.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from mercer.errors import DataError
+
+RNG = np.random.default_rng(0)
+WINE = load_wine(return_X_y=True)
+
+
+@pytest.mark.catalogue("DT-04", "DT-07")
+def test_scores_are_log_densities_plus_log_priors():
+    means, priors = RNG.normal(size=(3, 2)), np.array([0.5, 0.3, 0.2])
+    covariances = np.array([np.eye(2) * s + 0.3 for s in (1.0, 2.0, 0.5)])
+    model = QuadraticDiscriminantAnalysis.from_parameters(means, covariances, priors)
+    X = RNG.normal(size=(40, 2)) * 3
+    parts = zip(means, covariances, priors)
+    joint = np.stack([multivariate_normal(m, C).logpdf(X) + np.log(p) for m, C, p in parts], axis=1)
+    np.testing.assert_allclose(model.decision_function(X) - np.log(2 * np.pi), joint, rtol=1e-10)
+    assert np.array_equal(model.predict(X), joint.argmax(axis=1))
+    # At its mean a Gaussian's log-density is -log((2 pi)^d det C) / 2.
+    at_mean = model.decision_function(means)[np.arange(3), np.arange(3)] - np.log(2 * np.pi) - np.log(priors)
+    np.testing.assert_allclose(at_mean, -0.5 * np.log((2 * np.pi) ** 2 * np.linalg.det(covariances)), rtol=1e-12)
+
+
+@pytest.mark.catalogue("DT-07")
+def test_equal_covariances_give_the_linear_classifier():
+    means, covariance, priors = RNG.normal(size=(3, 2)), np.array([[2.0, 0.5], [0.5, 1.0]]), [0.5, 0.3, 0.2]
+    linear = LinearDiscriminantAnalysis.from_parameters(means, covariance, priors)
+    model = QuadraticDiscriminantAnalysis.from_parameters(means, [covariance] * 3, priors)
+    X = RNG.normal(size=(40, 2)) * 3
+    np.testing.assert_allclose(model.predict_proba(X), linear.predict_proba(X), rtol=1e-9)
+    assert np.array_equal(model.predict(X), linear.predict(X))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"store_covariance": True},
+        {"reg_param": 0.3},
+        {"solver": "eigen"},
+        {"solver": "eigen", "shrinkage": "auto"},
+        {"solver": "eigen", "shrinkage": 0.2, "priors": [0.2, 0.3, 0.5]},
+    ],
+    ids=repr,
+)
+def test_posteriors_are_scikit_learns(settings):
+    X, y = WINE
+    theirs = sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis(**settings).fit(X, y)
+    model = QuadraticDiscriminantAnalysis(**settings).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X), theirs.predict_proba(X), atol=1e-9)
+    np.testing.assert_allclose(model.scalings_, theirs.scalings_, rtol=1e-8)
+    if "store_covariance" in settings:
+        np.testing.assert_allclose(model.covariance_, theirs.covariance_, rtol=1e-8)
+
+
+def test_batches_give_the_model_of_one_fit_and_the_objective_is_the_mean_log_likelihood():
+    X, y = WINE
+    whole, model = QuadraticDiscriminantAnalysis().fit(X, y), QuadraticDiscriminantAnalysis()
+    order = np.random.default_rng(0).permutation(len(X))
+    for rows in np.array_split(order, 2):
+        model.partial_fit(X[rows], y[rows], classes=[0, 1, 2])
+    np.testing.assert_allclose(model.predict_proba(X), whole.predict_proba(X), atol=1e-9)
+    scores = whole.decision_function(X)[np.arange(len(X)), y] - 0.5 * X.shape[1] * np.log(2 * np.pi)
+    assert whole.history_["objective"][0] == pytest.approx(scores.mean())
+
+
+def test_a_class_not_met_yet_is_never_predicted():
+    X, y = WINE
+    model = QuadraticDiscriminantAnalysis().partial_fit(X[y < 2], y[y < 2], classes=[0, 1, 2])
+    assert np.all(model.predict_proba(X)[:, 2] == 0)
+    assert set(model.predict(X)) == {0, 1}
+
+
+def test_more_classes_than_memory_holds_are_refused_with_the_numbers():
+    X, y = RNG.normal(size=(4000, 200)), np.repeat(np.arange(1000), 4)
+    with mercer.config_context(max_memory="100 MiB"), pytest.raises(MemoryError, match="covariances of 1000 classes"):
+        QuadraticDiscriminantAnalysis().fit(X, y)
+
+
+def test_singular_classes_are_errors_with_the_cure():
+    X, y = WINE
+    flat = np.c_[X, np.ones(len(X))]
+    with pytest.raises(
+        LinAlgError, match=r"covariance matrix of class 0 is not full rank. Increase the value of `reg_param`"
+    ):
+        QuadraticDiscriminantAnalysis().fit(flat, y)
+    with pytest.raises(DataError, match=r"class 0 has 10 samples and 13 features. Try using `solver='eigen'`"):
+        QuadraticDiscriminantAnalysis().fit(np.r_[X[y == 0][:10], X[y == 1]], np.r_[[0] * 10, [1] * 71])
+    with pytest.raises(DataError, match="y has only 1 sample in class 0"):
+        QuadraticDiscriminantAnalysis(reg_param=0.1).fit(X[58:], y[58:])
+    assert QuadraticDiscriminantAnalysis(reg_param=0.01).fit(flat, y).score(flat, y) > 0.9

@@ -1,0 +1,89 @@
+"""Sums over the rows of each class of a block, against the definition, at every level."""
+
+import importlib
+
+import numpy
+import pytest
+
+REALS = [numpy.float64, numpy.float32]
+SHAPES = [(1, 1, 1), (5, 2, 3), (128, 4, 2), (129, 16, 4), (300, 17, 5), (257, 33, 3)]
+EMPTY = numpy.empty(0)
+
+
+@pytest.fixture
+def class_sums(level):
+    return importlib.import_module(f"mercer._native.{level}.class_sums")
+
+
+def draw(n, d, k, real):
+    generator = numpy.random.default_rng(n + d + k)
+    X = generator.normal(3, 1, size=(n, d)).astype(real)
+    return X, generator.integers(0, k, n), generator.random(n)
+
+
+def scatters(X, labels, weight, means, groups):
+    gaps = (X.astype(float) - means[labels]) * numpy.sqrt(weight)[:, None]
+    return numpy.array([gaps[rows].T @ gaps[rows] for rows in groups])
+
+
+def products(class_sums, X, labels, weight, means, own):
+    """The scatters that native code finds, made whole."""
+    n, d = X.shape
+    k = len(means)
+    order = numpy.argsort(labels, kind="stable") if own else numpy.arange(n)
+    counts = numpy.bincount(labels, minlength=k)
+    starts = numpy.concatenate([[0], numpy.cumsum(counts)]) if own else numpy.array([0, n])
+    width = class_sums.padded_width(d)
+    out = numpy.zeros((len(starts) - 1, width, width))
+    scratch = numpy.full(class_sums.packed_size(d), numpy.nan)
+    class_sums.add_products(X, order, starts, labels, numpy.sqrt(weight), means, scratch, out)
+    upper = numpy.triu(out[:, :d, :d])
+    return upper + numpy.triu(upper, 1).transpose(0, 2, 1), out
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("real", REALS)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sums_squares_and_counts_are_those_of_the_definition(class_sums, real, shape, weighted):
+    X, labels, weight = draw(*shape, real)
+    size = weight if weighted else numpy.ones(len(X))
+    given, k = weight if weighted else EMPTY, shape[2]
+    one = numpy.eye(k)[labels] * size[:, None]
+    point, rows = X[0].astype(float), X.astype(float)
+    sums, squares, above = (numpy.zeros((k, shape[1])) for _ in range(3))
+    class_sums.add_rows(X, labels, given, point, sums)
+    numpy.testing.assert_allclose(sums, one.T @ (rows - point), rtol=1e-10, atol=1e-10)
+    means = numpy.random.default_rng(0).normal(3, 1, size=(k, shape[1]))
+    class_sums.add_squares(X, labels, given, means, squares)
+    expected = numpy.array([one[:, j] @ (rows - means[j]) ** 2 for j in range(k)])
+    numpy.testing.assert_allclose(squares, expected, rtol=1e-10, atol=1e-10)
+    class_sums.add_exceeding(X, labels, given, 3.0, above)
+    numpy.testing.assert_allclose(above, one.T @ (rows > 3.0), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("real", REALS)
+@pytest.mark.parametrize("own", [False, True])
+def test_products_of_columns_are_taken_about_the_means_of_classes(class_sums, real, shape, own):
+    X, labels, weight = draw(*shape, real)
+    means = numpy.random.default_rng(0).normal(3, 1, size=(shape[2], shape[1]))
+    groups = [labels == j for j in range(shape[2])] if own else [numpy.ones(len(X), dtype=bool)]
+    found, _ = products(class_sums, X, labels, weight, means, own)
+    numpy.testing.assert_allclose(found, scatters(X, labels, weight, means, groups), rtol=1e-10, atol=1e-9)
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_merging_two_halves_gives_the_moments_of_the_whole(class_sums, own):
+    X, labels, weight = draw(300, 7, 3, numpy.float64)
+    weight[labels == 2] = numpy.where(numpy.arange(300) < 150, 0.0, weight)[labels == 2]
+    parts = []
+    for rows in (slice(0, 150), slice(150, 300), slice(0, 300)):
+        totals = numpy.bincount(labels[rows], weight[rows], 3)
+        one = numpy.eye(3)[labels[rows]] * weight[rows][:, None]
+        means = one.T @ X[rows] / numpy.where(totals > 0, totals, 1.0)[:, None]
+        parts.append((totals, means, *products(class_sums, X[rows].copy(), labels[rows], weight[rows], means, own)))
+    (first, means, _, packed), (second, steps, _, others), (_, expected, scatter, _) = parts
+    class_sums.merge(packed, others, means, steps, first, second)
+    upper = numpy.triu(packed[:, :7, :7])
+    numpy.testing.assert_allclose(means, expected, rtol=1e-12)
+    numpy.testing.assert_allclose(upper + numpy.triu(upper, 1).transpose(0, 2, 1), scatter, rtol=1e-11, atol=1e-11)

@@ -1,0 +1,92 @@
+"""The nearest centroid classifier: planes between means, shrinking, medians, priors."""
+
+import numpy as np
+import pytest
+import sklearn.neighbors
+from scipy.sparse import csr_array
+from sklearn.datasets import load_iris
+
+from mercer.discriminant_analysis import LinearDiscriminantAnalysis
+from mercer.errors import DataError
+from mercer.neighbors import NearestCentroid
+
+RNG = np.random.default_rng(0)
+IRIS = load_iris(return_X_y=True)
+
+
+@pytest.mark.catalogue("DT-17")
+def test_two_classes_are_parted_by_the_plane_half_way_between_their_means():
+    X, y = IRIS[0][:100], IRIS[1][:100]
+    model = NearestCentroid().fit(X, y)
+    means = np.array([X[y == k].mean(axis=0) for k in (0, 1)])
+    w = (means[1] - means[0]) / np.linalg.norm(means[1] - means[0])
+    b = w @ (means[0] + means[1]) / 2
+    rows = RNG.normal(size=(500, 4)) * 3 + X.mean(axis=0)
+    assert np.array_equal(model.predict(rows), (rows @ w - b > 0).astype(int))
+
+
+@pytest.mark.catalogue("DT-17")
+def test_it_is_the_linear_discriminant_of_spherical_classes():
+    X, y = IRIS
+    model = NearestCentroid().fit(X, y)
+    linear = LinearDiscriminantAnalysis.from_parameters(model.centroids_, np.eye(4), [1 / 3] * 3)
+    rows = RNG.normal(size=(500, 4)) * 2 + X.mean(axis=0)
+    assert np.array_equal(model.predict(rows), linear.predict(rows))
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
+@pytest.mark.parametrize("threshold", [None, 0.5])
+@pytest.mark.parametrize("priors", ["uniform", "empirical", [0.2, 0.3, 0.5]])
+def test_centres_and_predictions_are_scikit_learns(metric, threshold, priors):
+    X, y = IRIS[0][:140], IRIS[1][:140]
+    settings = {"metric": metric, "shrink_threshold": threshold, "priors": priors}
+    theirs = sklearn.neighbors.NearestCentroid(**settings).fit(X, y)
+    model = NearestCentroid(**settings).fit(X, y)
+    for name in ("centroids_", "deviations_", "within_class_std_dev_", "class_prior_"):
+        np.testing.assert_allclose(getattr(model, name), getattr(theirs, name), rtol=1e-9, atol=1e-12, err_msg=name)
+    assert np.array_equal(model.predict(IRIS[0]), theirs.predict(IRIS[0]))
+    if metric == "euclidean":
+        np.testing.assert_allclose(model.predict_proba(IRIS[0]), theirs.predict_proba(IRIS[0]), atol=1e-9)
+        np.testing.assert_allclose(model.decision_function(IRIS[0]), theirs.decision_function(IRIS[0]), rtol=1e-7)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
+def test_weights_are_repetitions_also_for_medians(metric):
+    X, y = IRIS
+    weight = RNG.integers(0, 4, len(X))
+    weighted = NearestCentroid(metric).fit(X, y, sample_weight=weight.astype(float))
+    repeated = NearestCentroid(metric).fit(X.repeat(weight, axis=0), y.repeat(weight))
+    np.testing.assert_allclose(weighted.centroids_, repeated.centroids_, rtol=1e-12)
+    np.testing.assert_allclose(weighted.within_class_std_dev_, repeated.within_class_std_dev_, rtol=1e-10)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
+def test_sparse_rows_give_the_answers_of_dense_ones(metric):
+    X, y = np.where(IRIS[0] < 2, 0.0, IRIS[0]), IRIS[1]
+    dense, sparse = NearestCentroid(metric).fit(X, y), NearestCentroid(metric).fit(csr_array(X), y)
+    np.testing.assert_allclose(sparse.centroids_, dense.centroids_)
+    assert np.array_equal(sparse.predict(csr_array(X)), dense.predict(X))
+
+
+def test_batches_give_the_model_of_one_fit():
+    X, y = IRIS
+    whole, model = NearestCentroid(shrink_threshold=0.3).fit(X, y), NearestCentroid(shrink_threshold=0.3)
+    for rows in np.array_split(np.random.default_rng(0).permutation(150), 3):
+        model.partial_fit(X[rows], y[rows], classes=[0, 1, 2])
+    np.testing.assert_allclose(model.centroids_, whole.centroids_, rtol=1e-12)
+    assert not hasattr(NearestCentroid("manhattan"), "partial_fit")
+    assert not hasattr(NearestCentroid("manhattan"), "predict_proba")
+
+
+def test_what_cannot_be_fitted_is_said_in_a_sentence():
+    X, y = IRIS
+    with pytest.raises(DataError, match="The number of classes has to be greater than one; got 1 class"):
+        NearestCentroid().fit(X[:50], y[:50])
+    with pytest.raises(DataError, match="there must be more rows than classes; got 3 for 3 classes"):
+        NearestCentroid().fit(X[::50], y[::50])
+    with pytest.raises(DataError, match="All features have zero variance"):
+        NearestCentroid().fit(np.full((10, 2), 0.1), [0] * 5 + [1] * 5)
+    with pytest.raises(DataError, match=r"every class must have rows; got none yet of \[2\]"):
+        NearestCentroid().partial_fit(X[:100], y[:100], classes=[0, 1, 2])
+    with pytest.warns(UserWarning, match="The priors do not sum to 1. Normalizing such that it sums to one"):
+        NearestCentroid(priors=[1, 1, 2]).fit(X, y)
