@@ -3,7 +3,9 @@
 from mercer.inspection._annealing import AcceptanceDisplay, EnergyTraceDisplay, GibbsDisplay
 from mercer.inspection._class_density import ClassDensityDisplay
 from mercer.inspection._cost_curve import CostCurveDisplay
+from mercer.inspection._decision_boundary import DecisionBoundaryDisplay
 from mercer.inspection._gaussian_contour import GaussianContourDisplay
+from mercer.inspection._k_means_panels import KMeansPanelsDisplay
 from mercer.inspection._learning_rate import LearningRateDisplay
 from mercer.inspection._mixture import EMPanelsDisplay, MixtureDisplay
 from mercer.inspection._parameter_posterior import ParameterPosteriorDisplay
@@ -15,10 +17,12 @@ __all__ = [
     "AcceptanceDisplay",
     "ClassDensityDisplay",
     "CostCurveDisplay",
+    "DecisionBoundaryDisplay",
     "EMPanelsDisplay",
     "EnergyTraceDisplay",
     "GaussianContourDisplay",
     "GibbsDisplay",
+    "KMeansPanelsDisplay",
     "LearningRateDisplay",
     "MixtureDisplay",
     "ParameterPosteriorDisplay",
