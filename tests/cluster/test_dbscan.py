@@ -153,13 +153,9 @@ def test_memory_is_a_few_numbers_a_row_however_full_the_neighbourhoods_are():
         DBSCAN(100.0).fit(X)
 
 
-@pytest.mark.parametrize("scale", [1e-300, 1e-150, 1.0, 1e140])
+@pytest.mark.parametrize("scale", [1e-150, 1.0, 1e140])
 def test_rows_at_one_place_and_at_any_scale_are_clustered(scale):
     X = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0], [9.0, 9.0]]) * scale
-    if scale < 1e-160:
-        # Squares of such distances are zero, and of such an epsilon too: everything is near everything.
-        X = X * 1e300
-        scale = 1.0
     assert DBSCAN(1.5 * scale, min_samples=2).fit(X).labels_.tolist() == [0, 0, 0, -1]
 
 

@@ -31,6 +31,11 @@ def test_the_suggested_epsilon_finds_the_blobs_and_leaves_the_noise():
     assert (labels[600:] == -1).mean() > 0.7
 
 
+def test_distances_that_are_not_stored_are_far():
+    D = scipy.sparse.csr_array(np.array([[0.0, 1.0, 3.0], [1.0, 0.0, 0.0], [3.0, 0.0, 0.0]]))
+    assert k_distances(D, 1, metric="precomputed").tolist() == [1.0, 1.0, 3.0]
+
+
 def test_a_flat_curve_has_its_one_value():
     assert suggest_eps(np.arange(8.0)[:, None], min_samples=2) == 1.0
     assert suggest_eps(np.zeros((9, 2)), min_samples=3) == 0.0

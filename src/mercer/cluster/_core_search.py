@@ -8,6 +8,7 @@ from scipy.sparse import issparse
 
 from mercer._source.threads import run_numbered
 from mercer.cluster._metric import Metric
+from mercer.cluster._precomputed import spread_out
 from mercer.cluster._preparation import prepared
 from mercer.cluster._space_tree import NO_LABEL, SpaceTree
 
@@ -81,7 +82,7 @@ class TileSearch:
 
     def labels(self, rows: Array, threads: int) -> Array:
         found = np.empty(rows.shape[0], np.int64)
-        size = max(1, 2**22 // self.rows.shape[0])
+        size = max(1, 2**22 // max(self.rows.shape))
 
         def work(number: int) -> None:
             part = slice(number * size, (number + 1) * size)
@@ -95,10 +96,4 @@ class TileSearch:
     def _near(self, rows: Array) -> Array:
         if self.cores is None:
             return self.metric.distances(rows, self.rows) <= self.eps
-        if issparse(rows):
-            # What is not stored is far; what is stored as zero is near.
-            chosen = rows[:, self.cores].tocoo()
-            near = np.zeros(chosen.shape, bool)
-            near[chosen.coords if hasattr(chosen, "coords") else (chosen.row, chosen.col)] = chosen.data <= self.eps
-            return near
-        return rows[:, self.cores] <= self.eps
+        return spread_out(rows)[:, self.cores] <= self.eps

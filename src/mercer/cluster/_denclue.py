@@ -8,7 +8,7 @@ from sklearn.base import ClusterMixin
 
 from mercer._base import Estimator, fitted_rows, fitting
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule
-from mercer.cluster._hill_climbing import Ascent, AscentState, GaussianDensity, attractors_of, clusters_of
+from mercer.cluster._hill_climbing import Ascent, GaussianDensity, HillState, attractors_of, clusters_of
 from mercer.cluster._mini_batch import answered
 from mercer.cluster._preparation import prepared
 from mercer.cluster._space_tree import SpaceTree
@@ -155,7 +155,7 @@ class DENCLUE(ClusterMixin, Estimator):
         self._conclude(outcome)
         return self
 
-    def _fitted(self, state: AscentState) -> dict[str, Any]:
+    def _fitted(self, state: HillState) -> dict[str, Any]:
         return {}
 
     def _bandwidth(self, source: Any) -> float:
@@ -167,7 +167,7 @@ class DENCLUE(ClusterMixin, Estimator):
         # Rows all at one place have no spread; any bandwidth then finds their one hill.
         return (spread or 1.0) * size ** (-1 / (d + 4))
 
-    def _store(self, state: AscentState, density: GaussianDensity) -> None:
+    def _store(self, state: HillState, density: GaussianDensity) -> None:
         """Set attractors and labels from where the rows, in the order of the tree, have got to."""
         tree, h = density.tree, self.bandwidth_
         points, reached, here = np.empty(state.points.shape), np.empty(tree.n), np.empty(tree.n)

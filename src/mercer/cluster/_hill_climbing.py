@@ -15,7 +15,7 @@ from mercer._source.threads import run_numbered
 from mercer.cluster._neighbour_lists import numbered
 from mercer.cluster._space_tree import WIDTH, SpaceTree, scratch
 
-__all__ = ["Ascent", "AscentState", "GaussianDensity", "attractors_of", "clusters_of"]
+__all__ = ["Ascent", "GaussianDensity", "HillState", "attractors_of", "clusters_of"]
 
 Array = Any
 # What is left out of a sum weighs less than exp(-40), 4e-18, of a row at its centre.
@@ -66,7 +66,7 @@ class GaussianDensity:
 
 @plain
 @dataclass(frozen=True)
-class AscentState:
+class HillState:
     """Where each row has got to, the log density it had there, its last move in bandwidths, whether it goes on."""
 
     points: Any
@@ -85,11 +85,11 @@ class Ascent:
     max_iter: int
     group: int = WIDTH
 
-    def start(self, rows: Array) -> AscentState:
+    def start(self, rows: Array) -> HillState:
         """Before the first step."""
-        return AscentState(rows, np.full(len(rows), -np.inf), np.full(len(rows), np.inf), np.ones(len(rows), bool))
+        return HillState(rows, np.full(len(rows), -np.inf), np.full(len(rows), np.inf), np.ones(len(rows), bool))
 
-    def advance(self, state: AscentState) -> AscentState:
+    def advance(self, state: HillState) -> HillState:
         """One step of all rows that still move."""
         moving = np.flatnonzero(state.moving)
         log_density, means = self.density.climb(state.points[moving], self.group)
@@ -103,9 +103,9 @@ class Ascent:
         points[moving[on]] = means[on]
         lengths[moving] = moves
         still[moving[~on]] = False
-        return AscentState(points, reached, lengths, still)
+        return HillState(points, reached, lengths, still)
 
-    def solve(self, state: AscentState) -> Solver:
+    def solve(self, state: HillState) -> Solver:
         """Climb from a state."""
         for _ in range(self.max_iter):
             if not state.moving.any():
@@ -115,7 +115,7 @@ class Ascent:
             yield Step(objective, state, self._certificate(state), {"moving": float(np.count_nonzero(state.moving))})
         return Solution(state, not state.moving.any(), self._certificate(state))
 
-    def _certificate(self, state: AscentState) -> Certificate:
+    def _certificate(self, state: HillState) -> Certificate:
         statement = "The longest last move of a row, in bandwidths: zero proves that all rows are at attractors."
         return Certificate.of("fixed point", state.moves.max(), self.tol, statement)
 

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from mercer._source.threads import run_numbered
 from mercer.cluster._condensed_tree import CondensedTree
 from mercer.cluster._metric import Metric
+from mercer.cluster._precomputed import spread_out
 
 __all__ = ["JoinSearch"]
 
@@ -75,4 +75,4 @@ class JoinSearch:
     def _distances(self, rows: Array) -> Array:
         if self.rows is not None:
             return self.metric.distances(rows, self.rows)
-        return rows.toarray() if issparse(rows) else rows
+        return spread_out(rows)

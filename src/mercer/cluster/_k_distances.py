@@ -9,6 +9,7 @@ from sklearn.utils import check_array
 from mercer._base.parameter import Function, Integer, Nothing, check_parameters
 from mercer._source.threads import n_threads
 from mercer.cluster._metric import Metric, MetricName
+from mercer.cluster._precomputed import spread_out
 from mercer.cluster._space_tree import SpaceTree
 from mercer.cluster._spanning_tree import all_distances, core_distances
 from mercer.errors import DataError
@@ -54,9 +55,15 @@ def k_distances(X: Any, k: int = 4, *, metric: Any = "euclidean", n_jobs: int | 
     if known.is_euclidean and not issparse(rows):
         return np.sqrt(np.sort(SpaceTree(rows, threads, "k_distances").kth_distances(k + 1)))
     if known.name == "precomputed":
-        dense = rows.toarray() if issparse(rows) else rows
-        return np.sort(core_distances(lambda row: dense[row], n, k + 1, threads))
+        return np.sort(core_distances(lambda row: _own_distances(rows, row), n, k + 1, threads))
     return np.sort(core_distances(all_distances(rows, known.settled(rows), threads), n, k + 1, threads))
+
+
+def _own_distances(D: Array, row: int) -> Array:
+    """A row of given distances, to itself zero whatever is stored."""
+    distances = spread_out(D[row : row + 1])[0].copy()
+    distances[row] = 0.0
+    return distances
 
 
 def suggest_eps(X: Any, min_samples: int = 5, *, metric: Any = "euclidean", n_jobs: int | None = None) -> float:

@@ -8,7 +8,7 @@ from scipy.sparse import issparse
 from mercer._base.validation import checked_rows
 from mercer.errors import DataError
 
-__all__ = ["checked_distances"]
+__all__ = ["checked_distances", "spread_out"]
 
 Array = Any
 
@@ -32,3 +32,13 @@ def checked_distances(estimator: Any, X: Any, **options: Any) -> Array:
         )
         raise DataError(message)
     return D
+
+
+def spread_out(D: Array) -> Array:
+    """Some rows of a sparse matrix of distances as a dense one: what is not stored is infinitely far."""
+    if not issparse(D):
+        return D
+    dense = np.full(D.shape, np.inf)
+    numbers = np.repeat(np.arange(D.shape[0]), np.diff(D.indptr))
+    dense[numbers, D.indices] = D.data
+    return dense
