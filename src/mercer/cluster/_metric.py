@@ -30,7 +30,7 @@ class MetricName(Rule):
     text = "the name of a metric"
 
     def accepts(self, value: Any) -> bool:
-        return isinstance(value, str) and value in METRICS
+        return isinstance(value, str) and (value in METRICS or value in BallTree.valid_metrics)
 
     def refused(self) -> Iterator[Any]:
         yield from ("no such metric", 3)
