@@ -1,9 +1,26 @@
-"""Clustering: k-means and its relatives."""
+"""Clustering: k-means and its relatives, and clusters by density."""
 
+from mercer.cluster._dbscan import DBSCAN, dbscan
+from mercer.cluster._denclue import DENCLUE
 from mercer.cluster._functions import k_means, kmeans_plusplus
 from mercer.cluster._growing_k_means import GrowingKMeans
+from mercer.cluster._hdbscan import HDBSCAN
+from mercer.cluster._k_distances import k_distances, suggest_eps
 from mercer.cluster._k_means import KMeans
 from mercer.cluster._mini_batch_k_means import MiniBatchKMeans
 from mercer.cluster._soft_k_means import SoftKMeans
 
-__all__ = ["GrowingKMeans", "KMeans", "MiniBatchKMeans", "SoftKMeans", "k_means", "kmeans_plusplus"]
+__all__ = [
+    "DBSCAN",
+    "DENCLUE",
+    "HDBSCAN",
+    "GrowingKMeans",
+    "KMeans",
+    "MiniBatchKMeans",
+    "SoftKMeans",
+    "dbscan",
+    "k_distances",
+    "k_means",
+    "kmeans_plusplus",
+    "suggest_eps",
+]

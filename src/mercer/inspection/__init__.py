@@ -5,6 +5,7 @@ from mercer.inspection._class_density import ClassDensityDisplay
 from mercer.inspection._cost_curve import CostCurveDisplay
 from mercer.inspection._decision_boundary import DecisionBoundaryDisplay
 from mercer.inspection._gaussian_contour import GaussianContourDisplay
+from mercer.inspection._k_distance import KDistanceDisplay
 from mercer.inspection._k_means_panels import KMeansPanelsDisplay
 from mercer.inspection._learning_rate import LearningRateDisplay
 from mercer.inspection._mixture import EMPanelsDisplay, MixtureDisplay
@@ -22,6 +23,7 @@ __all__ = [
     "EnergyTraceDisplay",
     "GaussianContourDisplay",
     "GibbsDisplay",
+    "KDistanceDisplay",
     "KMeansPanelsDisplay",
     "LearningRateDisplay",
     "MixtureDisplay",

@@ -1,0 +1,48 @@
+from numpy import ndarray
+
+def count_within(
+    rows: ndarray,
+    group: int,
+    leaves: ndarray,
+    nodes: ndarray,
+    boxes: ndarray,
+    radius: float,
+    weight: ndarray,
+    enough: float,
+    box: ndarray,
+    stack: ndarray,
+    gaps: ndarray,
+    near: ndarray,
+    totals: ndarray,
+) -> None: ...
+def find_links(
+    rows: ndarray,
+    own: ndarray,
+    group: int,
+    leaves: ndarray,
+    nodes: ndarray,
+    boxes: ndarray,
+    radius: float,
+    labels: ndarray,
+    uniform: ndarray,
+    box: ndarray,
+    stack: ndarray,
+    gaps: ndarray,
+    near: ndarray,
+    found: ndarray,
+) -> None: ...
+def lowest_within(
+    rows: ndarray,
+    group: int,
+    leaves: ndarray,
+    nodes: ndarray,
+    boxes: ndarray,
+    radius: float,
+    labels: ndarray,
+    lowest: ndarray,
+    box: ndarray,
+    stack: ndarray,
+    gaps: ndarray,
+    near: ndarray,
+    found: ndarray,
+) -> None: ...
