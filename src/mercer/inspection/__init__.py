@@ -3,6 +3,7 @@
 from mercer.inspection._annealing import AcceptanceDisplay, EnergyTraceDisplay, GibbsDisplay
 from mercer.inspection._class_density import ClassDensityDisplay
 from mercer.inspection._cost_curve import CostCurveDisplay
+from mercer.inspection._dendrogram import DendrogramDisplay
 from mercer.inspection._gaussian_contour import GaussianContourDisplay
 from mercer.inspection._learning_rate import LearningRateDisplay
 from mercer.inspection._mixture import EMPanelsDisplay, MixtureDisplay
@@ -15,6 +16,7 @@ __all__ = [
     "AcceptanceDisplay",
     "ClassDensityDisplay",
     "CostCurveDisplay",
+    "DendrogramDisplay",
     "EMPanelsDisplay",
     "EnergyTraceDisplay",
     "GaussianContourDisplay",
