@@ -74,6 +74,11 @@ class Subject:
         return self.make().__sklearn_tags__().places
 
     @property
+    def most_rows(self) -> int:
+        """How many rows a fit to them may take without taking minutes: few where every pair of rows is looked at."""
+        return 2_000 if self.name in ("AgglomerativeClustering", "KMedoids") else 50_000
+
+    @property
     def needs_memory(self) -> bool:
         """Whether this setting reaches rows one by one, and so refuses those that are elsewhere."""
         by_rows = self.settings.get("solver") in ("dual", "lsqr", "sag", "saga") or "cv" in self.settings

@@ -4,7 +4,7 @@ The documentation's list of differences is made from this table.
 """
 
 REPLACED: dict[str, tuple[str, ...]] = {
-    "cluster": ("KMeans", "MiniBatchKMeans", "k_means", "kmeans_plusplus"),
+    "cluster": ("AgglomerativeClustering", "KMeans", "MiniBatchKMeans", "k_means", "kmeans_plusplus"),
     "covariance": (
         "OAS",
         "EmpiricalCovariance",
@@ -37,6 +37,9 @@ DIFFERENCES: dict[str, str] = {
     "test_k_means::test_sample_weight_init*": "calls the private method _init_centroids",
     "test_k_means::test_sample_weight_zero*": "calls the private method _init_centroids",
     "test_k_means::test_warning_elkan_1_cluster": "elkan works with one cluster, so there is no fallback to warn of",
+    "test_hierarchical::test_agglomerative_clustering_with_distance_threshold[[]*": (
+        "clusters are numbered in the order of their first rows; scikit-learn's private _hc_cut follows a heap"
+    ),
     "test_pca::test_sparse_pca_solver_error*": (
         "sparse rows also run with svd_solver='randomized' and 'power', so the error names other solvers"
     ),
