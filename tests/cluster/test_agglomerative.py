@@ -1,5 +1,7 @@
 """Agglomerative clustering: trees, cuts, graphs, new rows, and fits that end early."""
 
+import signal
+
 import numpy as np
 import pytest
 import sklearn.cluster
@@ -14,11 +16,36 @@ from sklearn.neighbors import kneighbors_graph
 from mercer.cluster import AgglomerativeClustering
 from mercer.errors import DataError, InterruptWarning, ParameterError
 from mercer.watch import Checkpoint
-from tests.laws.test_control import At, crash, press_ctrl_c
 
 LINKAGES = ("single", "complete", "average", "weighted", "ward", "centroid", "median")
 DRAW = np.random.default_rng(0)
 X = DRAW.normal(size=(150, 3))
+
+
+class At:
+    """A callback that does something after the step of a given number."""
+
+    def __init__(self, number, action):
+        self.number, self.action, self.seen = number, action, 0
+
+    def setup(self, estimator, context):
+        pass
+
+    teardown = on_fit_task_begin = setup
+
+    def on_fit_task_end(self, estimator, context):
+        self.seen += 1
+        if self.seen == self.number:
+            self.action()
+
+
+def press_ctrl_c():
+    signal.raise_signal(signal.SIGINT)
+
+
+def crash():
+    message = "killed"
+    raise RuntimeError(message)
 
 
 @pytest.mark.catalogue("CL-06")
