@@ -45,9 +45,12 @@ class NearestCluster:
 
     def _by_pairs(self, X: Array) -> Array:
         distances = X if self.exemplars is None else self._measured(X)
+        if self.linkage == "single":
+            nearest = distances == np.min(distances, axis=1)[:, None]
+            return np.min(np.where(nearest, self.labels, len(self.sizes)), axis=1)
         order = np.argsort(self.labels, kind="stable")
         starts = np.searchsorted(self.labels[order], np.arange(len(self.sizes)))
-        reach = {"single": np.minimum, "complete": np.maximum}.get(self.linkage, np.add)
+        reach = np.maximum if self.linkage == "complete" else np.add
         linked = reach.reduceat(distances[:, order], starts, axis=1)
         return np.argmin(linked / self.sizes if reach is np.add else linked, axis=1)
 
