@@ -11,6 +11,7 @@ from mercer.cluster import KMeans, KMedoids
 from mercer.cluster._medoid_board import Board
 from mercer.cluster._row_distances import GivenDistances
 from mercer.errors import DataError, MemoryForecastError, ParameterError
+from mercer.watch import Checkpoint
 
 DRAW = np.random.default_rng(0)
 X = DRAW.normal(size=(120, 3))
@@ -161,6 +162,37 @@ def test_equal_rows_and_as_many_clusters_as_rows_end_at_zero(method):
 def test_what_makes_no_sense_is_refused_in_a_sentence(rows, options, error, words):
     with pytest.raises(error, match=words):
         KMedoids(**options).fit(rows)
+
+
+class Crash:
+    """A callback that ends a fit by an error after its second step."""
+
+    left = 2
+
+    def setup(self, estimator, context):
+        pass
+
+    teardown = on_fit_task_begin = setup
+
+    def on_fit_task_end(self, estimator, context):
+        self.left -= 1
+        if self.left == 0:
+            message = "killed"
+            raise RuntimeError(message)
+
+
+@pytest.mark.parametrize("method", ["pam", "clara"])
+def test_a_crashed_fit_resumes_with_the_same_medoids(method, tmp_path):
+    options = {"n_clusters": 6, "method": method, "init": "random", "random_state": 0}
+    whole = KMedoids(**options).fit(X)
+    path = tmp_path / "fit.checkpoint"
+    with pytest.raises(RuntimeError, match="killed"):
+        KMedoids(**options).set_callbacks(Checkpoint(path, every=0), Crash()).fit(X)
+    checkpoint = Checkpoint(path, every=0)
+    resumed = KMedoids(**options).set_callbacks(checkpoint).fit(X)
+    assert checkpoint.resumed_from_ == 1
+    assert np.array_equal(resumed.medoid_indices_, whole.medoid_indices_)
+    assert np.array_equal(resumed.history_["objective"], whole.history_["objective"])
 
 
 def test_memory_is_forecast():

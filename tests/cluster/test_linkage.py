@@ -149,6 +149,15 @@ def test_equal_rows_and_extreme_numbers_merge(method):
         np.testing.assert_allclose(linkage(X * scale, method)[:, 2], linkage(X, method)[:, 2] * scale, rtol=1e-7)
 
 
+@pytest.mark.parametrize("method", ["ward", "average"])
+def test_a_chain_through_all_rows_is_cut_into_calls(method, monkeypatch):
+    """Gaps that shrink from left to right: the nearest neighbour of each row is the next one."""
+    X = np.cumsum(1.0 / np.arange(1.0, 301.0))[:, None]
+    expected = hierarchy.linkage(X, method)
+    monkeypatch.setattr("mercer.cluster._merging._WORK", 20_000)
+    np.testing.assert_allclose(linkage(X, method)[:, 2], expected[:, 2], rtol=1e-9)
+
+
 def test_threads_change_no_bit():
     X = DRAW.normal(size=(500, 3))
     for method, metric in itertools.product(("average", "ward"), ("euclidean",)):

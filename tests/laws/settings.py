@@ -19,7 +19,6 @@ SETTINGS = {
     "KMedoids": [
         {"n_clusters": 4},
         {"n_clusters": 4, "method": "alternate", "init": "random"},
-        {"n_clusters": 4, "method": "pam", "init": "random"},
     ],
     "PrototypeAgglomeration": [{"n_prototypes": 20}],
     "BernoulliMixture": [{"n_components": 3}, {"n_components": 3, "assignment": "hard", "n_init": 2}],

@@ -69,13 +69,19 @@ def test_chains_of_points_and_of_a_matrix_build_wards_tree(points, agglomeration
     sizes = numpy.where(numpy.arange(slots) < 21, 1.0, 0.0)
     chain = numpy.empty(22, dtype=numpy.intp)
     scratch = (numpy.empty(3), numpy.empty(3), numpy.empty(LANES), numpy.empty(1))
-    left = points.chain_points(pack(X), sizes, numpy.arange(slots), chain, 0, *scratch, pairs, heights)
+    panels, names, made, done, left = pack(X), numpy.arange(slots), numpy.empty(1, dtype=numpy.intp), 0, 0
+    while done < 20:
+        rest = (pairs[done:], heights[done:], made)
+        left = points.chain_points(panels, sizes, names, chain, left, 4, *scratch, *rest)
+        done += made[0]
     assert left == 0
     numpy.testing.assert_allclose(numpy.sort(heights), expected, rtol=1e-12)
     D = cdist(X, X, "sqeuclidean")
     numpy.fill_diagonal(D, numpy.inf)
     other, squared = merges(21)
-    agglomeration.chain_matrix(D, numpy.ones(21), numpy.zeros(21), numpy.arange(21), 3, chain, 0, other, squared)
+    state = (D, numpy.ones(21), numpy.zeros(21), numpy.arange(21), 3, chain)
+    agglomeration.chain_matrix(*state, 0, 1000, other, squared, made)
+    assert made[0] == 20
     assert numpy.array_equal(other, pairs)
     numpy.testing.assert_allclose(numpy.sqrt(squared), heights, rtol=1e-12)
 

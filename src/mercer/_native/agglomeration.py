@@ -102,10 +102,12 @@ def chain_matrix(
     linkage: cython.int,
     chain: cython.Py_ssize_t[::1],
     length: cython.Py_ssize_t,
+    searches: cython.Py_ssize_t,
     pairs: cython.Py_ssize_t[:, ::1],
     heights: cython.double[::1],
+    made: cython.Py_ssize_t[::1],
 ) -> cython.Py_ssize_t:
-    """Make one merge for each line of `pairs`, by a chain of nearest neighbours; return the length of what is left.
+    """Make merges, at most one for each line of `pairs`, by a chain of nearest neighbours; return its length.
 
     For linkages under which a merge never comes nearer to a third cluster than both its parts were: complete, average,
     weighted, Ward.
@@ -115,37 +117,46 @@ def chain_matrix(
     D, sizes, absent : (n, n), (n,), (n,): symmetric distances with an infinite diagonal, and the slots; rewritten
     names : (n,), what `pairs` calls a slot
     chain, length : the slots of the chain, and how many they are
+    searches : how many nearest neighbours may be looked for
     pairs, heights : (t, 2), (t,), written
+    made : (1,), the number of merges made
     """
-    turn: cython.Py_ssize_t
+    turn: cython.Py_ssize_t = 0
     slot: cython.Py_ssize_t = 0
     nearest: cython.Py_ssize_t = 0
-    previous: cython.Py_ssize_t
+    previous: cython.Py_ssize_t = -1
     best: cython.double
     with cython.nogil:
-        for turn in range(pairs.shape[0]):
+        while turn < pairs.shape[0] and searches > 0:
             if length == 0:
                 slot = 0
                 while sizes[slot] == 0.0:
                     slot += 1
                 chain[0] = slot
                 length = 1
-            while True:
+            nearest = -2
+            while searches > 0:
                 slot = chain[length - 1]
                 previous = chain[length - 2] if length > 1 else -1
                 best = D[slot, previous] if length > 1 else INFINITY
                 nearest = find(D, absent, slot, 0, previous, best)
+                searches -= 1
                 if nearest == previous:
                     break
                 chain[length] = nearest
                 length += 1
+            # The chain goes on in the next call where this one has searched enough.
+            if nearest != previous:
+                break
             length -= 2
+            turn += 1
             if slot > nearest:
                 slot, nearest = nearest, slot
-            pairs[turn, 0] = names[slot]
-            pairs[turn, 1] = names[nearest]
-            heights[turn] = D[slot, nearest]
+            pairs[turn - 1, 0] = names[slot]
+            pairs[turn - 1, 1] = names[nearest]
+            heights[turn - 1] = D[slot, nearest]
             join(D, sizes, absent, linkage, slot, nearest)
+    made[0] = turn
     return length
 
 

@@ -8,8 +8,10 @@ def chain_matrix(
     linkage: int,
     chain: ndarray,
     length: int,
+    searches: int,
     pairs: ndarray,
     heights: ndarray,
+    made: ndarray,
 ) -> int: ...
 def find_nearest(D: ndarray, absent: ndarray, nearest: ndarray, bounds: ndarray, start: int, stop: int) -> None: ...
 def pair_nearest(

@@ -189,14 +189,16 @@ def chain_points(
     names: cython.const[cython.Py_ssize_t][::1],
     chain: cython.Py_ssize_t[::1],
     length: cython.Py_ssize_t,
+    searches: cython.Py_ssize_t,
     point: cython.double[::1],
     other: cython.double[::1],
     scratch: cython.double[::1],
     least: cython.double[::1],
     pairs: cython.Py_ssize_t[:, ::1],
     heights: cython.double[::1],
+    made: cython.Py_ssize_t[::1],
 ) -> cython.Py_ssize_t:
-    """Make one merge of Ward's hierarchy for each line of `pairs`, by a chain of nearest neighbours.
+    """Make merges of Ward's hierarchy, at most one for each line of `pairs`, by a chain of nearest neighbours.
 
     Parameters
     ----------
@@ -204,41 +206,49 @@ def chain_points(
         erases the first
     names : (m w,), what `pairs` calls a slot
     chain, length : the slots of the chain, and how many they are
+    searches : how many nearest neighbours may be looked for
     point, other, scratch, least : (d,), (d,), (w,), (1,)
     pairs, heights : (t, 2), (t,), written; a height is the square root of twice the growth of the sum of squares
+    made : (1,), the number of merges made
 
     Returns
     -------
     length : of the chain that is left
     """
-    turn: cython.Py_ssize_t
+    turn: cython.Py_ssize_t = 0
     j: cython.Py_ssize_t
     slot: cython.Py_ssize_t = 0
     nearest: cython.Py_ssize_t = 0
-    previous: cython.Py_ssize_t
+    previous: cython.Py_ssize_t = -1
     total: cython.double
     with cython.nogil:
-        for turn in range(pairs.shape[0]):
+        while turn < pairs.shape[0] and searches > 0:
             if length == 0:
                 slot = 0
                 while sizes[slot] == 0.0:
                     slot += 1
                 chain[0] = slot
                 length = 1
-            while True:
+            nearest = -2
+            while searches > 0:
                 slot = chain[length - 1]
                 previous = chain[length - 2] if length > 1 else -1
                 nearest = find_ward(panels, sizes, slot, previous, point, other, scratch, least)
+                searches -= 1
                 if nearest == previous:
                     break
                 chain[length] = nearest
                 length += 1
+            # The chain goes on in the next call where this one has searched enough.
+            if nearest != previous:
+                break
             length -= 2
+            turn += 1
             if slot > nearest:
                 slot, nearest = nearest, slot
-            pairs[turn, 0] = names[slot]
-            pairs[turn, 1] = names[nearest]
-            heights[turn] = sqrt(2.0 * least[0])
+            pairs[turn - 1, 0] = names[slot]
+            pairs[turn - 1, 1] = names[nearest]
+            heights[turn - 1] = sqrt(2.0 * least[0])
             read_point(panels, slot, point)
             read_point(panels, nearest, other)
             total = sizes[slot] + sizes[nearest]
@@ -248,4 +258,5 @@ def chain_points(
             erase_point(panels, slot)
             sizes[nearest] = total
             sizes[slot] = 0.0
+    made[0] = turn
     return length

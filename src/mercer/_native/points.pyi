@@ -17,10 +17,12 @@ def chain_points(
     names: ndarray,
     chain: ndarray,
     length: int,
+    searches: int,
     point: ndarray,
     other: ndarray,
     scratch: ndarray,
     least: ndarray,
     pairs: ndarray,
     heights: ndarray,
+    made: ndarray,
 ) -> int: ...

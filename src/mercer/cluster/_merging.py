@@ -48,6 +48,7 @@ def told(calls: Iterator[Merges], n: int, start: Merges | None) -> Solver:
     for merges in calls:
         made = len(merges.heights)
         if made > known:
+            known = made
             height = float(np.max(merges.heights, initial=0.0))
             yield Step(float(n - made), merges, Certificate.none(_STATEMENT), {"height": height})
     return Solution(merges, True, Certificate.none(_STATEMENT))
@@ -110,17 +111,23 @@ def merge_points(X: Array, weight: Array | None) -> Iterator[Merges]:
     names, chain, length = np.arange(len(sizes), dtype=np.intp), np.empty(n + 1, dtype=np.intp), 0
     pairs, heights = np.empty((n - 1, 2), dtype=np.intp), np.empty(n - 1)
     scratch = (np.empty(d), np.empty(d), np.empty(LANES), np.empty(1))
-    made = 0
-    for count in _turns(n, lambda left: 3.0 * left * (d + 4)):
-        part = slice(made, made + count)
-        length = points.chain_points(panels, sizes, names, chain, length, *scratch, pairs[part], heights[part])
-        made += count
+    made, count = 0, np.empty(1, dtype=np.intp)
+    while made < n - 1:
+        searches = _searches(len(names) * (d + 4))
+        rest = (pairs[made:], heights[made:], count)
+        length = points.chain_points(panels, sizes, names, chain, length, searches, *scratch, *rest)
+        made += int(count[0])
         yield Merges(pairs[:made], heights[:made])
         if n - made < _IN_USE * len(names):
             keep = np.flatnonzero(sizes)
             panels, sizes, names = pack_points(unpack_points(panels)[keep]), _padded(sizes[keep], 0.0), names[keep]
             names = _padded(names, 0)
             chain[:length] = np.searchsorted(keep, chain[:length])
+
+
+def _searches(cost: float) -> int:
+    """How many nearest neighbours to look for in a call, where one costs so many numbers; a merge takes about three."""
+    return int(max(4.0, _WORK / cost))
 
 
 def _padded(values: Array, rest: float = np.inf) -> Array:
@@ -141,17 +148,20 @@ def merge_matrix(matrix: Array, linkage: str, weight: Array | None) -> Iterator[
     nearest, bounds = np.empty(n, dtype=np.intp), np.empty(n)
     if not reducible:
         agglomeration.find_nearest(matrix, absent, nearest, bounds, 0, n)
-    for count in _turns(n, lambda left: 6.0 * left):
-        part = slice(made, made + count)
+    count = np.empty(1, dtype=np.intp)
+    while made < n - 1:
         if reducible:
-            length = agglomeration.chain_matrix(
-                matrix, sizes, absent, names, code, chain, length, pairs[part], heights[part]
-            )
+            rest = (pairs[made:], heights[made:], count)
+            searches = _searches(2 * len(matrix))
+            length = agglomeration.chain_matrix(matrix, sizes, absent, names, code, chain, length, searches, *rest)
         else:
-            agglomeration.pair_nearest(matrix, sizes, absent, nearest, bounds, names, code, pairs[part], heights[part])
+            count[0] = min(n - 1 - made, _searches(6 * n))
+            lines = (pairs[made : made + count[0]], heights[made : made + count[0]])
+            agglomeration.pair_nearest(matrix, sizes, absent, nearest, bounds, names, code, *lines)
+        part = slice(made, made + int(count[0]))
         if linkage in SQUARED:
             heights[part] = np.sqrt(heights[part])
-        made += count
+        made += int(count[0])
         yield Merges(pairs[:made], heights[:made])
         if reducible and 1 < n - made < _IN_USE * len(matrix):
             keep = np.flatnonzero(sizes)
