@@ -147,6 +147,8 @@ def test_equal_rows_and_extreme_numbers_merge(method):
     X = DRAW.normal(size=(9, 2))
     for scale in (1e-200, 1e200):
         np.testing.assert_allclose(linkage(X * scale, method)[:, 2], linkage(X, method)[:, 2] * scale, rtol=1e-7)
+        given = linkage(pdist(X) * scale * 1e100, method)
+        np.testing.assert_allclose(given[:, 2], linkage(X, method)[:, 2] * scale * 1e100, rtol=1e-7)
 
 
 @pytest.mark.parametrize("method", ["ward", "average"])

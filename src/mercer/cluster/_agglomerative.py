@@ -230,7 +230,6 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         matrix = None
         if callable(self.metric):
             matrix = np.array(self.metric(X), dtype=np.float64)
-            check_distances(type(self).__name__, matrix)
         elif self.metric == "precomputed":
             matrix = X.copy()
         rows = X if matrix is None else None

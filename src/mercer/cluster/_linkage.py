@@ -104,9 +104,7 @@ def _opened(X: Any, method: str, metric: Any) -> tuple[Any, Any]:
             )
             raise DataError(message)
         _forecast("linkage", n)
-        matrix = squareform(X)
-        check_distances("linkage", matrix)
-        return None, matrix
+        return None, squareform(X)
     if X.ndim != 2 or len(X) < 2:
         message = f"linkage: X must be rows, at least 2, or their distances; got shape {X.shape}."
         raise DataError(message)
@@ -125,21 +123,22 @@ def merging(
     subject: str, X: Any, matrix: Any, method: str, metric: Any, weight: Array | None, threads: int
 ) -> Iterator[Merges]:
     """The merges of rows, or of a matrix of distances that is overwritten, as they are made."""
-    euclidean = isinstance(metric, str) and metric in ("euclidean", "l2")
-    scale = 1.0 if X is None else safe_scale(X)
-    if X is not None and scale != 1.0 and euclidean:
-        X = X * scale
-    if X is not None and euclidean and method in ("single", "ward"):
+    euclidean = X is not None and isinstance(metric, str) and metric in ("euclidean", "l2")
+    scale = safe_scale(X) if euclidean else 1.0
+    X = X if scale == 1.0 else X * scale
+    if euclidean and method in ("single", "ward"):
         calls = span_points(X) if method == "single" else merge_points(X, weight)
     else:
         if matrix is None:
             _forecast(subject, len(X))
             matrix = square_matrix(subject, X, metric, threads)
-            if not euclidean:
-                check_distances(subject, matrix)
+        if not euclidean:
+            check_distances(subject, matrix)
+            scale = safe_scale(matrix)
+            matrix = matrix if scale == 1.0 else np.multiply(matrix, scale, out=matrix)
         calls = _merging_matrix(matrix, method, weight)
     for merges in calls:
-        yield merges if scale == 1.0 or not euclidean else Merges(merges.pairs, merges.heights / scale)
+        yield merges if scale == 1.0 else Merges(merges.pairs, merges.heights / scale)
 
 
 def _merging_matrix(matrix: Array, method: str, weight: Array | None) -> Iterator[Merges]:

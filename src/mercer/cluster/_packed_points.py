@@ -15,13 +15,13 @@ Array = Any
 LANES = 64
 # Rows of a matrix that are filled in one call.
 _RUN = 32
-# Squares of numbers beyond these are not finite, or lose their digits.
-_LARGEST, _SMALLEST = 1e145, 1e-125
+# Squares of numbers beyond these, times the sizes of two clusters, are not finite, or lose their digits.
+_LARGEST, _SMALLEST = 1e120, 1e-120
 
 
 def safe_scale(X: Array) -> float:
     """A power of two by which rows are multiplied so that the squares of their entries are ordinary numbers."""
-    largest = float(np.max(np.abs(X), initial=0.0))
+    largest = float(max(np.max(X, initial=0.0), -np.min(X, initial=0.0)))
     if largest == 0.0 or _SMALLEST < largest < _LARGEST:
         return 1.0
     return float(2.0 ** -np.floor(np.log2(largest)))
