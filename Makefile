@@ -31,6 +31,7 @@ sklearn-suite: build
 		sklearn.cluster.tests.test_k_means \
 		sklearn.cluster.tests.test_dbscan \
 		sklearn.cluster.tests.test_hdbscan \
+		sklearn.cluster.tests.test_hierarchical \
 		sklearn.decomposition.tests.test_pca \
 		sklearn.decomposition.tests.test_incremental_pca \
 		sklearn.linear_model.tests.test_base \

@@ -19,6 +19,23 @@ def kmeans_fixed_point(model: Any, X: np.ndarray, y: Any) -> float:
     return float(((means - model.cluster_centers_) ** 2).sum())
 
 
+def prototype_fixed_point(model: Any, X: np.ndarray, y: Any) -> float:
+    """How far the prototypes move in one more Lloyd iteration (squared)."""
+    labels = ((X[:, None, :] - model.prototypes_[None]) ** 2).sum(axis=2).argmin(axis=1)
+    means = np.array([X[labels == k].mean(axis=0) for k in range(len(model.prototypes_))])
+    return float(((means - model.prototypes_) ** 2).sum())
+
+
+def medoid_swap_gain(model: Any, X: np.ndarray, y: Any) -> float:
+    """The most by which the total falls when one medoid is swapped for one row, every swap tried in full."""
+    D = np.sqrt(((X[:, None, :] - X[None]) ** 2).sum(axis=2))
+    total, best = D[model.medoid_indices_].min(axis=0).sum(), 0.0
+    for q in range(len(model.medoid_indices_)):
+        rest = D[np.delete(model.medoid_indices_, q)].min(axis=0)
+        best = max(best, total - np.minimum(D, rest).sum(axis=1).min())
+    return float(best)
+
+
 def soft_fixed_point(model: Any, X: np.ndarray, y: Any) -> float:
     """How far the centres move in one more iteration at the last temperature (squared)."""
     distance = ((X[:, None, :] - model.cluster_centers_[None]) ** 2).sum(axis=2)
@@ -268,6 +285,8 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("fixed point", "DENCLUE"): denclue_fixed_point,
     ("fixed point", "GrowingKMeans"): kmeans_fixed_point,
     ("fixed point", "KMeans"): kmeans_fixed_point,
+    ("fixed point", "PrototypeAgglomeration"): prototype_fixed_point,
+    ("swap gain", "KMedoids"): medoid_swap_gain,
     ("fixed point", "SoftKMeans"): soft_fixed_point,
     ("likelihood ascent", "BernoulliMixture"): latent_class_ascent,
     ("likelihood ascent", "GaussianMixture"): mixture_ascent,

@@ -12,6 +12,17 @@ SETTINGS = {
         {"n_clusters": 4, "n_init": 1, "algorithm": "elkan"},
         {"n_clusters": 4, "n_init": 1, "init": "random"},
     ],
+    "AgglomerativeClustering": [
+        {"n_clusters": 4},
+        {"n_clusters": 4, "linkage": "single"},
+        {"n_clusters": 4, "linkage": "average", "compute_distances": True},
+        {"n_clusters": 4, "linkage": "centroid"},
+    ],
+    "KMedoids": [
+        {"n_clusters": 4},
+        {"n_clusters": 4, "method": "alternate", "init": "random"},
+    ],
+    "PrototypeAgglomeration": [{"n_prototypes": 20}],
     "BernoulliMixture": [{"n_components": 3}, {"n_components": 3, "assignment": "hard", "n_init": 2}],
     "GaussianMixture": [
         {"n_components": 4},

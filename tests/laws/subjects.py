@@ -74,6 +74,14 @@ class Subject:
         return self.make().__sklearn_tags__().places
 
     @property
+    def most_rows(self) -> int:
+        """How many rows a fit to them may take without taking minutes: few where every pair of rows is looked at."""
+        if self.name in ("DENCLUE", "HDBSCAN"):
+            # In forty dimensions every row is a neighbour of every other: fewer rows tell as much.
+            return 5_000
+        return 2_000 if self.name in ("AgglomerativeClustering", "KMedoids") else 50_000
+
+    @property
     def needs_memory(self) -> bool:
         """Whether this setting reaches rows one by one, and so refuses those that are elsewhere."""
         by_rows = self.settings.get("solver") in ("dual", "sag", "saga") or "cv" in self.settings

@@ -4,6 +4,7 @@ from mercer.inspection._annealing import AcceptanceDisplay, EnergyTraceDisplay, 
 from mercer.inspection._class_density import ClassDensityDisplay
 from mercer.inspection._cost_curve import CostCurveDisplay
 from mercer.inspection._decision_boundary import DecisionBoundaryDisplay
+from mercer.inspection._dendrogram import DendrogramDisplay
 from mercer.inspection._gaussian_contour import GaussianContourDisplay
 from mercer.inspection._k_distance import KDistanceDisplay
 from mercer.inspection._k_means_panels import KMeansPanelsDisplay
@@ -19,6 +20,7 @@ __all__ = [
     "ClassDensityDisplay",
     "CostCurveDisplay",
     "DecisionBoundaryDisplay",
+    "DendrogramDisplay",
     "EMPanelsDisplay",
     "EnergyTraceDisplay",
     "GaussianContourDisplay",

@@ -1,0 +1,28 @@
+"""The uncompiled twin of ``lanes.pxd``: the same sums in the same order, hence the same bits."""
+
+import numpy
+
+__all__ = ["cheaper", "lower", "square"]
+
+
+def square(panels, panel, point, out):
+    """Write the squared distance of `point` to each lane of a panel."""
+    total = numpy.zeros(panels.shape[2])
+    for j in range(panels.shape[1]):
+        step = numpy.asarray(panels)[panel, j] - point[j]
+        total = total + step * step
+    out[:] = total
+
+
+def lower(keys, start, values, bound):
+    """Lower the keys from `start` on to `values`; whether one is below `bound` then."""
+    part = slice(start, start + values.shape[0])
+    keys[part] = numpy.where(values < keys[part], values, keys[part])
+    return bool((keys[part] < bound).any())
+
+
+def cheaper(values, sizes, start, size, bound):
+    """Whether a value times the share of its size, from `start` on, and of `size` may be below `bound`."""
+    others = numpy.asarray(sizes)[start : start + values.shape[0]]
+    with numpy.errstate(all="ignore"):
+        return bool((values * (size * others) < bound * (1 + 1e-12) * (size + others)).any())

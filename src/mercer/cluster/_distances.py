@@ -1,0 +1,76 @@
+"""Distances that users give, what they must be; and distances by any metric."""
+
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from sklearn.metrics import pairwise_distances
+
+from mercer.errors import DataError, ParameterError
+
+__all__ = ["check_distances", "measure_metric", "metric_options"]
+
+Array = Any
+# scikit-learn's names for what SciPy measures, and what it alone measures.
+_SCIPY_NAMES = {"l1": "cityblock", "l2": "euclidean", "manhattan": "cityblock"}
+_SKLEARN_NAMES = ("haversine", "nan_euclidean")
+# Rows compared with their columns at a time.
+_TILE = 256
+# What two ways to round one distance may differ by, relative to the largest.
+_ROUNDING = 1e-6
+
+
+def check_distances(subject: str, D: Array) -> None:
+    """Raise unless `D` is square, finite, non-negative and symmetric, with a diagonal of zeros."""
+    if D.ndim != 2 or D.shape[0] != D.shape[1]:
+        message = f"{subject}: Distance matrix should be square, got matrix of shape {D.shape}. Give all pairs of rows."
+        raise DataError(message)
+    least = D.min(initial=0.0)
+    if not np.isfinite(least) or not np.isfinite(most := float(D.max(initial=0.0))):
+        message = f"{subject}: distances must be finite; got {least if not np.isfinite(least) else most}. Fill them in."
+        raise DataError(message)
+    if least < 0:
+        message = f"{subject}: distances must be non-negative; got {least:g}. Subtract similarities from their largest."
+        raise DataError(message)
+    slack = _ROUNDING * most
+    if np.diagonal(D).max(initial=0.0) > slack:
+        message = (
+            f"{subject}: the distance of a row to itself must be 0; got {np.diagonal(D).max():g}. "
+            f"Subtract similarities from their largest."
+        )
+        raise DataError(message)
+    for start in range(0, len(D), _TILE):
+        part = slice(start, start + _TILE)
+        for other in range(start, len(D), _TILE):
+            beside = slice(other, other + _TILE)
+            gap = np.abs(D[part, beside] - D[beside, part].T).max()
+            if gap > slack:
+                message = (
+                    f"{subject}: distances must be symmetric; got two of one pair that differ by {gap:g}. "
+                    f"Give (D + D.T) / 2 or the larger of both."
+                )
+                raise DataError(message)
+
+
+def metric_options(X: Array, metric: Any, options: dict[str, Any] | None) -> dict[str, Any]:
+    """The arguments of a metric; what SciPy would take from the rows of one call is taken from all of them."""
+    options = dict(options or {})
+    if metric == "seuclidean" and "V" not in options:
+        options["V"] = np.var(X, axis=0, ddof=1, dtype=np.float64)
+    if metric == "mahalanobis" and "VI" not in options:
+        options["VI"] = np.linalg.inv(np.atleast_2d(np.cov(X.T)))
+    return options
+
+
+def measure_metric(subject: str, X: Array, Y: Array, metric: Any, options: dict[str, Any]) -> Array:
+    """The distances of the rows of `X` to those of `Y`, by a function of two rows or by name."""
+    name = _SCIPY_NAMES.get(metric, metric) if isinstance(metric, str) else metric
+    if name in _SKLEARN_NAMES:
+        return np.ascontiguousarray(pairwise_distances(X, Y, metric=name, **options), dtype=np.float64)
+    try:
+        return cdist(X, Y, name, **options)
+    except ValueError as error:
+        if "nknown" not in str(error):
+            raise
+        message = f"{subject}: metric must be one that SciPy's cdist knows, or 'precomputed'; got {metric!r}."
+        raise ParameterError(message) from error

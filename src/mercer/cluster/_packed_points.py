@@ -1,0 +1,68 @@
+"""Rows laid out for native code that measures one point against all, and their distances."""
+
+from typing import Any
+
+import numpy as np
+
+from mercer._native import points
+from mercer._source.threads import run_numbered
+from mercer.cluster._distances import measure_metric, metric_options
+
+__all__ = ["LANES", "measure_points", "pack_points", "safe_scale", "square_matrix", "unpack_points"]
+
+Array = Any
+# Points of a panel: a whole number of turns of four registers at every CPU level, and lines of eight cache lines.
+LANES = 64
+# Rows of a matrix that are filled in one call.
+_RUN = 32
+# Squares of numbers beyond these, times the sizes of two clusters, are not finite, or lose their digits.
+_LARGEST, _SMALLEST = 1e120, 1e-120
+
+
+def safe_scale(X: Array) -> float:
+    """A power of two by which rows are multiplied so that the squares of their entries are ordinary numbers."""
+    largest = float(max(np.max(X, initial=0.0), -np.min(X, initial=0.0)))
+    if largest == 0.0 or _SMALLEST < largest < _LARGEST:
+        return 1.0
+    return float(2.0 ** -np.floor(np.log2(largest)))
+
+
+def pack_points(X: Array) -> Array:
+    """Rows in panels of LANES, feature by feature; lanes without a row hold infinity."""
+    n, d = X.shape
+    panels = -(-n // LANES)
+    padded = np.full((panels * LANES, d), np.inf)
+    padded[:n] = X
+    return np.ascontiguousarray(padded.reshape(panels, LANES, d).transpose(0, 2, 1))
+
+
+def unpack_points(panels: Array) -> Array:
+    """The points of all lanes, a row each."""
+    return panels.transpose(0, 2, 1).reshape(-1, panels.shape[1])
+
+
+def measure_points(panels: Array, rows: Array, out: Array) -> Array:
+    """Write the Euclidean distance of each of `rows` to each packed point."""
+    points.measure(panels, rows, True, np.empty(LANES), out)
+    return out
+
+
+def square_matrix(subject: str, X: Array, metric: Any, threads: int) -> Array:
+    """The n x n distances of rows."""
+    n = len(X)
+    matrix = np.empty((n, n))
+    if isinstance(metric, str) and metric in ("euclidean", "l2"):
+        panels = pack_points(X)
+
+        def fill(run: int) -> None:
+            part = slice(run * _RUN, (run + 1) * _RUN)
+            measure_points(panels, X[part], matrix[part])
+    else:
+        options = metric_options(X, metric, None)
+
+        def fill(run: int) -> None:
+            part = slice(run * _RUN, (run + 1) * _RUN)
+            matrix[part] = measure_metric(subject, X[part], X, metric, options)
+
+    run_numbered(fill, -(-n // _RUN), threads)
+    return matrix
