@@ -193,7 +193,7 @@ def test_partial_fit_says_what_it_cannot_take():
 def test_overflow_is_an_error_and_a_fit_cut_short_a_warning():
     X, y = classes(2)
     with pytest.raises(DataError, match=r"Floating-point under-/overflow occurred at epoch #1\. Scaling"):
-        SGDClassifier("squared_hinge").fit(X * 1e300, y)
+        SGDClassifier("squared_hinge", random_state=0).fit(X * 1e300, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
         SGDClassifier(max_iter=2, tol=None).fit(X, y)
