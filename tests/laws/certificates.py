@@ -24,6 +24,15 @@ def soft_fixed_point(model: Any, X: np.ndarray, y: Any) -> float:
     distance = ((X[:, None, :] - model.cluster_centers_[None]) ** 2).sum(axis=2)
     shares = softmax(-model.betas_[-1] * distance, axis=1)
     return float(((shares.T @ X / shares.sum(axis=0)[:, None] - model.cluster_centers_) ** 2).sum())
+def map_fixed_point(model: Any, X: np.ndarray, y: Any) -> float:
+    """How far the units move in one more batch step at the last width (squared)."""
+    winner = ((X[:, None, :] - model.cluster_centers_[None]) ** 2).sum(axis=2).argmin(axis=1)
+    gaps = np.abs(model.positions_[:, None, :] - model.positions_[None])
+    if model.torus:
+        height = np.sqrt(3) / 2 if model.topology == "hexagonal" else 1.0
+        gaps = np.minimum(gaps, np.array([model.n_columns, model.n_rows * height]) - gaps)
+    shares = np.exp(-(gaps**2).sum(axis=2) / (2 * model.sigma_end**2))[:, winner]
+    return float(((shares @ X / shares.sum(axis=1)[:, None] - model.cluster_centers_) ** 2).sum())
 
 
 def pca_residual(model: Any, X: np.ndarray, y: Any) -> float:
@@ -263,6 +272,7 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("fixed point", "SoftKMeans"): soft_fixed_point,
     ("likelihood ascent", "BernoulliMixture"): latent_class_ascent,
     ("likelihood ascent", "GaussianMixture"): mixture_ascent,
+    ("fixed point", "SelfOrganizingMap"): map_fixed_point,
     ("residual", "PCA"): pca_residual,
     ("gradient norm", "BayesianRidge"): evidence_slope,
     ("residual", "BayesianRidge"): posterior_residual,

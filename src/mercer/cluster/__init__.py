@@ -7,3 +7,6 @@ from mercer.cluster._mini_batch_k_means import MiniBatchKMeans
 from mercer.cluster._soft_k_means import SoftKMeans
 
 __all__ = ["GrowingKMeans", "KMeans", "MiniBatchKMeans", "SoftKMeans", "k_means", "kmeans_plusplus"]
+from mercer.cluster._self_organizing_map import SelfOrganizingMap
+
+__all__ = ["GrowingKMeans", "KMeans", "MiniBatchKMeans", "SelfOrganizingMap", "k_means", "kmeans_plusplus"]

@@ -7,6 +7,7 @@ from mercer.inspection._gaussian_contour import GaussianContourDisplay
 from mercer.inspection._learning_rate import LearningRateDisplay
 from mercer.inspection._mixture import EMPanelsDisplay, MixtureDisplay
 from mercer.inspection._parameter_posterior import ParameterPosteriorDisplay
+from mercer.inspection._maps import LatticeDisplay, MapDisplay
 from mercer.inspection._scree import ScreeDisplay
 from mercer.inspection._threshold_curve import ThresholdCurveDisplay
 from mercer.inspection._trajectory import TrajectoryDisplay
@@ -19,9 +20,11 @@ __all__ = [
     "EnergyTraceDisplay",
     "GaussianContourDisplay",
     "GibbsDisplay",
+    "LatticeDisplay",
     "LearningRateDisplay",
     "MixtureDisplay",
     "ParameterPosteriorDisplay",
+    "MapDisplay",
     "ScreeDisplay",
     "ThresholdCurveDisplay",
     "TrajectoryDisplay",
