@@ -18,6 +18,7 @@ NAMES = sorted(path.stem for path in Path(__file__).parent.glob("[!_]*.py") if p
 DRAWINGS = {name: import_module(f"figures.{name}").draw for name in NAMES}
 from figures import (
     annealing,
+    cluster_measures,
     k_means,
     learning_rates,
     least_squares,
@@ -37,6 +38,7 @@ DRAWINGS = {
     "optimisers": optimisers.draw,
     "learning_rates": learning_rates.draw,
     "annealing": annealing.draw,
+    "cluster_measures": cluster_measures.draw,
     "self_organizing_maps": self_organizing_maps.draw,
 }
 STYLE = {

@@ -39,6 +39,7 @@ __all__ = [
     "mixture",
     "naive_bayes",
     "neighbors",
+    "metrics",
     "objectives",
     "optim",
     "preprocessing",
@@ -49,7 +50,7 @@ __all__ = [
     "watch",
 ]
 
-_PACKAGES = (*FAMILIES, "datasets", "inspection", "objectives", "optim", "watch")
+_PACKAGES = (*FAMILIES, "datasets", "inspection", "metrics", "objectives", "optim", "watch")
 _HOMES = {
     "amdahl": "mercer._base.scaling",
     "forecast": "mercer._base.forecasting",

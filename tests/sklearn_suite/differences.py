@@ -28,6 +28,13 @@ REPLACED: dict[str, tuple[str, ...]] = {
     "mixture": ("GaussianMixture",),
     "naive_bayes": ("BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB"),
     "neighbors": ("KernelDensity", "NearestCentroid"),
+    "linear_model": ("HuberRegressor", "LinearRegression", "LogisticRegression", "QuantileRegressor", "Ridge"),
+    "metrics.cluster": (
+        "calinski_harabasz_score",
+        "davies_bouldin_score",
+        "silhouette_samples",
+        "silhouette_score",
+    ),
 }
 
 DIFFERENCES: dict[str, str] = {

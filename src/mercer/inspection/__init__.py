@@ -4,6 +4,7 @@ from mercer.inspection._annealing import AcceptanceDisplay, EnergyTraceDisplay, 
 from mercer.inspection._class_density import ClassDensityDisplay
 from mercer.inspection._cost_curve import CostCurveDisplay
 from mercer.inspection._gaussian_contour import GaussianContourDisplay
+from mercer.inspection._cluster_number import ClusterNumberDisplay
 from mercer.inspection._learning_rate import LearningRateDisplay
 from mercer.inspection._mixture import EMPanelsDisplay, MixtureDisplay
 from mercer.inspection._parameter_posterior import ParameterPosteriorDisplay
@@ -17,6 +18,7 @@ __all__ = [
     "ClassDensityDisplay",
     "CostCurveDisplay",
     "EMPanelsDisplay",
+    "ClusterNumberDisplay",
     "EnergyTraceDisplay",
     "GaussianContourDisplay",
     "GibbsDisplay",
