@@ -31,11 +31,9 @@ sklearn-suite: build
 		sklearn.cluster.tests.test_k_means \
 		sklearn.decomposition.tests.test_pca \
 		sklearn.decomposition.tests.test_incremental_pca \
+		sklearn.metrics.cluster.tests.test_unsupervised \
 		sklearn.linear_model.tests.test_base \
 		sklearn.linear_model.tests.test_ridge \
-		sklearn.cluster.tests.test_k_means sklearn.metrics.cluster.tests.test_unsupervised \
-		sklearn.decomposition.tests.test_pca sklearn.decomposition.tests.test_incremental_pca \
-		sklearn.linear_model.tests.test_base sklearn.linear_model.tests.test_ridge \
 		sklearn.linear_model.tests.test_logistic \
 		sklearn.linear_model.tests.test_bayes \
 		sklearn.linear_model.tests.test_coordinate_descent \

@@ -9,16 +9,6 @@ __all__ = ["CASES", "select"]
 
 FAMILIES = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
 CASES: dict[str, Case] = {case.name: case for family in FAMILIES for case in family.CASES}
-from benchmarks.cases import cluster, decomposition, least_squares, logistic, maps, robust, small
-from benchmarks.cases import cluster, decomposition, least_squares, logistic, maps, measures, robust, small
-
-__all__ = ["CASES", "select"]
-
-CASES: dict[str, Case] = {
-    case.name: case
-    for family in (cluster, decomposition, least_squares, logistic, maps, measures, robust, small)
-    for case in family.CASES
-}
 
 
 def select(name: str) -> list[Case]:

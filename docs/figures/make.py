@@ -16,31 +16,6 @@ if __name__ == "__main__":
 # Every other module of this folder draws one figure, under its own name.
 NAMES = sorted(path.stem for path in Path(__file__).parent.glob("[!_]*.py") if path.stem != "make")
 DRAWINGS = {name: import_module(f"figures.{name}").draw for name in NAMES}
-from figures import (
-    annealing,
-    cluster_measures,
-    k_means,
-    learning_rates,
-    least_squares,
-    logistic,
-    losses,
-    optimisers,
-    principal_components,
-    self_organizing_maps,
-)
-
-DRAWINGS = {
-    "k_means": k_means.draw,
-    "principal_components": principal_components.draw,
-    "least_squares": least_squares.draw,
-    "logistic": logistic.draw,
-    "losses": losses.draw,
-    "optimisers": optimisers.draw,
-    "learning_rates": learning_rates.draw,
-    "annealing": annealing.draw,
-    "cluster_measures": cluster_measures.draw,
-    "self_organizing_maps": self_organizing_maps.draw,
-}
 STYLE = {
     "figure.figsize": (8.0, 3.2),
     "figure.constrained_layout.use": True,

@@ -24,6 +24,8 @@ def soft_fixed_point(model: Any, X: np.ndarray, y: Any) -> float:
     distance = ((X[:, None, :] - model.cluster_centers_[None]) ** 2).sum(axis=2)
     shares = softmax(-model.betas_[-1] * distance, axis=1)
     return float(((shares.T @ X / shares.sum(axis=0)[:, None] - model.cluster_centers_) ** 2).sum())
+
+
 def map_fixed_point(model: Any, X: np.ndarray, y: Any) -> float:
     """How far the units move in one more batch step at the last width (squared)."""
     winner = ((X[:, None, :] - model.cluster_centers_[None]) ** 2).sum(axis=2).argmin(axis=1)
@@ -33,6 +35,15 @@ def map_fixed_point(model: Any, X: np.ndarray, y: Any) -> float:
         gaps = np.minimum(gaps, np.array([model.n_columns, model.n_rows * height]) - gaps)
     shares = np.exp(-(gaps**2).sum(axis=2) / (2 * model.sigma_end**2))[:, winner]
     return float(((shares @ X / shares.sum(axis=1)[:, None] - model.cluster_centers_) ** 2).sum())
+
+
+def pairwise_fixed_point(model: Any, X: np.ndarray, y: Any) -> float:
+    """The largest change of a membership in one more iteration of the mean field, from all distances."""
+    D = ((X[:, None, :] - X[None]) ** 2).sum(axis=2)
+    m, k = model.memberships_, model.n_clusters
+    means = D @ m / m.sum(axis=0)
+    field = 2 / k * (means - 0.5 * (m * means).sum(axis=0) / m.sum(axis=0))
+    return float(np.abs(softmax(-model.beta_ * field, axis=1) - m).max())
 
 
 def pca_residual(model: Any, X: np.ndarray, y: Any) -> float:
@@ -273,6 +284,7 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("likelihood ascent", "BernoulliMixture"): latent_class_ascent,
     ("likelihood ascent", "GaussianMixture"): mixture_ascent,
     ("fixed point", "SelfOrganizingMap"): map_fixed_point,
+    ("fixed point", "PairwiseClustering"): pairwise_fixed_point,
     ("residual", "PCA"): pca_residual,
     ("gradient norm", "BayesianRidge"): evidence_slope,
     ("residual", "BayesianRidge"): posterior_residual,

@@ -20,6 +20,7 @@ SETTINGS = {
     "GrowingKMeans": [{"max_clusters": 4}],
     "MiniBatchKMeans": [{"n_clusters": 4, "n_init": 1, "batch_size": 256, "max_iter": 5}],
     "SoftKMeans": [{"n_clusters": 4, "n_levels": 8}],
+    "PairwiseClustering": [{"n_clusters": 8}],
     "SelfOrganizingMap": [
         {"n_rows": 3, "n_columns": 3},
         {"n_rows": 2, "n_columns": 4, "topology": "hexagonal", "torus": True, "init": "random"},

@@ -28,7 +28,6 @@ REPLACED: dict[str, tuple[str, ...]] = {
     "mixture": ("GaussianMixture",),
     "naive_bayes": ("BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB"),
     "neighbors": ("KernelDensity", "NearestCentroid"),
-    "linear_model": ("HuberRegressor", "LinearRegression", "LogisticRegression", "QuantileRegressor", "Ridge"),
     "metrics.cluster": (
         "calinski_harabasz_score",
         "davies_bouldin_score",

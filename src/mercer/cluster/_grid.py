@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from mercer._base.parameter import Boolean, Choice, Integer, Real, check_parameters
 from mercer.errors import ParameterError
 
-__all__ = ["Grid"]
+__all__ = ["Grid", "grid_neighbourhood"]
 
 Array = Any
 _ROW_HEIGHT = np.sqrt(3.0) / 2.0
@@ -92,3 +93,44 @@ class Grid:
     def _gaps(self, places: Array, period: float) -> Array:
         gaps = np.abs(places[:, None] - places[None, :])
         return np.minimum(gaps, period - gaps) if self.torus else gaps
+
+
+def grid_neighbourhood(
+    n_rows: int, n_columns: int, sigma: float, *, topology: str = "rectangular", torus: bool = False
+) -> np.ndarray:
+    """Return h = exp(-D^2 / (2 sigma^2)) between any two units of a grid, D their distance on it.
+
+    Parameters
+    ----------
+    n_rows, n_columns : int
+    sigma : float
+        The width, in units of the grid.
+    topology : {"rectangular", "hexagonal"}, default="rectangular"
+    torus : bool, default=False
+        Whether the first row and column follow the last.
+
+    Returns
+    -------
+    h : ndarray of shape (n_rows * n_columns, n_rows * n_columns)
+        Unit ``row * n_columns + column``.
+
+    Examples
+    --------
+    >>> from mercer.cluster import grid_neighbourhood
+    >>> grid_neighbourhood(1, 3, 1.0).round(3)
+    array([[1.   , 0.607, 0.135],
+           [0.607, 1.   , 0.607],
+           [0.135, 0.607, 1.   ]])
+    """
+    rules = {
+        "n_rows": Integer(1),
+        "n_columns": Integer(1),
+        "sigma": Real(0, closed="neither"),
+        "topology": Choice("rectangular", "hexagonal"),
+        "torus": Boolean(),
+    }
+    values = {"n_rows": n_rows, "n_columns": n_columns, "sigma": sigma, "topology": topology, "torus": torus}
+    check_parameters("grid_neighbourhood", rules, values)
+    grid = Grid(n_rows, n_columns, topology, torus)
+    grid.check("grid_neighbourhood")
+    return grid.neighbourhood(sigma)

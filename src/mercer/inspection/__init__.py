@@ -2,13 +2,13 @@
 
 from mercer.inspection._annealing import AcceptanceDisplay, EnergyTraceDisplay, GibbsDisplay
 from mercer.inspection._class_density import ClassDensityDisplay
+from mercer.inspection._cluster_number import ClusterNumberDisplay
 from mercer.inspection._cost_curve import CostCurveDisplay
 from mercer.inspection._gaussian_contour import GaussianContourDisplay
-from mercer.inspection._cluster_number import ClusterNumberDisplay
 from mercer.inspection._learning_rate import LearningRateDisplay
+from mercer.inspection._maps import LatticeDisplay, MapDisplay
 from mercer.inspection._mixture import EMPanelsDisplay, MixtureDisplay
 from mercer.inspection._parameter_posterior import ParameterPosteriorDisplay
-from mercer.inspection._maps import LatticeDisplay, MapDisplay
 from mercer.inspection._scree import ScreeDisplay
 from mercer.inspection._threshold_curve import ThresholdCurveDisplay
 from mercer.inspection._trajectory import TrajectoryDisplay
@@ -16,17 +16,17 @@ from mercer.inspection._trajectory import TrajectoryDisplay
 __all__ = [
     "AcceptanceDisplay",
     "ClassDensityDisplay",
+    "ClusterNumberDisplay",
     "CostCurveDisplay",
     "EMPanelsDisplay",
-    "ClusterNumberDisplay",
     "EnergyTraceDisplay",
     "GaussianContourDisplay",
     "GibbsDisplay",
     "LatticeDisplay",
     "LearningRateDisplay",
+    "MapDisplay",
     "MixtureDisplay",
     "ParameterPosteriorDisplay",
-    "MapDisplay",
     "ScreeDisplay",
     "ThresholdCurveDisplay",
     "TrajectoryDisplay",

@@ -28,8 +28,8 @@ def gap_statistic(
     """Return how far the log of the scatter within clusters falls below that of rows without clusters, and its error.
 
     Gap(k) = E* log W*_k - log W_k, with W_k the sum of squared distances to the cluster means, and W*_k that of rows
-    drawn evenly from the box around the data along its principal axes. The error is the standard deviation of log W*_k times
-    sqrt(1 + 1 / n_references).
+    drawn evenly from the box around the data along its principal axes. The error is the standard deviation of log W*_k
+    times sqrt(1 + 1 / n_references).
 
     Parameters
     ----------
