@@ -37,6 +37,12 @@ def map_fixed_point(model: Any, X: np.ndarray, y: Any) -> float:
     return float(((shares @ X / shares.sum(axis=1)[:, None] - model.cluster_centers_) ** 2).sum())
 
 
+def share_moving(model: Any, X: np.ndarray, y: Any) -> float:
+    """The share of rows that are nearer to the mean of another cluster."""
+    means = np.array([X[model.labels_ == k].mean(axis=0) for k in range(model.n_clusters)])
+    return float(np.mean(((X[:, None, :] - means[None]) ** 2).sum(axis=2).argmin(axis=1) != model.labels_))
+
+
 def pairwise_fixed_point(model: Any, X: np.ndarray, y: Any) -> float:
     """The largest change of a membership in one more iteration of the mean field, from all distances."""
     D = ((X[:, None, :] - X[None]) ** 2).sum(axis=2)
@@ -284,6 +290,7 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("likelihood ascent", "BernoulliMixture"): latent_class_ascent,
     ("likelihood ascent", "GaussianMixture"): mixture_ascent,
     ("fixed point", "SelfOrganizingMap"): map_fixed_point,
+    ("fixed point", "KernelKMeans"): share_moving,
     ("fixed point", "PairwiseClustering"): pairwise_fixed_point,
     ("residual", "PCA"): pca_residual,
     ("gradient norm", "BayesianRidge"): evidence_slope,

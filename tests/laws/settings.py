@@ -20,6 +20,7 @@ SETTINGS = {
     "GrowingKMeans": [{"max_clusters": 4}],
     "MiniBatchKMeans": [{"n_clusters": 4, "n_init": 1, "batch_size": 256, "max_iter": 5}],
     "SoftKMeans": [{"n_clusters": 4, "n_levels": 8}],
+    "KernelKMeans": [{"n_clusters": 8, "kernel": "linear", "n_init": 2}],
     "PairwiseClustering": [{"n_clusters": 8}],
     "SelfOrganizingMap": [
         {"n_rows": 3, "n_columns": 3},
