@@ -234,10 +234,12 @@ class PairwiseClustering(ClusterMixin, Estimator):
         name, n, threads = type(self).__name__, len(rows), self._threads()
         cure = "use metric='sqeuclidean' with solver='mean_field', or fewer objects"
         if self.metric == "precomputed":
-            missing = np.isnan(rows)
-            if not missing.any():
+            if not any(np.isnan(rows[start : start + _ROWS]).any() for start in range(0, n, _ROWS)):
+                if rows.dtype != np.float64:
+                    forecast(name, 8.0 * n * n, f"the {n} x {n} distances in float64", cure)
                 return DistanceMatrix(rows.astype(np.float64, copy=False), None, threads)
             forecast(name, 17.0 * n * n, f"the {n} x {n} distances and which are missing", cure)
+            missing = np.isnan(rows)
             return DistanceMatrix(np.where(missing, 0.0, rows), (~missing).astype(np.float64), threads)
         if self.metric == "sqeuclidean" and self.solver == "mean_field":
             shifted = rows - rows.mean(axis=0, dtype=np.float64)
@@ -301,25 +303,33 @@ class PairwiseClustering(ClusterMixin, Estimator):
 
 
 def _check_distances(subject: str, matrix: Any) -> None:
-    """Raise if the matrix is none of distances."""
+    """Raise if the matrix is none of distances; a few rows are looked at at a time, so that nothing is copied whole."""
     n = len(matrix)
-    known = ~np.isnan(matrix)
     cure = "Give non-negative distances d[a, b] = d[b, a] with d[a, a] = 0, and NaN where one is missing."
     if matrix.shape != (n, n):
         message = f"{subject}: distances must be a square matrix; got shape {matrix.shape}. {cure}"
         raise DataError(message)
-    scale = float(np.max(matrix, where=known, initial=0.0))
-    if not np.isfinite(scale) or np.min(matrix, where=known, initial=0.0) < 0:
+    parts = [slice(start, start + _ROWS) for start in range(0, n, _ROWS)]
+    extremes = [np.array([np.nanmin(matrix[part], initial=0), np.nanmax(matrix[part], initial=0)]) for part in parts]
+    low, scale = np.min(extremes), np.max(extremes)
+    if not np.isfinite(scale) or low < 0:
         message = f"{subject}: distances must be finite and non-negative; got others. {cure}"
         raise DataError(message)
-    if not np.array_equal(known, known.T) or np.any(np.abs(matrix - matrix.T) > 1e-6 * scale):
+    if not all(_agree(matrix[part], matrix[:, part].T, 1e-6 * scale) for part in parts):
         message = f"{subject}: distances must be symmetric; got others. {cure} (X + X.T) / 2 is symmetric."
         raise DataError(message)
     if np.any(np.abs(matrix.diagonal()) > 1e-6 * scale):
         message = f"{subject}: distances must be zero on the diagonal; got others. {cure}"
         raise DataError(message)
-    known[np.diag_indices(n)] = False
-    lone = np.flatnonzero(~known.any(axis=1))
-    if n > 1 and len(lone):
-        message = f"{subject}: every object needs a distance to another; object {lone[0]} has none. Leave it out."
+    known = np.concatenate([n - np.isnan(matrix[part]).sum(axis=1) for part in parts]) - ~np.isnan(matrix.diagonal())
+    if n > 1 and known.min() < 1:
+        message = (
+            f"{subject}: every object needs a distance to another; object {known.argmin()} has none. Leave it out."
+        )
         raise DataError(message)
+
+
+def _agree(rows: Any, columns: Any, tolerance: float) -> bool:
+    """Whether two parts of a matrix are the same, and missing in the same places."""
+    gaps = np.abs(rows - columns)
+    return bool(np.all((gaps <= tolerance) | (np.isnan(rows) & np.isnan(columns))))
