@@ -43,6 +43,14 @@ def share_moving(model: Any, X: np.ndarray, y: Any) -> float:
     return float(np.mean(((X[:, None, :] - means[None]) ** 2).sum(axis=2).argmin(axis=1) != model.labels_))
 
 
+def map_share_moving(model: Any, X: np.ndarray, y: Any) -> float:
+    """The share of rows that are nearer to the prototype of another unit."""
+    gaps = np.linalg.norm(model.positions_[:, None, :] - model.positions_[None], axis=2)
+    shares = np.exp(-(gaps**2) / (2 * model.sigma_end**2))[:, model.labels_]
+    units = shares @ X / shares.sum(axis=1)[:, None]
+    return float(np.mean(((X[:, None, :] - units[None]) ** 2).sum(axis=2).argmin(axis=1) != model.labels_))
+
+
 def pairwise_fixed_point(model: Any, X: np.ndarray, y: Any) -> float:
     """The largest change of a membership in one more iteration of the mean field, from all distances."""
     D = ((X[:, None, :] - X[None]) ** 2).sum(axis=2)
@@ -291,6 +299,7 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("likelihood ascent", "GaussianMixture"): mixture_ascent,
     ("fixed point", "SelfOrganizingMap"): map_fixed_point,
     ("fixed point", "KernelKMeans"): share_moving,
+    ("fixed point", "KernelSelfOrganizingMap"): map_share_moving,
     ("fixed point", "PairwiseClustering"): pairwise_fixed_point,
     ("residual", "PCA"): pca_residual,
     ("gradient norm", "BayesianRidge"): evidence_slope,

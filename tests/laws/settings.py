@@ -21,6 +21,7 @@ SETTINGS = {
     "MiniBatchKMeans": [{"n_clusters": 4, "n_init": 1, "batch_size": 256, "max_iter": 5}],
     "SoftKMeans": [{"n_clusters": 4, "n_levels": 8}],
     "KernelKMeans": [{"n_clusters": 8, "kernel": "linear", "n_init": 2}],
+    "KernelSelfOrganizingMap": [{"n_rows": 2, "n_columns": 4, "kernel": "linear"}],
     "PairwiseClustering": [{"n_clusters": 8}],
     "SelfOrganizingMap": [
         {"n_rows": 3, "n_columns": 3},

@@ -5,6 +5,7 @@ from mercer.cluster._grid import grid_neighbourhood
 from mercer.cluster._growing_k_means import GrowingKMeans
 from mercer.cluster._k_means import KMeans
 from mercer.cluster._kernel_k_means import KernelKMeans
+from mercer.cluster._kernel_map import KernelSelfOrganizingMap
 from mercer.cluster._mini_batch_k_means import MiniBatchKMeans
 from mercer.cluster._pairwise_clustering import PairwiseClustering
 from mercer.cluster._pairwise_energy import pairwise_cost
@@ -15,6 +16,7 @@ __all__ = [
     "GrowingKMeans",
     "KMeans",
     "KernelKMeans",
+    "KernelSelfOrganizingMap",
     "MiniBatchKMeans",
     "PairwiseClustering",
     "SelfOrganizingMap",

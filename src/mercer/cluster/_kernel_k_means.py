@@ -194,7 +194,10 @@ class KernelKMeans(ClusterMixin, Estimator):
         labels : ndarray of shape (m,), int32
         """
         rows = fitted_rows(self, X)
-        shares = np.eye(self.n_clusters)[self.labels_] * self.training_weight_[:, None]
+        return self._nearest(rows, np.eye(self.n_clusters)[self.labels_] * self.training_weight_[:, None])
+
+    def _nearest(self, rows: Any, shares: Any) -> np.ndarray:
+        """The nearest of the means of the training rows by their shares."""
         sizes = shares.sum(axis=0)
         shares = shares / np.where(sizes > 0, sizes, 1.0)
         found = []
