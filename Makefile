@@ -29,6 +29,8 @@ test: lint build
 sklearn-suite: build
 	$(PYTEST) -n $(WORKERS) --dist worksteal -q -r fE -W ignore -o xfail_strict=false -p tests.sklearn_suite.plugin --pyargs \
 		sklearn.cluster.tests.test_k_means \
+		sklearn.cluster.tests.test_dbscan \
+		sklearn.cluster.tests.test_hdbscan \
 		sklearn.decomposition.tests.test_pca \
 		sklearn.decomposition.tests.test_incremental_pca \
 		sklearn.metrics.cluster.tests.test_unsupervised \

@@ -196,11 +196,38 @@ def shrunken_centroids() -> Model:
     return NearestCentroid(shrink_threshold=0.2).fit(X, y), X
 
 
+def dense_clusters() -> Model:
+    """DBSCAN, which labels new rows by its core rows."""
+    from mercer.cluster import DBSCAN
+
+    X, _ = _table()
+    return DBSCAN(eps=2.0, min_samples=2).fit(X), X
+
+
+def nested_clusters() -> Model:
+    """HDBSCAN, whose hierarchy new rows join."""
+    from mercer.cluster import HDBSCAN
+
+    X, _ = _table()
+    return HDBSCAN(min_cluster_size=2, copy=True).fit(X), X
+
+
+def hills() -> Model:
+    """DENCLUE, whose density new rows climb."""
+    from mercer.cluster import DENCLUE
+
+    X, _ = _table()
+    return DENCLUE(bandwidth=1.0).fit(X), X
+
+
 THEIRS = (scaled_classifier, mixed_columns, searched_regression, calibrated_classifier, spline_features)
 OURS = (
     clusters,
     mini_batch_clusters,
     growing_clusters,
+    dense_clusters,
+    nested_clusters,
+    hills,
     projection,
     incremental_projection,
     linear_pipeline,

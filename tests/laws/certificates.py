@@ -60,6 +60,13 @@ def pairwise_fixed_point(model: Any, X: np.ndarray, y: Any) -> float:
     return float(np.abs(softmax(-model.beta_ * field, axis=1) - m).max())
 
 
+def denclue_fixed_point(model: Any, X: np.ndarray, y: Any) -> float:
+    """The longest move, in bandwidths, from an attractor to the mean of the rows weighted by their Gaussians there."""
+    gaps = ((model.attractors_[:, None, :] - X[None]) ** 2).sum(axis=2)
+    means = softmax(-gaps / (2 * model.bandwidth_**2), axis=1) @ X
+    return float(np.linalg.norm(means - model.attractors_, axis=1).max() / model.bandwidth_)
+
+
 def pca_residual(model: Any, X: np.ndarray, y: Any) -> float:
     """How far the components are from eigenvectors of the covariance, relative to the largest eigenvalue."""
     C = np.cov(X, rowvar=False, ddof=model.ddof)
@@ -292,6 +299,7 @@ def bandwidth_bracket(model: Any, X: np.ndarray, y: Any) -> float:
 
 
 RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
+    ("fixed point", "DENCLUE"): denclue_fixed_point,
     ("fixed point", "GrowingKMeans"): kmeans_fixed_point,
     ("fixed point", "KMeans"): kmeans_fixed_point,
     ("fixed point", "SoftKMeans"): soft_fixed_point,

@@ -4,6 +4,8 @@ import numpy as np
 
 _CENTRES = np.random.default_rng(7).normal(size=(4, 5)) * 4
 
+# scikit-learn's checks standardise their rows: parameters that are lengths are other ones there.
+STANDARDISED = {"DBSCAN": {"eps": 0.5}, "DENCLUE": {"bandwidth": 0.3}}
 SETTINGS = {
     "KMeans": [
         {"n_clusters": 4, "n_init": 2},
@@ -18,6 +20,9 @@ SETTINGS = {
         {"n_components": 4, "covariance_type": "spherical", "assignment": "hard"},
     ],
     "GrowingKMeans": [{"max_clusters": 4}],
+    "DBSCAN": [{"eps": 3.0}],
+    "DENCLUE": [{"bandwidth": 1.5}],
+    "HDBSCAN": [{"store_centers": "both", "copy": True}],
     "MiniBatchKMeans": [{"n_clusters": 4, "n_init": 1, "batch_size": 256, "max_iter": 5}],
     "SoftKMeans": [{"n_clusters": 4, "n_levels": 8}],
     "KernelKMeans": [{"n_clusters": 8, "kernel": "linear", "n_init": 2}],

@@ -31,6 +31,8 @@ def test_rows_that_cannot_be_used_are_refused_and_leave_nothing_behind(subject, 
     model = subject.make()
     if fault == "NaN" and get_tags(model).input_tags.allow_nan:
         pytest.skip("NaN are missing entries, which this estimator takes")
+    if fault in ("NaN", "infinity") and subject.name == "HDBSCAN":
+        pytest.skip("rows with NaN or infinity are set apart and labelled so")
     with pytest.raises(ValueError, match=words):
         model.fit(bad, None if y is None else y[: len(bad)])
     assert not fitted(model)
@@ -59,8 +61,9 @@ def test_predicting_checks_the_fit_the_width_and_the_values(subject):
     for method in outputs(model, X):
         with pytest.raises(ValueError, match="5 features"):
             getattr(model, method)(X[:, :4])
-        with pytest.raises(ValueError, match="NaN"):
-            getattr(model, method)(np.full((2, 5), np.nan))
+        if subject.name != "HDBSCAN":
+            with pytest.raises(ValueError, match="NaN"):
+                getattr(model, method)(np.full((2, 5), np.nan))
 
 
 @pytest.mark.parametrize("subject", SUBJECTS, ids=repr)

@@ -9,11 +9,12 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from tests.laws.settings import STANDARDISED
 from tests.laws.subjects import public_estimators, subjects
 
 
 @parametrize_with_checks(
-    [subject.make() for subject in subjects()],
+    [subject.make(**STANDARDISED.get(subject.name, {})) for subject in subjects()],
     expected_failed_checks=lambda estimator: estimator._check_exceptions,
     xfail_strict=True,
 )

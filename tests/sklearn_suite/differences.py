@@ -4,7 +4,7 @@ The documentation's list of differences is made from this table.
 """
 
 REPLACED: dict[str, tuple[str, ...]] = {
-    "cluster": ("KMeans", "MiniBatchKMeans", "k_means", "kmeans_plusplus"),
+    "cluster": ("DBSCAN", "HDBSCAN", "KMeans", "MiniBatchKMeans", "dbscan", "k_means", "kmeans_plusplus"),
     "covariance": (
         "OAS",
         "EmpiricalCovariance",
@@ -43,6 +43,13 @@ DIFFERENCES: dict[str, str] = {
     "test_k_means::test_sample_weight_init*": "calls the private method _init_centroids",
     "test_k_means::test_sample_weight_zero*": "calls the private method _init_centroids",
     "test_k_means::test_warning_elkan_1_cluster": "elkan works with one cluster, so there is no fallback to warn of",
+    "test_dbscan::test_weighted_dbscan*": (
+        "A weight is a number of rows: a negative one is refused, and a row of weight zero is never core."
+    ),
+    "test_hdbscan::test_labelling_distinct*": (
+        "reads the private _single_linkage_tree_; the public attribute is single_linkage_tree_"
+    ),
+    "test_hdbscan::test_hdbscan_default_copy_warning": "The input is never changed, so there is no copy to warn of.",
     "test_pca::test_sparse_pca_solver_error*": (
         "sparse rows also run with svd_solver='randomized' and 'power', so the error names other solvers"
     ),

@@ -22,6 +22,9 @@ Array = Any
 _NONE = np.empty(0)
 # What follows one and the row among the features: nothing, its squared length, its squares, its products of pairs.
 FORMS = ("linear", "spherical", "diagonal", "full")
+# Numbers in the features of the rows that a device holds at once, 256 MiB: with a quarter of them, starting operations
+# took an H200 longer than doing them.
+_FEATURES_HELD = 2**25
 # Numbers in the features of a tile of rows: a quarter of a second-level cache. A pass over 100,000 x 16 with 20 full
 # covariances takes 38 ms of a Zen 4 core (32 GFLOP/s) with 128 rows a tile, 40 with 64 or 256.
 _TILE = 2**15
@@ -57,14 +60,22 @@ def pairs(d: int) -> tuple[Array, Array]:
     return np.triu_indices(d)
 
 
-def features(block: Block, rows: Array, form: str) -> Array:
-    """The features of wide rows, shift already taken off, (n, p)."""
+def pairs_beside(block: Block, form: str) -> tuple[Array, Array] | None:
+    """The pairs, where the rows are; nothing for features without pairs."""
+    if form != "full":
+        return None
+    first, second = pairs(block.X.shape[1])
+    return block.xp.asarray(first, device=block.device), block.xp.asarray(second, device=block.device)
+
+
+def features(block: Block, rows: Array, form: str, columns: tuple[Array, Array] | None = None) -> Array:
+    """The features of wide rows, shift already taken off, (n, p); `columns` are the pairs beside the rows, if known."""
     xp = block.xp
     ones = xp.ones((rows.shape[0], 1), dtype=block.wide, device=block.device)
     if form == "linear":
         return xp.concat([ones, rows], axis=1)
     if form == "full":
-        first, second = (xp.asarray(one, device=block.device) for one in pairs(rows.shape[1]))
+        first, second = columns or pairs_beside(block, form)
         squares = xp.take(rows, first, axis=1) * xp.take(rows, second, axis=1)
     else:
         squares = rows * rows
@@ -105,8 +116,9 @@ class Expectation(Statistic):
         if self.form == "linear" and self.shift is None:
             return self._of_plain_rows(block)
         xp, table, bound = block.xp, 0.0, 0.0
-        for part in block.parts(max(1, block.tile_size // self.theta.shape[1])):
-            known = features(part, part.centred(self.shift), self.form)
+        columns = pairs_beside(block, self.form)
+        for part in block.parts(max(1, max(block.tile_size, _FEATURES_HELD) // self.theta.shape[1])):
+            known = features(part, part.centred(self.shift), self.form, columns)
             shares, densities = shared(known @ self.theta.T, self.hard, xp)
             table = part.weighted(shares).T @ known + table
             bound = xp.sum(part.weighted(densities)) + bound

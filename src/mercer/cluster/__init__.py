@@ -1,8 +1,12 @@
-"""Clustering: k-means and its relatives, maps, and clusters from distances alone."""
+"""Clustering: k-means and its relatives, clusters by density, maps, and clusters from distances alone."""
 
+from mercer.cluster._dbscan import DBSCAN, dbscan
+from mercer.cluster._denclue import DENCLUE
 from mercer.cluster._functions import k_means, kmeans_plusplus
 from mercer.cluster._grid import grid_neighbourhood
 from mercer.cluster._growing_k_means import GrowingKMeans
+from mercer.cluster._hdbscan import HDBSCAN
+from mercer.cluster._k_distances import k_distances, suggest_eps
 from mercer.cluster._k_means import KMeans
 from mercer.cluster._kernel_k_means import KernelKMeans
 from mercer.cluster._kernel_map import KernelSelfOrganizingMap
@@ -13,6 +17,9 @@ from mercer.cluster._self_organizing_map import SelfOrganizingMap
 from mercer.cluster._soft_k_means import SoftKMeans
 
 __all__ = [
+    "DBSCAN",
+    "DENCLUE",
+    "HDBSCAN",
     "GrowingKMeans",
     "KMeans",
     "KernelKMeans",
@@ -21,8 +28,11 @@ __all__ = [
     "PairwiseClustering",
     "SelfOrganizingMap",
     "SoftKMeans",
+    "dbscan",
     "grid_neighbourhood",
+    "k_distances",
     "k_means",
     "kmeans_plusplus",
     "pairwise_cost",
+    "suggest_eps",
 ]

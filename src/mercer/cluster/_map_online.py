@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._native import neighbourhood
+from mercer._native import map_steps
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Source
 from mercer.cluster._assignment import Assignment
@@ -45,7 +45,7 @@ class Presentation:
             time = self.epoch + number / _PIECES
             factors = self.grid.factors(self.sigma.at(time))
             rate = self.rate.at(time)
-            neighbourhood.follow_rows(source.whole(), piece, weight, *factors, *self.grid.places, rate, point, centres)
+            map_steps.follow_rows(source.whole(), piece, weight, *factors, *self.grid.places, rate, point, centres)
         return centres
 
 

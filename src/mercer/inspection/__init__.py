@@ -4,7 +4,10 @@ from mercer.inspection._annealing import AcceptanceDisplay, EnergyTraceDisplay, 
 from mercer.inspection._class_density import ClassDensityDisplay
 from mercer.inspection._cluster_number import ClusterNumberDisplay
 from mercer.inspection._cost_curve import CostCurveDisplay
+from mercer.inspection._decision_boundary import DecisionBoundaryDisplay
 from mercer.inspection._gaussian_contour import GaussianContourDisplay
+from mercer.inspection._k_distance import KDistanceDisplay
+from mercer.inspection._k_means_panels import KMeansPanelsDisplay
 from mercer.inspection._learning_rate import LearningRateDisplay
 from mercer.inspection._maps import LatticeDisplay, MapDisplay
 from mercer.inspection._mixture import EMPanelsDisplay, MixtureDisplay
@@ -18,10 +21,13 @@ __all__ = [
     "ClassDensityDisplay",
     "ClusterNumberDisplay",
     "CostCurveDisplay",
+    "DecisionBoundaryDisplay",
     "EMPanelsDisplay",
     "EnergyTraceDisplay",
     "GaussianContourDisplay",
     "GibbsDisplay",
+    "KDistanceDisplay",
+    "KMeansPanelsDisplay",
     "LatticeDisplay",
     "LearningRateDisplay",
     "MapDisplay",

@@ -9,7 +9,7 @@ import pytest
 @pytest.mark.parametrize("real", [numpy.float64, numpy.float32])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_units_follow_rows_as_the_rule_says(level, real, weighted):
-    module = importlib.import_module(f"mercer._native.{level}.neighbourhood")
+    module = importlib.import_module(f"mercer._native.{level}.map_steps")
     random = numpy.random.default_rng(0)
     X, centres = random.normal(size=(9, 3)).astype(real), random.normal(size=(4, 3))
     weight = random.integers(0, 3, size=9).astype(float) if weighted else numpy.empty(0)

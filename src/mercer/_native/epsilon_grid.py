@@ -1,0 +1,355 @@
+"""DBSCAN on a grid whose cells are so small that all rows of one are neighbours.
+
+Cells are kept sorted by a key that counts along the last axis first, so the cells within reach of one make a few runs
+of consecutive cells, and their rows runs of consecutive rows. While cells are visited in order, the ends of each run
+only move forward.
+"""
+
+import cython
+
+if cython.compiled:
+    from cython.cimports.libc.stdint import int64_t
+else:
+    int64_t = cython.longlong
+
+__all__ = ["find_borders", "find_cores", "first_rows", "link_cells"]
+
+real = cython.fused_type(cython.float, cython.double)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def first_from(keys: cython.const[int64_t][::1], key: int64_t) -> int64_t:
+    """The first cell whose key is at least `key`."""
+    low: int64_t = 0
+    high: int64_t = keys.shape[0]
+    middle: int64_t
+    while low < high:
+        middle = (low + high) // 2
+        if keys[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def reach(
+    keys: cython.const[int64_t][::1],
+    cell: cython.Py_ssize_t,
+    fresh: cython.bint,
+    offsets: cython.const[int64_t][::1],
+    span: int64_t,
+    runs: int64_t[:, ::1],
+) -> cython.void:
+    """Write the runs of cells within reach of a cell: for each offset the first, and the one after the last.
+
+    Unless `fresh`, `runs` holds those of an earlier cell.
+    """
+    r: cython.Py_ssize_t
+    key: int64_t
+    for r in range(offsets.shape[0]):
+        key = keys[cell] + offsets[r]
+        if fresh:
+            runs[r, 0] = first_from(keys, key)
+            runs[r, 1] = runs[r, 0]
+        while runs[r, 0] < keys.shape[0] and keys[runs[r, 0]] < key:
+            runs[r, 0] += 1
+        if runs[r, 1] < runs[r, 0]:
+            runs[r, 1] = runs[r, 0]
+        while runs[r, 1] < keys.shape[0] and keys[runs[r, 1]] <= key + span:
+            runs[r, 1] += 1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def distance(Z: cython.const[real][:, ::1], i: cython.Py_ssize_t, j: cython.Py_ssize_t) -> cython.double:
+    """Squared distance of two rows."""
+    k: cython.Py_ssize_t
+    part: cython.double
+    total: cython.double = 0.0
+    for k in range(Z.shape[0]):
+        part = cython.cast(cython.double, Z[k, j]) - cython.cast(cython.double, Z[k, i])
+        total += part * part
+    return total
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def count(
+    Z: cython.const[real][:, ::1],
+    i: cython.Py_ssize_t,
+    start: cython.Py_ssize_t,
+    stop: cython.Py_ssize_t,
+    radius: cython.double,
+) -> cython.Py_ssize_t:
+    """How many of the rows from `start` to `stop` are within the radius of row i."""
+    j: cython.Py_ssize_t
+    total: cython.Py_ssize_t = 0
+    x: cython.double = Z[0, i]
+    y: cython.double
+    z: cython.double
+    u: cython.double
+    v: cython.double
+    w: cython.double
+    if Z.shape[0] == 3:
+        y = Z[1, i]
+        z = Z[2, i]
+        for j in range(start, stop):
+            u = cython.cast(cython.double, Z[0, j]) - x
+            v = cython.cast(cython.double, Z[1, j]) - y
+            w = cython.cast(cython.double, Z[2, j]) - z
+            total += 1 if u * u + v * v + w * w <= radius else 0
+    elif Z.shape[0] == 2:
+        y = Z[1, i]
+        for j in range(start, stop):
+            u = cython.cast(cython.double, Z[0, j]) - x
+            v = cython.cast(cython.double, Z[1, j]) - y
+            total += 1 if u * u + v * v <= radius else 0
+    else:
+        for j in range(start, stop):
+            total += 1 if distance(Z, i, j) <= radius else 0
+    return total
+
+
+def find_cores(
+    Z: cython.const[real][:, ::1],
+    keys: cython.const[int64_t][::1],
+    starts: cython.const[int64_t][::1],
+    first: cython.Py_ssize_t,
+    stop: cython.Py_ssize_t,
+    offsets: cython.const[int64_t][::1],
+    span: int64_t,
+    radius: cython.double,
+    weight: cython.const[cython.double][::1],
+    enough: cython.double,
+    runs: int64_t[:, ::1],
+    core: cython.char[::1],
+):
+    """Mark the rows of cells `first` to `stop` that have enough weight within the radius; a weightless row never is.
+
+    Parameters
+    ----------
+    Z : (d, n), rows in the order of cells, feature by feature
+    keys, starts : (m,), (m + 1,), each cell's key and its first row
+    offsets, span : (r,), what to add to a key for the start of each run within reach, and the length of a run less one
+    radius : squared; rows at this distance count
+    weight : (n,), or empty when all are one
+    runs : (r, 2) scratch
+    core : (n,), written for the rows of these cells
+    """
+    cell: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    r: cython.Py_ssize_t
+    begin: cython.Py_ssize_t
+    end: cython.Py_ssize_t
+    total: cython.double
+    within: cython.double
+    weighted: cython.bint = weight.shape[0] > 0
+    with cython.nogil:
+        for cell in range(first, stop):
+            reach(keys, cell, cell == first, offsets, span, runs)
+            begin = starts[cell]
+            end = starts[cell + 1]
+            within = cython.cast(cython.double, end - begin)
+            if weighted:
+                within = 0.0
+                for i in range(begin, end):
+                    within += weight[i]
+            for i in range(begin, end):
+                core[i] = within >= enough and (not weighted or weight[i] > 0.0)
+            if within >= enough:
+                continue
+            for i in range(begin, end):
+                if weighted and weight[i] == 0.0:
+                    continue
+                total = 0.0
+                for r in range(offsets.shape[0]):
+                    if runs[r, 0] == runs[r, 1]:
+                        continue
+                    if not weighted:
+                        total += count(Z, i, starts[runs[r, 0]], starts[runs[r, 1]], radius)
+                    else:
+                        for j in range(starts[runs[r, 0]], starts[runs[r, 1]]):
+                            if distance(Z, i, j) <= radius:
+                                total += weight[j]
+                    if total >= enough:
+                        core[i] = 1
+                        break
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def touches(
+    Z: cython.const[real][:, ::1],
+    core: cython.const[cython.char][::1],
+    i: cython.Py_ssize_t,
+    start: cython.Py_ssize_t,
+    stop: cython.Py_ssize_t,
+    radius: cython.double,
+) -> cython.bint:
+    """Whether a core row from `start` to `stop` is within the radius of row i."""
+    j: cython.Py_ssize_t
+    for j in range(start, stop):
+        if core[j] and distance(Z, i, j) <= radius:
+            return True
+    return False
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def enclose(
+    Z: cython.const[real][:, ::1], start: cython.Py_ssize_t, stop: cython.Py_ssize_t, box: cython.double[:, ::1]
+) -> cython.void:
+    """Write the box around some rows."""
+    j: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    for k in range(Z.shape[0]):
+        box[0, k] = Z[k, start]
+        box[1, k] = Z[k, start]
+        for j in range(start + 1, stop):
+            box[0, k] = Z[k, j] if Z[k, j] < box[0, k] else box[0, k]
+            box[1, k] = Z[k, j] if Z[k, j] > box[1, k] else box[1, k]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def gap(Z: cython.const[real][:, ::1], i: cython.Py_ssize_t, box: cython.const[cython.double][:, ::1]) -> cython.double:
+    """Squared distance from row i to a box; never above the computed distance to a row inside it."""
+    k: cython.Py_ssize_t
+    part: cython.double
+    total: cython.double = 0.0
+    for k in range(Z.shape[0]):
+        part = box[0, k] - Z[k, i]
+        if part < 0.0:
+            part = Z[k, i] - box[1, k]
+            part = part if part > 0.0 else 0.0
+        total += part * part
+    return total
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def root_of(parent: cython.int[::1], x: cython.int) -> cython.int:
+    """The representative of x; halves the path to it."""
+    while parent[x] != x:
+        parent[x] = parent[parent[x]]
+        x = parent[x]
+    return x
+
+
+def link_cells(
+    Z: cython.const[real][:, ::1],
+    keys: cython.const[int64_t][::1],
+    starts: cython.const[int64_t][::1],
+    first: cython.Py_ssize_t,
+    stop: cython.Py_ssize_t,
+    offsets: cython.const[int64_t][::1],
+    span: int64_t,
+    radius: cython.double,
+    core: cython.const[cython.char][::1],
+    cores: cython.const[cython.char][::1],
+    box: cython.double[:, ::1],
+    runs: int64_t[:, ::1],
+    parent: cython.int[::1],
+):
+    """Unite cells `first` to `stop` with those within reach that hold a core row within the radius of one of theirs.
+
+    Cells that are united already cost no distance. `cores` marks the cells with a core row; `box`: (2, d) scratch.
+    """
+    cell: cython.Py_ssize_t
+    other: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    r: cython.Py_ssize_t
+    one: cython.int
+    two: cython.int
+    with cython.nogil:
+        for cell in range(first, stop):
+            reach(keys, cell, cell == first, offsets, span, runs)
+            if cores[cell] == 0:
+                continue
+            for r in range(offsets.shape[0]):
+                for other in range(runs[r, 0], runs[r, 1]):
+                    if other <= cell or cores[other] == 0:
+                        continue
+                    one = root_of(parent, cython.cast(cython.int, cell))
+                    two = root_of(parent, cython.cast(cython.int, other))
+                    if one == two:
+                        continue
+                    enclose(Z, starts[other], starts[other + 1], box)
+                    for i in range(starts[cell], starts[cell + 1]):
+                        if core[i] and gap(Z, i, box) <= radius:
+                            if touches(Z, core, i, starts[other], starts[other + 1], radius):
+                                parent[one if one > two else two] = one if one < two else two
+                                break
+
+
+def first_rows(
+    starts: cython.const[int64_t][::1],
+    order: cython.const[cython.int][::1],
+    core: cython.const[cython.char][::1],
+    parent: cython.int[::1],
+    lowest: cython.int[::1],
+):
+    """Point each cell of `parent` at its representative; write the lowest number of a core row of each to `lowest`."""
+    cell: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    root: cython.int
+    with cython.nogil:
+        for cell in range(parent.shape[0]):
+            root = root_of(parent, cython.cast(cython.int, cell))
+            parent[cell] = root
+            for i in range(starts[cell], starts[cell + 1]):
+                if core[i] and order[i] < lowest[root]:
+                    lowest[root] = order[i]
+
+
+def find_borders(
+    Z: cython.const[real][:, ::1],
+    keys: cython.const[int64_t][::1],
+    starts: cython.const[int64_t][::1],
+    first: cython.Py_ssize_t,
+    stop: cython.Py_ssize_t,
+    offsets: cython.const[int64_t][::1],
+    span: int64_t,
+    radius: cython.double,
+    core: cython.const[cython.char][::1],
+    clusters: cython.const[cython.int][::1],
+    none: cython.int,
+    runs: int64_t[:, ::1],
+    labels: cython.int[::1],
+):
+    """Label the rows of cells `first` to `stop`: a core row as its cell, others as the lowest core row within reach.
+
+    `clusters` holds each cell's label, `none` where it has no core row; a row within reach of no core gets -1.
+    """
+    cell: cython.Py_ssize_t
+    other: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    r: cython.Py_ssize_t
+    best: cython.int
+    with cython.nogil:
+        for cell in range(first, stop):
+            reach(keys, cell, cell == first, offsets, span, runs)
+            for i in range(starts[cell], starts[cell + 1]):
+                if core[i]:
+                    labels[i] = clusters[cell]
+                    continue
+                best = clusters[cell]
+                for r in range(offsets.shape[0]):
+                    for other in range(runs[r, 0], runs[r, 1]):
+                        if clusters[other] < best and touches(Z, core, i, starts[other], starts[other + 1], radius):
+                            best = clusters[other]
+                labels[i] = best if best < none else -1

@@ -1,0 +1,123 @@
+"""From the edges of a minimum spanning tree to the tree of merges, and to that of the clusters that last."""
+
+import cython
+
+if cython.compiled:
+    from cython.cimports.libc.math import INFINITY
+else:
+    from math import inf as INFINITY  # noqa: N812
+
+__all__ = ["condense", "merge_edges"]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def root_of(parent: cython.int[::1], x: cython.int) -> cython.int:
+    """The representative of x; halves the path to it."""
+    while parent[x] != x:
+        parent[x] = parent[parent[x]]
+        x = parent[x]
+    return x
+
+
+def merge_edges(
+    edges: cython.const[cython.int][:, ::1], parent: cython.int[::1], merges: cython.int[:, ::1], sizes: cython.int[::1]
+):
+    """Merge the ends of each edge, in the order given.
+
+    Parameters
+    ----------
+    edges : (n - 1, 2)
+    parent : (2 n - 1,) scratch
+    merges : (n - 1, 2), written: the two nodes that merge i joins into node n + i
+    sizes : (2 n - 1,), written: the rows of each node
+    """
+    i: cython.Py_ssize_t
+    n: cython.Py_ssize_t = edges.shape[0] + 1
+    left: cython.int
+    right: cython.int
+    node: cython.int
+    with cython.nogil:
+        for i in range(parent.shape[0]):
+            parent[i] = cython.cast(cython.int, i)
+            sizes[i] = 1
+        for i in range(edges.shape[0]):
+            node = cython.cast(cython.int, n + i)
+            left = root_of(parent, edges[i, 0])
+            right = root_of(parent, edges[i, 1])
+            merges[i, 0] = left
+            merges[i, 1] = right
+            sizes[node] = sizes[left] + sizes[right]
+            parent[left] = node
+            parent[right] = node
+
+
+def condense(
+    merges: cython.const[cython.int][:, ::1],
+    heights: cython.const[cython.double][::1],
+    sizes: cython.const[cython.int][::1],
+    least: cython.Py_ssize_t,
+    queue: cython.int[::1],
+    belongs: cython.int[::1],
+    fallen: cython.double[::1],
+    parents: cython.int[::1],
+    births: cython.double[::1],
+    counts: cython.int[::1],
+) -> cython.Py_ssize_t:
+    """Walk down from the root: a split into two parts of at least `least` rows makes two clusters, others lose rows.
+
+    Parameters
+    ----------
+    merges, heights, sizes : (n - 1, 2), (n - 1,), (2 n - 1,): the tree of merges
+    queue : (2 n - 1,) scratch
+    belongs, fallen : (2 n - 1,), written: the last cluster of each node, and the level (one over the height) at which
+        it left it; only those of rows, the first n, are of use
+    parents, births, counts : written for each cluster: its parent, the level of its birth, its rows
+
+    Returns
+    -------
+    The number of clusters; 0 is the root, others are numbered from the top, level by level.
+    """
+    n: cython.Py_ssize_t = heights.shape[0] + 1
+    head: cython.Py_ssize_t = 0
+    tail: cython.Py_ssize_t = 1
+    clusters: cython.Py_ssize_t = 1
+    side: cython.Py_ssize_t
+    node: cython.Py_ssize_t
+    child: cython.Py_ssize_t
+    level: cython.double
+    splits: cython.bint
+    with cython.nogil:
+        queue[0] = cython.cast(cython.int, 2 * n - 2)
+        belongs[2 * n - 2] = 0
+        fallen[2 * n - 2] = -1.0
+        parents[0] = -1
+        births[0] = 0.0
+        counts[0] = cython.cast(cython.int, n)
+        while head < tail:
+            node = queue[head]
+            head += 1
+            if node < n:
+                continue
+            node -= n
+            level = 1.0 / heights[node] if heights[node] > 0.0 else INFINITY
+            splits = sizes[merges[node, 0]] >= least and sizes[merges[node, 1]] >= least
+            for side in range(2):
+                child = merges[node, side]
+                queue[tail] = cython.cast(cython.int, child)
+                tail += 1
+                belongs[child] = belongs[node + n]
+                fallen[child] = fallen[node + n]
+                if fallen[child] >= 0.0:
+                    continue
+                if splits:
+                    parents[clusters] = belongs[node + n]
+                    births[clusters] = level
+                    counts[clusters] = sizes[child]
+                    belongs[child] = cython.cast(cython.int, clusters)
+                    clusters += 1
+                elif sizes[child] < least:
+                    fallen[child] = level
+    return clusters

@@ -1,0 +1,56 @@
+from numpy import ndarray
+
+def kth_nearest(
+    rows: ndarray,
+    group: int,
+    leaves: ndarray,
+    nodes: ndarray,
+    boxes: ndarray,
+    box: ndarray,
+    stack: ndarray,
+    gaps: ndarray,
+    near: ndarray,
+    nearest: ndarray,
+    out: ndarray,
+) -> None: ...
+def lightest_edges(
+    rows: ndarray,
+    first: int,
+    group: int,
+    leaves: ndarray,
+    nodes: ndarray,
+    boxes: ndarray,
+    order: ndarray,
+    core: ndarray,
+    least_core: ndarray,
+    labels: ndarray,
+    uniform: ndarray,
+    scale: float,
+    limits: ndarray,
+    box: ndarray,
+    stack: ndarray,
+    gaps: ndarray,
+    near: ndarray,
+    partner: ndarray,
+    weight: ndarray,
+) -> None: ...
+def join(
+    order: ndarray,
+    labels: ndarray,
+    partner: ndarray,
+    weight: ndarray,
+    best: ndarray,
+    edges: ndarray,
+    lengths: ndarray,
+    n_edges: int,
+    parent: ndarray,
+) -> int: ...
+def visit(
+    current: int,
+    distances: ndarray,
+    core: ndarray,
+    alpha: float,
+    visited: ndarray,
+    source: ndarray,
+    weight: ndarray,
+) -> int: ...

@@ -1,0 +1,55 @@
+"""The uncompiled twin of ``space.pxd``: the same sums in the same order, hence the same bits."""
+
+import numpy
+
+__all__ = ["box_gap", "descend", "enclose", "leaf_distances", "point_gap", "width"]
+
+
+def width():
+    """Rows in a leaf."""
+    return 32
+
+
+def leaf_distances(leaves, leaf, x, limit, out):
+    """Write the squared distances from `x` to the rows of a leaf; return whether any is at most `limit`."""
+    total = numpy.zeros(32)
+    with numpy.errstate(all="ignore"):
+        for feature, value in zip(numpy.asarray(leaves[leaf]), x):
+            total = total + (feature.astype(numpy.float64) - value) ** 2
+    out[:] = total
+    return bool((total <= limit).any())
+
+
+def _gap(lower, upper, low, high):
+    total = 0.0
+    for k in range(len(lower)):
+        below = max(lower[k] - high[k], low[k] - upper[k], 0.0)
+        total += below * below
+    return total
+
+
+def box_gap(boxes, node, box):
+    """Squared distance between the box of a node and another; zero where they meet."""
+    return _gap(boxes[node, 0], boxes[node, 1], box[0], box[1])
+
+
+def point_gap(boxes, node, x):
+    """Squared distance from a point to the box of a node."""
+    return _gap(boxes[node, 0], boxes[node, 1], x, x)
+
+
+def enclose(rows, start, stop, box):
+    """Write the box around some rows."""
+    box[0] = numpy.asarray(rows)[start:stop].min(axis=0)
+    box[1] = numpy.asarray(rows)[start:stop].max(axis=0)
+
+
+def descend(boxes, nodes, box, top, stack, gaps):
+    """Replace the node on top of the stack by its children, the nearer one above; return the new height."""
+    node = int(stack[top - 1])
+    children = [node + 1, node + 2 * ((int(nodes[node, 1]) + 1) // 2)]
+    found = [box_gap(boxes, child, box) for child in children]
+    far = 1 if found[0] <= found[1] else 0
+    stack[top - 1], gaps[top - 1] = children[far], found[far]
+    stack[top], gaps[top] = children[1 - far], found[1 - far]
+    return top + 1

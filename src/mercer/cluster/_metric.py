@@ -1,0 +1,109 @@
+"""Metrics by name, as scikit-learn names them: which search suits each, and what arguments it needs."""
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from scipy.spatial.distance import cdist
+from sklearn.metrics import pairwise_distances
+from sklearn.neighbors import BallTree, KDTree
+
+from mercer._base.parameter import Rule
+
+__all__ = ["TREES", "Metric", "MetricName"]
+
+Array = Any
+TREES = {"kd_tree": KDTree, "ball_tree": BallTree}
+METRICS = (
+    *("euclidean", "l2", "l1", "manhattan", "cityblock", "braycurtis", "canberra", "chebyshev", "correlation"),
+    *("cosine", "dice", "hamming", "haversine", "infinity", "jaccard", "mahalanobis", "minkowski", "nan_euclidean"),
+    *("p", "precomputed", "rogerstanimoto", "russellrao", "seuclidean", "sokalsneath", "sqeuclidean", "yule"),
+)
+_SAME = {"l2": "euclidean", "l1": "manhattan", "cityblock": "manhattan", "p": "minkowski", "infinity": "chebyshev"}
+
+
+class MetricName(Rule):
+    """What ``metric`` may be, callables apart."""
+
+    text = "the name of a metric"
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, str) and (value in METRICS or value in BallTree.valid_metrics)
+
+    def refused(self) -> Iterator[Any]:
+        yield from ("no such metric", 3)
+
+
+class Metric:
+    """A metric with its arguments.
+
+    Parameters
+    ----------
+    name : str or callable
+        As the user gave it.
+    arguments : dict or None
+        The user's ``metric_params``.
+    p : float or None
+        The power of ``"minkowski"``.
+    """
+
+    def __init__(self, name: Any, arguments: dict[str, Any] | None, p: float | None = None) -> None:
+        self.given = name
+        self.name = _SAME.get(name, name) if isinstance(name, str) else name
+        self.arguments = dict(arguments or {})
+        if self.name == "minkowski":
+            self._settle_power(p)
+
+    def _settle_power(self, p: float | None) -> None:
+        if p is not None and "p" in self.arguments:
+            message = "Parameter p is found in metric_params. The corresponding parameter from __init__ is ignored."
+            warnings.warn(message, SyntaxWarning, stacklevel=6)
+        power = self.arguments.setdefault("p", 2.0 if p is None else p)
+        names = {1: "manhattan", 2: "euclidean", np.inf: "chebyshev"}
+        if power in names and "w" not in self.arguments:
+            self.name = names[power]
+            del self.arguments["p"]
+
+    @property
+    def is_euclidean(self) -> bool:
+        return isinstance(self.name, str) and self.name == "euclidean" and not self.arguments
+
+    def suits_tree(self, tree: str) -> bool:
+        """Whether scikit-learn's tree of that name knows this metric."""
+        return isinstance(self.given, str) and self.given in TREES[tree].valid_metrics
+
+    def settled(self, X: Array) -> "Metric":
+        """With the scales that are taken from the rows fixed, so that distances may be asked for part by part."""
+        if issparse(X):
+            return self
+        if self.name == "seuclidean" and "V" not in self.arguments:
+            self.arguments["V"] = np.var(X, axis=0, ddof=1, dtype=np.float64)
+        if self.name == "mahalanobis" and not {"V", "VI"} & self.arguments.keys():
+            self.arguments["VI"] = np.linalg.inv(np.cov(X.T)).T
+        if self.name == "mahalanobis" and "V" in self.arguments:
+            self.arguments["VI"] = np.linalg.inv(self.arguments.pop("V"))
+        return self
+
+    def distances(self, rows: Array, X: Array) -> Array:
+        """All distances from some rows to all of X, as float64.
+
+        Euclidean ones are summed from differences: those of two rows are then equal both ways, and a tie stays a tie.
+        """
+        if self.is_euclidean and not issparse(rows) and not issparse(X):
+            return cdist(rows, X)
+        rows, X = _narrow(rows), _narrow(X)
+        found = pairwise_distances(rows, X, metric=self.name, n_jobs=1, **self.arguments)
+        return np.ascontiguousarray(found, np.float64)
+
+    def tree(self, kind: str, X: Array, leaf_size: int) -> Any:
+        """scikit-learn's search tree over X."""
+        return TREES[kind](X, leaf_size=leaf_size, metric=self.name, **self.arguments)
+
+
+def _narrow(rows: Array) -> Array:
+    """Sparse rows with the short indices that scikit-learn's distances ask for; others as they are."""
+    if not issparse(rows) or rows.indices.dtype == np.int32 or max(rows.nnz, rows.shape[1]) >= 2**31:
+        return rows
+    return type(rows)((rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int32)), rows.shape)

@@ -1,0 +1,208 @@
+"""DBSCAN from lists of neighbours that are made part by part, of any metric or of a graph, in O(n) memory."""
+
+import itertools
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from mercer._source.threads import run_numbered
+from mercer.cluster._metric import Metric
+
+__all__ = ["DistanceTiles", "Graph", "MatrixRows", "MetricTree", "Neighbours", "cluster_lists", "numbered"]
+
+Array = Any
+# Neighbours held at a time, per thread: 32 MiB of indices.
+_MOST = 2**22
+
+
+class Neighbours(Protocol):
+    """Where lists of neighbours come from."""
+
+    n: int
+    # Rows whose lists may be asked for in one call.
+    most_rows: int
+
+    def sizes(self, start: int, stop: int) -> Array:
+        """The number of neighbours of some rows, themselves counted."""
+
+    def lists(self, start: int, stop: int) -> tuple[Array, Array]:
+        """The number of neighbours of some rows, and those of all of them, one list after the other."""
+
+
+@dataclass(frozen=True, eq=False)
+class DistanceTiles:
+    """Neighbours by all distances, a tile at a time."""
+
+    X: Array
+    metric: Metric
+    eps: float
+
+    @property
+    def n(self) -> int:
+        return self.X.shape[0]
+
+    @property
+    def most_rows(self) -> int:
+        return max(1, _MOST // self.n)
+
+    def _near(self, start: int, stop: int) -> Array:
+        near = self.metric.distances(self.X[start:stop], self.X) <= self.eps
+        # A row is its own neighbour, whatever the metric's rounding makes of it.
+        near[np.arange(stop - start), np.arange(start, stop)] = True
+        return near
+
+    def sizes(self, start: int, stop: int) -> Array:
+        return np.count_nonzero(self._near(start, stop), axis=1)
+
+    def lists(self, start: int, stop: int) -> tuple[Array, Array]:
+        near = self._near(start, stop)
+        return np.count_nonzero(near, axis=1), np.nonzero(near)[1]
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixRows(DistanceTiles):
+    """Neighbours by a matrix of distances that was given."""
+
+    def _near(self, start: int, stop: int) -> Array:
+        return self.X[start:stop] <= self.eps
+
+
+@dataclass(frozen=True, eq=False)
+class MetricTree:
+    """Neighbours by one of scikit-learn's trees."""
+
+    X: Array
+    tree: Any
+    eps: float
+    most_rows: int = 1024
+
+    @property
+    def n(self) -> int:
+        return self.X.shape[0]
+
+    def sizes(self, start: int, stop: int) -> Array:
+        return self.tree.query_radius(self.X[start:stop], self.eps, count_only=True)
+
+    def lists(self, start: int, stop: int) -> tuple[Array, Array]:
+        found = self.tree.query_radius(self.X[start:stop], self.eps)
+        return np.array([len(one) for one in found]), np.concatenate(found)
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """Neighbours by a sparse matrix of distances; what is not stored is far, but each row is its own neighbour."""
+
+    D: Array
+    eps: float
+    most_rows: int = 2**16
+
+    @property
+    def n(self) -> int:
+        return self.D.shape[0]
+
+    def sizes(self, start: int, stop: int) -> Array:
+        return self.lists(start, stop)[0]
+
+    def lists(self, start: int, stop: int) -> tuple[Array, Array]:
+        part = slice(self.D.indptr[start], self.D.indptr[stop])
+        rows = np.repeat(np.arange(start, stop), np.diff(self.D.indptr[start : stop + 1]))
+        columns = self.D.indices[part]
+        kept = (self.D.data[part] <= self.eps) & (rows != columns)
+        rows = np.concatenate([rows[kept], np.arange(start, stop)])
+        columns = np.concatenate([columns[kept], np.arange(start, stop)])
+        order = np.argsort(rows, kind="stable")
+        return np.bincount(rows - start, minlength=stop - start), columns[order]
+
+
+def cluster_lists(neighbours: Neighbours, min_samples: int, weight: Array, threads: int) -> tuple[Array, Array]:
+    """Labels of all rows, and which are core."""
+    n = neighbours.n
+    rows = neighbours.most_rows
+    sizes = _joined(neighbours.sizes, [(i, min(i + rows, n)) for i in range(0, n, rows)], threads)
+    bounds = _cuts(sizes, rows)
+    core = sizes >= min_samples
+    if weight is not None:
+        core = _joined(lambda start, stop: _weights(neighbours, start, stop, weight), bounds, threads) >= min_samples
+        core &= weight > 0
+    components = _components(neighbours, bounds, core, threads)
+    labels = numbered(np.where(core, components, -1))
+    high = np.where(core, labels, n)
+    found = _joined(lambda start, stop: _lowest(neighbours, start, stop, core, high), bounds, threads)
+    return np.where(core, labels, np.where(found == n, -1, found)), core
+
+
+def numbered(components: Array) -> Array:
+    """Components counted from 0 in the order of their first rows; negative ones become -1."""
+    labels = np.full(len(components), -1, np.int64)
+    members = np.flatnonzero(components >= 0)
+    if len(members):
+        _, first, inverse = np.unique(components[members], return_index=True, return_inverse=True)
+        labels[members] = np.argsort(np.argsort(first))[inverse]
+    return labels
+
+
+def _cuts(sizes: Array, most_rows: int) -> list[tuple[int, int]]:
+    """Runs of rows with at most so many rows and neighbours; a longer list makes a run of its own."""
+    ends, start, total = [0], 0, np.concatenate([[0], np.cumsum(sizes)])
+    while start < len(sizes):
+        stop = int(np.searchsorted(total, total[start] + _MOST, side="right")) - 1
+        start = min(max(stop, start + 1), start + most_rows, len(sizes))
+        ends.append(start)
+    return list(itertools.pairwise(ends))
+
+
+def _joined(function: Any, bounds: list[tuple[int, int]], threads: int) -> Array:
+    parts: list[Array] = []
+    run_numbered(lambda number: function(*bounds[number]), len(bounds), threads, parts.append)
+    return np.concatenate(parts)
+
+
+def _weights(neighbours: Neighbours, start: int, stop: int, weight: Array) -> Array:
+    sizes, columns = neighbours.lists(start, stop)
+    return np.bincount(np.repeat(np.arange(stop - start), sizes), weight[columns], stop - start)
+
+
+def _components(neighbours: Neighbours, bounds: list[tuple[int, int]], core: Array, threads: int) -> Array:
+    """Connected components of the core rows; each part is united with what the parts before it have united."""
+    n, components = len(core), np.arange(len(core))
+
+    def pairs(number: int) -> Array:
+        start, stop = bounds[number]
+        if not core[start:stop].any():
+            return np.empty((2, 0), int)
+        sizes, columns = neighbours.lists(start, stop)
+        rows = np.repeat(np.arange(start, stop), sizes)
+        kept = core[rows] & core[columns] & (rows != columns)
+        # Of each part a spanning forest is enough: no more than n edges wait for their turn.
+        return _forest(rows[kept], columns[kept], n)
+
+    def unite(edges: Array) -> None:
+        one, other = components[edges[0]], components[edges[1]]
+        graph = coo_array((np.ones(len(one), np.int8), (one, other)), (n, n))
+        components[:] = connected_components(graph, directed=False)[1][components]
+
+    run_numbered(pairs, len(bounds), threads, unite)
+    return components
+
+
+def _forest(rows: Array, columns: Array, n: int) -> Array:
+    graph = coo_array((np.ones(len(rows), np.int8), (rows, columns)), (n, n))
+    labels = connected_components(graph, directed=False)[1]
+    ends = np.unique(np.concatenate([rows, columns]))
+    _, first, inverse = np.unique(labels[ends], return_index=True, return_inverse=True)
+    return np.stack([ends[first][inverse], ends])
+
+
+def _lowest(neighbours: Neighbours, start: int, stop: int, core: Array, high: Array) -> Array:
+    """The lowest of the labels `high` among the neighbours of each row, where some row is not core."""
+    if core[start:stop].all():
+        return high[start:stop]
+    sizes, columns = neighbours.lists(start, stop)
+    found = np.full(stop - start, len(core))
+    listed = np.flatnonzero(sizes)
+    starts = np.concatenate([[0], np.cumsum(sizes)])[listed]
+    found[listed] = np.minimum.reduceat(high[columns], starts)
+    return found

@@ -1,0 +1,19 @@
+"""What a fitted model makes once, at its first prediction, and asks again at every other."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
+
+__all__ = ["prepared"]
+
+Thing = TypeVar("Thing")
+_KNOWN: WeakKeyDictionary[Any, tuple[tuple[Any, ...], Any]] = WeakKeyDictionary()
+
+
+def prepared(model: Any, sources: tuple[Any, ...], make: Callable[[], Thing]) -> Thing:
+    """The thing that `make` made for this model from these very `sources`; it goes when the model goes."""
+    known = _KNOWN.get(model)
+    if known is None or any(one is not other for one, other in zip(known[0], sources, strict=True)):
+        known = sources, make()
+        _KNOWN[model] = known
+    return known[1]

@@ -1,0 +1,71 @@
+"""Decision boundaries drawn where scores say, and k-means drawn from its own record."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+from mercer.cluster import KMeans
+from mercer.discriminant_analysis import QuadraticDiscriminantAnalysis
+from mercer.errors import DataError
+from mercer.inspection import DecisionBoundaryDisplay, KMeansPanelsDisplay
+from mercer.linear_model import GeneralizedLinearEstimator, LogisticRegression
+
+matplotlib = pytest.importorskip("matplotlib", reason="the display draws with matplotlib")
+matplotlib.use("Agg")
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    X, y = make_blobs(120, centers=[[-2.0, 0.0], [2.0, 1.0]], random_state=0)
+    return X, np.array(["ash", "birch"])[y]
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    yield
+    matplotlib.pyplot.close("all")
+
+
+@pytest.mark.catalogue("PL-02")
+def test_lines_are_where_the_decision_function_has_their_level(blobs):
+    X, y = blobs
+    model = GeneralizedLinearEstimator("hinge", alpha=0.01).fit(X, y)
+    display = DecisionBoundaryDisplay.from_estimator(model, X, y, levels=(-1.0, 0.0, 1.0))
+    for level, paths in zip((-1.0, 0.0, 1.0), display.lines_.get_paths(), strict=True):
+        assert len(paths.vertices) > 10
+        np.testing.assert_allclose(model.decision_function(paths.vertices), level, atol=1e-9)
+    assert len(display.points_.get_offsets()) == len(X)
+
+
+@pytest.mark.catalogue("PL-02")
+def test_regions_are_the_predictions_of_any_number_of_classes():
+    X, y = make_blobs(150, centers=3, random_state=1)
+    model = QuadraticDiscriminantAnalysis().fit(X, y)
+    display = DecisionBoundaryDisplay.from_estimator(model, X, y, resolution=30)
+    points = np.stack(np.meshgrid(display.x, display.y), axis=-1).reshape(-1, 2)
+    np.testing.assert_array_equal(display.classes.ravel(), model.predict(points))
+    np.testing.assert_array_equal(np.asarray(display.regions_.get_array()).ravel(), display.classes.ravel())
+    assert set(np.unique(display.classes)) == {0, 1, 2}
+
+
+def test_a_boundary_needs_two_columns(blobs):
+    X, y = blobs
+    model = LogisticRegression().fit(X, y)
+    with pytest.raises(DataError, match="X must have two columns"):
+        DecisionBoundaryDisplay.compute(model, np.zeros((3, 3)))
+    with pytest.raises(DataError, match=r"classes must have shape \(2, 3\)"):
+        DecisionBoundaryDisplay([0, 1, 2], [0, 1], np.zeros((3, 2)))
+
+
+@pytest.mark.catalogue("PL-06")
+def test_panels_of_k_means_show_the_steps_of_one_run_and_its_record():
+    X, _ = make_blobs(200, centers=4, cluster_std=2.0, random_state=0)
+    model = KMeans(4, init="random", random_state=3)
+    display = KMeansPanelsDisplay.from_estimator(model, X, iterations=(1, 2, 12))
+    assert len(display.axes_) == 4
+    full = model.set_params(max_iter=12, n_init=1).fit(X)
+    np.testing.assert_array_equal(display.line_.get_ydata(), full.history_["objective"])
+    np.testing.assert_array_equal(display.panels[-1][0], full.cluster_centers_)
+    assert (np.diff(display.line_.get_ydata()) <= 1e-9).all()
+    with pytest.raises(DataError, match="rows must have two columns"):
+        KMeansPanelsDisplay(np.zeros((2, 3)), [], [], [])
