@@ -36,6 +36,7 @@ __all__ = [
     "linear_model",
     "load",
     "measure_growth",
+    "metrics",
     "mixture",
     "naive_bayes",
     "neighbors",
@@ -49,7 +50,7 @@ __all__ = [
     "watch",
 ]
 
-_PACKAGES = (*FAMILIES, "datasets", "inspection", "objectives", "optim", "watch")
+_PACKAGES = (*FAMILIES, "datasets", "inspection", "metrics", "objectives", "optim", "watch")
 _HOMES = {
     "amdahl": "mercer._base.scaling",
     "forecast": "mercer._base.forecasting",

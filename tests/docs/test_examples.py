@@ -103,7 +103,15 @@ def test_links_between_pages_lead_somewhere():
             assert place.exists() or "_build" in place.parts, f"{page}: {target}"
 
 
-ROOMS = ["mercer", "mercer.watch", "mercer.datasets", "mercer.inspection", "mercer.optim", "mercer.errors"]
+ROOMS = [
+    "mercer",
+    "mercer.watch",
+    "mercer.datasets",
+    "mercer.inspection",
+    "mercer.metrics",
+    "mercer.optim",
+    "mercer.errors",
+]
 
 
 @pytest.mark.parametrize("name", ROOMS)

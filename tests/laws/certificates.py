@@ -43,6 +43,40 @@ def soft_fixed_point(model: Any, X: np.ndarray, y: Any) -> float:
     return float(((shares.T @ X / shares.sum(axis=0)[:, None] - model.cluster_centers_) ** 2).sum())
 
 
+def map_fixed_point(model: Any, X: np.ndarray, y: Any) -> float:
+    """How far the units move in one more batch step at the last width (squared)."""
+    winner = ((X[:, None, :] - model.cluster_centers_[None]) ** 2).sum(axis=2).argmin(axis=1)
+    gaps = np.abs(model.positions_[:, None, :] - model.positions_[None])
+    if model.torus:
+        height = np.sqrt(3) / 2 if model.topology == "hexagonal" else 1.0
+        gaps = np.minimum(gaps, np.array([model.n_columns, model.n_rows * height]) - gaps)
+    shares = np.exp(-(gaps**2).sum(axis=2) / (2 * model.sigma_end**2))[:, winner]
+    return float(((shares @ X / shares.sum(axis=1)[:, None] - model.cluster_centers_) ** 2).sum())
+
+
+def share_moving(model: Any, X: np.ndarray, y: Any) -> float:
+    """The share of rows that are nearer to the mean of another cluster."""
+    means = np.array([X[model.labels_ == k].mean(axis=0) for k in range(model.n_clusters)])
+    return float(np.mean(((X[:, None, :] - means[None]) ** 2).sum(axis=2).argmin(axis=1) != model.labels_))
+
+
+def map_share_moving(model: Any, X: np.ndarray, y: Any) -> float:
+    """The share of rows that are nearer to the prototype of another unit."""
+    gaps = np.linalg.norm(model.positions_[:, None, :] - model.positions_[None], axis=2)
+    shares = np.exp(-(gaps**2) / (2 * model.sigma_end**2))[:, model.labels_]
+    units = shares @ X / shares.sum(axis=1)[:, None]
+    return float(np.mean(((X[:, None, :] - units[None]) ** 2).sum(axis=2).argmin(axis=1) != model.labels_))
+
+
+def pairwise_fixed_point(model: Any, X: np.ndarray, y: Any) -> float:
+    """The largest change of a membership in one more iteration of the mean field, from all distances."""
+    D = ((X[:, None, :] - X[None]) ** 2).sum(axis=2)
+    m, k = model.memberships_, model.n_clusters
+    means = D @ m / m.sum(axis=0)
+    field = 2 / k * (means - 0.5 * (m * means).sum(axis=0) / m.sum(axis=0))
+    return float(np.abs(softmax(-model.beta_ * field, axis=1) - m).max())
+
+
 def denclue_fixed_point(model: Any, X: np.ndarray, y: Any) -> float:
     """The longest move, in bandwidths, from an attractor to the mean of the rows weighted by their Gaussians there."""
     gaps = ((model.attractors_[:, None, :] - X[None]) ** 2).sum(axis=2)
@@ -290,6 +324,10 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("fixed point", "SoftKMeans"): soft_fixed_point,
     ("likelihood ascent", "BernoulliMixture"): latent_class_ascent,
     ("likelihood ascent", "GaussianMixture"): mixture_ascent,
+    ("fixed point", "SelfOrganizingMap"): map_fixed_point,
+    ("fixed point", "KernelKMeans"): share_moving,
+    ("fixed point", "KernelSelfOrganizingMap"): map_share_moving,
+    ("fixed point", "PairwiseClustering"): pairwise_fixed_point,
     ("residual", "PCA"): pca_residual,
     ("gradient norm", "BayesianRidge"): evidence_slope,
     ("residual", "BayesianRidge"): posterior_residual,

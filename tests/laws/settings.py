@@ -36,6 +36,13 @@ SETTINGS = {
     "HDBSCAN": [{"store_centers": "both", "copy": True}],
     "MiniBatchKMeans": [{"n_clusters": 4, "n_init": 1, "batch_size": 256, "max_iter": 5}],
     "SoftKMeans": [{"n_clusters": 4, "n_levels": 8}],
+    "KernelKMeans": [{"n_clusters": 8, "kernel": "linear", "n_init": 2}],
+    "KernelSelfOrganizingMap": [{"n_rows": 2, "n_columns": 4, "kernel": "linear"}],
+    "PairwiseClustering": [{"n_clusters": 8}],
+    "SelfOrganizingMap": [
+        {"n_rows": 3, "n_columns": 3},
+        {"n_rows": 2, "n_columns": 4, "topology": "hexagonal", "torus": True, "init": "random"},
+    ],
     "PCA": [
         {"n_components": 2},
         *({"n_components": 2, "svd_solver": solver} for solver in ("full", "covariance_eigh", "randomized", "power")),

@@ -31,6 +31,12 @@ REPLACED: dict[str, tuple[str, ...]] = {
     "mixture": ("GaussianMixture",),
     "naive_bayes": ("BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB"),
     "neighbors": ("KernelDensity", "NearestCentroid"),
+    "metrics.cluster": (
+        "calinski_harabasz_score",
+        "davies_bouldin_score",
+        "silhouette_samples",
+        "silhouette_score",
+    ),
 }
 
 DIFFERENCES: dict[str, str] = {

@@ -16,7 +16,7 @@ from tests.sklearn_suite.differences import DIFFERENCES, REPLACED
 
 for family, names in REPLACED.items():
     theirs = importlib.import_module(f"sklearn.{family}")
-    ours = importlib.import_module(f"mercer.{family}")
+    ours = importlib.import_module(f"mercer.{family.partition('.')[0]}")
     for name in names:
         setattr(theirs, name, getattr(ours, name))
 

@@ -16,7 +16,7 @@ from mercer._source.namespace import namespace_of
 from mercer.cluster._assignment import Assignment
 from mercer.cluster._centres import Centres, nearest
 
-__all__ = ["CentreModel"]
+__all__ = ["CentreModel", "Lengths"]
 
 Array = Any
 # Up to this many numbers, opening a source and waking its threads costs more than the work.
@@ -67,7 +67,7 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
             size = source.n_rows * centres.k * source.host_dtype.itemsize
             what = f"the {source.n_rows} x {centres.k} distances"
             forecast(type(self).__name__, size, what, "transform fewer rows at a time")
-        return source.map(_Lengths(centres))
+        return source.map(Lengths(centres))
 
     def _ready(self, dtype: Any) -> Centres:
         """The centres in the rows' own type."""
@@ -140,7 +140,7 @@ class _NearestLabels:
 
 
 @dataclass(frozen=True, eq=False)
-class _Lengths:
+class Lengths:
     """The distance of each row of a block to each centre."""
 
     centres: Centres

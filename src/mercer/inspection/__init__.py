@@ -2,6 +2,7 @@
 
 from mercer.inspection._annealing import AcceptanceDisplay, EnergyTraceDisplay, GibbsDisplay
 from mercer.inspection._class_density import ClassDensityDisplay
+from mercer.inspection._cluster_number import ClusterNumberDisplay
 from mercer.inspection._cost_curve import CostCurveDisplay
 from mercer.inspection._decision_boundary import DecisionBoundaryDisplay
 from mercer.inspection._dendrogram import DendrogramDisplay
@@ -9,6 +10,7 @@ from mercer.inspection._gaussian_contour import GaussianContourDisplay
 from mercer.inspection._k_distance import KDistanceDisplay
 from mercer.inspection._k_means_panels import KMeansPanelsDisplay
 from mercer.inspection._learning_rate import LearningRateDisplay
+from mercer.inspection._maps import LatticeDisplay, MapDisplay
 from mercer.inspection._mixture import EMPanelsDisplay, MixtureDisplay
 from mercer.inspection._parameter_posterior import ParameterPosteriorDisplay
 from mercer.inspection._scree import ScreeDisplay
@@ -18,6 +20,7 @@ from mercer.inspection._trajectory import TrajectoryDisplay
 __all__ = [
     "AcceptanceDisplay",
     "ClassDensityDisplay",
+    "ClusterNumberDisplay",
     "CostCurveDisplay",
     "DecisionBoundaryDisplay",
     "DendrogramDisplay",
@@ -27,7 +30,9 @@ __all__ = [
     "GibbsDisplay",
     "KDistanceDisplay",
     "KMeansPanelsDisplay",
+    "LatticeDisplay",
     "LearningRateDisplay",
+    "MapDisplay",
     "MixtureDisplay",
     "ParameterPosteriorDisplay",
     "ScreeDisplay",

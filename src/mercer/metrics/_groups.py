@@ -1,0 +1,81 @@
+"""Rows by label: the checks that every measure of a clustering begins with, and rows in the order of their groups."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_X_y, column_or_1d
+
+from mercer.errors import DataError
+
+__all__ = ["Grouping", "checked_pair", "grouped_rows", "table_of"]
+
+Array = Any
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """Labels as numbers from zero, and how many rows each has."""
+
+    labels: Array
+    counts: Array
+
+    @classmethod
+    def of(cls, subject: str, labels: Any, most: int | None = None) -> "Grouping":
+        """Check labels: at least two groups, and fewer than rows, or at most `most`."""
+        _, numbers, counts = np.unique(np.asarray(labels), return_inverse=True, return_counts=True)
+        limit = len(numbers) - 1 if most is None else most
+        if not 2 <= len(counts) <= limit:
+            message = (
+                f"{subject}: Number of labels is {len(counts)}. Valid values are 2 to n_samples - 1 (inclusive); "
+                f"cluster into more groups, or fewer."
+            )
+            raise DataError(message)
+        return cls(numbers.astype(np.int64), counts)
+
+    @property
+    def n_groups(self) -> int:
+        return len(self.counts)
+
+    @cached_property
+    def order(self) -> Array:
+        """The rows, group after group."""
+        return np.argsort(self.labels, kind="stable")
+
+    @cached_property
+    def starts(self) -> Array:
+        """Where each group begins in that order, and the number of rows."""
+        return np.concatenate([[0], np.cumsum(self.counts)]).astype(np.int64)
+
+    def means(self, X: Array) -> Array:
+        """The mean of each group's rows."""
+        ordered = np.asarray(X, dtype=np.float64)[self.order]
+        return np.add.reduceat(ordered, self.starts[:-1], axis=0) / self.counts[:, None]
+
+
+def grouped_rows(subject: str, X: Any, labels: Any) -> tuple[Array, Grouping]:
+    """Check dense rows and their labels."""
+    X, labels = check_X_y(X, labels, dtype=[np.float64, np.float32], estimator=subject)
+    return X, Grouping.of(subject, labels)
+
+
+def checked_pair(subject: str, labels_true: Any, labels_pred: Any) -> tuple[Array, Array]:
+    """Check two labellings of the same rows."""
+    pair = [column_or_1d(np.asarray(labels)) for labels in (labels_true, labels_pred)]
+    if len(pair[0]) != len(pair[1]) or not len(pair[0]):
+        message = (
+            f"{subject}: the two labellings must be of the same rows, at least one; got {len(pair[0])} and "
+            f"{len(pair[1])} labels."
+        )
+        raise DataError(message)
+    return pair[0], pair[1]
+
+
+def table_of(subject: str, labels_true: Any, labels_pred: Any) -> Array:
+    """How many rows have each pair of labels: a row for each true label, a column for each other."""
+    true, pred = (
+        np.unique(labels, return_inverse=True)[1] for labels in checked_pair(subject, labels_true, labels_pred)
+    )
+    shape = (true.max() + 1, pred.max() + 1)
+    return np.bincount(true * shape[1] + pred, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)
