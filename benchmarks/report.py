@@ -18,8 +18,15 @@ LIBRARIES = {
     "sklearn": ("#f7931e", "o"),
     "sklearnex": ("#0068b5", "s"),
     "faiss": ("#5b9a3c", "^"),
+    "onedal": ("#00a3e0", "P"),
+    "celer": ("#7b3294", "p"),
+    "fastcluster": ("#8c6d31", "h"),
+    "kmedoids": ("#17becf", "*"),
+    "minisom": ("#e377c2", "X"),
+    "scipy": ("#1f3a93", "<"),
     "numpy": ("#6d6d6d", "v"),
 }
+OTHER = ("#000000", ".")
 
 
 def table(result: dict[str, Any]) -> str:
@@ -96,7 +103,7 @@ def draw(cases: list[dict[str, Any]], path: Path) -> None:
     for height, result in enumerate(reversed(cases)):
         for row in result["rows"]:
             if "ratio" in row:
-                colour, mark = LIBRARIES[row["contestant"].split("_")[0]]
+                colour, mark = LIBRARIES.get(row["contestant"].split("_")[0], OTHER)
                 face = colour if row["agrees"] else "none"
                 axes.plot(row["ratio"], height, mark, color=colour, markerfacecolor=face, markersize=6)
     axes.set_yticks(range(len(cases)), [result["case"] for result in reversed(cases)])
@@ -106,7 +113,7 @@ def draw(cases: list[dict[str, Any]], path: Path) -> None:
     axes.set_xlabel("time relative to the best peer (left is faster; hollow: ended at a worse objective)")
     for library, (colour, mark) in LIBRARIES.items():
         axes.plot([], [], mark, color=colour, label=library)
-    figure.legend(ncols=len(LIBRARIES), loc="outside upper center", frameon=False)
+    figure.legend(ncols=6, loc="outside upper center", frameon=False)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, metadata={"Date": None})
     pyplot.close(figure)
