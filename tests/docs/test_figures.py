@@ -17,6 +17,7 @@ DOCUMENTS = Path(__file__).resolve().parents[2] / "docs"
 sys.path.insert(0, str(DOCUMENTS))
 MAKE = import_module("figures.make")
 DRAWINGS, STYLE = MAKE.DRAWINGS, MAKE.STYLE
+BED = import_module("figures.cluster_test_bed")
 
 
 @pytest.fixture
@@ -93,3 +94,30 @@ def test_couplings_are_heat_maps_and_scores_curves_along_the_penalty(drawn):
     assert [np.shape(axes.images[0].get_array()) for axes in phases[:3]] == [(40, 40)] * 3
     accuracy = {line.get_label(): np.max(line.get_ydata()) for line in phases[3].lines}
     assert accuracy["raw spins"] < 0.8 < 0.9 < min(accuracy["|m|"], accuracy["products of neighbours"])
+
+
+@pytest.mark.catalogue("CL-20", "PL-28")
+def test_the_test_bed_has_the_winners_that_theory_names(drawn):
+    found = {shape: {name: score for name, (_, score) in row.items()} for shape, row in BED.scores().items()}
+    assert min(found["equal blobs"][name] for name in ("k-means", "k-medoids", "mixture", "Ward")) > 0.97
+    assert found["unequal variances"]["mixture"] > found["unequal variances"]["k-means"] + 0.1
+    assert found["long"]["mixture"] > found["long"]["k-means"] + 0.2
+    for shape in ("moons", "rings"):
+        assert min(found[shape][name] for name in ("single", "DBSCAN", "HDBSCAN")) > 0.8
+        assert max(found[shape][name] for name in ("k-means", "k-medoids", "mixture", "Ward")) < 0.6
+    assert found["rings"]["kernel"] > 0.9
+    assert len(drawn("cluster_test_bed").axes) == len(found) * len(found["rings"])
+
+
+@pytest.mark.catalogue("PL-29")
+def test_centres_split_as_soft_k_means_cools_and_cost_falls(drawn):
+    centres, cost, count = drawn("annealed_clusters").axes
+    assert np.all(np.diff(cost.lines[0].get_ydata()) <= 1e-6)
+    distinct = np.asarray(count.lines[0].get_ydata())
+    assert distinct[0] == 1
+    assert distinct[-1] == 4
+    critical = count.lines[1].get_xdata()[0]
+    beta = np.asarray(count.lines[0].get_xdata())
+    assert np.all(distinct[beta < 0.95 * critical] == 1)
+    spreads = [np.ptp(line.get_ydata()) for line in centres.lines[:-1]]
+    assert spreads[0] < 0.1 < 3.0 < spreads[-1]
