@@ -62,7 +62,8 @@ def merged_labels(first: Array, second: Array) -> Array:
 
 def spread(values: Array, own: Array, classes: Array) -> Array:
     """An array with an entry for each `own` label, as one with an entry for each of `classes`: new ones are 0."""
-    if own is classes or values is None:
+    # Labels are among the classes: as many of them are the same ones.
+    if own.shape == classes.shape or values is None:
         return values
     xp = namespace_of(values)
     places = np.asarray(xp.searchsorted(classes, own)) if xp is np else xp.searchsorted(classes, own)
