@@ -20,6 +20,7 @@ LIBRARIES = {
     "faiss": ("#5b9a3c", "^"),
     "onedal": ("#00a3e0", "P"),
     "celer": ("#7b3294", "p"),
+    "skglm": ("#bcbd22", "d"),
     "fastcluster": ("#8c6d31", "h"),
     "kmedoids": ("#17becf", "*"),
     "minisom": ("#e377c2", "X"),
