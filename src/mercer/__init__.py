@@ -31,6 +31,7 @@ __all__ = [
     "errors",
     "estimation",
     "forecast",
+    "gaussian_process",
     "get_config",
     "inspection",
     "kernels",

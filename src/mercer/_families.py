@@ -9,6 +9,7 @@ FAMILIES = (
     "decomposition",
     "discriminant_analysis",
     "estimation",
+    "gaussian_process",
     "linear_model",
     "mixture",
     "naive_bayes",

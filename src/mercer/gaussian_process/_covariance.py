@@ -1,0 +1,172 @@
+"""From the kernel that a user gave to the covariance that is computed with, and back.
+
+scikit-learn's kernels are translated to mercer's where these have the same hyper-parameters in the same order; any
+other is worked with through its own verbs, tile by tile.
+"""
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process import kernels as scikit
+
+from mercer._base.parameter import Rule
+from mercer.errors import UnsupportedError
+from mercer.kernels import RBF, Constant, Hyperparameter, Kernel, Matern, Power, Precomputed, Prepared, Product
+from mercer.kernels import RationalQuadratic, Sum, White
+
+__all__ = ["IsKernel", "covariance_of", "default_kernel", "fitted_kernel", "takes_vectors", "warn_of_bounds"]
+
+Array = Any
+_NEAR = 1e-2
+
+
+class IsKernel(Rule):
+    """A kernel object of either library."""
+
+    text = "a kernel of mercer.kernels or of scikit-learn"
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, Kernel | scikit.Kernel)
+
+
+def default_kernel(fixed: bool = False) -> Kernel:
+    """A constant times the Gaussian kernel of unit length, as in scikit-learn."""
+    if fixed:
+        return Constant(1.0, "fixed") * RBF(1.0, "fixed")
+    return Constant(1.0) * RBF(1.0)
+
+
+def covariance_of(kernel: Any, subject: str) -> Kernel:
+    """The kernel to compute with, whose theta and bounds are those of the user's `kernel`."""
+    if isinstance(kernel, Precomputed):
+        message = f"{subject}: kernel must be a function of rows; got Precomputed(), which cannot say k(x, x) of others."
+        raise UnsupportedError(message)
+    if isinstance(kernel, Kernel):
+        return kernel
+    return _translated(kernel) or Foreign(kernel)
+
+
+def fitted_kernel(kernel: Any, theta: Array) -> Any:
+    """The user's kind of kernel with other free hyper-parameters."""
+    return kernel.with_theta(theta) if isinstance(kernel, Kernel) else kernel.clone_with_theta(np.asarray(theta))
+
+
+def takes_vectors(kernel: Any) -> bool:
+    """Whether rows are vectors; scikit-learn has kernels of texts and other things."""
+    return isinstance(kernel, Kernel) or kernel is None or bool(kernel.requires_vector_input)
+
+
+def _translated(kernel: Any) -> Kernel | None:
+    """The same kernel of mercer's; None where it has none."""
+    kind = type(kernel)
+    if kind in (scikit.Sum, scikit.Product):
+        k1, k2 = _translated(kernel.k1), _translated(kernel.k2)
+        return None if k1 is None or k2 is None else (Sum if kind is scikit.Sum else Product)(k1, k2)
+    if kind is scikit.Exponentiation:
+        inner = _translated(kernel.kernel)
+        return None if inner is None else Power(inner, kernel.exponent)
+    if kind is scikit.ConstantKernel:
+        return Constant(kernel.constant_value, kernel.constant_value_bounds)
+    if kind is scikit.WhiteKernel:
+        return White(kernel.noise_level, kernel.noise_level_bounds)
+    if kind is scikit.RBF:
+        return RBF(kernel.length_scale, kernel.length_scale_bounds)
+    if kind is scikit.Matern and kernel.nu in (0.5, 1.5, 2.5, np.inf):
+        return Matern(kernel.length_scale, kernel.length_scale_bounds, kernel.nu)
+    if kind is scikit.RationalQuadratic:
+        return RationalQuadratic(kernel.length_scale, kernel.alpha, kernel.length_scale_bounds, kernel.alpha_bounds)
+    return None
+
+
+@dataclass
+class Foreign(Kernel):
+    """A kernel of scikit-learn's kind by its own verbs; its rows may be anything that it takes."""
+
+    kernel: Any
+
+    _inner: ClassVar[tuple[str, ...]] = ("kernel",)
+
+    @property
+    def stationary(self) -> bool:  # type: ignore[override]
+        """As the kernel says."""
+        return bool(self.kernel.is_stationary())
+
+    def prepare(self, X: Array, like: Prepared | None = None) -> Prepared:
+        return Prepared(X if isinstance(X, np.ndarray) else np.asarray(X))
+
+    def diagonal(self, X: Array) -> Array:
+        return np.array(self.kernel.diag(X), dtype=np.float64)
+
+    def between(self, rows: Prepared, others: Prepared, out: Array = None) -> Array:
+        if rows.token is others.token:
+            # scikit-learn knows a row to be itself only where there is one set of rows: both are asked for as one.
+            numbers, places = np.unique(np.concatenate([_numbers(rows), _numbers(others)]), return_inverse=True)
+            together = np.empty(len(numbers), dtype=np.intp)
+            together[places] = np.arange(len(places))
+            values = self.kernel(np.concatenate([rows.rows, others.rows])[together])
+            values = values[np.ix_(places[: len(rows)], places[len(rows) :])]
+        else:
+            values = self.kernel(rows.rows, others.rows)
+        if out is None:
+            return values
+        out[...] = values
+        return out
+
+    def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
+        values, slopes = self.kernel(np.concatenate([rows.rows, others.rows]), eval_gradient=True)
+        n = len(rows)
+        if rows.token is not others.token or not set(_numbers(rows)) & set(_numbers(others)):
+            return values[:n, n:], slopes[:n, n:]
+        # Tiles meet themselves or share no row.
+        return values[:n, :n], slopes[:n, :n]
+
+    @property
+    def hyperparameters(self) -> list[Hyperparameter]:
+        return [
+            Hyperparameter(one.name, "fixed" if one.fixed else one.bounds, one.n_elements)
+            for one in self.kernel.hyperparameters
+        ]
+
+    @property
+    def theta(self) -> Array:
+        return self.kernel.theta
+
+    @property
+    def bounds(self) -> Array:
+        return self.kernel.bounds.reshape(-1, 2)
+
+    def with_theta(self, theta: Array) -> "Foreign":
+        return replace(self, kernel=self.kernel.clone_with_theta(np.asarray(theta, dtype=np.float64)))
+
+
+def _numbers(rows: Prepared) -> Array:
+    return np.arange(len(rows)) if rows.numbers is None else np.asarray(rows.numbers)
+
+
+def warn_of_bounds(kernel: Any, stacklevel: int) -> None:
+    """Warn of hyper-parameters that ended at a bound: the best value may lie beyond it."""
+    at = 0
+    theta, bounds = kernel.theta, kernel.bounds
+    for one in kernel.hyperparameters:
+        if one.fixed:
+            continue
+        for element in range(one.n_elements):
+            low, high = bounds[at]
+            # The named bound is the one given, not the exponential of its logarithm.
+            given = np.broadcast_to(np.atleast_2d(np.asarray(one.bounds, dtype=float)), (one.n_elements, 2))[element]
+            for close, side, value, cure in (
+                (theta[at] - low, "lower", given[0], "Decreasing"),
+                (high - theta[at], "upper", given[1], "Increasing"),
+            ):
+                # At most a hundredth of the range from the bound, both in logarithms.
+                if close <= _NEAR * min(1.0, high - low):
+                    message = (
+                        f"The optimal value found for dimension {element} of parameter {one.name} is close to the "
+                        f"specified {side} bound {value}. {cure} the bound and calling fit again may find a better "
+                        f"value."
+                    )
+                    warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel)
+            at += 1

@@ -1,0 +1,207 @@
+"""The evidence of a Gaussian process: the log marginal likelihood of the targets, its gradient, and the posterior.
+
+For targets y with covariance C = K(theta) + diag(noise),
+
+    log p(y) = -1/2 y^T C^-1 y - 1/2 log |C| - n/2 log 2 pi,    d log p / d theta = 1/2 sum_ij W_ij dC_ij / d theta,
+
+with W = a a^T - C^-1 and a = C^-1 y. The sums are taken tile by tile with C^-1 made tile by tile, so that beside the
+factor of C and its inverse there is no matrix, and none with a third dimension.
+
+A row of weight w is w rows of independent noise d_i: they say of the function what one row of noise d_i / w says, and
+their likelihood has the further factor (2 pi d_i)^(-(w - 1) / 2) w^(-1/2).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._solver.tiled_cholesky import factorise, inverse_factor, inverse_tile, lower_tiles, solve
+from mercer._source.memory import forecast
+from mercer._source.source import SumTree
+from mercer._source.threads import run_numbered
+from mercer.errors import DataError
+from mercer.kernels import Kernel, Prepared
+
+__all__ = [
+    "JITTERS", "Evidence", "ExactEvidence", "Posterior", "check_noise", "check_room", "own_noise", "own_noise_sums",
+]  # fmt: skip
+
+Array = Any
+# What is added to the diagonal, as shares of its mean, until the matrix has a factor: rounding of n sums comes first.
+JITTERS = (0.0, 1e-12, 1e-10, 1e-8, 1e-6)
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """The lower factor of the covariance of the targets, its inverse times the targets, and what was added to it."""
+
+    L: Array
+    alpha: Array
+    jitter: float
+    value: float
+
+
+class Evidence:
+    """What a climb over hyper-parameters asks for; `evaluate` may be called from several threads at a time."""
+
+    def evaluate(self, kernel: Kernel, slope: bool = True, threads: int = 1) -> tuple[float, Array]:
+        """The log marginal likelihood and its gradient by theta; -inf where the covariance has no factor."""
+        raise NotImplementedError  # each kind of evidence below defines its own
+
+    def bytes_at_work(self) -> float:
+        """What one evaluation holds."""
+        raise NotImplementedError  # each kind of evidence below defines its own
+
+
+@dataclass(frozen=True)
+class ExactEvidence(Evidence):
+    """By a Cholesky factor of all rows.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, d)
+    Y : ndarray of shape (n, k)
+        Targets, each a function of its own with the same covariance.
+    noise : ndarray of shape (n,)
+        Variances added to the diagonal.
+    weight : ndarray of shape (n,) or None
+    """
+
+    X: Array
+    Y: Array
+    noise: Array
+    weight: Array = None
+
+    def bytes_at_work(self) -> float:
+        return 16.0 * len(self.Y) ** 2
+
+    def evaluate(self, kernel: Kernel, slope: bool = True, threads: int = 1) -> tuple[float, Array]:
+        rows = kernel.prepare(self.X)
+        d = None if self.weight is None else self.noise + own_noise(kernel, rows, self.X)
+        found = self._factorised(kernel, rows, d, threads)
+        nothing = np.zeros(len(kernel.theta))
+        if found is None:
+            return -np.inf, nothing
+        L, alpha, value, _ = found
+        return value, self._slope(kernel, rows, L, alpha, d, threads) if slope else nothing
+
+    def posterior(self, kernel: Kernel, threads: int = 1) -> Posterior:
+        """The factor and the weights of predictions; an error where no jitter is enough."""
+        rows = kernel.prepare(self.X)
+        d = None if self.weight is None else self.noise + own_noise(kernel, rows, self.X)
+        found = self._factorised(kernel, rows, d, threads)
+        if found is None:
+            message = (
+                f"The kernel, {kernel}, is not returning a positive definite matrix, even with {JITTERS[-1]:g} of its "
+                f"diagonal added. Try gradually increasing the 'alpha' parameter of your GaussianProcessRegressor "
+                f"estimator, or use a kernel that is positive definite."
+            )
+            raise DataError(message)
+        L, alpha, value, jitter = found
+        n = len(L)
+
+        def clean(number: int) -> None:
+            part = slice(number * 256, min((number + 1) * 256, n))
+            L[part, part.start :] = np.tril(L[part, part.start :])
+
+        run_numbered(clean, -(-n // 256), threads)
+        return Posterior(L, alpha, jitter, value)
+
+    def fitted(self, kernel: Kernel, threads: int) -> dict[str, Any]:
+        """The attributes that predictions need."""
+        found = self.posterior(kernel, threads)
+        return {
+            "L_": found.L, "alpha_": found.alpha, "jitter_": found.jitter, "log_marginal_likelihood_value_": found.value
+        }  # fmt: skip
+
+    def covariance(self, kernel: Kernel, rows: Prepared, threads: int) -> Array:
+        """The tiles on and below the diagonal of the covariance of the function, in a new matrix."""
+        n = len(rows)
+        C, tiles = np.empty((n, n)), lower_tiles(n)
+
+        def fill(number: int) -> None:
+            here, there = tiles[number]
+            C[here, there] = kernel.between(rows.take(here), rows.take(there))
+
+        run_numbered(fill, len(tiles), threads)
+        return C
+
+    def _factorised(
+        self, kernel: Kernel, rows: Prepared, d: Array, threads: int
+    ) -> tuple[Array, Array, float, float] | None:
+        """The factor, its answer to the targets, their log-likelihood, and the jitter; None where there is none."""
+        for share in JITTERS:
+            C = self.covariance(kernel, rows, threads)
+            diagonal = np.einsum("ii->i", C)
+            diagonal += self.noise
+            if d is not None:
+                diagonal += d / self.weight - d
+            jitter = share * float(diagonal.mean())
+            diagonal += jitter
+            if factorise(C, threads) == 0 and np.isfinite(diagonal).all():
+                alpha = solve(C, self.Y)
+                return C, alpha, self._value(C, alpha, d), jitter
+        return None
+
+    def _value(self, L: Array, alpha: Array, d: Array) -> float:
+        n, k = self.Y.shape
+        value = -0.5 * float(np.einsum("ij,ij->", self.Y, alpha)) - k * float(np.log(np.einsum("ii->i", L)).sum())
+        value -= 0.5 * n * k * float(np.log(2.0 * np.pi))
+        if d is not None:
+            value -= 0.5 * k * float(((self.weight - 1.0) * np.log(2.0 * np.pi * d) + np.log(self.weight)).sum())
+        return value
+
+    def _slope(self, kernel: Kernel, rows: Prepared, L: Array, alpha: Array, d: Array, threads: int) -> Array:
+        n, k = self.Y.shape
+        V, tiles, total = inverse_factor(L, threads), lower_tiles(n), SumTree()
+        squares = np.empty(n)
+
+        def sums(number: int) -> Array:
+            here, there = tiles[number]
+            W = alpha[here] @ alpha[there].T - k * inverse_tile(V, here, there)
+            if here == there:
+                squares[here] = np.einsum("ii->i", W)
+            # A tile below the diagonal stands for its mirror image too.
+            return (0.5 if here == there else 1.0) * kernel.tile_sums(rows.take(here), rows.take(there), W)
+
+        run_numbered(sums, len(tiles), threads, total.add)
+        slope = np.asarray(total.total(), dtype=np.float64)
+        if d is not None:
+            factors = 0.5 * squares * (1.0 / self.weight - 1.0) - 0.5 * k * (self.weight - 1.0) / d
+            slope = slope + own_noise_sums(kernel, rows, self.X, factors)
+        return slope
+
+
+def own_noise(kernel: Kernel, rows: Prepared, X: Array) -> Array:
+    """What the kernel of a row with itself exceeds that with an equal row by: white noise."""
+    others, found = kernel.prepare(X, like=rows), np.empty(len(rows))
+    for first in range(0, len(rows), 64):
+        part = slice(first, min(first + 64, len(rows)))
+        here = rows.take(part)
+        gap = kernel.between(here, here) - kernel.between(here, others.take(part))
+        found[part] = np.einsum("ii->i", gap)
+    # What is no noise differs by rounding.
+    return np.where(found > 1e-12 * np.abs(kernel.diagonal(X)), found, 0.0)
+
+
+def own_noise_sums(kernel: Kernel, rows: Prepared, X: Array, factors: Array) -> Array:
+    """The sum over rows of factors_i times the derivative by theta of their own noise."""
+    others, total = kernel.prepare(X, like=rows), np.zeros(len(kernel.theta))
+    for first in range(0, len(rows), 64):
+        part = slice(first, min(first + 64, len(rows)))
+        here, weights = rows.take(part), np.diag(factors[part])
+        total += kernel.tile_sums(here, here, weights) - kernel.tile_sums(here, others.take(part), weights)
+    return total
+
+
+def check_room(subject: str, n: int, copies: float, cure: str) -> None:
+    """Ask for `copies` matrices of all pairs of rows."""
+    forecast(subject, 8.0 * copies * n * n, f"the {n} x {n} covariance of the rows", cure)
+
+
+def check_noise(subject: str, d: Array) -> None:
+    """Weights say how often a row was seen with noise of its own each time: there must be some."""
+    if not (d > 0).all():
+        message = f"{subject}: sample_weight needs noise on every row to share out; got alpha=0. Raise alpha."
+        raise DataError(message)

@@ -1,0 +1,180 @@
+"""Variational inducing points: a bound below the evidence, by a process that is known at a few points (Titsias, 2009).
+
+With L the factor of Kuu, the kernels between the points, and A = L^-1 Kuf D^(-1/2) for noise D = diag(d),
+
+    F = log N(y; 0, Kfu Kuu^-1 Kuf + D) - 1/2 sum_i (k(x_i, x_i) - q_i) / d_i,
+
+q_i the part of the variance that the points explain. Both terms are sums over rows, taken block by block.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg.blas import dtrsm
+from scipy.linalg.lapack import dpotrf
+
+from mercer._solver.tiled_cholesky import forward
+from mercer._source.source import SumTree
+from mercer._source.threads import run_numbered
+from mercer.gaussian_process._evidence import JITTERS, Evidence, own_noise, own_noise_sums
+from mercer.gaussian_process._pivots import pivoted_factor
+from mercer.kernels import Kernel
+
+__all__ = ["InducingEvidence", "chosen_points"]
+
+Array = Any
+_ROWS = 1024
+# Rows among which points are chosen, for each point: more do not change what they explain, about.
+_CANDIDATES = 16
+
+
+def chosen_points(kernel: Kernel, X: Array, count: int, seed: Any) -> Array:
+    """Rows chosen greedily, each where those before it leave the most variance, among a sample of the rows."""
+    most = _CANDIDATES * count
+    if len(X) > most:
+        X = X[np.sort(np.random.default_rng(seed).choice(len(X), most, replace=False))]
+    return X[pivoted_factor(kernel, X, count)[1]].copy()
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """A A^T, A D^(-1/2) Y, Y^T D^-1 Y, sum of log d, and the variance that the points do not explain over d."""
+
+    AA: Array
+    AY: Array
+    YY: float
+    logs: float
+    left: float
+
+    def __add__(self, other: "_Sums") -> "_Sums":
+        names = ("AA", "AY", "YY", "logs", "left")
+        return _Sums(*(getattr(self, name) + getattr(other, name) for name in names))
+
+
+@dataclass(frozen=True)
+class InducingEvidence(Evidence):
+    """The bound for given points; arrays as in :class:`ExactEvidence`."""
+
+    X: Array
+    Y: Array
+    noise: Array
+    weight: Array
+    points: Array
+
+    def bytes_at_work(self) -> float:
+        return 8.0 * len(self.points) * (4.0 * len(self.points) + 3.0 * _ROWS)
+
+    def evaluate(self, kernel: Kernel, slope: bool = True, threads: int = 1) -> tuple[float, Array]:
+        found = _Bound.of(self, kernel, threads)
+        if found is None:
+            return -np.inf, np.zeros(len(kernel.theta))
+        return found.value, found.slope(threads) if slope else np.zeros(len(kernel.theta))
+
+    def fitted(self, kernel: Kernel, threads: int) -> dict[str, Any]:
+        """The attributes that predictions need."""
+        found = _Bound.of(self, kernel, threads)
+        assert found is not None, "a climb ends only where there is a bound"
+        return {
+            "inducing_points_": self.points, "L_": found.L, "inducing_factor_": found.M, "alpha_": found.a,
+            "jitter_": found.jitter, "log_marginal_likelihood_value_": found.value,
+        }  # fmt: skip
+
+
+class _Bound:
+    """The bound at one setting of the hyper-parameters, and its slope."""
+
+    def __init__(self, evidence: InducingEvidence, kernel: Kernel, L: Array, jitter: float, threads: int) -> None:
+        self.evidence, self.kernel, self.L, self.jitter = evidence, kernel, L, jitter
+        # Points and rows are two sets: white noise between them is nothing.
+        self.u, self.rows = kernel.prepare(evidence.points), kernel.prepare(evidence.X)
+        own = own_noise(kernel, self.rows, evidence.X)
+        self.f = kernel.diagonal(evidence.X) - own
+        self.own_d = evidence.noise + own
+        self.d = self.own_d if evidence.weight is None else self.own_d / evidence.weight
+        total = SumTree()
+        run_numbered(self._sums, -(-len(self.d) // _ROWS), threads, total.add)
+        self.sums: _Sums = total.total()
+        self.M = np.tril(dpotrf(np.eye(len(L)) + self.sums.AA, lower=True, clean=True)[0])
+        self.c = forward(self.M, self.sums.AY)
+        # a = (Kuu + Kuf D^-1 Kfu)^-1 Kuf D^-1 Y, the weights of the points in predictions.
+        self.a = dtrsm(1.0, L, dtrsm(1.0, self.M, self.c, lower=True, trans_a=True), lower=True, trans_a=True)
+        self.a = np.ascontiguousarray(self.a)
+
+    @classmethod
+    def of(cls, evidence: InducingEvidence, kernel: Kernel, threads: int) -> "_Bound | None":
+        u = kernel.prepare(evidence.points)
+        Kuu = kernel.between(u, kernel.prepare(evidence.points, like=u))
+        for share in JITTERS[1:]:
+            jitter = share * float(np.einsum("ii->i", Kuu).mean())
+            L, failed = dpotrf(Kuu + jitter * np.eye(len(Kuu)), lower=True, clean=True)
+            if not failed:
+                bound = cls(evidence, kernel, np.tril(L), jitter, threads)
+                return bound if np.isfinite(bound.value) else None
+        return None
+
+    def _part(self, number: int) -> slice:
+        return slice(number * _ROWS, min((number + 1) * _ROWS, len(self.d)))
+
+    def _sums(self, number: int) -> _Sums:
+        part = self._part(number)
+        A = forward(self.L, self.kernel.between(self.u, self.rows.take(part)))
+        explained = np.einsum("ij,ij->j", A, A)
+        root = np.sqrt(self.d[part])
+        A /= root
+        Y = self.evidence.Y[part] / root[:, None]
+        left = float(((self.f[part] - explained) / self.d[part]).sum())
+        return _Sums(A @ A.T, A @ Y, float(np.einsum("ij,ij->", Y, Y)), float(np.log(self.d[part]).sum()), left)
+
+    @property
+    def value(self) -> float:
+        sums, (n, k) = self.sums, self.evidence.Y.shape
+        log_determinant = 2.0 * float(np.log(np.einsum("ii->i", self.M)).sum()) + sums.logs
+        square = sums.YY - float(np.einsum("ij,ij->", self.c, self.c))
+        value = -0.5 * (k * (n * float(np.log(2.0 * np.pi)) + log_determinant + sums.left) + square)
+        weight = self.evidence.weight
+        if weight is not None:
+            value -= 0.5 * k * float(((weight - 1.0) * np.log(2.0 * np.pi * self.own_d) + np.log(weight)).sum())
+        return value
+
+    def slope(self, threads: int) -> Array:
+        """By the derivatives of F with respect to Kuu, Kuf, the variances of the rows and d."""
+        k, m = self.evidence.Y.shape[1], len(self.L)
+        identity = np.eye(m)
+        half = forward(self.L, identity)
+        Kuu_inverse = half.T @ half
+        rest = forward(self.M, half)
+        inverse = rest.T @ rest
+        # Kuu^-1 P Kuu^-1 with P = Kuf D^-1 Kfu = L A A^T L^T.
+        between = half.T @ self.sums.AA @ half
+        G = -0.5 * (self.a @ self.a.T + k * (between - Kuu_inverse + inverse))
+        others = self.kernel.prepare(self.evidence.points, like=self.u)
+        slope = np.asarray(self.kernel.tile_sums(self.u, others, G), dtype=np.float64)
+        total, by_f, by_d = SumTree(), np.empty(len(self.d)), np.empty(len(self.d))
+
+        def sums(number: int) -> Array:
+            part = self._part(number)
+            d, rows = self.d[part], self.rows.take(part)
+            K = self.kernel.between(self.u, rows)
+            beta = (self.evidence.Y[part] - K.T @ self.a) / d[:, None]
+            solved = (Kuu_inverse - inverse) @ K
+            by_f[part] = -0.5 * k / d
+            explained = np.einsum("ij,ij->j", K, Kuu_inverse @ K)
+            within = np.einsum("ij,ij->j", K, inverse @ K)
+            left = 1.0 / d - within / d**2
+            by_d[part] = 0.5 * (beta**2).sum(axis=1) - 0.5 * k * left + 0.5 * k * (self.f[part] - explained) / d**2
+            return self.kernel.tile_sums(self.u, rows, self.a @ beta.T + k * solved / d)
+
+        run_numbered(sums, -(-len(self.d) // _ROWS), threads, total.add)
+        return slope + total.total() + self._own_slope(by_f, by_d, k)
+
+    def _own_slope(self, by_f: Array, by_d: Array, k: int) -> Array:
+        """What comes of the variances and the noise of the rows."""
+        weight, X = self.evidence.weight, self.evidence.X
+        if weight is not None:
+            by_d = by_d / weight - 0.5 * k * (weight - 1.0) / self.own_d
+        others, total = self.kernel.prepare(X, like=self.rows), np.zeros(len(self.kernel.theta))
+        for first in range(0, len(X), 64):
+            part = slice(first, min(first + 64, len(X)))
+            total += self.kernel.tile_sums(self.rows.take(part), others.take(part), np.diag(by_f[part]))
+        return total + own_noise_sums(self.kernel, self.rows, X, by_d)

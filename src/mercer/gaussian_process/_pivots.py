@@ -1,0 +1,44 @@
+"""The pivoted Cholesky factor of a kernel: rows chosen one by one, each where the others leave the most variance."""
+
+from typing import Any
+
+import numpy as np
+
+from mercer.kernels import Kernel
+
+__all__ = ["pivoted_factor"]
+
+Array = Any
+# A pivot with less than this share of the largest variance would add rounding only.
+_LEAST = 1e-12
+
+
+def pivoted_factor(kernel: Kernel, X: Array, rank: int) -> tuple[Array, Array]:
+    """A factor R of shape (n, r) with R R^T near the kernels of the rows, and the r <= rank rows it is made of.
+
+    White noise is left out: it is the part of the kernel that no other row explains.
+    """
+    rows = kernel.prepare(X)
+    others = kernel.prepare(X, like=rows)
+    left = _diagonal(kernel, rows, others)
+    R, chosen = np.zeros((len(X), rank)), np.zeros(rank, dtype=np.intp)
+    least = _LEAST * float(left.max(initial=0.0))
+    for step in range(rank):
+        pivot = int(np.argmax(left))
+        if not left[pivot] > least:
+            return R[:, :step], chosen[:step]
+        column = kernel.between(rows.take(slice(pivot, pivot + 1)), others)[0] - R[:, :step] @ R[pivot, :step]
+        R[:, step] = column / np.sqrt(left[pivot])
+        left = np.maximum(left - R[:, step] ** 2, 0.0)
+        left[pivot] = 0.0
+        chosen[step] = pivot
+    return R, chosen
+
+
+def _diagonal(kernel: Kernel, rows: Any, others: Any) -> Array:
+    """The kernel of each row with an equal one, as another row."""
+    found = np.empty(len(rows))
+    for first in range(0, len(rows), 64):
+        part = slice(first, min(first + 64, len(rows)))
+        found[part] = np.einsum("ii->i", kernel.between(rows.take(part), others.take(part)))
+    return found

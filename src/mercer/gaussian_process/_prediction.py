@@ -1,0 +1,261 @@
+"""Predictions of a Gaussian process: means, deviations, covariances, gradients by inputs, samples, left-out rows."""
+
+import warnings
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from mercer._base import few_rows, seed_sequence
+from mercer._base.validation import checked_rows
+from mercer._solver.tiled_cholesky import inverse_factor
+from mercer._source.memory import forecast
+from mercer._source.threads import one_blas_thread, run_numbered
+from mercer.errors import ParameterError, UnsupportedError
+from mercer.gaussian_process._covariance import Foreign, covariance_of, default_kernel, takes_vectors
+from mercer.gaussian_process._evidence import own_noise
+from mercer.gaussian_process._iterative import IterativeEvidence, IterativeTerms, Products
+from mercer.gaussian_process._terms import ExactTerms, InducingTerms, Terms
+from mercer.kernels import Kernel, Prepared
+
+__all__ = ["ProcessPrediction"]
+
+Array = Any
+# Numbers in a tile of kernels between rows to predict and points: 16 MB.
+_TILE = 2**21
+_READY: "WeakKeyDictionary[Any, Any]" = WeakKeyDictionary()
+
+
+class ProcessPrediction:
+    """The methods of a fitted process; of one that is not fitted, those of its prior."""
+
+    kernel: Any
+    n_targets: int | None
+
+    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False, return_gradient: bool = False) -> Any:
+        """Predict the mean at each row, and what else is asked for; before a fit, that of the prior.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        return_std : bool, default=False
+            Whether to return standard deviations too. They include white noise of the kernel, not ``alpha``.
+        return_cov : bool, default=False
+            Whether to return the joint covariance too; not with `return_std`.
+        return_gradient : bool, default=False
+            Whether to return derivatives with respect to the columns of X, of the mean and with `return_std` of the
+            deviation.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        std : ndarray of the same shape, or cov of shape (n_samples, n_samples) or (n_samples, n_samples, n_targets)
+            If asked for.
+        mean_gradient : ndarray of shape (n_samples, n_features) or (n_samples, n_features, n_targets)
+            If asked for.
+        std_gradient : ndarray of the same shape
+            If asked for with `return_std`; zero where the deviation is.
+        """
+        if return_std and return_cov:
+            message = "At most one of return_std or return_cov can be requested."
+            raise RuntimeError(message)
+        rows, dtype = self._rows(X)
+        with one_blas_thread():
+            found = self._predicted(rows, return_std, return_cov, return_gradient)
+        found = [one.astype(dtype, copy=False) for one in found]
+        return found[0] if len(found) == 1 else tuple(found)
+
+    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> np.ndarray:
+        """Draw functions from the process and evaluate them at `X`; before a fit, from the prior.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+        n_samples : int, default=1
+        random_state : int, RandomState, Generator or None, default=0
+
+        Returns
+        -------
+        samples : ndarray of shape (n_rows, n_samples) or (n_rows, n_targets, n_samples)
+        """
+        mean, covariance = self.predict(X, return_cov=True)
+        generator = np.random.default_rng(seed_sequence(random_state))
+        if mean.ndim == 1:
+            return _draws(mean, covariance, n_samples, generator)
+        parts = [_draws(mean[:, k], covariance[..., k], n_samples, generator) for k in range(mean.shape[1])]
+        return np.stack(parts, axis=1)
+
+    def leave_one_out(self, return_std: bool = False) -> Any:
+        """Predict each training row from all others, in closed form: m_i = y_i - a_i / (C^-1)_ii.
+
+        Hyper-parameters stay those of all rows. A row of weight two is left out with its repetition.
+
+        Parameters
+        ----------
+        return_std : bool, default=False
+
+        Returns
+        -------
+        mean : ndarray of shape (n_rows,) or (n_rows, n_targets)
+        std : ndarray of the same shape
+            If asked for; as in :meth:`predict` with white noise of the kernel, and without ``alpha``.
+        """
+        if getattr(self, "solver_used_", None) != "exact":
+            message = (
+                f"{type(self).__name__}: leave_one_out needs the factor of all rows; got solver_used_="
+                f"{getattr(self, 'solver_used_', None)!r}. Fit with solver='exact'."
+            )
+            raise UnsupportedError(message)
+        V = inverse_factor(self.L_.astype(np.float64, copy=False), self._threads())
+        precision = np.einsum("ij,ij->j", V, V)[:, None]
+        Y = self.y_train_.reshape(len(V), -1).astype(np.float64)
+        mean = Y - self.alpha_.reshape(Y.shape) / precision
+        kernel = covariance_of(self.kernel_, type(self).__name__)
+        own = own_noise(kernel, kernel.prepare(self.X_train_), self.X_train_)
+        weight = 1.0 if self.weight_ is None else self.weight_
+        variance = 1.0 / precision[:, 0] - (self.noise_variance_ + own) / weight + own
+        std = np.sqrt(np.maximum(variance, 0.0))[:, None] * np.ones(Y.shape[1])
+        shape = self.y_train_.shape
+        mean = (mean * self._y_train_std + self._y_train_mean).reshape(shape)
+        return (mean, (std * self._y_train_std).reshape(shape)) if return_std else mean
+
+    def _rows(self, X: Any) -> tuple[Any, Any]:
+        """Rows to predict as float64, and the type of the answer."""
+        if not takes_vectors(self.kernel):
+            return X, np.float64
+        fitted = hasattr(self, "X_train_")
+        rows = few_rows(self, X) if fitted else None
+        if rows is None:
+            rows = checked_rows(self, X, reset=False)
+        return rows.astype(np.float64, copy=False), rows.dtype
+
+    def _predicted(self, X: Any, std: bool, cov: bool, gradient: bool) -> list[Array]:
+        if not hasattr(self, "X_train_"):
+            return self._prior(X, std, cov, gradient)
+        kernel, points, prepared, terms = self._ready()
+        alpha = self.alpha_.reshape(len(points), -1).astype(np.float64, copy=False)
+        mean, variance = self._tiles(kernel, prepared, X, alpha, terms if std else None)
+        scale = self._y_train_std * np.ones(alpha.shape[1])
+        found = [_squeezed(mean * scale + self._y_train_mean)]
+        if std:
+            found.append(_squeezed(np.sqrt(variance)[:, None] * scale))
+        if cov:
+            found.append(self._joint(kernel, prepared, X, terms, scale))
+        if gradient:
+            found += self._gradients(kernel, points, prepared, X, alpha, scale, np.sqrt(variance) if std else None, terms)
+        return found
+
+    def _prior(self, X: Any, std: bool, cov: bool, gradient: bool) -> list[Array]:
+        if gradient:
+            message = f"{type(self).__name__}: return_gradient needs a fitted model; call fit first."
+            raise ParameterError(message)
+        kernel = covariance_of(default_kernel(True) if self.kernel is None else self.kernel, type(self).__name__)
+        k = 1 if self.n_targets is None else self.n_targets
+        found = [np.zeros((len(X), k)) if k > 1 else np.zeros(len(X))]
+        if cov:
+            rows = kernel.prepare(X)
+            found.append(_repeated(kernel.between(rows, rows), k))
+        if std:
+            found.append(_repeated(np.sqrt(kernel.diagonal(X)), k))
+        return found
+
+    def _ready(self) -> tuple[Kernel, Array, Prepared, Terms]:
+        """The kernel, the points, the points prepared for it, and the terms; kept between calls, not with the model."""
+        known = _READY.get(self)
+        if known is not None and known[0] is self.kernel_ and known[1] is self.alpha_:
+            return known[2]
+        kernel = covariance_of(self.kernel_, type(self).__name__)
+        points = self._points()
+        points = points.astype(np.float64, copy=False) if takes_vectors(self.kernel_) else points
+        ready = (kernel, points, kernel.prepare(points), self._terms(kernel, points))
+        _READY[self] = (self.kernel_, self.alpha_, ready)
+        return ready
+
+    def _points(self) -> Any:
+        return self.inducing_points_ if self.solver_used_ == "inducing" else self.X_train_
+
+    def _terms(self, kernel: Kernel, points: Array) -> Terms:
+        if self.solver_used_ == "inducing":
+            return InducingTerms(self.L_, self.inducing_factor_)
+        if self.solver_used_ == "iterative":
+            rank = min(self.n_inducing, len(points))
+            Y, none = np.zeros((len(points), 1)), np.zeros(4, dtype=np.uint32)
+            evidence = IterativeEvidence(points, Y, self.noise_variance_, self.weight_, rank, none)
+            return IterativeTerms(Products(evidence, kernel, 1))
+        return ExactTerms(self.L_.astype(np.float64, copy=False))
+
+    def _tiles(self, kernel: Kernel, prepared: Prepared, X: Any, alpha: Array, terms: Terms | None) -> tuple[Any, Any]:
+        """Means of all rows and, with `terms`, variances."""
+        m, size = len(X), max(1, _TILE // len(prepared))
+        mean, variance = np.empty((m, alpha.shape[1])), np.empty(m if terms is not None else 0)
+
+        def fill(number: int) -> None:
+            part = slice(number * size, min((number + 1) * size, m))
+            K = kernel.between(kernel.prepare(X[part], like=prepared), prepared)
+            mean[part] = K @ alpha
+            if terms is not None:
+                variance[part] = kernel.diagonal(X[part]) - terms.variance(K.T)
+
+        run_numbered(fill, -(-m // size), self._threads() if m > size else 1)
+        if variance.min(initial=0.0) < 0:
+            message = "Predicted variances smaller than 0. Setting those variances to 0."
+            warnings.warn(message, stacklevel=5)
+            np.maximum(variance, 0.0, out=variance)
+        return mean, variance
+
+    def _joint(self, kernel: Kernel, prepared: Prepared, X: Any, terms: Terms, scale: Array) -> Array:
+        subject, m = type(self).__name__, len(X)
+        cure = "ask for return_std, or for fewer rows at a time"
+        forecast(subject, 8.0 * m * (m * (1 + len(scale)) + 2 * len(prepared)), f"the {m} x {m} covariance", cure)
+        rows = kernel.prepare(X, like=prepared)
+        covariance = kernel.between(rows, rows) - terms.covariance(kernel.between(rows, prepared).T)
+        return covariance * scale[0] ** 2 if len(scale) == 1 else covariance[:, :, None] * scale**2
+
+    def _gradients(
+        self, kernel: Kernel, points: Array, prepared: Prepared, X: Array, alpha: Array, scale: Array, std: Any, terms: Any
+    ) -> list[Array]:
+        """Derivatives by inputs of means and, with `std`, of deviations."""
+        if isinstance(kernel, Foreign):
+            message = (
+                f"{type(self).__name__}: derivatives by inputs are known for kernels of mercer.kernels; got "
+                f"{self.kernel_}. Write the kernel with those."
+            )
+            raise UnsupportedError(message)
+        mean = np.empty((*X.shape, alpha.shape[1]))
+        spread = np.zeros(X.shape)
+        size = max(1, _TILE // points.size)
+        for first in range(0, len(X), size):
+            part = slice(first, min(first + size, len(X)))
+            slopes = kernel.input_gradient(X[part], points)
+            mean[part] = np.einsum("inj,nk->ijk", slopes, alpha)
+            if std is not None:
+                S = terms.solved(kernel.between(kernel.prepare(X[part], like=prepared), prepared).T)
+                spread[part] = _own_slopes(kernel, X[part]) - np.einsum("inj,ni->ij", slopes, S)
+        found = [_squeezed(mean * scale)]
+        if std is not None:
+            # d sqrt(v) = dv / (2 sqrt(v)), and dv is twice what was summed.
+            safe = np.where(std > 0, std, np.inf)
+            found.append(_squeezed((spread / safe[:, None])[:, :, None] * scale))
+        return found
+
+
+def _own_slopes(kernel: Kernel, X: Array) -> Array:
+    """Half the derivative of k(x, x): the derivative by the first argument."""
+    if kernel.stationary:
+        return np.zeros(X.shape)
+    return np.stack([kernel.input_gradient(x, x[None])[0] for x in X])
+
+
+def _squeezed(values: Array) -> Array:
+    return values[..., 0] if values.shape[-1] == 1 else values
+
+
+def _repeated(values: Array, k: int) -> Array:
+    return np.repeat(values[..., None], k, axis=-1) if k > 1 else values
+
+
+def _draws(mean: Array, covariance: Array, n_samples: int, generator: np.random.Generator) -> Array:
+    """Samples by the symmetric root: covariances of near rows are singular to rounding."""
+    values, vectors = np.linalg.eigh(covariance.astype(np.float64))
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    return (mean[:, None] + root @ generator.standard_normal((len(mean), n_samples))).astype(mean.dtype)

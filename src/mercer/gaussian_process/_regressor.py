@@ -1,0 +1,374 @@
+"""Gaussian process regression: a prior over functions, conditioned on what was seen of one."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import validate_data
+
+from mercer._base import Estimator, fitting, seed_sequence
+from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
+from mercer._base.validation import checked_weight
+from mercer._solver import Outcome, Solver
+from mercer._source import Source, open_source
+from mercer._source.memory import allowed_bytes, forecast
+from mercer.errors import DataError, ParameterError
+from mercer.gaussian_process._climb import ClimbState, climb, climb_by, stand_still
+from mercer.gaussian_process._covariance import (
+    IsKernel,
+    covariance_of,
+    default_kernel,
+    fitted_kernel,
+    takes_vectors,
+    warn_of_bounds,
+)
+from mercer.gaussian_process._evidence import ExactEvidence, check_noise, check_room, own_noise
+from mercer.gaussian_process._inducing import InducingEvidence, chosen_points
+from mercer.gaussian_process._iterative import IterativeEvidence
+from mercer.gaussian_process._prediction import ProcessPrediction
+
+__all__ = ["GaussianProcessRegressor"]
+
+# Rows up to which 'auto' factorises, where memory allows, and up to which it iterates: an evaluation of the evidence
+# takes minutes on two cores at either.
+_MOST_EXACT, _MOST_ITERATIVE = 12_000, 50_000
+_CURE = "use solver='iterative', which keeps no such matrix, or solver='inducing'"
+
+
+class GaussianProcessRegressor(ProcessPrediction, MultiOutputMixin, RegressorMixin, Estimator):
+    """Gaussian process regression.
+
+    A function f has the prior f ~ N(0, k), and targets are y_i = f(x_i) + e_i with noise of variance s_i (``alpha``,
+    plus white noise of the kernel). With C = K + diag(s), predictions at x are Gaussian with
+
+        mean k(x)^T C^-1 y,    variance k(x, x) - k(x)^T C^-1 k(x),
+
+    and the free hyper-parameters of the kernel are those of the greatest evidence
+
+        log p(y) = -1/2 y^T C^-1 y - 1/2 log |C| - n/2 log 2 pi.
+
+    Parameters
+    ----------
+    kernel : a kernel of mercer.kernels or of scikit-learn or None, default=None
+        The prior covariance; None is ``Constant(1.0) * RBF(1.0)``.
+    alpha : a number in [0, inf) or an array-like, default=1e-10
+        The variance of the noise, or one for each row.
+    optimizer : one of 'fmin_l_bfgs_b' or a callable or None, default='fmin_l_bfgs_b'
+        How hyper-parameters are chosen. The word is scikit-learn's; the method is BFGS within bounds. A callable is
+        called as ``optimizer(obj_func, initial_theta, bounds=bounds)`` and returns theta and the least value; None
+        keeps them as given.
+    n_restarts_optimizer : an integer in [0, inf), default=0
+        Further starts, drawn log-uniformly within the bounds; all starts climb side by side.
+    normalize_y : a boolean, default=False
+        Whether targets are given mean zero and variance one first; predictions are in the units given.
+    copy_X_train : a boolean, default=True
+        Whether the model keeps a copy of the rows, not the array that was given.
+    n_targets : an integer in [1, inf) or None, default=None
+        The number of targets, for samples of the prior.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        The seed of restarts, of probes of the iterative solver and of inducing points.
+    solver : one of 'auto', 'exact', 'iterative', 'inducing', default='auto'
+        'exact' factorises C. 'iterative' solves by preconditioned conjugate gradients on tiles of kernels and
+        estimates log |C| by Lanczos' method on random probes. 'inducing' bounds the evidence from below by a process
+        that is known at ``n_inducing`` points (Titsias). 'auto' is the first whose memory and time are in bounds.
+    n_inducing : an integer in [1, inf), default=512
+        Inducing points of 'inducing', and columns of the preconditioner of 'iterative' at most.
+    tol : a number in [0, inf), default=1e-05
+        The climb ends where the derivatives of the evidence are below tol times its value (or 1).
+    max_iter : an integer in [1, inf), default=200
+        The most evaluations of the evidence.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which the climb ends with what it has.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all that are free. Never changes a result.
+
+    Attributes
+    ----------
+    X_train_, y_train_ : ndarray
+        Rows and targets (normalised) of the fit, without rows of weight zero.
+    kernel_ : kernel
+        With the hyper-parameters found.
+    L_ : ndarray of shape (n, n)
+        The lower Cholesky factor of C; with 'inducing', of the kernels between inducing points.
+    alpha_ : ndarray of shape (n,) or (n, n_targets)
+        C^-1 y; with 'inducing', the weights of the inducing points.
+    log_marginal_likelihood_value_ : float
+        The evidence at ``kernel_``, or its estimate or bound; see ``solver_used_``.
+    noise_variance_, weight_ : ndarray of shape (n,); weight_ may be None
+        The noise of each row and its weight.
+    jitter_ : float
+        What had to be added to the diagonal of C beyond the noise for it to have a factor.
+    inducing_points_ : ndarray of shape (n_inducing, n_features), inducing_factor_ : ndarray
+        With 'inducing' only.
+    solver_used_ : str
+        'exact', 'iterative' or 'inducing'.
+    history_, converged_, n_iter_, certificate_
+        How the climb went, evaluation by evaluation; the certificate is the largest derivative of the evidence.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    Notes
+    -----
+    'exact' costs n^3 multiplications an evaluation, shared by all threads with the same bits on any number of them,
+    and 16 n^2 bytes. 'iterative' costs some dozens of n^2 d and O(n * n_inducing) memory; its evidence is an estimate
+    with fixed probes, its means are exact to 1e-8. 'inducing' costs n n_inducing^2. A row of weight two is the row
+    twice, with noise of its own each time. Rows: NumPy, frames; with scikit-learn's kernels anything these take.
+
+    References
+    ----------
+    C. E. Rasmussen and C. K. I. Williams, Gaussian Processes for Machine Learning, 2006. J. R. Gardner and others,
+    GPyTorch: blackbox matrix-matrix inference, 2018. M. Titsias, Variational learning of inducing variables, 2009.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.gaussian_process import GaussianProcessRegressor
+    >>> from mercer.kernels import RBF, White
+    >>> X = np.linspace(0, 6, 40)[:, None]
+    >>> y = np.sin(X[:, 0])
+    >>> model = GaussianProcessRegressor(1.0 * RBF() + White(1e-4)).fit(X, y)
+    >>> mean, std = model.predict([[1.5], [9.0]], return_std=True)
+    >>> bool(abs(mean[0] - np.sin(1.5)) < 0.01), bool(std[1] > 10 * std[0])
+    (True, True)
+    """
+
+    _objective_moves = "up"
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "kernel": IsKernel() | Nothing(),
+        "alpha": Real(0) | Array(),
+        "optimizer": Choice("fmin_l_bfgs_b") | Function() | Nothing(),
+        "n_restarts_optimizer": Integer(0),
+        "normalize_y": Boolean(),
+        "copy_X_train": Boolean(),
+        "n_targets": Integer(1) | Nothing(),
+        "random_state": Seed(),
+        "solver": Choice("auto", "exact", "iterative", "inducing"),
+        "n_inducing": Integer(1),
+        "tol": Real(0),
+        "max_iter": Integer(1),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "memory": "the covariance of all pairs of rows is factorised, and the rows are kept: 16 n^2 + 8 n d bytes"
+    }
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        alpha: Any = 1e-10,
+        optimizer: Any = "fmin_l_bfgs_b",
+        n_restarts_optimizer: int = 0,
+        normalize_y: bool = False,
+        copy_X_train: bool = True,
+        n_targets: int | None = None,
+        random_state: Any = None,
+        solver: str = "auto",
+        n_inducing: int = 512,
+        tol: float = 1e-5,
+        max_iter: int = 200,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.alpha = alpha
+        self.optimizer = optimizer
+        self.n_restarts_optimizer = n_restarts_optimizer
+        self.normalize_y = normalize_y
+        self.copy_X_train = copy_X_train
+        self.n_targets = n_targets
+        self.random_state = random_state
+        self.solver = solver
+        self.n_inducing = n_inducing
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "GaussianProcessRegressor":
+        """Fit the process.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+        sample_weight : float or array-like of shape (n_samples,) or None, default=None
+            Weights: how often a row was seen, with noise of its own each time.
+
+        Returns
+        -------
+        self : GaussianProcessRegressor
+        """
+        kernel = default_kernel() if self.kernel is None else self.kernel
+        source = self._opened(X, y, sample_weight, kernel)
+        self._evidence, known = self._prepared(source, kernel)
+        solve = self._solver(source, known["kernel_"])
+        outcome = self._drive(solve, source, max_steps=self.max_iter, attributes=known)
+        self._finish(outcome, fits=self.optimizer == "fmin_l_bfgs_b")
+        return self
+
+    def _finish(self, outcome: Outcome, fits: bool) -> None:
+        vars(self).pop("_evidence")
+        if fits and outcome.converged:
+            warn_of_bounds(self.kernel_, stacklevel=6)
+        self._conclude(outcome)
+
+    def _opened(self, X: Any, y: Any, sample_weight: Any, kernel: Any) -> Source:
+        if takes_vectors(kernel):
+            return self._open(X, y, sample_weight, targets="numbers")
+        X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, ensure_2d=False, dtype=None)
+        self._objects = X
+        numbers = np.arange(len(X), dtype=np.float64)[:, None]
+        return open_source(numbers, y, checked_weight(self, sample_weight, len(X)), self._threads())
+
+    def _prepared(self, source: Source, kernel: Any) -> tuple[Any, dict[str, Any]]:
+        """The evidence to climb, and the attributes that are known before."""
+        X = source.whole() if takes_vectors(kernel) else vars(self).pop("_objects")
+        weight, y = source.weight, source.y.astype(np.float64)
+        self._check_targets(y)
+        self._flat = y.ndim == 1
+        noise = self._noise(len(y))
+        if self.copy_X_train:
+            X = X.copy()
+        if weight is not None and not weight.all():
+            kept = weight > 0
+            X, y, noise, weight = X[kept], y[kept], noise[kept], weight[kept]
+        mean, std = self._scales(y, weight)
+        y = (y - mean) / std
+        known = {
+            "X_train_": X, "y_train_": y, "kernel_": kernel, "noise_variance_": noise, "weight_": weight,
+            "_y_train_mean": mean, "_y_train_std": std, "_dtype": source.host_dtype.name,
+        }  # fmt: skip
+        rows = X.astype(np.float64, copy=False) if takes_vectors(kernel) else X
+        return self._evidence_of(rows, y.reshape(len(y), -1), noise, weight, kernel), known
+
+    def _check_targets(self, y: Any) -> None:
+        seen = y.shape[1] if y.ndim > 1 else 1
+        if self.n_targets is not None and seen != self.n_targets:
+            message = (
+                f"The number of targets seen in `y` is different from the parameter `n_targets`. Got {seen} != "
+                f"{self.n_targets}."
+            )
+            raise DataError(message)
+
+    def _noise(self, n: int) -> np.ndarray:
+        noise = np.ravel(np.asarray(self.alpha, dtype=np.float64))
+        if len(noise) not in (1, n):
+            message = f"alpha must be a scalar or an array with same number of entries as y. ({len(noise)} != {n})"
+            raise ParameterError(message)
+        if not (np.isfinite(noise).all() and (noise >= 0).all()):
+            message = f"{type(self).__name__}: every alpha must be a number in [0, inf); got {noise.min():g} as the least."
+            raise ParameterError(message)
+        return np.broadcast_to(noise, n).copy()
+
+    def _scales(self, y: Any, weight: Any) -> tuple[Any, Any]:
+        """The mean and deviation that targets are freed of."""
+        shape = y.shape[1:] or (1,)
+        if not self.normalize_y:
+            return np.zeros(shape), np.ones(shape)
+        mean = np.average(y, axis=0, weights=weight)
+        std = np.sqrt(np.average((y - mean) ** 2, axis=0, weights=weight))
+        return np.reshape(mean, shape), np.reshape(np.where(std > 10 * np.finfo(float).eps * np.abs(mean), std, 1.0), shape)
+
+    def _evidence_of(self, X: Any, Y: Any, noise: Any, weight: Any, kernel: Any) -> Any:
+        name, n = type(self).__name__, len(Y)
+        covariance = covariance_of(kernel, name)
+        if weight is not None:
+            check_noise(name, noise + own_noise(covariance, covariance.prepare(X), X))
+        self.solver_used_ = self._chosen(n, takes_vectors(kernel))
+        if self.solver_used_ == "exact":
+            check_room(name, n, 2.0, _CURE)
+            return ExactEvidence(X, Y, noise, weight)
+        seed = seed_sequence(self.random_state).spawn(2)[1]
+        count = min(self.n_inducing, n)
+        if self.solver_used_ == "iterative":
+            self.probe_seed_ = seed.generate_state(4)
+            evidence = IterativeEvidence(X, Y, noise, weight, count, self.probe_seed_)
+        else:
+            evidence = InducingEvidence(X, Y, noise, weight, chosen_points(covariance, X, count, seed))
+        forecast(name, evidence.bytes_at_work(), f"solver={self.solver_used_!r}", "lower n_inducing")
+        return evidence
+
+    def _evidence_at(self, X: Any, Y: Any) -> Any:
+        """The evidence of a fitted model."""
+        given = (X, Y, self.noise_variance_, self.weight_)
+        if self.solver_used_ == "inducing":
+            return InducingEvidence(*given, self.inducing_points_)
+        if self.solver_used_ == "iterative":
+            return IterativeEvidence(*given, min(self.n_inducing, len(Y)), self.probe_seed_)
+        return ExactEvidence(*given)
+
+    def _chosen(self, n: int, vectors: bool) -> str:
+        if self.solver != "auto":
+            return self.solver
+        if not vectors or (n <= _MOST_EXACT and 16.0 * n * n <= allowed_bytes()):
+            return "exact"
+        return "iterative" if n <= _MOST_ITERATIVE else "inducing"
+
+    def _solver(self, source: Source, kernel: Any) -> Any:
+        covariance, evidence = covariance_of(kernel, type(self).__name__), self._evidence
+        n = len(evidence.Y)
+        starts = self._starts(covariance)
+
+        def solve(state: ClimbState | None) -> Solver:
+            if self.optimizer is None or not len(covariance.theta):
+                return stand_still(evidence, covariance, n)
+            if callable(self.optimizer):
+                return climb_by(self.optimizer, evidence, covariance, starts, self.tol)
+            return climb(evidence, covariance, starts, self.tol, self.max_iter, n, state)
+
+        return solve
+
+    def _starts(self, kernel: Any) -> np.ndarray:
+        bounds = kernel.bounds
+        if self.n_restarts_optimizer and len(bounds) and not np.isfinite(bounds).all():
+            message = "Multiple optimizer restarts (n_restarts_optimizer>0) requires that all bounds are finite."
+            raise ParameterError(message)
+        children = seed_sequence(self.random_state).spawn(1)[0].spawn(self.n_restarts_optimizer)
+        drawn = [np.random.default_rng(child).uniform(bounds[:, 0], bounds[:, 1]) for child in children]
+        return np.array([kernel.theta, *drawn])
+
+    def _fitted(self, state: ClimbState) -> dict[str, Any]:
+        user = default_kernel() if self.kernel is None else self.kernel
+        theta = state.theta[state.best]
+        covariance = covariance_of(user, type(self).__name__).with_theta(theta)
+        found = self._evidence.fitted(covariance, self._threads())
+        if self._flat:
+            found["alpha_"] = found["alpha_"][:, 0]
+        return {"kernel_": fitted_kernel(user, theta), **found}
+
+    def log_marginal_likelihood(self, theta: Any = None, eval_gradient: bool = False, clone_kernel: bool = True) -> Any:
+        """Return the log marginal likelihood of the training targets.
+
+        Parameters
+        ----------
+        theta : array-like of shape (n_free,) or None, default=None
+            Logarithms of the hyper-parameters; None means those of ``kernel_``, whose value is at hand.
+        eval_gradient : bool, default=False
+            Whether to return the gradient by theta too; theta must be given.
+        clone_kernel : bool, default=True
+            If False, ``kernel_`` takes these hyper-parameters on.
+
+        Returns
+        -------
+        value : float
+        gradient : ndarray of shape (n_free,)
+            If asked for.
+        """
+        if theta is None:
+            if eval_gradient:
+                message = "Gradient can only be evaluated for theta!=None"
+                raise ParameterError(message)
+            return self.log_marginal_likelihood_value_
+        if not clone_kernel:
+            self.kernel_ = fitted_kernel(self.kernel_, theta)
+        vectors, y = takes_vectors(self.kernel_), self.y_train_
+        X = self.X_train_.astype(np.float64, copy=False) if vectors else self.X_train_
+        kernel = covariance_of(self.kernel_, type(self).__name__).with_theta(theta)
+        evidence = self._evidence_at(X, y.reshape(len(y), -1))
+        value, slope = evidence.evaluate(kernel, eval_gradient, self._threads())
+        return (value, slope) if eval_gradient else value
