@@ -35,6 +35,8 @@ sklearn-suite: build
 		sklearn.decomposition.tests.test_pca \
 		sklearn.decomposition.tests.test_incremental_pca \
 		sklearn.metrics.cluster.tests.test_unsupervised \
+		sklearn.gaussian_process.tests.test_gpr \
+		sklearn.gaussian_process.tests.test_gpc \
 		sklearn.linear_model.tests.test_base \
 		sklearn.linear_model.tests.test_ridge \
 		sklearn.linear_model.tests.test_logistic \

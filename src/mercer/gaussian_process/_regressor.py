@@ -73,8 +73,9 @@ class GaussianProcessRegressor(ProcessPrediction, MultiOutputMixin, RegressorMix
         that is known at ``n_inducing`` points (Titsias). 'auto' is the first whose memory and time are in bounds.
     n_inducing : an integer in [1, inf), default=512
         Inducing points of 'inducing', and columns of the preconditioner of 'iterative' at most.
-    tol : a number in [0, inf), default=1e-05
-        The climb ends where the derivatives of the evidence are below tol times its value (or 1).
+    tol : a number in [0, inf), default=0.0001
+        The climb ends where the derivatives of the evidence by the logarithms of hyper-parameters are below this, or
+        where moves gain nothing but rounding.
     max_iter : an integer in [1, inf), default=200
         The most evaluations of the evidence.
     max_time : a number in [0, inf) or None, default=None
@@ -166,7 +167,7 @@ class GaussianProcessRegressor(ProcessPrediction, MultiOutputMixin, RegressorMix
         random_state: Any = None,
         solver: str = "auto",
         n_inducing: int = 512,
-        tol: float = 1e-5,
+        tol: float = 1e-4,
         max_iter: int = 200,
         max_time: float | None = None,
         n_jobs: int | None = None,
@@ -371,4 +372,4 @@ class GaussianProcessRegressor(ProcessPrediction, MultiOutputMixin, RegressorMix
         kernel = covariance_of(self.kernel_, type(self).__name__).with_theta(theta)
         evidence = self._evidence_at(X, y.reshape(len(y), -1))
         value, slope = evidence.evaluate(kernel, eval_gradient, self._threads())
-        return (value, slope) if eval_gradient else value
+        return (np.float64(value), slope) if eval_gradient else np.float64(value)
