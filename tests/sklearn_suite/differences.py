@@ -22,7 +22,7 @@ REPLACED: dict[str, tuple[str, ...]] = {
     ),
     "decomposition": ("IncrementalPCA", "PCA"),
     "discriminant_analysis": ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"),
-    "gaussian_process": ("GaussianProcessRegressor",),
+    "gaussian_process": ("GaussianProcessClassifier", "GaussianProcessRegressor"),
     "linear_model": (
         *("BayesianRidge", "ElasticNet", "ElasticNetCV", "HuberRegressor", "Lasso", "LassoCV", "LinearRegression"),
         *("LogisticRegression", "LogisticRegressionCV", "Perceptron", "QuantileRegressor"),

@@ -7,6 +7,7 @@ all that the next one needs.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,7 @@ class ClimbState:
     """Where each start stands: (r, p) arrays of the best place and its slope, the move under way, the curvatures.
 
     ``status`` is 0 on the way, 1 at a maximum, 2 where no move gains any more, 3 where there is no evidence at all.
+    Starts of one problem, of ``n_problems``, follow one another.
     """
 
     theta: Array
@@ -53,27 +55,35 @@ class ClimbState:
     curvature: Array
     status: Array
     n_evaluations: int
+    n_problems: int
 
     @property
-    def best(self) -> int:
-        """The start that stands highest, the first of equals."""
-        return int(np.argmax(np.where(np.isnan(self.value), -np.inf, self.value)))
+    def best(self) -> Array:
+        """For each problem the start that stands highest, the first of equals."""
+        highest = np.where(np.isnan(self.value), -np.inf, self.value).reshape(self.n_problems, -1).argmax(axis=1)
+        return np.arange(self.n_problems) * (len(self.value) // self.n_problems) + highest
 
 
 @dataclass(frozen=True)
 class Evaluations:
     """A request: the evidence and its gradient at several hyper-parameters."""
 
-    evidence: Evidence
+    evidences: list[Evidence]
     kernels: list[Kernel]
-    n_rows: int
+    slope: bool = True
 
     def answer(self, source: Source) -> list[tuple[float, Array]]:
         threads = source.threads
-        if len(self.kernels) == 1 or self.n_rows > _SIDE_BY_SIDE:
-            return [self.evidence.evaluate(kernel, True, threads) for kernel in self.kernels]
+        if len(self.kernels) == 1 or source.n_rows > _SIDE_BY_SIDE:
+            together = zip(self.evidences, self.kernels, strict=True)
+            return [evidence.evaluate(kernel, self.slope, threads) for evidence, kernel in together]
         found: list[Any] = []
-        run_numbered(lambda number: self.evidence.evaluate(self.kernels[number]), len(self.kernels), threads, found.append)
+        run_numbered(
+            lambda number: self.evidences[number].evaluate(self.kernels[number], self.slope),
+            len(self.kernels),
+            threads,
+            found.append,
+        )
         return found
 
 
@@ -88,69 +98,82 @@ class Outside:
 
 
 def climb(
-    evidence: Evidence, kernel: Kernel, starts: Array, tol: float, max_iter: int, n_rows: int, state: ClimbState | None
+    evidences: list[Evidence], kernel: Kernel, starts: Array, tol: float, max_iter: int, state: ClimbState | None
 ) -> Solver:
-    """Climb from all `starts` (r, p) at once; the highest place found is the answer."""
+    """Climb each problem's evidence from all `starts` (r, p) at once; the highest place of each is the answer."""
     bounds = kernel.bounds
     if state is None:
-        state = _begin(np.clip(starts, bounds[:, 0], bounds[:, 1]))
+        state = _begin(np.clip(starts, bounds[:, 0], bounds[:, 1]), len(evidences))
     while (state.status == 0).any() and state.n_evaluations < max_iter:
         going = np.flatnonzero(state.status == 0)
         trials = _trials(state, bounds)
-        found = yield Evaluations(evidence, [kernel.with_theta(trials[one]) for one in going], n_rows)
+        asked = [evidences[one // len(starts)] for one in going]
+        found = yield Evaluations(asked, [kernel.with_theta(trials[one]) for one in going])
         state = _advanced(state, going, trials, found, bounds, tol)
-        if np.isfinite(state.value).any():
-            yield _step(state, bounds, tol)
-    if not np.isfinite(state.value).any():
-        message = (
-            f"GaussianProcess: the kernel {kernel} has no positive definite matrix of these rows; raise alpha, or "
-            f"start from other hyper-parameters."
-        )
-        raise DataError(message)
+        _check_evidence(state, kernel)
+        yield _step(state, bounds, tol)
     certificate = _certificate(state, bounds, tol)
-    return Solution(state, bool(state.status[state.best] in (1, 2) or not kernel.theta.size), certificate)
+    return Solution(state, bool(np.isin(state.status[state.best], (1, 2)).all()), certificate)
 
 
-def stand_still(evidence: Evidence, kernel: Kernel, n_rows: int) -> Solver:
+def stand_still(evidences: list[Evidence], kernel: Kernel) -> Solver:
     """The evidence at the hyper-parameters as they are."""
-
-    def evaluate(threads: int) -> float:
-        return evidence.evaluate(kernel, False, threads)[0]
-
-    value = yield Outside(evaluate)
-    state = replace(_begin(kernel.theta[None]), value=np.array([value]), status=np.array([1]), n_evaluations=1)
+    found = yield Evaluations(evidences, [kernel] * len(evidences), slope=False)
+    values = np.array([value for value, _ in found])
+    state = replace(_begin(kernel.theta[None], len(evidences)), value=values, n_evaluations=1)
+    _check_evidence(state, kernel)
     certificate = Certificate.none(KEPT)
-    yield Step(value if np.isfinite(value) else 0.0, state, certificate)
+    yield Step(float(values.sum()), state, certificate)
     return Solution(state, True, certificate)
 
 
-def climb_by(optimizer: Callable[..., Any], evidence: Evidence, kernel: Kernel, starts: Array, tol: float) -> Solver:
+def climb_by(
+    optimizer: Callable[..., Any], evidences: list[Evidence], kernel: Kernel, starts: Array, tol: float
+) -> Solver:
     """Climb by a function of the user's, in scikit-learn's convention: it minimises, and knows the bounds."""
-    bounds, state = kernel.bounds, _begin(starts)
-    for number, start in enumerate(starts):
-
-        def run(threads: int, start: Array = start) -> tuple[Array, Array]:
-            def objective(theta: Array, eval_gradient: bool = True) -> Any:
-                value, slope = evidence.evaluate(kernel.with_theta(theta), eval_gradient, threads)
-                return (-value, -slope) if eval_gradient else -value
-
-            theta = np.asarray(optimizer(objective, start, bounds=bounds)[0], dtype=np.float64)
-            return theta, evidence.evaluate(kernel.with_theta(theta), True, threads)
-
-        theta, (value, slope) = yield Outside(run)
+    bounds, state = kernel.bounds, _begin(starts, len(evidences))
+    for number in range(len(state.theta)):
+        evidence, start = evidences[number // len(starts)], state.theta[number]
+        theta, (value, slope) = yield Outside(partial(_optimised, optimizer, evidence, kernel, start))
         arrays = {name: getattr(state, name).copy() for name in ("theta", "value", "slope", "status")}
         arrays["theta"][number], arrays["value"][number], arrays["slope"][number] = theta, value, slope
         arrays["status"][number] = 1
         state = replace(state, n_evaluations=state.n_evaluations + 1, **arrays)
-        yield _step(state, bounds, tol)
+        if number + 1 == len(state.theta):
+            _check_evidence(state, kernel)
+            yield _step(state, bounds, tol)
     return Solution(state, True, _certificate(state, bounds, tol))
 
 
-def _begin(starts: Array) -> ClimbState:
+def _optimised(
+    optimizer: Callable[..., Any], evidence: Evidence, kernel: Kernel, start: Array, threads: int
+) -> tuple[Array, tuple[float, Array]]:
+    """Where a function of the user's ends, and the evidence there."""
+
+    def objective(theta: Array, eval_gradient: bool = True) -> Any:
+        value, slope = evidence.evaluate(kernel.with_theta(theta), eval_gradient, threads)
+        return (-value, -slope) if eval_gradient else -value
+
+    theta = np.asarray(optimizer(objective, start, bounds=kernel.bounds)[0], dtype=np.float64)
+    return theta, evidence.evaluate(kernel.with_theta(theta), True, threads)
+
+
+def _check_evidence(state: ClimbState, kernel: Kernel) -> None:
+    """Raise if a problem has no start with any evidence; starts are evaluated for the first time together."""
+    if not np.isfinite(state.value[state.best]).all():
+        message = (
+            f"The kernel, {kernel}, is not returning a positive definite matrix of these rows. Try gradually "
+            f"increasing the 'alpha' parameter of your estimator, or start from other hyper-parameters."
+        )
+        raise DataError(message)
+
+
+def _begin(starts: Array, n_problems: int) -> ClimbState:
+    starts = np.tile(starts, (n_problems, 1))
     r, p = starts.shape
-    zeros = np.zeros((r, p))
+    zeros, status = np.zeros((r, p)), np.zeros(r, dtype=np.int64)
     return ClimbState(
-        starts, np.full(r, -np.inf), zeros, zeros, np.zeros(r), np.zeros((r, p, p)), np.zeros(r, dtype=np.int64), 0
+        starts, np.full(r, -np.inf), zeros, zeros, np.zeros(r), np.zeros((r, p, p)), status, 0, n_problems
     )
 
 
@@ -237,11 +260,10 @@ def _free_slope(theta: Array, slope: Array, bounds: Array) -> Array:
 
 
 def _certificate(state: ClimbState, bounds: Array, tol: float) -> Certificate:
-    best = state.best
-    steepest = np.abs(_free_slope(state.theta[best], state.slope[best], bounds)).max(initial=0.0)
-    return Certificate.of("gradient norm", float(steepest), tol, STATEMENT)
+    slopes = [_free_slope(state.theta[one], state.slope[one], bounds) for one in state.best]
+    return Certificate.of("gradient norm", float(np.abs(slopes).max(initial=0.0)), tol, STATEMENT)
 
 
 def _step(state: ClimbState, bounds: Array, tol: float) -> Step:
     certificate = _certificate(state, bounds, tol)
-    return Step(float(state.value[state.best]), state, certificate, {"gradient": certificate.value})
+    return Step(float(state.value[state.best].sum()), state, certificate, {"gradient": certificate.value})

@@ -4,23 +4,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import validate_data
 
 from mercer._base import Estimator, fitting, seed_sequence
 from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
-from mercer._base.validation import checked_weight
-from mercer._solver import Outcome, Solver
-from mercer._source import Source, open_source
+from mercer._source import Source
 from mercer._source.memory import allowed_bytes, forecast
 from mercer.errors import DataError, ParameterError
-from mercer.gaussian_process._climb import ClimbState, climb, climb_by, stand_still
+from mercer.gaussian_process._climb import ClimbState
+from mercer.gaussian_process._climbing import Climbing
 from mercer.gaussian_process._covariance import (
     IsKernel,
     covariance_of,
     default_kernel,
     fitted_kernel,
     takes_vectors,
-    warn_of_bounds,
 )
 from mercer.gaussian_process._evidence import ExactEvidence, check_noise, check_room, own_noise
 from mercer.gaussian_process._inducing import InducingEvidence, chosen_points
@@ -35,7 +32,7 @@ _MOST_EXACT, _MOST_ITERATIVE = 12_000, 50_000
 _CURE = "use solver='iterative', which keeps no such matrix, or solver='inducing'"
 
 
-class GaussianProcessRegressor(ProcessPrediction, MultiOutputMixin, RegressorMixin, Estimator):
+class GaussianProcessRegressor(ProcessPrediction, Climbing, MultiOutputMixin, RegressorMixin, Estimator):
     """Gaussian process regression.
 
     A function f has the prior f ~ N(0, k), and targets are y_i = f(x_i) + e_i with noise of variance s_i (``alpha``,
@@ -205,30 +202,16 @@ class GaussianProcessRegressor(ProcessPrediction, MultiOutputMixin, RegressorMix
         self : GaussianProcessRegressor
         """
         kernel = default_kernel() if self.kernel is None else self.kernel
-        source = self._opened(X, y, sample_weight, kernel)
-        self._evidence, known = self._prepared(source, kernel)
-        solve = self._solver(source, known["kernel_"])
-        outcome = self._drive(solve, source, max_steps=self.max_iter, attributes=known)
-        self._finish(outcome, fits=self.optimizer == "fmin_l_bfgs_b")
+        source, rows = self._opened(X, y, sample_weight, kernel, "numbers")
+        self._evidence, known = self._prepared(source, rows, kernel)
+        outcome = self._drive(self._climber([self._evidence], kernel), source, max_steps=self.max_iter, attributes=known)
+        vars(self).pop("_evidence")
+        self._warn([self.kernel_], outcome)
+        self._conclude(outcome)
         return self
 
-    def _finish(self, outcome: Outcome, fits: bool) -> None:
-        vars(self).pop("_evidence")
-        if fits and outcome.converged:
-            warn_of_bounds(self.kernel_, stacklevel=6)
-        self._conclude(outcome)
-
-    def _opened(self, X: Any, y: Any, sample_weight: Any, kernel: Any) -> Source:
-        if takes_vectors(kernel):
-            return self._open(X, y, sample_weight, targets="numbers")
-        X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, ensure_2d=False, dtype=None)
-        self._objects = X
-        numbers = np.arange(len(X), dtype=np.float64)[:, None]
-        return open_source(numbers, y, checked_weight(self, sample_weight, len(X)), self._threads())
-
-    def _prepared(self, source: Source, kernel: Any) -> tuple[Any, dict[str, Any]]:
+    def _prepared(self, source: Source, X: Any, kernel: Any) -> tuple[Any, dict[str, Any]]:
         """The evidence to climb, and the attributes that are known before."""
-        X = source.whole() if takes_vectors(kernel) else vars(self).pop("_objects")
         weight, y = source.weight, source.y.astype(np.float64)
         self._check_targets(y)
         self._flat = y.ndim == 1
@@ -310,32 +293,10 @@ class GaussianProcessRegressor(ProcessPrediction, MultiOutputMixin, RegressorMix
             return "exact"
         return "iterative" if n <= _MOST_ITERATIVE else "inducing"
 
-    def _solver(self, source: Source, kernel: Any) -> Any:
-        covariance, evidence = covariance_of(kernel, type(self).__name__), self._evidence
-        n = len(evidence.Y)
-        starts = self._starts(covariance)
-
-        def solve(state: ClimbState | None) -> Solver:
-            if self.optimizer is None or not len(covariance.theta):
-                return stand_still(evidence, covariance, n)
-            if callable(self.optimizer):
-                return climb_by(self.optimizer, evidence, covariance, starts, self.tol)
-            return climb(evidence, covariance, starts, self.tol, self.max_iter, n, state)
-
-        return solve
-
-    def _starts(self, kernel: Any) -> np.ndarray:
-        bounds = kernel.bounds
-        if self.n_restarts_optimizer and len(bounds) and not np.isfinite(bounds).all():
-            message = "Multiple optimizer restarts (n_restarts_optimizer>0) requires that all bounds are finite."
-            raise ParameterError(message)
-        children = seed_sequence(self.random_state).spawn(1)[0].spawn(self.n_restarts_optimizer)
-        drawn = [np.random.default_rng(child).uniform(bounds[:, 0], bounds[:, 1]) for child in children]
-        return np.array([kernel.theta, *drawn])
 
     def _fitted(self, state: ClimbState) -> dict[str, Any]:
         user = default_kernel() if self.kernel is None else self.kernel
-        theta = state.theta[state.best]
+        theta = state.theta[state.best[0]]
         covariance = covariance_of(user, type(self).__name__).with_theta(theta)
         found = self._evidence.fitted(covariance, self._threads())
         if self._flat:

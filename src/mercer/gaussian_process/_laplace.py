@@ -1,0 +1,213 @@
+"""Laplace's approximation of a Gaussian process seen through a logistic likelihood (Williams and Barber, 1998).
+
+The posterior of the latent values f is taken to be Gaussian about its mode, with the curvature there. With W the
+second derivatives of the negative log-likelihood, B = 1 + W^(1/2) K W^(1/2) and a = K^-1 f,
+
+    log q(y) = -1/2 a^T f + sum_i w_i log sigmoid(s_i f_i) - 1/2 log |B|,    s_i = -1 or 1.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, log_expit, ndtr
+
+from mercer._plain import plain
+from mercer._solver.tiled_cholesky import factorise, forward, inverse_factor, inverse_tile, lower_tiles, solve
+from mercer._source.source import SumTree
+from mercer._source.threads import run_numbered
+from mercer.gaussian_process._evidence import Evidence
+from mercer.kernels import Kernel
+
+__all__ = ["LaplaceEvidence", "LaplaceModel", "latent_of", "sigmoid_means"]
+
+Array = Any
+# Newton's steps end where the log posterior gains less than this share of itself.
+_NO_GAIN = 1e-13
+_COLUMNS = 256
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class LaplaceModel:
+    """One problem of two classes, fitted: what predictions are made of.
+
+    Attributes
+    ----------
+    rows : ndarray
+        The numbers of its rows among those of the fit.
+    y_train_, weight : ndarray
+        0 and 1, and the weights.
+    pi_, W_sr_ : ndarray
+        At the mode, the probabilities of class 1 and the roots of W.
+    L_ : ndarray
+        The lower factor of B.
+    slope : ndarray
+        Derivatives of the log-likelihood at the mode; the latent mean at x is k(x)^T slope.
+    latent : ndarray
+        The mode.
+    log_marginal_likelihood_value_ : float
+    """
+
+    rows: Array
+    y_train_: Array
+    weight: Array
+    pi_: Array
+    W_sr_: Array
+    L_: Array
+    slope: Array
+    latent: Array
+    log_marginal_likelihood_value_: float
+
+
+@dataclass(frozen=True)
+class _Mode:
+    """The mode of the latent values, and what belongs to it."""
+
+    f: Array
+    a: Array
+    pi: Array
+    root: Array
+    L: Array
+    slope: Array
+    value: float
+
+
+@dataclass(frozen=True)
+class LaplaceEvidence(Evidence):
+    """The approximate evidence of targets 0 and 1; `start` are latent values to begin Newton's steps with."""
+
+    X: Array
+    t: Array
+    weight: Array
+    max_steps: int
+    start: Array
+
+    def bytes_at_work(self) -> float:
+        return 32.0 * len(self.t) ** 2
+
+    def evaluate(self, kernel: Kernel, slope: bool = True, threads: int = 1) -> tuple[float, Array]:
+        nothing = np.zeros(len(kernel.theta))
+        rows = kernel.prepare(self.X)
+        K = self._kernels(kernel, rows, threads)
+        if not np.isfinite(np.einsum("ii->i", K)).all():
+            return -np.inf, nothing
+        mode = self._mode(K, threads)
+        if mode is None or not np.isfinite(mode.value):
+            return -np.inf, nothing
+        return mode.value, self._slope(kernel, rows, K, mode, threads) if slope else nothing
+
+    def fitted(self, kernel: Kernel, numbers: Array, threads: int) -> LaplaceModel:
+        """What predictions need."""
+        mode = self._mode(self._kernels(kernel, kernel.prepare(self.X), threads), threads)
+        assert mode is not None, "a climb ends only where there is a mode"
+        return LaplaceModel(
+            numbers, self.t, self.weight, mode.pi, mode.root, np.tril(mode.L), mode.slope, mode.f, mode.value
+        )
+
+    def _kernels(self, kernel: Kernel, rows: Any, threads: int) -> Array:
+        n = len(rows)
+        K, tiles = np.empty((n, n)), lower_tiles(n)
+
+        def fill(number: int) -> None:
+            here, there = tiles[number]
+            K[here, there] = kernel.between(rows.take(here), rows.take(there))
+            K[there, here] = K[here, there].T
+
+        run_numbered(fill, len(tiles), threads)
+        return K
+
+    def _likelihood(self, f: Array) -> float:
+        return float(self.weight @ log_expit(np.where(self.t > 0, f, -f)))
+
+    def _mode(self, K: Array, threads: int) -> _Mode | None:
+        """By Newton's steps, halved until the posterior rises; each costs a factor."""
+        f = self.start
+        a = np.zeros_like(f)
+        # The coefficients of a given start are not known: its first step is taken as it comes.
+        best = -np.inf if f.any() else self._likelihood(f)
+        for _ in range(self.max_steps):
+            factors = self._factors(K, f, threads)
+            if factors is None:
+                return None
+            pi, root, L, slope = factors
+            b = root**2 * f + slope
+            new = b - root * solve(L, (root * (K @ b))[:, None])[:, 0]
+            new_f, share = K @ new, 1.0
+            value = self._likelihood(new_f) - 0.5 * float(new @ new_f)
+            while value < best and share > 1e-4:
+                share *= 0.5
+                trial, trial_f = a + share * (new - a), f + share * (new_f - f)
+                value = self._likelihood(trial_f) - 0.5 * float(trial @ trial_f)
+                if value >= best:
+                    new, new_f = trial, trial_f
+            if value < best:
+                break
+            gain, a, f, best = value - best, new, new_f, value
+            if gain <= _NO_GAIN * max(1.0, abs(value)):
+                break
+        factors = self._factors(K, f, threads)
+        if factors is None:
+            return None
+        pi, root, L, slope = factors
+        return _Mode(f, a, pi, root, L, slope, best - float(np.log(np.einsum("ii->i", L)).sum()))
+
+    def _factors(self, K: Array, f: Array, threads: int) -> tuple[Array, Array, Array, Array] | None:
+        """Probabilities, roots of W, the factor of B and the slope of the log-likelihood."""
+        pi = expit(f)
+        root = np.sqrt(self.weight * pi * expit(-f))
+        B = root[:, None] * K
+        B *= root
+        np.einsum("ii->i", B)[...] += 1.0
+        return None if factorise(B, threads) else (pi, root, B, self.weight * (self.t - pi))
+
+    def _slope(self, kernel: Kernel, rows: Any, K: Array, mode: _Mode, threads: int) -> Array:
+        """1/2 sum_ij G_ij dK_ij: the explicit part, and the one by the mode that moves along (Rasmussen, 5.5.1)."""
+        V, root = inverse_factor(mode.L, threads), mode.root
+        n = len(root)
+        explained = np.empty(n)
+
+        def columns(number: int) -> None:
+            part = slice(number * _COLUMNS, min((number + 1) * _COLUMNS, n))
+            half = V @ (root[:, None] * K[:, part])
+            explained[part] = np.einsum("ij,ij->j", half, half)
+
+        run_numbered(columns, -(-n // _COLUMNS), threads)
+        third = self.weight * mode.pi * (1.0 - mode.pi) * (1.0 - 2.0 * mode.pi)
+        s = -0.5 * (np.einsum("ii->i", K) - explained) * third
+        q = s - root * (V.T @ (V @ (root * (K @ s))))
+        tiles, total = lower_tiles(n), SumTree()
+
+        def sums(number: int) -> Array:
+            here, there = tiles[number]
+            G = np.outer(mode.slope[here], mode.slope[there])
+            G -= root[here, None] * inverse_tile(V, here, there) * root[there]
+            G += np.outer(q[here], mode.slope[there]) + np.outer(mode.slope[here], q[there])
+            return (0.5 if here == there else 1.0) * kernel.tile_sums(rows.take(here), rows.take(there), G)
+
+        run_numbered(sums, len(tiles), threads, total.add)
+        return np.asarray(total.total(), dtype=np.float64)
+
+
+def latent_of(model: LaplaceModel, kernel: Kernel, points: Any, X: Array, variance: bool) -> tuple[Array, Array]:
+    """The mean of the latent values at rows X and, if wanted, their variance."""
+    K = kernel.between(kernel.prepare(X, like=points), points)
+    mean = K @ model.slope
+    if not variance:
+        return mean, np.empty(0)
+    half = forward(model.L_, model.W_sr_[:, None] * K.T)
+    return mean, np.maximum(kernel.diagonal(X) - np.einsum("ij,ij->j", half, half), 0.0)
+
+
+def sigmoid_means(mean: Array, variance: Array) -> Array:
+    """The mean of sigmoid(f) for Gaussian f, by sums that are exact to rounding.
+
+    It is that of sigmoid(mean + sd z) over z, and that of Phi((mean - t) / sd) over logistic t: both integrands are
+    smooth enough for equal steps, the one where sd is small, the other where it is large.
+    """
+    sd = np.sqrt(variance)
+    z = np.arange(-36, 37) * 0.25
+    narrow = expit(mean[:, None] + np.minimum(sd, 1.0)[:, None] * z) @ (0.25 * np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi))
+    t = np.arange(-80, 81) * 0.5
+    wide = ndtr((mean[:, None] - t) / np.maximum(sd, 1.0)[:, None]) @ (0.5 * expit(t) * expit(-t))
+    return np.where(sd < 1.0, narrow, wide)
