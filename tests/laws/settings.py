@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from mercer.kernels import RBF
+
 _CENTRES = np.random.default_rng(7).normal(size=(4, 5)) * 4
 
 # scikit-learn's checks standardise their rows: parameters that are lengths are other ones there.
@@ -29,6 +31,11 @@ SETTINGS = {
         {"n_components": 4, "covariance_type": "tied", "n_init": 2},
         {"n_components": 4, "covariance_type": "diag", "init_params": "k-means++"},
         {"n_components": 4, "covariance_type": "spherical", "assignment": "hard"},
+    ],
+    "GaussianProcessClassifier": [{"kernel": RBF(2.0)}],
+    "GaussianProcessRegressor": [
+        {"kernel": RBF(2.0), "alpha": 0.1, "normalize_y": True},
+        {"kernel": RBF(2.0), "alpha": 0.1, "normalize_y": True, "solver": "inducing", "n_inducing": 20},
     ],
     "GrowingKMeans": [{"max_clusters": 4}],
     "DBSCAN": [{"eps": 3.0}],

@@ -79,6 +79,9 @@ class Subject:
         if self.name in ("DENCLUE", "HDBSCAN"):
             # In forty dimensions every row is a neighbour of every other: fewer rows tell as much.
             return 5_000
+        if self.name in ("GaussianProcessClassifier", "GaussianProcessRegressor"):
+            # Every pair of rows, several times over: enough to be cut into tiles.
+            return 600
         return 2_000 if self.name in ("AgglomerativeClustering", "KMedoids") else 50_000
 
     @property

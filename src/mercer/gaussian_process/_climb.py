@@ -27,6 +27,7 @@ STATEMENT = (
     "Largest derivative of the log marginal likelihood by the logarithm of a hyper-parameter, those held at a bound "
     "left out: zero at a local maximum. Other maxima may be higher."
 )
+ESTIMATED = "The evidence and its derivatives are estimates with random probes: their slope bounds nothing."
 KEPT = "Hyper-parameters were kept as given: nothing was optimised."
 # The share of the gain promised by the slope that a move must bring (Armijo), and the least by which it is cut.
 _SUFFICIENT, _CUT = 1e-4, 0.1
@@ -101,7 +102,7 @@ def climb(
     evidences: list[Evidence], kernel: Kernel, starts: Array, tol: float, max_iter: int, state: ClimbState | None
 ) -> Solver:
     """Climb each problem's evidence from all `starts` (r, p) at once; the highest place of each is the answer."""
-    bounds = kernel.bounds
+    bounds, exact = kernel.bounds, all(evidence.exact for evidence in evidences)
     if state is None:
         state = _begin(np.clip(starts, bounds[:, 0], bounds[:, 1]), len(evidences))
     while (state.status == 0).any() and state.n_evaluations < max_iter:
@@ -111,8 +112,8 @@ def climb(
         found = yield Evaluations(asked, [kernel.with_theta(trials[one]) for one in going])
         state = _advanced(state, going, trials, found, bounds, tol)
         _check_evidence(state, kernel)
-        yield _step(state, bounds, tol)
-    certificate = _certificate(state, bounds, tol)
+        yield _step(state, bounds, tol, exact)
+    certificate = _certificate(state, bounds, tol, exact)
     return Solution(state, bool(np.isin(state.status[state.best], (1, 2)).all()), certificate)
 
 
@@ -259,11 +260,14 @@ def _free_slope(theta: Array, slope: Array, bounds: Array) -> Array:
     return np.where(held, 0.0, slope)
 
 
-def _certificate(state: ClimbState, bounds: Array, tol: float) -> Certificate:
+def _certificate(state: ClimbState, bounds: Array, tol: float, exact: bool = True) -> Certificate:
+    if not exact:
+        return Certificate.none(ESTIMATED)
     slopes = [_free_slope(state.theta[one], state.slope[one], bounds) for one in state.best]
     return Certificate.of("gradient norm", float(np.abs(slopes).max(initial=0.0)), tol, STATEMENT)
 
 
-def _step(state: ClimbState, bounds: Array, tol: float) -> Step:
-    certificate = _certificate(state, bounds, tol)
-    return Step(float(state.value[state.best].sum()), state, certificate, {"gradient": certificate.value})
+def _step(state: ClimbState, bounds: Array, tol: float, exact: bool = True) -> Step:
+    steepest = _certificate(state, bounds, tol).value
+    value = float(state.value[state.best].sum())
+    return Step(value, state, _certificate(state, bounds, tol, exact), {"gradient": steepest})

@@ -12,7 +12,7 @@ their likelihood has the further factor (2 pi d_i)^(-(w - 1) / 2) w^(-1/2).
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -44,6 +44,9 @@ class Posterior:
 
 class Evidence:
     """What a climb over hyper-parameters asks for; `evaluate` may be called from several threads at a time."""
+
+    # Whether values and slopes are those of one function, and no estimates.
+    exact: ClassVar[bool] = True
 
     def evaluate(self, kernel: Kernel, slope: bool = True, threads: int = 1) -> tuple[float, Array]:
         """The log marginal likelihood and its gradient by theta; -inf where the covariance has no factor."""

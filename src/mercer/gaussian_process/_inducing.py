@@ -17,7 +17,7 @@ from scipy.linalg.lapack import dpotrf
 from mercer._solver.tiled_cholesky import forward
 from mercer._source.source import SumTree
 from mercer._source.threads import run_numbered
-from mercer.gaussian_process._evidence import JITTERS, Evidence, own_noise, own_noise_sums
+from mercer.gaussian_process._evidence import Evidence, own_noise, own_noise_sums
 from mercer.gaussian_process._pivots import pivoted_factor
 from mercer.kernels import Kernel
 
@@ -25,13 +25,16 @@ __all__ = ["InducingEvidence", "chosen_points"]
 
 Array = Any
 _ROWS = 1024
+# What is added to the diagonal of Kuu, as shares of its mean: less would leave its inverse to rounding.
+_JITTERS = (1e-8, 1e-6, 1e-4)
 # Rows among which points are chosen, for each point: more do not change what they explain, about.
 _CANDIDATES = 16
 
 
 def chosen_points(kernel: Kernel, X: Array, count: int, seed: Any) -> Array:
     """Rows chosen greedily, each where those before it leave the most variance, among a sample of the rows."""
-    most = _CANDIDATES * count
+    # Sorted and without repetitions, so that neither the order of rows nor their weights are seen in the choice.
+    X, most = np.unique(X, axis=0), _CANDIDATES * count
     if len(X) > most:
         X = X[np.sort(np.random.default_rng(seed).choice(len(X), most, replace=False))]
     return X[pivoted_factor(kernel, X, count)[1]].copy()
@@ -84,8 +87,10 @@ class InducingEvidence(Evidence):
 class _Bound:
     """The bound at one setting of the hyper-parameters, and its slope."""
 
-    def __init__(self, evidence: InducingEvidence, kernel: Kernel, L: Array, jitter: float, threads: int) -> None:
-        self.evidence, self.kernel, self.L, self.jitter = evidence, kernel, L, jitter
+    def __init__(
+        self, evidence: InducingEvidence, kernel: Kernel, L: Array, jitter: float, share: float, threads: int
+    ) -> None:
+        self.evidence, self.kernel, self.L, self.jitter, self.share = evidence, kernel, L, jitter, share
         # Points and rows are two sets: white noise between them is nothing.
         self.u, self.rows = kernel.prepare(evidence.points), kernel.prepare(evidence.X)
         own = own_noise(kernel, self.rows, evidence.X)
@@ -105,11 +110,12 @@ class _Bound:
     def of(cls, evidence: InducingEvidence, kernel: Kernel, threads: int) -> "_Bound | None":
         u = kernel.prepare(evidence.points)
         Kuu = kernel.between(u, kernel.prepare(evidence.points, like=u))
-        for share in JITTERS[1:]:
-            jitter = share * float(np.einsum("ii->i", Kuu).mean())
+        mean = float(np.einsum("ii->i", Kuu).mean())
+        for share in _JITTERS:
+            jitter = share * mean
             L, failed = dpotrf(Kuu + jitter * np.eye(len(Kuu)), lower=True, clean=True)
             if not failed:
-                bound = cls(evidence, kernel, np.tril(L), jitter, threads)
+                bound = cls(evidence, kernel, np.tril(L), jitter, share, threads)
                 return bound if np.isfinite(bound.value) else None
         return None
 
@@ -148,6 +154,8 @@ class _Bound:
         # Kuu^-1 P Kuu^-1 with P = Kuf D^-1 Kfu = L A A^T L^T.
         between = half.T @ self.sums.AA @ half
         G = -0.5 * (self.a @ self.a.T + k * (between - Kuu_inverse + inverse))
+        # Jitter is a share of the mean of the diagonal, and moves with it.
+        G += self.share * np.trace(G) / m * identity
         others = self.kernel.prepare(self.evidence.points, like=self.u)
         slope = np.asarray(self.kernel.tile_sums(self.u, others, G), dtype=np.float64)
         total, by_f, by_d = SumTree(), np.empty(len(self.d)), np.empty(len(self.d))

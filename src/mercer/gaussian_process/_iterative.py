@@ -9,7 +9,7 @@ Probes are drawn once, so that the estimate is a fixed smooth function of the hy
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
@@ -118,6 +118,8 @@ def log_quadratures(lengths: Array, shares: Array) -> Array:
 @dataclass(frozen=True)
 class IterativeEvidence(Evidence):
     """Estimated with `rank` columns of preconditioner; arrays as in :class:`ExactEvidence`."""
+
+    exact: ClassVar[bool] = False
 
     X: Array
     Y: Array

@@ -303,6 +303,12 @@ class GaussianProcessRegressor(ProcessPrediction, Climbing, MultiOutputMixin, Re
             found["alpha_"] = found["alpha_"][:, 0]
         return {"kernel_": fitted_kernel(user, theta), **found}
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # Before a fit there is the prior to predict from.
+        tags.requires_fit = False
+        return tags
+
     def log_marginal_likelihood(self, theta: Any = None, eval_gradient: bool = False, clone_kernel: bool = True) -> Any:
         """Return the log marginal likelihood of the training targets.
 
