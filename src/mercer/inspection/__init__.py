@@ -7,6 +7,7 @@ from mercer.inspection._cost_curve import CostCurveDisplay
 from mercer.inspection._decision_boundary import DecisionBoundaryDisplay
 from mercer.inspection._dendrogram import DendrogramDisplay
 from mercer.inspection._gaussian_contour import GaussianContourDisplay
+from mercer.inspection._gaussian_process import KernelSelectionDisplay, ProcessDisplay
 from mercer.inspection._k_distance import KDistanceDisplay
 from mercer.inspection._k_means_panels import KMeansPanelsDisplay
 from mercer.inspection._learning_rate import LearningRateDisplay
@@ -30,11 +31,13 @@ __all__ = [
     "GibbsDisplay",
     "KDistanceDisplay",
     "KMeansPanelsDisplay",
+    "KernelSelectionDisplay",
     "LatticeDisplay",
     "LearningRateDisplay",
     "MapDisplay",
     "MixtureDisplay",
     "ParameterPosteriorDisplay",
+    "ProcessDisplay",
     "ScreeDisplay",
     "ThresholdCurveDisplay",
     "TrajectoryDisplay",

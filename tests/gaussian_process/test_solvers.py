@@ -1,0 +1,106 @@
+"""Solvers other than the exact one, and the tiles that the exact one is made of."""
+
+import numpy as np
+import pytest
+
+from mercer._solver.tiled_cholesky import factorise, forward, inverse_factor, inverse_tile, lower_tiles, solve
+from mercer.errors import UnsupportedError
+from mercer.gaussian_process import GaussianProcessRegressor
+from mercer.kernels import RBF, White
+
+PRIOR = 1.0 * RBF(np.array([1.0, 1.5])) + White(0.05)
+
+
+def rows(n=250):
+    random = np.random.default_rng(1)
+    X = random.uniform(-2, 2, size=(n, 2))
+    return X, np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] + 0.2 * random.normal(size=n)
+
+
+def fitted(solver, **options):
+    X, y = rows()
+    given = {"optimizer": None, "random_state": 0} | options
+    return GaussianProcessRegressor(PRIOR, solver=solver, **given).fit(X, y, sample_weight=1.0 + np.arange(250) % 2)
+
+
+@pytest.mark.parametrize("n", [1, 191, 192, 401])
+def test_tiles_give_the_factor_the_solution_and_the_inverse(n):
+    root = np.random.default_rng(0).normal(size=(n, n))
+    A = root @ root.T + n * np.eye(n)
+    L = np.tril(A)
+    assert factorise(L, 2) == 0
+    L = np.tril(L)
+    np.testing.assert_allclose(L, np.linalg.cholesky(A), rtol=1e-9, atol=1e-9)
+    B = root[:, :2].copy()
+    np.testing.assert_allclose(A @ solve(L, B), B, atol=1e-9)
+    np.testing.assert_allclose(L @ forward(L, B), B, atol=1e-9)
+    V, inverse = inverse_factor(L), np.linalg.inv(A)
+    for here, there in lower_tiles(n):
+        np.testing.assert_allclose(inverse_tile(V, here, there), inverse[here, there], atol=1e-10)
+
+
+def test_a_matrix_without_a_factor_is_told_by_the_minor_that_fails():
+    A = np.eye(300)
+    A[250, 250] = -1.0
+    assert factorise(A) == 251
+
+
+def test_conjugate_gradients_give_the_exact_posterior_and_an_evidence_within_its_stated_error():
+    exact, iterative = fitted("exact"), fitted("iterative", n_inducing=60)
+    at = rows()[0][:20] + 0.1
+    for found, expected in zip(iterative.predict(at, return_std=True), exact.predict(at, return_std=True)):
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(iterative.alpha_, exact.alpha_, rtol=1e-6, atol=1e-6)
+    gap = iterative.log_marginal_likelihood_value_ - exact.log_marginal_likelihood_value_
+    assert abs(gap) < 4 * iterative.log_marginal_likelihood_error_ < 5.0
+    assert iterative.residual_ <= 1e-10
+
+
+def test_the_estimated_slope_is_that_of_the_exact_evidence_about():
+    exact, iterative = fitted("exact"), fitted("iterative", n_inducing=60)
+    theta = PRIOR.theta + 0.1
+    slopes = [model.log_marginal_likelihood(theta, True)[1] for model in (exact, iterative)]
+    np.testing.assert_allclose(slopes[1], slopes[0], atol=0.1 * np.abs(slopes[0]).max())
+
+
+def test_a_climb_by_estimates_comes_near_the_exact_maximum_and_certifies_nothing():
+    found = fitted("iterative", n_inducing=60, optimizer="fmin_l_bfgs_b", max_iter=15)
+    best = fitted("exact", optimizer="fmin_l_bfgs_b")
+    assert best.log_marginal_likelihood(found.kernel_.theta) > best.log_marginal_likelihood_value_ - 1.0
+    assert found.certificate_.kind == "none"
+
+
+def test_inducing_points_bound_the_evidence_from_below_and_reach_it_with_all_rows():
+    exact = fitted("exact").log_marginal_likelihood_value_
+    bounds = [fitted("inducing", n_inducing=count).log_marginal_likelihood_value_ for count in (5, 30, 250)]
+    assert bounds[0] < bounds[1] < bounds[2] < exact
+    assert bounds[2] == pytest.approx(exact, abs=1e-3)
+
+
+def test_inducing_points_predict_as_all_rows_do_where_they_are_enough():
+    exact, inducing = fitted("exact"), fitted("inducing", n_inducing=120)
+    at = rows()[0][:20] + 0.1
+    for found, expected in zip(inducing.predict(at, return_std=True), exact.predict(at, return_std=True)):
+        np.testing.assert_allclose(found, expected, atol=1e-3)
+
+
+def test_the_slope_of_the_bound_is_that_of_finite_differences():
+    model = fitted("inducing", n_inducing=20)
+    theta = PRIOR.theta + 0.2
+    slope = model.log_marginal_likelihood(theta, True)[1]
+    for number, move in enumerate(1e-4 * np.eye(len(theta))):
+        above, below = (model.log_marginal_likelihood(theta + sign * move) for sign in (1, -1))
+        assert slope[number] == pytest.approx((above - below) / 2e-4, rel=1e-5)
+
+
+def test_gradients_by_inputs_follow_every_solver():
+    for model in (fitted("iterative", n_inducing=60), fitted("inducing", n_inducing=20)):
+        at, move = np.array([[0.3, -0.2]]), np.array([[1e-5, 0.0]])
+        *_, mean, std = model.predict(at, return_std=True, return_gradient=True)
+        above, below = (np.ravel(model.predict(at + sign * move, return_std=True)) for sign in (1, -1))
+        np.testing.assert_allclose([mean[0, 0], std[0, 0]], (above - below) / 2e-5, rtol=1e-3, atol=1e-6)
+
+
+def test_left_out_rows_need_the_factor():
+    with pytest.raises(UnsupportedError, match="Fit with solver='exact'"):
+        fitted("inducing", n_inducing=20).leave_one_out()
