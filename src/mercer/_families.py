@@ -9,6 +9,7 @@ FAMILIES = (
     "decomposition",
     "discriminant_analysis",
     "estimation",
+    "kernel_ridge",
     "linear_model",
     "mixture",
     "naive_bayes",
