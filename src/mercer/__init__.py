@@ -33,6 +33,7 @@ __all__ = [
     "forecast",
     "get_config",
     "inspection",
+    "kernel_approximation",
     "kernel_ridge",
     "kernels",
     "linear_model",

@@ -9,6 +9,7 @@ FAMILIES = (
     "decomposition",
     "discriminant_analysis",
     "estimation",
+    "kernel_approximation",
     "kernel_ridge",
     "linear_model",
     "mixture",

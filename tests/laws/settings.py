@@ -38,6 +38,7 @@ SETTINGS = {
     "SoftKMeans": [{"n_clusters": 4, "n_levels": 8}],
     "KernelKMeans": [{"n_clusters": 8, "kernel": "linear", "n_init": 2}],
     "KernelSelfOrganizingMap": [{"n_rows": 2, "n_columns": 4, "kernel": "linear"}],
+    "KernelRidge": [{"kernel": "rbf"}, {"kernel": "rbf", "solver": "falkon", "n_centres": 40, "alpha": 0.1}],
     "PairwiseClustering": [{"n_clusters": 8}],
     "SelfOrganizingMap": [
         {"n_rows": 3, "n_columns": 3},

@@ -22,6 +22,8 @@ REPLACED: dict[str, tuple[str, ...]] = {
     ),
     "decomposition": ("IncrementalPCA", "PCA"),
     "discriminant_analysis": ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"),
+    "kernel_approximation": ("Nystroem", "RBFSampler"),
+    "kernel_ridge": ("KernelRidge",),
     "linear_model": (
         *("BayesianRidge", "ElasticNet", "ElasticNetCV", "HuberRegressor", "Lasso", "LassoCV", "LinearRegression"),
         *("LogisticRegression", "LogisticRegressionCV", "Perceptron", "QuantileRegressor"),
@@ -40,6 +42,9 @@ REPLACED: dict[str, tuple[str, ...]] = {
 }
 
 DIFFERENCES: dict[str, str] = {
+    "test_kernel_approximation::test_rbf_sampler_gamma_scale": (
+        "reads the private attribute _gamma; the public attribute is gamma_"
+    ),
     "test_k_means::test_kmeans_init_auto_with_initial_centroids*": "reads the private attribute _n_init",
     "test_k_means::test_n_init_auto*": "reads the private attribute _n_init",
     "test_k_means::test_minibatch_kmeans_init_size": "reads the private attribute _init_size",

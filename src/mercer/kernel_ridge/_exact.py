@@ -93,11 +93,14 @@ class Equations:
         """The right-hand sides: targets and, for an intercept, the constant."""
         return np.column_stack([self.right, self.roots]) if intercept else self.right
 
-    def by_factor(self, alpha: float, sides: Array, leave_out: bool, threads: int) -> tuple[Array, Array, float]:
-        """Solve by Cholesky; the solutions, the diagonal of the inverse, and the relative residual."""
+    def by_factor(self, alpha: float, sides: Array, leave_out: bool, threads: int) -> tuple[Array, Array, float] | None:
+        """Solve by Cholesky: solutions, the diagonal of the inverse, the relative residual; None where singular."""
         diagonal = self.diagonal + alpha
         np.fill_diagonal(self.matrix, diagonal)
-        factor(self.matrix, threads)
+        try:
+            factor(self.matrix, threads)
+        except np.linalg.LinAlgError:
+            return None
         found = solve_factored(self.matrix, sides)
         # One correction, which costs n^2, gives back the digits that a large condition number took.
         found += solve_factored(self.matrix, sides - multiply_upper(self.matrix, diagonal, found))
@@ -155,9 +158,8 @@ def exact_solver(task: Task) -> Solver:
     sides = equations.sides(task.intercept)
     method = task.method
     if method == "cholesky":
-        try:
-            answers, left = yield from _by_factors(task, equations, sides)
-        except np.linalg.LinAlgError:
+        answers, left = yield from _by_factors(task, equations, sides)
+        if answers is None:
             # The rows are dependent and no penalty parts them: the shortest solution is still defined.
             yield Dense(equations.restore)
             method = "eigen"
@@ -175,6 +177,8 @@ def _by_factors(task: Task, equations: Equations, sides: Array) -> Any:
         if number:
             yield Dense(equations.restore)
         found = yield Dense(lambda alpha=alpha: equations.by_factor(alpha, sides, task.leave_out, task.threads))
+        if found is None:
+            return None, np.inf
         answers[float(alpha)] = found[:2]
         worst = max(worst, found[2])
     return answers, worst
