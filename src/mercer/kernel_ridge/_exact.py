@@ -23,12 +23,22 @@ from mercer._source.memory import forecast
 from mercer.errors import DataError
 from mercer.kernels import Kernel, Precomputed
 
-__all__ = ["Equations", "Gather", "KernelRidgeState", "exact_solver"]
+__all__ = [
+    "STATEMENT",
+    "TOLERANCE",
+    "Equations",
+    "Gather",
+    "KernelRidgeState",
+    "Spectrum",
+    "Task",
+    "assembled",
+    "exact_solver",
+]
 
 Array = Any
 # What is solved in float64 leaves residuals of rounding; above this the matrix was too near to singular.
 TOLERANCE = 1e-6
-_STATEMENT = "Norm of the residual of the equations (K + alpha I) a = y, over the norm of y, in the weighted metric."
+STATEMENT = "Norm of the residual of the equations (K + alpha I) a = y, over the norm of y, in the weighted metric."
 
 
 @plain
@@ -133,6 +143,16 @@ class Spectrum:
         found = self.vectors @ (inverse[:, None] * (self.vectors.T @ sides))
         return found, (self.vectors**2) @ inverse
 
+    def residual(self, alpha: Array, answers: Any, sides: Array) -> float:
+        """The largest relative residual of the answers, by penalty."""
+        size = np.maximum(np.linalg.norm(sides, axis=0), np.finfo(np.float64).tiny)
+        worst = 0.0
+        for one in np.unique(alpha):
+            found = answers[float(one)][0]
+            product = self.vectors @ ((self.values + one)[:, None] * (self.vectors.T @ found))
+            worst = max(worst, float((np.linalg.norm(sides - product, axis=0) / size).max()))
+        return worst
+
 
 @dataclass(frozen=True)
 class Task:
@@ -165,8 +185,8 @@ def exact_solver(task: Task) -> Solver:
             method = "eigen"
     if method == "eigen":
         answers, left = yield from _by_spectrum(task, equations, sides)
-    state, objective = _assembled(task, equations, rows, answers, method)
-    certificate = Certificate.of("residual", left, TOLERANCE, _STATEMENT)
+    state, objective = assembled(task, equations, rows, answers, method)
+    certificate = Certificate.of("residual", left, TOLERANCE, STATEMENT)
     yield Step(objective, state, certificate)
     return Solution(state, True, certificate)
 
@@ -193,17 +213,11 @@ def _by_spectrum(task: Task, equations: Equations, sides: Array) -> Any:
             f"{lowest:.3g}. Use a Mercer kernel, or raise alpha above {-lowest:.3g}."
         )
         raise DataError(message)
-    answers, worst = {}, 0.0
-    for alpha in np.unique(task.alpha):
-        found, inverse = spectrum.solve(float(alpha), sides)
-        answers[float(alpha)] = (found, inverse)
-        product = spectrum.vectors @ ((spectrum.values + alpha)[:, None] * (spectrum.vectors.T @ found))
-        size = np.maximum(np.linalg.norm(sides, axis=0), np.finfo(np.float64).tiny)
-        worst = max(worst, float((np.linalg.norm(sides - product, axis=0) / size).max()))
-    return answers, worst
+    answers = {float(alpha): spectrum.solve(float(alpha), sides) for alpha in np.unique(task.alpha)}
+    return answers, spectrum.residual(task.alpha, answers, sides)
 
 
-def _assembled(task: Task, equations: Equations, rows: Array, answers: Any, method: str) -> tuple[Any, float]:
+def assembled(task: Task, equations: Equations, rows: Array, answers: Any, method: str) -> tuple[Any, float]:
     """Coefficients, intercepts, predictions without each row, and the objective."""
     n_targets = equations.right.shape[1]
     dual, intercept = np.empty((len(equations.roots), n_targets)), np.zeros(n_targets)

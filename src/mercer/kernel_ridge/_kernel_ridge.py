@@ -103,7 +103,7 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
     >>> from mercer.kernel_ridge import KernelRidge
     >>> X = np.linspace(0, 6, 40)[:, None]
     >>> model = KernelRidge(alpha=1e-3, kernel="rbf", gamma=0.5, leave_one_out=True).fit(X, np.sin(X[:, 0]))
-    >>> bool(np.abs(model.loo_predictions_ - np.sin(X[:, 0])).max() < 0.01)
+    >>> bool(np.abs(model.loo_predictions_ - np.sin(X[:, 0])).max() < 0.1)
     True
     """
 
