@@ -3,5 +3,6 @@
 from mercer.decomposition._incremental_pca import IncrementalPCA
 from mercer.decomposition._kernel_pca import KernelPCA
 from mercer.decomposition._pca import PCA
+from mercer.decomposition._reduced_set import ReducedAxes, reduce_axes
 
-__all__ = ["PCA", "IncrementalPCA", "KernelPCA"]
+__all__ = ["PCA", "IncrementalPCA", "KernelPCA", "ReducedAxes", "reduce_axes"]

@@ -173,6 +173,8 @@ class KernelLogisticRegression(KernelChoice, ClassifierMixin, Estimator):
         label_classes(self, source)
         features, back = Dense(lambda: self._coordinates(kernel, rows)).answer(source)
         classes, hidden = label_classes(self, open_source(features, source.y, source.weight, source.threads))
+        # Callbacks are shown the rows as they were given, not their coordinates.
+        hidden.whole = source.whole  # type: ignore[method-assign]
         self._back, self._precision = back, source.host_dtype.name
         problem = self._problem(classes, hidden)
         small = math.prod(problem.shape) <= _WIDEST_HESSIAN

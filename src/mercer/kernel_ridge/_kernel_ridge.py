@@ -7,15 +7,17 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg import LinAlgWarning
 from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.metrics import r2_score
 
 from mercer._base import Estimator, few_rows, fitted_source, fitting, seed_sequence
 from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, prepared
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._solver import Solver
-from mercer._source import Source
+from mercer._source import Source, place_of
 from mercer._source.memory import allowed_bytes
+from mercer._source.namespace import to_numpy
 from mercer.errors import ParameterError, UnsupportedError
-from mercer.kernel_ridge._exact import Task, exact_solver
+from mercer.kernel_ridge._exact import Gather, Task, exact_solver
 from mercer.kernel_ridge._falkon import FalkonState, FalkonTask, falkon_solver
 from mercer.kernels import Kernel, warn_of_scale
 
@@ -280,6 +282,26 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
             return self._sum(ready=True).of_rows(rows)
         source = fitted_source(self, X, accept_sparse="csr")
         return source.map(self._sum(ready=source.place == "memory"))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the coefficient of determination of the predictions, averaged over targets.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (m, d), or rows in any other place
+        y : array-like of shape (m,) or (m, n_targets)
+        sample_weight : array-like of shape (m,), default=None
+
+        Returns
+        -------
+        float
+        """
+        if place_of(X, y) == "memory":
+            return super().score(X, y, sample_weight)
+        source = self._open(X, y, sample_weight, targets="numbers", reset=False)
+        predicted = to_numpy(source.map(self._sum(ready=False)))
+        _, targets, weight = Gather(type(self).__name__).answer(source)
+        return float(r2_score(targets, predicted, sample_weight=weight))
 
     def _sum(self, ready: bool) -> KernelSum:
         others = prepared(self, self.kernel_, self.X_fit_) if ready and not self._is_precomputed else None

@@ -62,8 +62,7 @@ class KernelRidgeCV(KernelRidge):
 
     Notes
     -----
-    Costs about 9 n^3, and n^2 a penalty; memory 24 n^2 bytes. Rows in memory, files, streams, Dask collections and on
-    devices are brought to memory.
+    Costs about 9 n^3, and n^2 a penalty; memory 24 n^2 bytes. Rows in memory.
 
     References
     ----------
@@ -88,6 +87,7 @@ class KernelRidgeCV(KernelRidge):
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
     }
+    _places: ClassVar[tuple[str, ...]] = ("memory",)  # type: ignore[assignment]
     solver = "eigen"
     leave_one_out = True
     max_iter = 1

@@ -48,7 +48,7 @@ class RegularizationNetwork(KernelRidge):
 
     Notes
     -----
-    Cost, memory and places as :class:`KernelRidge`.
+    Cost and memory as :class:`KernelRidge`. Rows in memory.
 
     References
     ----------
@@ -72,6 +72,7 @@ class RegularizationNetwork(KernelRidge):
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
     }
+    _places: ClassVar[tuple[str, ...]] = ("memory",)  # type: ignore[assignment]
     kernel = None
     fit_intercept = leave_one_out = False
     solver = "auto"
