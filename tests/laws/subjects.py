@@ -79,7 +79,11 @@ class Subject:
         if self.name in ("DENCLUE", "HDBSCAN"):
             # In forty dimensions every row is a neighbour of every other: fewer rows tell as much.
             return 5_000
-        return 2_000 if self.name in ("AgglomerativeClustering", "KMedoids") else 50_000
+        by_pairs = ("AgglomerativeClustering", "KMedoids", "KernelDiscriminantAnalysis", "KernelLogisticRegression")
+        by_pairs += ("KernelCenterer", "KernelPCA", "KernelRidgeCV", "RegularizationNetwork")
+        if self.name == "KernelRidge" and self.settings.get("solver") != "falkon":
+            return 2_000
+        return 2_000 if self.name in by_pairs else 50_000
 
     @property
     def needs_memory(self) -> bool:

@@ -57,8 +57,8 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     ----------
     n_components : an integer in [1, inf) or None, default=None
         Components to keep; None means all whose eigenvalue is not zero.
-    kernel : one of 'linear', 'poly', 'polynomial', 'rbf', 'sigmoid', 'laplacian', 'matern', 'cosine', 'chi2', \
-'additive_chi2', 'precomputed' or a callable, default='linear'
+    kernel : one of 'linear', 'poly', 'polynomial', 'rbf', 'sigmoid', 'laplacian', 'matern', 'cosine', 'chi2',
+        'additive_chi2', 'precomputed' or a callable, default='linear'
         The kernel by name, as an object of :mod:`mercer.kernels`, or a function of two rows.
     gamma : a number in (0, inf) or None, default=None
         Of kernels by name; None means 1 / d.

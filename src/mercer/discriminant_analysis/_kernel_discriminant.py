@@ -53,8 +53,8 @@ class KernelDiscriminantAnalysis(
     ----------
     n_components : an integer in [1, inf) or None, default=None
         Directions to keep; None means one less than classes.
-    kernel : one of 'linear', 'poly', 'polynomial', 'rbf', 'sigmoid', 'laplacian', 'matern', 'cosine', 'chi2', \
-'additive_chi2', 'precomputed' or a callable, default='rbf'
+    kernel : one of 'linear', 'poly', 'polynomial', 'rbf', 'sigmoid', 'laplacian', 'matern', 'cosine', 'chi2',
+        'additive_chi2', 'precomputed' or a callable, default='rbf'
         The kernel by name, as an object of :mod:`mercer.kernels`, or a function of two rows.
     gamma : a number in (0, inf) or None, default=None
         Of kernels by name; None means 1 / d.
@@ -263,7 +263,8 @@ class KernelDiscriminantAnalysis(
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the most probable class of each row, of shape (m,)."""
-        return self.classes_[self._joint(X).argmax(axis=1)]
+        numbers = self._joint(X).argmax(axis=1)
+        return self.classes_[numbers]
 
     @property
     def _n_features_out(self) -> int:

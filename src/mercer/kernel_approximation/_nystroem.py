@@ -45,8 +45,8 @@ class Nystroem(KernelChoice, FeatureMap):
 
     Parameters
     ----------
-    kernel : one of 'linear', 'poly', 'polynomial', 'rbf', 'sigmoid', 'laplacian', 'matern', 'cosine', 'chi2', \
-'additive_chi2', 'precomputed' or a callable, default='rbf'
+    kernel : one of 'linear', 'poly', 'polynomial', 'rbf', 'sigmoid', 'laplacian', 'matern', 'cosine', 'chi2',
+        'additive_chi2', 'precomputed' or a callable, default='rbf'
         The kernel by name, as an object of :mod:`mercer.kernels`, or a function of two rows.
     gamma : a number in (0, inf) or None, default=None
         Of kernels by name; None means 1 / d.
@@ -163,10 +163,8 @@ class Nystroem(KernelChoice, FeatureMap):
             )
             warnings.warn(message, UserWarning, stacklevel=7)
         indices = np.random.default_rng(seed_sequence(self.random_state)).permutation(n)[:count]
-        if source.is_sparse and source.place == "memory":
-            rows = source.whole()[indices]
-        else:
-            rows = yield Take(indices)
+        forecast("Nystroem", 8.0 * count * source.n_features, f"{count} dense rows", "lower n_components")
+        rows = yield Take(indices)
         self.kernel_ = self._chosen_kernel(rows)
         forecast("Nystroem", 24.0 * count * count, f"the {count} x {count} kernels", "lower n_components")
         if self._is_precomputed:

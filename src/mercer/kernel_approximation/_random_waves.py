@@ -141,8 +141,9 @@ class RBFSampler(FeatureMap):
 
     def _draw(self, source: Source) -> Generator[Any, Any, WaveState]:
         gamma = self.gamma
+        # Rows in memory were looked at for NaN before; others are by the pass that sums them.
+        moments = (yield Moments(diagonal=True)) if isinstance(gamma, str) or source.place != "memory" else None
         if isinstance(gamma, str):
-            moments = yield Moments(diagonal=True)
             mean = moments.mean
             variance = float(np.mean(moments.scatter / moments.weight + (mean - mean.mean()) ** 2))
             gamma = 1.0 / (source.n_features * variance) if variance > 0 else 1.0

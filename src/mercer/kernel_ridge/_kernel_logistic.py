@@ -45,8 +45,8 @@ class KernelLogisticRegression(KernelChoice, ClassifierMixin, Estimator):
     ----------
     C : a number in (0, inf), default=1.0
         Weight of the loss against the penalty.
-    kernel : one of 'linear', 'poly', 'polynomial', 'rbf', 'sigmoid', 'laplacian', 'matern', 'cosine', 'chi2', \
-'additive_chi2', 'precomputed' or a callable, default='rbf'
+    kernel : one of 'linear', 'poly', 'polynomial', 'rbf', 'sigmoid', 'laplacian', 'matern', 'cosine', 'chi2',
+        'additive_chi2', 'precomputed' or a callable, default='rbf'
         The kernel by name, as an object of :mod:`mercer.kernels`, or a function of two rows.
     gamma : a number in (0, inf) or None, default=None
         Of kernels by name; None means 1 / d.

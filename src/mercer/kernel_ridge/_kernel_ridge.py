@@ -40,8 +40,8 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
     ----------
     alpha : a number in [0, inf) or an array-like, default=1
         The penalty, or one for each target.
-    kernel : one of 'linear', 'poly', 'polynomial', 'rbf', 'sigmoid', 'laplacian', 'matern', 'cosine', 'chi2', \
-'additive_chi2', 'precomputed' or a callable, default='linear'
+    kernel : one of 'linear', 'poly', 'polynomial', 'rbf', 'sigmoid', 'laplacian', 'matern', 'cosine', 'chi2',
+        'additive_chi2', 'precomputed' or a callable, default='linear'
         The kernel by name, as an object of :mod:`mercer.kernels`, or a function of two rows.
     gamma : a number in (0, inf) or None, default=None
         Of kernels by name; None means 1 / d.

@@ -61,8 +61,8 @@ class KernelCenterer(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerM
 
     Parameters
     ----------
-    kernel : one of 'linear', 'poly', 'polynomial', 'rbf', 'sigmoid', 'laplacian', 'matern', 'cosine', 'chi2', \
-'additive_chi2', 'precomputed' or a callable, default='precomputed'
+    kernel : one of 'linear', 'poly', 'polynomial', 'rbf', 'sigmoid', 'laplacian', 'matern', 'cosine', 'chi2',
+        'additive_chi2', 'precomputed' or a callable, default='precomputed'
         'precomputed' means that kernels are given, square at the fit; with another kernel, rows are.
     gamma : a number in (0, inf) or None, default=None
         Of kernels by name; None means 1 / d.
