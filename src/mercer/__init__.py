@@ -34,6 +34,8 @@ __all__ = [
     "gaussian_process",
     "get_config",
     "inspection",
+    "kernel_approximation",
+    "kernel_ridge",
     "kernels",
     "linear_model",
     "load",

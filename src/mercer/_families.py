@@ -10,6 +10,8 @@ FAMILIES = (
     "discriminant_analysis",
     "estimation",
     "gaussian_process",
+    "kernel_approximation",
+    "kernel_ridge",
     "linear_model",
     "mixture",
     "naive_bayes",

@@ -1,6 +1,7 @@
 """Certificates recomputed from public attributes and the data alone, by the plainest formula there is."""
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -368,6 +369,57 @@ def laplace_slope(model: Any, X: np.ndarray, y: Any) -> float:
     return max(found)
 
 
+def kernel_ridge_residual(model: Any, X: np.ndarray, y: np.ndarray) -> float:
+    """The residual of the equations, in the metric of the centres' own estimate where there are centres only."""
+    K, alpha = model.kernel_(X, model.X_fit_), model.alpha
+    if model.solver_used_ != "falkon":
+        return float(np.linalg.norm(K @ model.dual_coef_ + alpha * model.dual_coef_ - y) / np.linalg.norm(y))
+    inner, M = model.kernel_(model.X_fit_), len(model.X_fit_)
+    inner = inner + 10 * M * np.finfo(float).eps * inner.max() * np.eye(M)
+    factor = np.linalg.cholesky(inner)
+    metric = np.linalg.inv(len(X) / M * factor.T @ factor + alpha * np.eye(M))
+    left, right = (
+        np.linalg.solve(factor, K.T @ y - K.T @ (K @ model.dual_coef_) - alpha * inner @ model.dual_coef_),
+        np.linalg.solve(factor, K.T @ y),
+    )
+    return float(np.sqrt((left @ metric @ left) / (right @ metric @ right)))
+
+
+def kernel_ridge_choice_residual(model: Any, X: np.ndarray, y: np.ndarray) -> float:
+    """The residual of the equations with the penalty chosen."""
+    K, a = model.kernel_(X), model.dual_coef_
+    return float(np.linalg.norm(K @ a + getattr(model, "alpha_", model.alpha) * a - y) / np.linalg.norm(y))
+
+
+def network_gradient(model: Any, X: np.ndarray, y: Any) -> float:
+    """The gradient by the output weights, over the norms of activations and targets, centred."""
+    if hasattr(model, "classes_"):
+        y = 2.0 * (y[:, None] == model.classes_[None]) - 1.0
+    active, targets = model.activations(X), y.reshape(len(X), -1)
+    rows, targets = active - active.mean(axis=0), targets - targets.mean(axis=0)
+    gradient = rows.T @ (targets - rows @ model.coef_.T) - model.alpha * model.coef_.T
+    return float(np.linalg.norm(gradient) / (np.linalg.norm(rows) * np.linalg.norm(targets)))
+
+
+def kernel_logistic_gap(model: Any, X: np.ndarray, y: Any) -> float:
+    """The gap of logistic regression on coordinates in feature space."""
+    values, vectors = np.linalg.eigh(model.kernel_(X))
+    kept = values > 1e-12 * values[-1]
+    features = vectors[:, kept] * np.sqrt(values[kept])
+    linear = SimpleNamespace(
+        C=model.C, classes_=model.classes_, solver="", coef_=model.dual_coef_ @ features, intercept_=model.intercept_
+    )
+    return logistic_gap(linear, features, y)
+
+
+def kernel_axes_residual(model: Any, X: np.ndarray, y: Any) -> float:
+    """How far the eigenvectors are from ones of the centred kernels, relative to the largest eigenvalue."""
+    K = model.kernel_(X)
+    K = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
+    gaps = K @ model.eigenvectors_ - model.eigenvalues_ * model.eigenvectors_
+    return float(np.linalg.norm(gaps, axis=0).max() / model.eigenvalues_[0])
+
+
 RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("fixed point", "DENCLUE"): denclue_fixed_point,
     ("fixed point", "GrowingKMeans"): kmeans_fixed_point,
@@ -382,6 +434,13 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("fixed point", "KernelSelfOrganizingMap"): map_share_moving,
     ("fixed point", "PairwiseClustering"): pairwise_fixed_point,
     ("residual", "PCA"): pca_residual,
+    ("residual", "KernelRidge"): kernel_ridge_residual,
+    ("residual", "KernelRidgeCV"): kernel_ridge_choice_residual,
+    ("residual", "RegularizationNetwork"): kernel_ridge_choice_residual,
+    ("residual", "KernelPCA"): kernel_axes_residual,
+    ("gradient norm", "RBFNetworkClassifier"): network_gradient,
+    ("gradient norm", "RBFNetworkRegressor"): network_gradient,
+    ("duality gap", "KernelLogisticRegression"): kernel_logistic_gap,
     ("gradient norm", "BayesianRidge"): evidence_slope,
     ("gradient norm", "GaussianProcessClassifier"): laplace_slope,
     ("gradient norm", "GaussianProcessRegressor"): process_slope,

@@ -82,7 +82,11 @@ class Subject:
         if self.name in ("GaussianProcessClassifier", "GaussianProcessRegressor"):
             # Every pair of rows, several times over: enough to be cut into tiles.
             return 600
-        return 2_000 if self.name in ("AgglomerativeClustering", "KMedoids") else 50_000
+        by_pairs = ("AgglomerativeClustering", "KMedoids", "KernelDiscriminantAnalysis", "KernelLogisticRegression")
+        by_pairs += ("KernelCenterer", "KernelPCA", "KernelRidgeCV", "RegularizationNetwork")
+        if self.name == "KernelRidge" and self.settings.get("solver") != "falkon":
+            return 2_000
+        return 2_000 if self.name in by_pairs else 50_000
 
     @property
     def needs_memory(self) -> bool:

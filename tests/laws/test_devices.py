@@ -41,6 +41,8 @@ LEARNT = {
     "priors_",
     "class_prior_",
     "class_log_prior_",
+    "dual_coef_",
+    "random_weights_",
 }
 
 

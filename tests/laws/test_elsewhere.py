@@ -139,7 +139,8 @@ def needs_one_pass(subject):
         return False
     least_squares = subject.name == "LinearRegression" and subject.settings.get("positive")
     polynomials = subject.name == "PolynomialBasis" and subject.settings.get("basis") != "orthonormal"
-    return least_squares or polynomials or solver in SOLVERS_OF_ONE_PASS.get(subject.name, ())
+    waves = subject.name in ("OrthogonalRandomFeatures", "RBFSampler")
+    return least_squares or polynomials or waves or solver in SOLVERS_OF_ONE_PASS.get(subject.name, ())
 
 
 def equal_only_to_itself(subject, place):

@@ -17,7 +17,7 @@ else:
 
     sqrtf = sqrt
 
-__all__ = ["add_absolute", "exponentials", "powers", "radial", "slopes", "tangents"]
+__all__ = ["add_absolute", "exponentials", "powers", "radial", "slopes", "tangents", "waves"]
 
 real = cython.fused_type(cython.float, cython.double)
 
@@ -28,6 +28,8 @@ EXPONENTIAL = cython.declare(cython.int, 2)
 MATERN_3 = cython.declare(cython.int, 3)
 MATERN_5 = cython.declare(cython.int, 4)
 QUADRATIC = cython.declare(cython.int, 5)
+# 1.5 * 2^52: adding it leaves no bits for a fraction, so that taking it away again leaves the nearest integer.
+ROUNDER = cython.declare(cython.double, 6755399441055744.0)
 
 
 @cython.cfunc
@@ -221,3 +223,37 @@ def add_absolute(rows: cython.const[real][:, ::1], columns: cython.const[real][:
                 for j in range(tile.shape[1]):
                     gap = at - columns[k, j]
                     tile[i, j] += gap if gap > 0 else -gap
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def cosine(x: cython.double) -> cython.double:
+    """Return cos(x), to an absolute error of some 2^-53 (1 + |x|), which rounding x itself has made as large.
+
+    With n the nearest integer to x / pi and r = x - n pi, taken off in three parts, cos(x) = (-1)^n sin(pi / 2 - |r|),
+    by the series of the sine.
+    """
+    n: cython.double = (x * 0.3183098861837907 + ROUNDER) - ROUNDER
+    r: cython.double = ((x - n * 3.1415926534682512) - n * 1.21542009963449e-10) - n * 1.6667485837041758e-19
+    half: cython.double = (n * 0.5 + ROUNDER) - ROUNDER
+    odd: cython.double = n - 2.0 * half
+    y: cython.double = 1.5707963267948966 - (r if r > 0.0 else -r)
+    # Arguments above 2^51 have no fraction left to speak of; they stay in range.
+    y = y if y > -1.5707963267948966 else -1.5707963267948966
+    z: cython.double = y * y
+    tail: cython.double = 2.8114572543455206e-15 + z * (-8.22063524662433e-18 + z * 1.9572941063391263e-20)
+    tail = -2.505210838544172e-08 + z * (1.6059043836821613e-10 + z * (-7.647163731819816e-13 + z * tail))
+    tail = 0.008333333333333333 + z * (-0.0001984126984126984 + z * (2.7557319223985893e-06 + z * tail))
+    return (1.0 - 2.0 * odd * odd) * (y + y * z * (-0.16666666666666666 + z * tail))
+
+
+def waves(factor: cython.double, offset: cython.const[real][::1], tile: real[:, ::1]):
+    """Turn each element t of a tile into factor cos(t + offset), with the offset of its column."""
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    with cython.nogil:
+        for i in range(tile.shape[0]):
+            for j in range(tile.shape[1]):
+                tile[i, j] = factor * cosine(cython.cast(cython.double, tile[i, j]) + offset[j])

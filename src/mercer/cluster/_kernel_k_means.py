@@ -4,15 +4,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClusterMixin
-from sklearn.metrics.pairwise import pairwise_kernels
 
 from mercer._base import Estimator, fitted_rows, fitting, seed_sequence
-from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
+from mercer._solver.tiled_matrix import kernel_matrix
 from mercer._source.memory import forecast
 from mercer.cluster._kernel_lloyd import KernelLloyd, KernelState
 from mercer.cluster._pairwise_energy import DistanceMatrix, SquaredDistances
 from mercer.cluster._starting import check_enough_rows
 from mercer.errors import DataError
+from mercer.kernels import Kernel, as_kernel
 
 __all__ = ["KernelKMeans"]
 
@@ -33,8 +34,9 @@ class KernelKMeans(ClusterMixin, Estimator):
     Parameters
     ----------
     n_clusters : an integer in [1, inf), default=8
-    kernel : one of 'rbf', 'linear', 'poly', 'laplacian', 'cosine', 'precomputed', default='rbf'
-        The kernel k; ``'precomputed'`` means that X holds the kernels themselves, symmetric.
+    kernel : one of 'rbf', 'linear', 'poly', 'laplacian', 'cosine', 'precomputed' or a callable, default='rbf'
+        The kernel k by name, as an object of :mod:`mercer.kernels`, or a function of two matrices of rows;
+        ``'precomputed'`` means that X holds the kernels themselves, symmetric.
     gamma : a number in (0, inf) or None, default=None
         Of rbf, poly and laplacian; None means 1 / d.
     degree : an integer in [1, inf), default=3
@@ -100,7 +102,7 @@ class KernelKMeans(ClusterMixin, Estimator):
     _objective_moves = None
     _parameters: ClassVar[dict[str, Rule]] = {
         "n_clusters": Integer(1),
-        "kernel": Choice("rbf", "linear", "poly", "laplacian", "cosine", "precomputed"),
+        "kernel": Choice("rbf", "linear", "poly", "laplacian", "cosine", "precomputed") | Function(),
         "gamma": Real(0, closed="neither") | Nothing(),
         "degree": Integer(1),
         "coef0": Real(0),
@@ -125,7 +127,7 @@ class KernelKMeans(ClusterMixin, Estimator):
         self,
         n_clusters: int = 8,
         *,
-        kernel: str = "rbf",
+        kernel: Any = "rbf",
         gamma: float | None = None,
         degree: int = 3,
         coef0: float = 1,
@@ -207,13 +209,11 @@ class KernelKMeans(ClusterMixin, Estimator):
             found.append((self.offsets_ - 2.0 * (kernels @ shares)).argmin(axis=1))
         return np.concatenate(found).astype(np.int32)
 
+    def _kernel(self, rows: Any) -> Kernel:
+        return as_kernel(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0, rows=rows)
+
     def _kernels(self, rows: Any, others: Any) -> Any:
-        options: dict[str, Any] = {}
-        if self.kernel in ("rbf", "poly", "laplacian"):
-            options["gamma"] = self.gamma
-        if self.kernel == "poly":
-            options |= {"degree": self.degree, "coef0": self.coef0}
-        return pairwise_kernels(rows, others.astype(np.float64, copy=False), metric=self.kernel, n_jobs=1, **options)
+        return self._kernel(others)(rows, others.astype(np.float64, copy=False))
 
     def _distances(self, rows: Any) -> tuple[DistanceMatrix | SquaredDistances, Any]:
         """Squared distances in feature space, and each row's kernel with itself."""
@@ -230,9 +230,8 @@ class KernelKMeans(ClusterMixin, Estimator):
         if self.kernel == "precomputed":
             matrix = _checked_kernels(type(self).__name__, rows)
         else:
-            matrix = np.empty((n, n))
-            for begin in range(0, n, _ROWS):
-                matrix[begin : begin + _ROWS] = self._kernels(rows[begin : begin + _ROWS].astype(np.float64), rows)
+            kernel = self._kernel(rows)
+            matrix = kernel_matrix(kernel, kernel.prepare(rows.astype(np.float64)), self._threads())
         diagonal = matrix.diagonal().copy()
         matrix *= -2.0
         matrix += diagonal[:, None]

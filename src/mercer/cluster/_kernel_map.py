@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._base import Estimator, fitted_rows, fitting
-from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Rule
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source.threads import one_blas_thread
@@ -134,7 +134,7 @@ class KernelSelfOrganizingMap(KernelKMeans):
     topology : one of 'rectangular', 'hexagonal', default='rectangular'
     torus : a boolean, default=False
         The grid, as in :class:`SelfOrganizingMap`.
-    kernel : one of 'rbf', 'linear', 'poly', 'laplacian', 'cosine', 'precomputed', default='rbf'
+    kernel : one of 'rbf', 'linear', 'poly', 'laplacian', 'cosine', 'precomputed' or a callable, default='rbf'
     gamma : a number in (0, inf) or None, default=None
     degree : an integer in [1, inf), default=3
     coef0 : a number in [0, inf), default=1
@@ -198,7 +198,7 @@ class KernelSelfOrganizingMap(KernelKMeans):
         "n_columns": Integer(1),
         "topology": Choice("rectangular", "hexagonal"),
         "torus": Boolean(),
-        "kernel": Choice("rbf", "linear", "poly", "laplacian", "cosine", "precomputed"),
+        "kernel": Choice("rbf", "linear", "poly", "laplacian", "cosine", "precomputed") | Function(),
         "gamma": Real(0, closed="neither") | Nothing(),
         "degree": Integer(1),
         "coef0": Real(0),
@@ -222,7 +222,7 @@ class KernelSelfOrganizingMap(KernelKMeans):
         *,
         topology: str = "rectangular",
         torus: bool = False,
-        kernel: str = "rbf",
+        kernel: Any = "rbf",
         gamma: float | None = None,
         degree: int = 3,
         coef0: float = 1,

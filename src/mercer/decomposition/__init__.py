@@ -1,6 +1,8 @@
-"""Decomposition: principal components, whole and in batches."""
+"""Decomposition: principal components, whole, in batches, and of the features of a kernel."""
 
 from mercer.decomposition._incremental_pca import IncrementalPCA
+from mercer.decomposition._kernel_pca import KernelPCA
 from mercer.decomposition._pca import PCA
+from mercer.decomposition._reduced_set import ReducedAxes, reduce_axes
 
-__all__ = ["PCA", "IncrementalPCA"]
+__all__ = ["PCA", "IncrementalPCA", "KernelPCA", "ReducedAxes", "reduce_axes"]

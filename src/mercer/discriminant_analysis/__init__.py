@@ -1,12 +1,14 @@
 """Discriminant analysis: Bayes' rule with Gaussian classes, and with densities of any kind."""
 
 from mercer.discriminant_analysis._class_conditional import ClassConditionalClassifier
+from mercer.discriminant_analysis._kernel_discriminant import KernelDiscriminantAnalysis
 from mercer.discriminant_analysis._linear import LinearDiscriminantAnalysis
 from mercer.discriminant_analysis._quadratic import QuadraticDiscriminantAnalysis
 from mercer.discriminant_analysis._separation import fisher_criterion, mean_separation, separation_ratio
 
 __all__ = [
     "ClassConditionalClassifier",
+    "KernelDiscriminantAnalysis",
     "LinearDiscriminantAnalysis",
     "QuadraticDiscriminantAnalysis",
     "fisher_criterion",

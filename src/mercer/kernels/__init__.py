@@ -2,7 +2,9 @@
 
 from mercer.kernels._algebra import Columns, Difference, Power, Product, Sum
 from mercer.kernels._constant import Constant, White
+from mercer.kernels._diagnosis import KernelScaleWarning, MercerCheck, check_mercer, median_length_scale, warn_of_scale
 from mercer.kernels._dot_product import Cosine, Linear, Polynomial, Sigmoid
+from mercer.kernels._feature_space import EmpiricalFeatureMap, distances_from_mean, feature_distances
 from mercer.kernels._kernel import Hyperparameter, Kernel
 from mercer.kernels._laplacian import Laplacian, Periodic
 from mercer.kernels._prepared import Prepared
@@ -18,12 +20,15 @@ __all__ = [
     "Constant",
     "Cosine",
     "Difference",
+    "EmpiricalFeatureMap",
     "Hyperparameter",
     "InverseMultiquadric",
     "Kernel",
+    "KernelScaleWarning",
     "Laplacian",
     "Linear",
     "Matern",
+    "MercerCheck",
     "Pairwise",
     "Periodic",
     "Plummer",
@@ -38,4 +43,9 @@ __all__ = [
     "Sum",
     "White",
     "as_kernel",
+    "check_mercer",
+    "distances_from_mean",
+    "feature_distances",
+    "median_length_scale",
+    "warn_of_scale",
 ]

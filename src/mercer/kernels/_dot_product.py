@@ -8,7 +8,7 @@ from scipy.sparse import diags_array, issparse
 
 from mercer._native import kernel_values
 from mercer._plain import plain
-from mercer.errors import ParameterError
+from mercer.errors import DataError, ParameterError
 from mercer.kernels._kernel import Kernel, tile_for
 from mercer.kernels._prepared import Prepared, floating, lengths
 from mercer.kernels._radial import products
@@ -83,13 +83,14 @@ class Polynomial(Kernel):
     Parameters
     ----------
     degree : int, default=3
+        A number that is not whole makes the function no kernel, and negative bases an error.
     gamma : float, default=1.0
     coef0 : float, default=1.0
         Not below zero, or the kernel is not positive definite.
     gamma_bounds, coef0_bounds : pair of floats or "fixed", default="fixed"
     """
 
-    degree: int = 3
+    degree: float = 3
     gamma: float = 1.0
     coef0: float = 1.0
     gamma_bounds: Any = "fixed"
@@ -99,34 +100,45 @@ class Polynomial(Kernel):
 
     @property
     def positive_definite(self) -> bool:  # type: ignore[override]
-        """Whether the offset is not negative."""
-        return self.coef0 >= 0
+        """Whether the offset is not negative, and the degree a whole number."""
+        return self.coef0 >= 0 and self.degree == int(self.degree)
 
     def _check(self) -> None:
         self._check_positive("gamma", self.gamma)
-        if self.degree != int(self.degree) or self.degree < 0:
-            message = f"Polynomial: degree must be an integer in [0, inf); got {self.degree!r}."
+        if not 0 <= self.degree < np.inf:
+            message = f"Polynomial: degree must be a number in [0, inf); got {self.degree!r}."
             raise ParameterError(message)
+
+    def _raise(self, tile: Array, degree: float) -> Array:
+        """Turn dot products into powers, in place."""
+        if degree == int(degree):
+            kernel_values.powers(self.gamma, self.coef0, int(degree), tile)
+            return tile
+        tile *= self.gamma
+        tile += self.coef0
+        if tile.min(initial=0.0) < 0:
+            message = (
+                f"Polynomial: a degree that is not whole, {self.degree!r}, needs gamma x.y + coef0 >= 0; got "
+                f"{tile.min():.3g}. Raise coef0, or take a whole degree."
+            )
+            raise DataError(message)
+        return np.power(tile, degree, out=tile)
 
     def diagonal(self, X: Array) -> Array:
         self._check()
-        return (self.gamma * lengths(floating(X)) + self.coef0) ** int(self.degree)
+        return (self.gamma * lengths(floating(X)) + self.coef0) ** self.degree
 
     def prepare(self, X: Array, like: Prepared | None = None) -> Prepared:
         self._check()
         return Prepared(floating(X))
 
     def between(self, rows: Prepared, others: Prepared, out: Array = None) -> Array:
-        tile = products(rows, others, tile_for(rows, others, out))
-        kernel_values.powers(self.gamma, self.coef0, int(self.degree), tile)
-        return tile
+        return self._raise(products(rows, others, tile_for(rows, others, out)), self.degree)
 
     def _inner(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
         """Dot products, and the derivative of the value with respect to gamma x.y + coef0."""
         inner = products(rows, others, tile_for(rows, others, None))
-        slopes = inner.copy()
-        kernel_values.powers(self.gamma, self.coef0, max(int(self.degree) - 1, 0), slopes)
-        return inner, self.degree * slopes
+        return inner, self.degree * self._raise(inner.copy(), max(self.degree - 1, 0))
 
     def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
         inner, slopes = self._inner(rows, others)
@@ -140,7 +152,7 @@ class Polynomial(Kernel):
 
     def of(self, xp: Any, X: Array, Y: Array) -> Array:
         """The values in array-API operations, for rows on any device: the definition."""
-        return (self.gamma * (X @ Y.T) + self.coef0) ** int(self.degree)
+        return (self.gamma * (X @ Y.T) + self.coef0) ** self.degree
 
 
 @plain

@@ -21,6 +21,8 @@ class Prepared:
         The rows: scaled, shifted or mapped.
     squares : ndarray of shape (n,) or None
         Their squared lengths.
+    unit : ndarray or None
+        What columns were divided by.
     shift : ndarray of shape (p,) or None
         What was subtracted from the rows; distances do not depend on it, but their rounding does.
     numbers : ndarray of shape (n,) or None
@@ -37,6 +39,7 @@ class Prepared:
     numbers: Array = None
     token: Any = field(default_factory=object, repr=False, compare=False)
     parts: "tuple[Prepared, ...]" = ()
+    unit: Array = None
 
     def __len__(self) -> int:
         return int(self.rows.shape[0])
@@ -60,6 +63,8 @@ class Prepared:
 
 def floating(X: Array) -> Array:
     """Rows as C-ordered float32 or float64, dense or CSR."""
+    if type(X) is np.ndarray and X.dtype.char in "fd" and X.ndim == 2 and X.flags.c_contiguous:
+        return X
     if issparse(X):
         X = csr_array(X)
         return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
@@ -73,6 +78,8 @@ def lengths(rows: Array) -> Array:
     if issparse(rows):
         squares = rows.astype(np.float64, copy=False).power(2).sum(axis=1)
         return np.asarray(squares).ravel().astype(rows.dtype)
+    if rows.dtype == np.float64:
+        return np.vecdot(rows, rows)
     return np.einsum("ij,ij->i", rows, rows, dtype=np.float64).astype(rows.dtype)
 
 

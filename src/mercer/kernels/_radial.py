@@ -36,32 +36,40 @@ class Radial(Kernel):
         return np.full(X.shape[0], self._profile(X.shape[1]).factor, dtype=X.dtype)
 
     def prepare(self, X: Array, like: Prepared | None = None) -> Prepared:
-        X, unit = floating(X), np.asarray(self._unit(), dtype=np.float64)
-        self._check_positive("length_scale", self._unit())
-        if unit.ndim and unit.size not in (1, X.shape[1]):
-            message = (
-                f"{type(self).__name__}: length_scale must be one number, or one a column; got {unit.size} numbers for "
-                f"{X.shape[1]} columns."
-            )
-            raise DataError(message)
+        X = floating(X)
+        unit = self._checked_unit(X.shape[1]) if like is None or like.unit is None else like.unit
         if issparse(X):
             inverse = np.broadcast_to(1.0 / unit, X.shape[1]).astype(X.dtype)
-            rows = X if np.all(unit == 1.0) else (X @ diags_array(inverse)).tocsr()
-            return Prepared(rows, lengths(rows))
-        if like is not None and not issparse(like.rows):
-            X = X.astype(np.result_type(X.dtype, like.dtype), copy=False)
+            rows = (X @ diags_array(inverse)).tocsr()
+            return Prepared(rows, lengths(rows), unit=unit)
+        if like is not None and like.shift is not None:
+            X = X if X.dtype == like.dtype else X.astype(np.result_type(X.dtype, like.dtype))
             shift = like.shift
         else:
             shift = _centre(X)
-        rows = X - shift if np.all(unit == 1.0) else (X - shift) / unit.astype(X.dtype)
-        return Prepared(rows, lengths(rows), shift)
+        rows = X - shift
+        rows /= unit
+        return Prepared(rows, lengths(rows), shift, unit=unit)
+
+    def _checked_unit(self, n_features: int) -> Array:
+        given = self._unit()
+        self._check_positive("length_scale", given)
+        unit = np.asarray(given, dtype=np.float64)
+        if unit.ndim and unit.size not in (1, n_features):
+            message = (
+                f"{type(self).__name__}: length_scale must be one number, or one a column; got {unit.size} numbers for "
+                f"{n_features} columns."
+            )
+            raise DataError(message)
+        return unit
 
     def between(self, rows: Prepared, others: Prepared, out: Array = None) -> Array:
         rows, others = self._aligned(rows, others)
         tile = products(rows, others, tile_for(rows, others, out))
         profile = self._profile(rows.rows.shape[1])
         profile.fill(tile, *_squares(tile, rows, others))
-        tile[same_rows(rows, others)] = profile.factor
+        if rows.token is others.token:
+            tile[same_rows(rows, others)] = profile.factor
         return tile
 
     def _slopes(self, rows: Prepared, others: Prepared) -> Array:

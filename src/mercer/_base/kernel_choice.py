@@ -1,0 +1,122 @@
+"""What estimators with a kernel share: the choice of it, rows made ready for it, and sums of kernels."""
+
+import weakref
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from mercer._base.parameter import Choice, Function, Nothing, Real, Rule
+from mercer._source import Block
+from mercer.kernels import KERNEL_NAMES, Kernel, Precomputed, Prepared, as_kernel
+
+__all__ = ["KERNEL_RULES", "KernelChoice", "KernelSum", "prepared"]
+
+Array = Any
+# Values of a tile: 2**18 float64 are 2 MiB, which stay in a second-level cache.
+_TILE = 2**18
+
+
+class _Settings(Rule):
+    """A dictionary of further arguments."""
+
+    text = "a dictionary"
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, dict)
+
+
+KERNEL_RULES: dict[str, Rule] = {
+    "kernel": Choice(*KERNEL_NAMES) | Function(),
+    "gamma": Real(0, closed="neither") | Nothing(),
+    "degree": Real(0),
+    "coef0": Real(),
+    "kernel_params": _Settings() | Nothing(),
+}
+
+_prepared: "weakref.WeakKeyDictionary[Any, tuple[Any, Any, Prepared]]" = weakref.WeakKeyDictionary()
+
+
+def prepared(model: Any, kernel: Kernel, rows: Array) -> Prepared:
+    """Rows of a fitted model made ready for its kernel, once; they are no part of what is saved."""
+    known = _prepared.get(model)
+    if known is None or known[0] is not rows or known[1] is not kernel:
+        known = _prepared[model] = (rows, kernel, kernel.prepare(rows))
+    return known[2]
+
+
+@dataclass(frozen=True, eq=False)
+class KernelSum:
+    """For each row x of a block the sums over j of k(x, x_j) weights_j, plus an offset.
+
+    A frozen description that travels to wherever the rows are: on a device the kernel's definition is used, elsewhere
+    tiles of products.
+    """
+
+    kernel: Kernel
+    rows: Array
+    weights: Array
+    offset: Any = 0.0
+    ready: Any = None
+
+    def __call__(self, block: Block) -> Array:
+        if block.xp is not np:
+            rows = self.rows
+            values = [
+                block.xp.matmul(self.kernel.of(block.xp, block.X[tile, :], rows), self.weights)
+                for tile in block.tiles(rows.shape[0])
+            ]
+            return block.xp.concat(values) + self.offset
+        return self.of_rows(block.X)
+
+    def of_rows(self, X: Array) -> Array:
+        """The sums for rows in memory."""
+        others = self.kernel.prepare(self.rows) if self.ready is None else self.ready
+        if isinstance(self.kernel, Precomputed):
+            return ((X @ self.weights) + self.offset).astype(X.dtype, copy=False)
+        height = max(1, _TILE // max(1, len(others)))
+        if X.shape[0] <= height:
+            return self._tile(X, others)
+        found = [self._tile(X[start : start + height], others) for start in range(0, X.shape[0], height)]
+        return np.concatenate(found)
+
+    def _tile(self, X: Array, others: Prepared) -> Array:
+        values = self.kernel.between(self.kernel.prepare(X, like=others), others)
+        return (values @ self.weights + self.offset).astype(X.dtype, copy=False)
+
+
+class KernelChoice:
+    """Mixin of estimators with the parameters kernel, gamma, degree, coef0 and kernel_params."""
+
+    kernel: Any
+    gamma: Any
+    degree: Any
+    coef0: Any
+    kernel_params: Any
+
+    def _chosen_kernel(self, rows: Array) -> Kernel:
+        return as_kernel(
+            self.kernel,
+            gamma=self.gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+            rows=rows,
+            parameters=self.kernel_params,
+            pairs=True,
+        )
+
+    @property
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, Precomputed) or (isinstance(self.kernel, str) and self.kernel == "precomputed")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self._is_precomputed
+        return tags
+
+
+def wide_rows(rows: Array) -> Array:
+    """Rows in float64, in which matrices of kernels are factored."""
+    return rows if issparse(rows) and rows.dtype == np.float64 else rows.astype(np.float64, copy=False)

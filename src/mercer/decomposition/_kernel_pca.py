@@ -1,0 +1,429 @@
+"""Kernel principal component analysis: principal components of the features of a kernel."""
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.sparse.linalg import LinearOperator, eigsh
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._base import Estimator, few_rows, fitted_source, fitting, seed_sequence
+from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, prepared, wide_rows
+from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._plain import plain
+from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._solver.request import Dense
+from mercer._solver.tiled_matrix import factor, kernel_matrix, multiply, solve_factored
+from mercer._source import Source
+from mercer._source.memory import forecast
+from mercer.decomposition._block_krylov import KrylovState, block_krylov, centre
+from mercer.errors import DataError, UnsupportedError
+from mercer.kernels import Kernel, warn_of_scale
+
+__all__ = ["KernelPCA", "KernelPCAState"]
+
+Array = Any
+_STATEMENT = (
+    "Largest norm of the centred kernels times an eigenvector less its eigenvalue times it, over the largest eigenvalue."
+)
+# What 'tol=0' asks of block products: eigenvalues are off by the square of it.
+_TOLERANCE = 1e-7
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class KernelPCAState:
+    """Means of the kernels and the leading eigenpairs of the centred ones; with block products also their basis."""
+
+    means: Any
+    total: float
+    values: Any
+    vectors: Any
+    residual: float
+    krylov: Any = None
+
+
+class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+    r"""Principal components in the feature space of a kernel.
+
+    The kernels of the n rows, centred in feature space, :math:`\tilde K = (I - 1 1^T / n) K (I - 1 1^T / n)`, have the
+    eigenvalues v and eigenvectors u; the components of a row are its projections on the axes
+    :math:`\sum_i u_i \Phi(x_i) / \sqrt{v}`, which have unit length.
+
+    Parameters
+    ----------
+    n_components : an integer in [1, inf) or None, default=None
+        Components to keep; None means all whose eigenvalue is not zero.
+    kernel : one of 'linear', 'poly', 'polynomial', 'rbf', 'sigmoid', 'laplacian', 'matern', 'cosine', 'chi2',
+        'additive_chi2', 'precomputed' or a callable, default='linear'
+        The kernel by name, as an object of :mod:`mercer.kernels`, or a function of two rows.
+    gamma : a number in (0, inf) or None, default=None
+        Of kernels by name; None means 1 / d.
+    degree : a number in [0, inf), default=3
+    coef0 : a number in (-inf, inf), default=1
+        Of polynomials and of tanh.
+    kernel_params : a dictionary or None, default=None
+        Further arguments of a function.
+    alpha : a number in [0, inf), default=1.0
+        Ridge of the inverse transform.
+    fit_inverse_transform : a boolean, default=False
+        Whether to learn, by kernel ridge regression, the way back from components to rows.
+    eigen_solver : one of 'auto', 'dense', 'arpack', 'randomized', default='auto'
+        'randomized' multiplies by blocks of columns until residuals are small, 'arpack' by single columns; 'auto' is
+        'randomized' where few of many components are wanted, else 'dense'.
+    tol : a number in [0, inf), default=0
+        Residual, relative to the largest eigenvalue, at which 'randomized' and 'arpack' end; 0 means 1e-7, which
+        gives eigenvalues to rounding, and machine precision for 'arpack'.
+    max_iter : an integer in [1, inf) or None, default=None
+        Most rounds of 'randomized' (None: 300) or iterations of 'arpack'.
+    iterated_power : an integer in [0, inf) or one of 'auto', default='auto'
+        Of 'randomized': a number of rounds to stop after; 'auto' means to go on until `tol` is met.
+    remove_zero_eig : a boolean, default=False
+        Whether to drop components whose eigenvalue is zero.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        Seed of the first block.
+    copy_X : a boolean, default=True
+        Has no effect: rows are never overwritten. ``X_fit_`` is a copy of them if True.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which 'randomized' ends with what it has.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    eigenvalues_ : ndarray of shape (n_components,)
+        Of the centred kernels, in falling order: n times the variance of each component.
+    eigenvectors_ : ndarray of shape (n, n_components)
+    X_fit_ : {ndarray, sparse matrix} of shape (n, d)
+        The rows.
+    dual_coef_, X_transformed_fit_ : ndarray of shape (n, d), (n, n_components)
+        With ``fit_inverse_transform=True``: coefficients of the way back, and the components of the rows.
+    kernel_ : Kernel
+        The kernel used.
+    gamma_ : float or None
+        gamma, or 1 / d where none was given.
+    kernel_means_ : ndarray of shape (n,)
+        The mean kernel of each row with all rows.
+    solver_used_ : str
+        What found the eigenvectors.
+    history_ : dict of ndarray
+        Per round: ``objective``, the sum of the eigenvalues found.
+    certificate_ : Certificate
+        ``"residual"`` of the eigenvectors.
+    converged_, n_iter_, n_features_in_, feature_names_in_
+        As every estimator has them.
+
+    Notes
+    -----
+    Memory 8 n^2 bytes. A round of 'randomized' costs n^2 (n_components + 10), 'dense' about 9 n^3. A kernel that is not
+    positive semidefinite is refused where its negative eigenvalues are seen. Rows in memory.
+
+    References
+    ----------
+    B. Scholkopf, A. Smola and K.-R. Muller, Nonlinear component analysis as a kernel eigenvalue problem, 1998.
+
+    Examples
+    --------
+    >>> from mercer.decomposition import KernelPCA
+    >>> from sklearn.datasets import make_circles
+    >>> X, ring = make_circles(200, factor=0.3, noise=0.05, random_state=0)
+    >>> first = KernelPCA(1, kernel="rbf", gamma=2.0).fit_transform(X)[:, 0]
+    >>> bool(first[ring == 0].max() < first[ring == 1].min() or first[ring == 1].max() < first[ring == 0].min())
+    True
+    """
+
+    _objective_moves: ClassVar[str | None] = "up"
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "n_components": Integer(1) | Nothing(),
+        **KERNEL_RULES,
+        "alpha": Real(0),
+        "fit_inverse_transform": Boolean(),
+        "eigen_solver": Choice("auto", "dense", "arpack", "randomized"),
+        "tol": Real(0),
+        "max_iter": Integer(1) | Nothing(),
+        "iterated_power": Integer(0) | Choice("auto"),
+        "remove_zero_eig": Boolean(),
+        "random_state": Seed(),
+        "copy_X": Boolean(),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "memory": "the kernels of all pairs of rows are n^2 numbers, forecast before they are taken"
+    }
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        kernel: Any = "linear",
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        alpha: float = 1.0,
+        fit_inverse_transform: bool = False,
+        eigen_solver: str = "auto",
+        tol: float = 0,
+        max_iter: int | None = None,
+        iterated_power: Any = "auto",
+        remove_zero_eig: bool = False,
+        random_state: Any = None,
+        copy_X: bool = True,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.alpha = alpha
+        self.fit_inverse_transform = fit_inverse_transform
+        self.eigen_solver = eigen_solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.iterated_power = iterated_power
+        self.remove_zero_eig = remove_zero_eig
+        self.random_state = random_state
+        self.copy_X = copy_X
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None) -> "KernelPCA":
+        """Find the components.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d), or (n, n) with ``kernel="precomputed"``
+        y : None
+            Ignored; there for pipelines.
+
+        Returns
+        -------
+        self
+        """
+        if self.fit_inverse_transform and self._is_precomputed:
+            message = "KernelPCA: Cannot fit_inverse_transform with a precomputed kernel; give rows and a kernel."
+            raise UnsupportedError(message)
+        source = self._open(X, accept_sparse="csr")
+        rows = source.whole()
+        kernel = self._chosen_kernel(rows)
+        warn_of_scale(type(self).__name__, kernel, rows)
+        self._check_shape(rows)
+        self._dtype = source.host_dtype.name
+        self.solver_used_ = self._resolved(rows.shape[0])
+        gamma = 1.0 / rows.shape[1] if self.gamma is None else self.gamma
+        known = {"kernel_": kernel, "gamma_": gamma, "X_fit_": rows.copy() if self.copy_X else rows}
+        outcome = self._drive(lambda start: self._solver(rows, kernel, start), source, attributes=known)
+        if self.fit_inverse_transform:
+            self._learn_inverse(source, rows)
+        self._conclude(outcome, cure="raise max_iter or tol")
+        return self
+
+    def _check_shape(self, rows: Array) -> None:
+        if self._is_precomputed and rows.shape[0] != rows.shape[1]:
+            message = (
+                f"{type(self).__name__}: Precomputed metric requires shape (n_queries, n_indexed); kernels must be a "
+                f"square matrix, got shape {rows.shape}."
+            )
+            raise DataError(message)
+
+    def _resolved(self, n: int) -> str:
+        if self.eigen_solver != "auto":
+            return self.eigen_solver
+        wanted = n if self.n_components is None else min(n, self.n_components)
+        # Up to 300 rows a dense decomposition takes some milliseconds, and beyond a fifth of all blocks gain nothing.
+        return "randomized" if n > 300 and 5 * wanted < n else "dense"
+
+    def _solver(self, rows: Array, kernel: Kernel, state: KernelPCAState | None) -> Solver:
+        n, threads = rows.shape[0], self._threads()
+        copies = 3.0 if self.solver_used_ == "dense" else 1.0
+        forecast(type(self).__name__, copies * 8.0 * n * n, f"the {n} x {n} kernels", "give fewer rows, or use Nystroem")
+        matrix = yield Dense(lambda: _kernels(kernel, rows, threads))
+        means, total = yield Dense(lambda: centre(matrix))
+        count = n if self.n_components is None else min(n, self.n_components)
+        first = KernelPCAState(means, total, None, None, np.inf)
+        if self.solver_used_ == "randomized":
+            return (yield from self._by_blocks(matrix, count, first if state is None else state))
+        values, vectors = yield Dense(lambda: self._decomposed(matrix, count), heavy=True)
+        left = yield Dense(lambda: _residual(matrix, values, vectors, threads))
+        found = replace(first, values=values, vectors=vectors, residual=left)
+        # Eigenvalues of a dense decomposition are exact to rounding; its residuals are those of n operations.
+        bound = max(self.tol, 1e3 * n * np.finfo(np.float64).eps)
+        certificate = Certificate.of("residual", left, bound, _STATEMENT)
+        yield Step(float(np.maximum(values, 0.0).sum()), found, certificate)
+        return Solution(found, True, certificate)
+
+    def _by_blocks(self, matrix: Array, count: int, state: KernelPCAState) -> Solver:
+        seed, tol = seed_sequence(self.random_state), self.tol or _TOLERANCE
+        limit = self.max_iter or 300
+        if self.iterated_power != "auto":
+            limit, tol = self.iterated_power + 1, 0.0
+        asking = block_krylov(matrix, count, tol, limit, seed, self._threads(), state.krylov)
+        answer = None
+        while True:
+            try:
+                request = asking.send(answer)
+            except StopIteration:
+                break
+            answer = None
+            if not isinstance(request, KrylovState):
+                answer = yield request
+                continue
+            state = replace(
+                state, values=request.values, vectors=request.vectors, residual=request.residual, krylov=request
+            )
+            certificate = Certificate.of("residual", state.residual, tol, _STATEMENT)
+            yield Step(float(np.maximum(state.values, 0.0).sum()), state, certificate)
+        done = state.residual <= tol or self.iterated_power != "auto" or state.krylov.block.shape[1] == 0
+        return Solution(state, done, Certificate.of("residual", state.residual, tol, _STATEMENT))
+
+    def _decomposed(self, matrix: Array, count: int) -> tuple[Array, Array]:
+        n = len(matrix)
+        if self.solver_used_ == "arpack" and count < n:
+            start = np.random.default_rng(seed_sequence(self.random_state)).uniform(-1.0, 1.0, n)
+            product = LinearOperator((n, n), lambda x: multiply(matrix, x.reshape(n, -1), self._threads()), dtype=float)
+            values, vectors = eigsh(product, count, which="LA", tol=self.tol, maxiter=self.max_iter, v0=start)
+        else:
+            values, vectors = eigh(matrix, subset_by_index=[n - count, n - 1], check_finite=False)
+        return values[::-1], vectors[:, ::-1]
+
+    def _fitted(self, state: KernelPCAState) -> dict[str, Any]:
+        values, vectors = self._checked(np.array(state.values)), np.array(state.vectors)
+        places = np.abs(vectors).argmax(axis=0)
+        vectors *= np.where(vectors[places, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
+        if self.remove_zero_eig or self.n_components is None:
+            values, vectors = values[values > 0], vectors[:, values > 0]
+        return {
+            "eigenvalues_": values.astype(self._dtype),
+            "eigenvectors_": vectors.astype(self._dtype),
+            "kernel_means_": np.asarray(state.means).astype(self._dtype),
+        }
+
+    def _checked(self, values: Array) -> Array:
+        """Eigenvalues without what rounding made; an error where they show that the kernel is none."""
+        largest, precision = float(values.max()), 1e-12 if self._dtype == "float64" else 2e-7
+        lowest = float(values.min())
+        if lowest < -1e-5 * max(largest, 1e-300) and lowest < -1e-10:
+            message = (
+                f"{type(self).__name__}: There are significant negative eigenvalues: the smallest is {lowest:.3g} and "
+                f"the largest {largest:.3g}. Either the matrix is not PSD, or there was an issue while computing the "
+                f"eigendecomposition of the matrix; use a Mercer kernel, or fewer components."
+            )
+            raise DataError(message)
+        return np.where(values > precision * largest, values, 0.0)
+
+    def _axes(self) -> tuple[Array, Array]:
+        """Coefficients of the axes, and what is taken from sums of kernels so that they are centred."""
+        kept = self.eigenvalues_ > 0
+        axes = np.zeros_like(self.eigenvectors_)
+        axes[:, kept] = self.eigenvectors_[:, kept] / np.sqrt(self.eigenvalues_[kept])
+        # Eigenvectors of centred kernels sum to zero; to the last digit this makes the other two terms vanish.
+        axes -= axes.mean(axis=0)
+        return axes, -(self.kernel_means_ @ axes)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Project rows on the components.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (m, d), or with ``kernel="precomputed"`` (m, n)
+
+        Returns
+        -------
+        ndarray of shape (m, n_components)
+        """
+        check_is_fitted(self)
+        axes, offset = self._axes()
+        others = None if self._is_precomputed else prepared(self, self.kernel_, self.X_fit_)
+        project = KernelSum(self.kernel_, self.X_fit_, axes, offset, others)
+        if (rows := few_rows(self, X)) is not None:
+            return project.of_rows(rows)
+        return fitted_source(self, X, accept_sparse="csr").map(project)
+
+    def fit_transform(self, X: Any, y: Any = None, **params: Any) -> np.ndarray:
+        """Find the components and return those of the rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+        y : None
+            Ignored; there for pipelines.
+        **params : dict
+            Passed to ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n, n_components)
+        """
+        self.fit(X, **params)
+        return self.eigenvectors_ * np.sqrt(self.eigenvalues_)
+
+    def inverse_transform(self, X: Any) -> np.ndarray:
+        """Return rows whose components are about `X`: kernel ridge regression from components to rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n_components)
+
+        Returns
+        -------
+        ndarray of shape (m, d)
+        """
+        check_is_fitted(self)
+        if not self.fit_inverse_transform or not hasattr(self, "dual_coef_"):
+            message = (
+                "KernelPCA: the fit_inverse_transform parameter was not set to True when instantiating and hence the "
+                "inverse transform is not available; got False. Set it, and fit again."
+            )
+            raise _not_fitted(message)
+        X = check_array(X, dtype=[np.float64, np.float32], order="C", input_name="X")
+        return KernelSum(self.kernel_, self.X_transformed_fit_, self.dual_coef_).of_rows(X)
+
+    def _learn_inverse(self, source: Source, rows: Array) -> None:
+        scores = (self.eigenvectors_ * np.sqrt(self.eigenvalues_)).astype(np.float64)
+
+        def solve() -> Array:
+            matrix = kernel_matrix(self.kernel_, self.kernel_.prepare(scores), self._threads())
+            matrix[np.diag_indices(len(matrix))] += self.alpha
+            factor(matrix, self._threads())
+            return solve_factored(matrix, wide_rows(rows.toarray() if hasattr(rows, "toarray") else rows))
+
+        self.X_transformed_fit_ = scores.astype(self._dtype)
+        self.dual_coef_ = Dense(solve).answer(source).astype(self._dtype)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.eigenvalues_.shape[0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _kernels(kernel: Kernel, rows: Array, threads: int) -> Array:
+    from mercer.kernels import Precomputed
+
+    if isinstance(kernel, Precomputed):
+        return np.array(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64, order="C")
+    return kernel_matrix(kernel, kernel.prepare(wide_rows(rows)), threads)
+
+
+def _residual(matrix: Array, values: Array, vectors: Array, threads: int) -> float:
+    """The largest residual of some of the eigenvectors: the first and the last hundred."""
+    some = np.unique(np.r_[: min(100, len(values)), max(0, len(values) - 100) : len(values)])
+    left = multiply(matrix, np.ascontiguousarray(vectors[:, some]), threads) - vectors[:, some] * values[some]
+    return float(np.linalg.norm(left, axis=0).max() / max(float(np.abs(values).max()), 1e-300))
+
+
+def _not_fitted(message: str) -> Exception:
+    from sklearn.exceptions import NotFittedError
+
+    return NotFittedError(message)

@@ -1,0 +1,271 @@
+"""Fisher's discriminant in the feature space of a kernel."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.special import log_softmax, softmax
+from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.multiclass import check_classification_targets
+
+from mercer._base import Estimator, few_rows, fitted_source, fitting
+from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, prepared, wide_rows
+from mercer._base.parameter import Integer, Nothing, Real, Rule
+from mercer._plain import plain
+from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._solver.request import Dense
+from mercer._solver.tiled_matrix import factor, kernel_matrix, multiply
+from mercer._source.memory import forecast
+from mercer.errors import DataError
+from mercer.kernels import Kernel, Precomputed, warn_of_scale
+
+__all__ = ["KernelDiscriminantAnalysis"]
+
+Array = Any
+_STATEMENT = "The directions are the leading eigenvectors of a dense matrix, exact to rounding."
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class KernelDiscriminantState:
+    """Coefficients of the directions, their ratios, and the means, within-class covariance and shares of classes."""
+
+    dual: Any
+    ratios: Any
+    means: Any
+    within: Any
+    shares: Any
+
+
+class KernelDiscriminantAnalysis(
+    KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, Estimator
+):
+    r"""Fisher's discriminant in the feature space of a kernel.
+
+    Finds directions :math:`\sum_i a_i \Phi(x_i)` along which class means are far apart beside the spread within
+    classes: the leading solutions of :math:`M a = \rho (N + \mu I) a`, with M the scatter of the class means of kernel
+    columns and N the sum over classes of their scatter. For two classes :math:`a = (N + \mu I)^{-1} (m_2 - m_1)`. Rows
+    are classified by Gaussian classes with one covariance in these coordinates.
+
+    Parameters
+    ----------
+    n_components : an integer in [1, inf) or None, default=None
+        Directions to keep; None means one less than classes.
+    kernel : one of 'linear', 'poly', 'polynomial', 'rbf', 'sigmoid', 'laplacian', 'matern', 'cosine', 'chi2',
+        'additive_chi2', 'precomputed' or a callable, default='rbf'
+        The kernel by name, as an object of :mod:`mercer.kernels`, or a function of two rows.
+    gamma : a number in (0, inf) or None, default=None
+        Of kernels by name; None means 1 / d.
+    degree : a number in [0, inf), default=3
+    coef0 : a number in (-inf, inf), default=1
+        Of polynomials and of tanh.
+    kernel_params : a dictionary or None, default=None
+        Further arguments of a function.
+    mu : a number in (0, inf), default=0.001
+        What is added to the diagonal of N: keeps coefficients small.
+    max_time : a number in [0, inf) or None, default=None
+        There for all fits alike.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    dual_coef_ : ndarray of shape (n, n_components)
+        The coefficients a of the directions.
+    ratios_ : ndarray of shape (n_components,)
+        rho of each direction.
+    means_, covariance_, priors_ : ndarray
+        Of the classes in these coordinates: means, the covariance within classes, and shares.
+    X_fit_ : {ndarray, sparse matrix} of shape (n, d)
+        The rows.
+    kernel_ : Kernel
+        The kernel used.
+    history_, converged_, n_iter_, certificate_, n_features_in_, feature_names_in_
+        As every estimator has them.
+
+    Notes
+    -----
+    Costs about 2.5 n^3; memory 24 n^2 bytes. Weights are repetitions. Rows in memory.
+
+    References
+    ----------
+    S. Mika, G. Ratsch, J. Weston, B. Scholkopf and K.-R. Muller, Fisher discriminant analysis with kernels, 1999.
+
+    Examples
+    --------
+    >>> from mercer.discriminant_analysis import KernelDiscriminantAnalysis
+    >>> from sklearn.datasets import make_circles
+    >>> X, ring = make_circles(200, factor=0.3, noise=0.1, random_state=0)
+    >>> KernelDiscriminantAnalysis(gamma=1.0).fit(X, ring).score(X, ring)
+    1.0
+    """
+
+    _objective_moves: ClassVar[str | None] = "up"
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "n_components": Integer(1) | Nothing(),
+        **KERNEL_RULES,
+        "mu": Real(0, math.inf, "neither"),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "memory": "the kernels of all pairs of rows are n^2 numbers, forecast before they are taken"
+    }
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        kernel: Any = "rbf",
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        mu: float = 1e-3,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.mu = mu
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelDiscriminantAnalysis":
+        """Find the directions.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d), or (n, n) with ``kernel="precomputed"``
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), default=None
+
+        Returns
+        -------
+        self
+        """
+        source = self._open(X, y, sample_weight, targets="labels", accept_sparse="csr")
+        check_classification_targets(source.y)
+        rows, weight = source.whole(), source.weight
+        seen = source.y if weight is None else source.y[weight > 0]
+        classes = np.unique(seen)
+        if len(classes) < 2:
+            message = (
+                f"{type(self).__name__}: at least 2 classes are needed, but the data contains only one class: "
+                f"{classes[0]!r}. Add rows of another."
+            )
+            raise DataError(message)
+        kernel = self._chosen_kernel(rows)
+        warn_of_scale(type(self).__name__, kernel, rows)
+        self._dtype = source.host_dtype.name
+        known = {"classes_": classes, "kernel_": kernel, "X_fit_": rows}
+        member = source.y[:, None] == classes[None]
+        outcome = self._drive(lambda start: self._solver(kernel, rows, member, weight), source, attributes=known)
+        if outcome.interrupt is None:
+            outcome.converged, outcome.reason, self.converged_ = True, "converged", True
+        self._conclude(outcome)
+        return self
+
+    def _solver(self, kernel: Kernel, rows: Array, member: Array, weight: Array) -> Solver:
+        n, count = rows.shape[0], member.shape[1] - 1
+        count = count if self.n_components is None else min(count, self.n_components)
+        forecast(type(self).__name__, 24.0 * n * n, f"the {n} x {n} kernels", "give fewer rows, or use Nystroem")
+        state = yield Dense(lambda: self._directions(kernel, rows, member, weight, count))
+        certificate = Certificate.none(_STATEMENT)
+        yield Step(float(np.sum(state.ratios)), state, certificate)
+        return Solution(state, True, certificate)
+
+    def _directions(self, kernel: Kernel, rows: Array, member: Array, weight: Array, count: int) -> Any:
+        """Solve in coordinates u = a / root of the weight, in which a weight is a repetition."""
+        threads = self._threads()
+        if isinstance(kernel, Precomputed):
+            K = np.array(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64, order="C")
+        else:
+            K = kernel_matrix(kernel, kernel.prepare(wide_rows(rows)), threads)
+        roots = np.ones(len(K)) if weight is None else np.sqrt(weight)
+        K *= roots[:, None]
+        K *= roots[None, :]
+        sizes = (roots**2) @ member
+        units = member * roots[:, None] / np.sqrt(sizes)
+        across = multiply(K, units, threads)
+        within = K - across @ units.T
+        within = multiply(within, np.ascontiguousarray(within.T), threads)
+        within[np.diag_indices(len(within))] += self.mu
+        factor(within, threads)
+        # Class means of kernel columns from their common mean, times roots of class sizes: the columns of the root of M.
+        gaps = across - (across @ np.sqrt(sizes))[:, None] * np.sqrt(sizes) / sizes.sum()
+        turn, values, _ = np.linalg.svd(solve_triangular(within, gaps, lower=True), full_matrices=False)
+        u = solve_triangular(within, turn[:, :count], lower=True, trans="T")
+        places = np.abs(u).argmax(axis=0)
+        u *= np.where(u[places, np.arange(count)] < 0, -1.0, 1.0)
+        scores = K @ u
+        means = (units.T @ scores) / np.sqrt(sizes)[:, None]
+        spread = scores - roots[:, None] * (member @ means)
+        covariance = spread.T @ spread / sizes.sum()
+        return KernelDiscriminantState(roots[:, None] * u, values[:count] ** 2, means, covariance, sizes / sizes.sum())
+
+    def _fitted(self, state: KernelDiscriminantState) -> dict[str, Any]:
+        arrays = {"dual_coef_": state.dual, "ratios_": state.ratios, "means_": state.means}
+        arrays |= {"covariance_": state.within, "priors_": state.shares}
+        return {name: np.asarray(value).astype(self._dtype) for name, value in arrays.items()}
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Project rows on the directions.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (m, d), or with ``kernel="precomputed"`` (m, n)
+
+        Returns
+        -------
+        ndarray of shape (m, n_components)
+        """
+        if (rows := few_rows(self, X)) is not None:
+            return self._sum().of_rows(rows)
+        source = fitted_source(self, X, accept_sparse="csr")
+        return source.map(self._sum())
+
+    def _sum(self) -> KernelSum:
+        others = None if self._is_precomputed else prepared(self, self.kernel_, self.X_fit_)
+        return KernelSum(self.kernel_, self.X_fit_, self.dual_coef_, 0.0, others)
+
+    def _joint(self, X: Any) -> Array:
+        """Logarithms of the joint densities of classes and rows, up to a constant a row."""
+        scores = self.transform(X)
+        covariance = self.covariance_.astype(np.float64)
+        # A direction in which classes have no spread tells them apart for certain; its scale keeps numbers finite.
+        floor = 1e-10 * max(float(np.trace(covariance)), float(np.abs(self.means_).max()) ** 2, 1e-300)
+        inverse = np.linalg.inv(covariance + floor * np.eye(len(covariance)))
+        gaps = scores[:, None, :] - self.means_[None]
+        squares = np.einsum("ijk,kl,ijl->ij", gaps, inverse, gaps)
+        return (np.log(self.priors_)[None, :] - 0.5 * squares).astype(scores.dtype)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the log-odds of the second of two classes, or a score a class, of shape (m,) or (m, n_classes)."""
+        joint = self._joint(X)
+        return joint[:, 1] - joint[:, 0] if joint.shape[1] == 2 else joint
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of each class for each row, of shape (m, n_classes)."""
+        return softmax(self._joint(X), axis=1)
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithm of the probability of each class for each row, of shape (m, n_classes)."""
+        return log_softmax(self._joint(X), axis=1)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the most probable class of each row, of shape (m,)."""
+        numbers = self._joint(X).argmax(axis=1)
+        return self.classes_[numbers]
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.dual_coef_.shape[1])

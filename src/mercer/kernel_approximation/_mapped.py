@@ -1,0 +1,90 @@
+"""What approximate feature maps share: a draw at the fit, and a map of each block at the transform."""
+
+from collections.abc import Generator
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._base import Estimator, few_rows, fitted_source, fitting
+from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._source import Source
+from mercer._source.memory import forecast
+
+__all__ = ["FeatureMap"]
+
+_DRAWN = "A feature map is drawn, not optimised; its error falls with the root of n_components."
+
+
+class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+    """A transformer whose dot products approximate a kernel."""
+
+    _objective_moves: ClassVar[str | None] = None
+    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
+
+    def _draw(self, source: Source) -> Generator[Any, Any, Any]:
+        """The state of the map."""
+        raise NotImplementedError  # each map defines its own
+
+    def _map(self, ready: bool) -> Any:
+        """From a block to its new columns."""
+        raise NotImplementedError  # each map defines its own
+
+    @fitting
+    def fit(self, X: Any, y: Any = None) -> "FeatureMap":
+        """Draw the map.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+            Rows.
+        y : None
+            Ignored; there for pipelines.
+
+        Returns
+        -------
+        self
+        """
+        source = self._open(X, accept_sparse="csr")
+        self._dtype = source.host_dtype.name
+        outcome = self._drive(lambda start: self._solver(source), source)
+        if outcome.interrupt is None:
+            outcome.converged, outcome.reason, self.converged_ = True, "converged", True
+        self._conclude(outcome)
+        return self
+
+    def _solver(self, source: Source) -> Solver:
+        state = yield from self._draw(source)
+        certificate = Certificate.none(_DRAWN)
+        yield Step(0.0, state, certificate)
+        return Solution(state, True, certificate)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Map rows to features.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (m, d)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (m, n_components)
+        """
+        check_is_fitted(self)
+        if (rows := few_rows(self, X)) is not None:
+            return self._map(ready=True).of_rows(rows)
+        source = fitted_source(self, X, accept_sparse="csr")
+        if source.place != "memory":
+            return source.map(self._map(ready=False))
+        width = self._n_features_out
+        cure = "lower n_components, or transform some rows at a time"
+        forecast(type(self).__name__, 8.0 * source.n_rows * width, f"{width} columns of {source.n_rows} rows", cure)
+        return source.map(self._map(ready=True), out=np.empty((source.n_rows, width), dtype=source.host_dtype))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

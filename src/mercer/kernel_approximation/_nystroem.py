@@ -1,0 +1,202 @@
+"""Nystrom's features: coordinates in the span of a few rows' features."""
+
+import warnings
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.linalg import eigh
+
+from mercer._base import seed_sequence
+from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, prepared, wide_rows
+from mercer._base.parameter import Integer, Nothing, Real, Rule, Seed
+from mercer._plain import plain
+from mercer._solver.request import Dense, Take
+from mercer._solver.tiled_matrix import kernel_matrix
+from mercer._source import Source
+from mercer._source.memory import forecast
+from mercer.errors import ParameterError
+from mercer.kernel_approximation._mapped import FeatureMap
+from mercer.kernels import Kernel, as_kernel
+
+__all__ = ["Nystroem"]
+
+Array = Any
+# Eigenvalues below this are taken for it, as in scikit-learn: rounding alone made them.
+_LEAST = 1e-12
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class NystroemState:
+    """The rows drawn, their numbers, and the inverse root of their kernels."""
+
+    components: Any
+    indices: Any
+    normalization: Any
+
+
+class Nystroem(KernelChoice, FeatureMap):
+    r"""Features by Nystrom's method: the kernel restricted to the span of some rows.
+
+    With M rows z drawn, the features are :math:`\phi(x) = K_{zz}^{-1/2} k_z(x)`, so that
+    :math:`\phi(x) \cdot \phi(y) = k_z(x)^T K_{zz}^{-1} k_z(y)`, which is k(x, y) itself where x or y is a row drawn.
+
+    Parameters
+    ----------
+    kernel : one of 'linear', 'poly', 'polynomial', 'rbf', 'sigmoid', 'laplacian', 'matern', 'cosine', 'chi2',
+        'additive_chi2', 'precomputed' or a callable, default='rbf'
+        The kernel by name, as an object of :mod:`mercer.kernels`, or a function of two rows.
+    gamma : a number in (0, inf) or None, default=None
+        Of kernels by name; None means 1 / d.
+    coef0 : a number in (-inf, inf) or None, default=None
+        Of polynomials and of tanh; None means 1.
+    degree : a number in [1, inf) or None, default=None
+        Of polynomials; None means 3.
+    kernel_params : a dictionary or None, default=None
+        Further arguments of a function.
+    n_components : an integer in [1, inf), default=100
+        The number M of rows drawn.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        Seed of the draw.
+    max_time : a number in [0, inf) or None, default=None
+        There for all fits alike.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, d)
+        The rows drawn.
+    component_indices_ : ndarray of shape (n_components,)
+        Their numbers.
+    normalization_ : ndarray of shape (n_components, n_components)
+        The inverse root of their kernels.
+    kernel_ : Kernel
+        The kernel used.
+    history_, converged_, n_iter_, certificate_
+        As every estimator has them; nothing is optimised.
+    n_features_in_, feature_names_in_
+        Number and names of the columns.
+
+    Notes
+    -----
+    Fitting costs M^3, transforming n M (d + M). Rows in any place.
+
+    References
+    ----------
+    C. Williams and M. Seeger, Using the Nystroem method to speed up kernel machines, 2001.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernel_approximation import Nystroem
+    >>> from mercer.kernels import RBF
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> Z = Nystroem(gamma=0.5, n_components=60, random_state=0).fit_transform(X)
+    >>> bool(np.abs(Z @ Z.T - RBF()(X)).mean() < 0.01)
+    True
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = KERNEL_RULES | {
+        "coef0": Real() | Nothing(),
+        "degree": Real(1) | Nothing(),
+        "n_components": Integer(1),
+        "random_state": Seed(),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "row order": "rows are drawn by number, so that rows in another order give other ones"
+    }
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        *,
+        gamma: float | None = None,
+        coef0: float | None = None,
+        degree: float | None = None,
+        kernel_params: dict[str, Any] | None = None,
+        n_components: int = 100,
+        random_state: Any = None,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.degree = degree
+        self.kernel_params = kernel_params
+        self.n_components = n_components
+        self.random_state = random_state
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    def _chosen_kernel(self, rows: Array) -> Kernel:
+        given = [name for name in ("gamma", "coef0", "degree") if getattr(self, name) is not None]
+        if given and (self._is_precomputed or not isinstance(self.kernel, str)):
+            message = (
+                f"Nystroem: Don't pass gamma, coef0 or degree to Nystroem if using a callable or precomputed kernel; "
+                f"got {given[0]}={getattr(self, given[0])!r}. Put it into kernel_params, or into the kernel object."
+            )
+            raise ParameterError(message)
+        return as_kernel(
+            self.kernel,
+            gamma=self.gamma,
+            degree=3 if self.degree is None else self.degree,
+            coef0=1.0 if self.coef0 is None else self.coef0,
+            rows=rows,
+            parameters=self.kernel_params,
+            pairs=True,
+        )
+
+    def _draw(self, source: Source) -> Generator[Any, Any, NystroemState]:
+        n = source.n_rows
+        count = min(n, self.n_components)
+        if count < self.n_components:
+            message = (
+                f"Nystroem: n_components > n_samples. This is not possible.\nn_components was set to n_samples, which "
+                f"results in inefficient evaluation of the full kernel; lower n_components (now {self.n_components}) "
+                f"to at most {n}."
+            )
+            warnings.warn(message, UserWarning, stacklevel=7)
+        indices = np.random.default_rng(seed_sequence(self.random_state)).permutation(n)[:count]
+        forecast("Nystroem", 8.0 * count * source.n_features, f"{count} dense rows", "lower n_components")
+        rows = yield Take(indices)
+        self.kernel_ = self._chosen_kernel(rows)
+        forecast("Nystroem", 24.0 * count * count, f"the {count} x {count} kernels", "lower n_components")
+        if self._is_precomputed:
+            rows = rows[:, indices]
+        normalization = yield Dense(lambda: self._inverse_root(rows), heavy=count > 1000)
+        return NystroemState(rows, indices, normalization.astype(self._dtype))
+
+    def _inverse_root(self, rows: Array) -> Array:
+        if self._is_precomputed:
+            matrix = rows.toarray() if hasattr(rows, "toarray") else np.array(rows, dtype=np.float64)
+        else:
+            matrix = kernel_matrix(self.kernel_, self.kernel_.prepare(wide_rows(rows)), self._threads())
+        values, vectors = eigh(matrix, overwrite_a=True, check_finite=False)
+        size = np.where(values < 0, -1.0, 1.0) / np.sqrt(np.maximum(np.abs(values), _LEAST))
+        return (vectors * size) @ vectors.T
+
+    def _fitted(self, state: NystroemState) -> dict[str, Any]:
+        return {
+            "components_": state.components,
+            "component_indices_": state.indices,
+            "normalization_": state.normalization,
+            "kernel_": self.kernel_,
+        }
+
+    def _map(self, ready: bool) -> KernelSum:
+        if self._is_precomputed:
+            weights = np.zeros((self.n_features_in_, len(self.component_indices_)), dtype=self.normalization_.dtype)
+            weights[self.component_indices_] = self.normalization_.T
+            return KernelSum(self.kernel_, self.components_, weights)
+        others = prepared(self, self.kernel_, self.components_) if ready else None
+        return KernelSum(self.kernel_, self.components_, self.normalization_.T, 0.0, others)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.normalization_.shape[0])

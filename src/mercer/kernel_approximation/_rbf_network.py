@@ -1,0 +1,342 @@
+"""Networks of radial basis functions: centres without labels, then output weights in closed form."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._base import Estimator, checked_rows, few_rows, fitted_source, fitting, seed_sequence
+from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._native import kernel_values
+from mercer._plain import plain
+from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._solver.request import Dense
+from mercer._source import Block, Source
+from mercer._source.memory import forecast
+from mercer.cluster import KMeans
+from mercer.errors import DataError
+
+__all__ = ["RBFNetworkClassifier", "RBFNetworkRegressor"]
+
+_STATEMENT = "Norm of the gradient by the output weights, over the norms of the activations and of the targets, centred."
+# Closed forms leave gradients of rounding.
+_TOLERANCE = 1e-8
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class NetworkState:
+    """Centres, widths, output weights and intercepts."""
+
+    centres: Any
+    widths: Any
+    coef: Any
+    intercept: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Activations:
+    """exp(-|x - c|^2 / (2 w^2)) of each row of a block and each centre; with output weights, their sums."""
+
+    centres: Any
+    widths: Any
+    coef: Any = None
+    intercept: Any = 0.0
+
+    def __call__(self, block: Block) -> np.ndarray:
+        return self.of_rows(block.X)
+
+    def of_rows(self, X: np.ndarray) -> np.ndarray:
+        """For rows in memory."""
+        centres = self.centres.astype(X.dtype, copy=False)
+        # Distances do not depend on the origin; near the centres they keep their digits.
+        origin = centres.mean(axis=0)
+        rows, others = X - origin, centres - origin
+        tile = rows @ others.T
+        squares = (np.einsum("ij,ij->i", part, part) for part in (rows, others))
+        kernel_values.radial(0, 1.0, 1.0, *squares, tile)
+        tile *= (0.5 / self.widths.astype(np.float64) ** 2).astype(X.dtype)
+        kernel_values.exponentials(1.0, tile)
+        return tile if self.coef is None else (tile @ self.coef + self.intercept).astype(X.dtype, copy=False)
+
+
+class _RBFNetwork(Estimator):
+    """Both networks; a subclass says what its targets are."""
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "n_centres": Integer(1),
+        "centres": Array() | Nothing(),
+        "width": Choice("nearest", "spread") | Real(0, math.inf, "neither"),
+        "alpha": Real(0),
+        "fit_intercept": Boolean(),
+        "random_state": Seed(),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "row order": "k-means starts from rows drawn by number, so that centres differ for rows in another order",
+    }
+
+    def __init__(
+        self,
+        n_centres: int = 10,
+        *,
+        centres: Any = None,
+        width: Any = "nearest",
+        alpha: float = 0.0,
+        fit_intercept: bool = True,
+        random_state: Any = None,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_centres = n_centres
+        self.centres = centres
+        self.width = width
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.random_state = random_state
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    def _learn(self, source: Source, targets: np.ndarray, unlabelled: Any, known: dict[str, Any]) -> None:
+        rows, extra = source.whole(), None
+        if unlabelled is not None:
+            extra = checked_rows(self, unlabelled, reset=False)
+        self._dtype = source.host_dtype.name
+        outcome = self._drive(lambda start: self._solver(rows, extra, source.weight, targets), source, attributes=known)
+        if outcome.interrupt is None:
+            outcome.converged, outcome.reason, self.converged_ = True, "converged", True
+        self._conclude(outcome)
+
+    def _solver(self, rows: np.ndarray, extra: Any, weight: Any, targets: np.ndarray) -> Solver:
+        centres, widths = yield Dense(lambda: self._hidden_layer(rows, extra, weight))
+        cure = "lower n_centres"
+        forecast(type(self).__name__, 32.0 * len(rows) * len(centres), f"activations of {len(centres)} centres", cure)
+        state, objective, left = yield Dense(lambda: self._outputs(rows, weight, targets, centres, widths))
+        certificate = Certificate.of("gradient norm", left, _TOLERANCE, _STATEMENT)
+        yield Step(objective, state, certificate)
+        return Solution(state, True, certificate)
+
+    def _hidden_layer(self, rows: np.ndarray, extra: Any, weight: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Stage one, which sees no labels: centres by k-means, and widths."""
+        every = rows if extra is None else np.concatenate([rows, extra.astype(rows.dtype, copy=False)])
+        if weight is not None and extra is not None:
+            weight = np.concatenate([weight, np.ones(len(extra))])
+        seen = every if weight is None else every[weight > 0]
+        if self.centres is not None:
+            centres = np.asarray(self.centres, dtype=np.float64)
+            if centres.ndim != 2 or centres.shape[1] != rows.shape[1] or len(centres) == 0:
+                message = (
+                    f"{type(self).__name__}: centres must be rows of {rows.shape[1]} columns; got shape {centres.shape}."
+                )
+                raise DataError(message)
+        elif self.n_centres >= len(seen):
+            centres = seen.astype(np.float64)
+        else:
+            seed = int(seed_sequence(self.random_state).generate_state(1)[0])
+            model = KMeans(self.n_centres, n_init=1, random_state=seed, max_time=self.max_time, n_jobs=self.n_jobs)
+            centres = model.fit(every, sample_weight=weight).cluster_centers_.astype(np.float64)
+        return centres, self._widths(seen.astype(np.float64), centres)
+
+    def _widths(self, rows: np.ndarray, centres: np.ndarray) -> np.ndarray:
+        if not isinstance(self.width, str):
+            return np.full(len(centres), float(self.width))
+        gaps = np.linalg.norm(centres[:, None] - centres[None], axis=2) if len(centres) <= 2000 else None
+        size = max(float(np.sqrt(rows.var(axis=0).sum())), np.finfo(np.float64).tiny**0.25)
+        if gaps is None or len(centres) == 1:
+            nearest = np.full(len(centres), size / len(centres) ** (1.0 / rows.shape[1]))
+        else:
+            np.fill_diagonal(gaps, np.inf)
+            gaps[gaps == 0] = np.inf
+            nearest = gaps.min(axis=1)
+            nearest = np.where(np.isfinite(nearest), nearest, size)
+        if self.width == "nearest":
+            return nearest
+        labels = np.array([int(((row - centres) ** 2).sum(axis=1).argmin()) for row in rows])
+        sums = np.bincount(labels, ((rows - centres[labels]) ** 2).sum(axis=1), len(centres))
+        spread = np.sqrt(sums / np.maximum(np.bincount(labels, minlength=len(centres)), 1))
+        return np.where(spread > 0, spread, nearest)
+
+    def _outputs(self, rows: Any, weight: Any, targets: Any, centres: Any, widths: Any) -> tuple[NetworkState, float, float]:
+        """Stage two: ridge regression, or least squares of shortest weights, on the activations."""
+        active = Activations(centres, widths).of_rows(rows.astype(np.float64, copy=False))
+        share = np.ones(len(active)) if weight is None else weight
+        mean, middle = np.zeros(active.shape[1]), np.zeros(targets.shape[1])
+        if self.fit_intercept:
+            mean, middle = share @ active / share.sum(), share @ targets / share.sum()
+        roots = np.sqrt(share)[:, None]
+        active, right = roots * (active - mean), roots * (targets - middle)
+        left, values, turned = np.linalg.svd(active, full_matrices=False)
+        kept = values > max(active.shape) * np.finfo(np.float64).eps * values.max(initial=0.0)
+        damped = np.where(kept, values / np.where(kept, values**2 + self.alpha, 1.0), 0.0)
+        coef = turned.T @ (damped[:, None] * (left.T @ right))
+        rest = right - active @ coef
+        gradient = active.T @ rest - self.alpha * coef
+        size = max(float(np.linalg.norm(active) * np.linalg.norm(right)), np.finfo(np.float64).tiny)
+        state = NetworkState(centres, widths, coef, middle - mean @ coef)
+        return state, float((rest**2).sum() + self.alpha * (coef**2).sum()), float(np.linalg.norm(gradient) / size)
+
+    def _fitted(self, state: NetworkState) -> dict[str, Any]:
+        arrays = {"centres_": state.centres, "widths_": state.widths, "coef_": state.coef.T, "intercept_": state.intercept}
+        return {name: np.ascontiguousarray(value).astype(self._dtype) for name, value in arrays.items()}
+
+    def activations(self, X: Any) -> np.ndarray:
+        """Return the activations of the hidden layer, of shape (m, n_centres)."""
+        check_is_fitted(self)
+        return fitted_source(self, X).map(Activations(self.centres_, self.widths_))
+
+    def _scores(self, X: Any) -> np.ndarray:
+        if (rows := few_rows(self, X)) is not None:
+            return Activations(self.centres_, self.widths_, self.coef_.T, self.intercept_).of_rows(rows)
+        source = fitted_source(self, X)
+        return source.map(Activations(self.centres_, self.widths_, self.coef_.T, self.intercept_))
+
+
+_DOC = """
+
+    The output is a sum of bumps, :math:`f(x) = \\sum_j c_j \\exp(-|x - z_j|^2 / (2 s_j^2)) + b`. Stage one places the
+    centres z by k-means and takes the widths s from their distances: no labels are needed, and rows without labels
+    help. Stage two finds the output weights c in closed form: least squares with the penalty alpha |c|^2.
+
+    Parameters
+    ----------
+    n_centres : an integer in [1, inf), default=10
+        How many bumps; at least as many as rows puts one at each row.
+    centres : an array-like or None, default=None
+        The centres; None means those that k-means finds.
+    width : one of 'nearest', 'spread' or a number in (0, inf), default='nearest'
+        s: the distance to the nearest other centre, the spread of the rows of a cluster, or one number for all.
+    alpha : a number in [0, inf), default=0.0
+        The penalty of output weights.
+    fit_intercept : a boolean, default=True
+        Whether to fit b.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        Seed of k-means.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which k-means ends with what it has.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    centres_ : ndarray of shape (n_centres, d)
+    widths_ : ndarray of shape (n_centres,)
+    coef_ : ndarray of shape (n_outputs, n_centres)
+        The output weights c.
+    intercept_ : ndarray of shape (n_outputs,)
+    history_, converged_, n_iter_, certificate_, n_features_in_, feature_names_in_
+        As every estimator has them; the certificate is the ``"gradient norm"`` of stage two.
+
+    Notes
+    -----
+    Costs n d M for k-means' rounds and n M^2 for the output weights, with M centres; memory 32 n M bytes. Distances know
+    no units: scale the columns first. How many centres fill a space grows exponentially with its dimension. Rows in
+    memory, dense.
+
+    References
+    ----------
+    J. Moody and C. Darken, Fast learning in networks of locally-tuned processing units, 1989.
+"""
+
+
+class RBFNetworkRegressor(MultiOutputMixin, RegressorMixin, _RBFNetwork):
+    __doc__ = (
+        "Regression by a network of radial basis functions, trained in two stages."
+        + _DOC
+        + """
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernel_approximation import RBFNetworkRegressor
+    >>> X = np.linspace(0, 6, 100)[:, None]
+    >>> RBFNetworkRegressor(8, random_state=0).fit(X, np.sin(X[:, 0])).score(X, np.sin(X[:, 0])) > 0.99
+    True
+    """
+    )
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, unlabelled: Any = None) -> "RBFNetworkRegressor":
+        """Fit the network.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,) or (n, n_targets)
+        sample_weight : array-like of shape (n,), default=None
+        unlabelled : array-like of shape (m, d), default=None
+            Rows without targets, for the centres.
+
+        Returns
+        -------
+        self
+        """
+        source = self._open(X, y, sample_weight, targets="numbers")
+        targets = np.asarray(source.y, dtype=np.float64).reshape(len(source.y), -1)
+        self._flat = source.target_shape == ()
+        self._learn(source, targets, unlabelled, {})
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the prediction for each row, of shape (m,) or (m, n_targets)."""
+        scores = self._scores(X)
+        return scores[:, 0] if self._flat else scores
+
+
+class RBFNetworkClassifier(ClassifierMixin, _RBFNetwork):
+    __doc__ = (
+        "Classification by a network of radial basis functions, trained in two stages: one output a class, the largest wins."
+        + _DOC
+        + """
+    Examples
+    --------
+    >>> from mercer.kernel_approximation import RBFNetworkClassifier
+    >>> from sklearn.datasets import make_circles
+    >>> X, ring = make_circles(200, factor=0.3, noise=0.1, random_state=0)
+    >>> RBFNetworkClassifier(12, random_state=0).fit(X, ring).score(X, ring)
+    1.0
+    """
+    )
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, unlabelled: Any = None) -> "RBFNetworkClassifier":
+        """Fit the network.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), default=None
+        unlabelled : array-like of shape (m, d), default=None
+            Rows without labels, for the centres.
+
+        Returns
+        -------
+        self
+        """
+        source = self._open(X, y, sample_weight, targets="labels")
+        check_classification_targets(source.y)
+        classes = np.unique(source.y if source.weight is None else source.y[source.weight > 0])
+        if len(classes) < 2:
+            message = (
+                f"{type(self).__name__}: at least 2 classes are needed, but the data contains only one class: "
+                f"{classes[0]!r}. Add rows of another."
+            )
+            raise DataError(message)
+        targets = 2.0 * (source.y[:, None] == classes[None]) - 1.0
+        self._learn(source, targets[:, 1:] if len(classes) == 2 else targets, unlabelled, {"classes_": classes})
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the output for the second of two classes, or for each class, of shape (m,) or (m, n_classes)."""
+        scores = self._scores(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class of the largest output of each row, of shape (m,)."""
+        scores = self._scores(X)
+        numbers = (scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
+        return self.classes_[numbers]

@@ -1,0 +1,238 @@
+"""Kernel ridge regression in closed form: one Cholesky factor, or one eigendecomposition for every penalty."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh
+
+from mercer._base.kernel_choice import wide_rows
+from mercer._plain import plain
+from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._solver.request import Dense
+from mercer._solver.tiled_matrix import (
+    factor,
+    inverse_diagonal,
+    kernel_matrix,
+    multiply_upper,
+    restore,
+    solve_factored,
+)
+from mercer._source import Block, Source
+from mercer._source.memory import forecast
+from mercer.errors import DataError
+from mercer.kernels import Kernel, Precomputed
+
+__all__ = [
+    "STATEMENT",
+    "TOLERANCE",
+    "Equations",
+    "Gather",
+    "KernelRidgeState",
+    "Spectrum",
+    "Task",
+    "assembled",
+    "exact_solver",
+]
+
+Array = Any
+# What is solved in float64 leaves residuals of rounding; above this the matrix was too near to singular.
+TOLERANCE = 1e-6
+STATEMENT = "Norm of the residual of the equations (K + alpha I) a = y, over the norm of y, in the weighted metric."
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class KernelRidgeState:
+    """The rows, their coefficients, the intercept, the predictions without each row, and the method."""
+
+    rows: Any
+    dual: Any
+    intercept: Any
+    left_out: Any
+    method: str
+
+
+@dataclass(frozen=True)
+class Gather:
+    """All rows with their targets and weights, brought to memory."""
+
+    subject: str
+
+    def answer(self, source: Source) -> tuple[Array, Array, Array]:
+        if source.place == "memory":
+            return source.whole(), source.y, source.weight
+        needed = 8.0 * source.n_rows * (source.n_features + 2)
+        forecast(self.subject, needed, f"{source.n_rows} rows in memory", "use solver='falkon'")
+        found = source.fetch(source.map(_everything))
+        rows, *others = [np.asarray(part) for part in found]
+        weight = others.pop() if source.has_weight else None
+        return np.ascontiguousarray(rows), others[0] if others else None, weight
+
+
+def _everything(block: Block) -> tuple[Array, ...]:
+    parts = [block.dense(), block.y, block.weight]
+    return tuple(part for part in parts if part is not None)
+
+
+@dataclass
+class Equations:
+    """The equations (S K S + alpha I) u = S y with S the roots of the weights, ready to be solved in place."""
+
+    matrix: Array
+    diagonal: Array
+    roots: Array
+    right: Array
+
+    @classmethod
+    def of(cls, kernel: Kernel, rows: Array, y: Array, weight: Array, threads: int) -> "Equations":
+        """Fill the matrix."""
+        if isinstance(kernel, Precomputed):
+            matrix = np.array(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64, order="C")
+        else:
+            matrix = kernel_matrix(kernel, kernel.prepare(wide_rows(rows)), threads)
+        targets = np.asarray(y, dtype=np.float64)
+        targets = targets if targets.ndim == 2 else targets[:, None]
+        roots = np.ones(len(matrix)) if weight is None else np.sqrt(np.asarray(weight, dtype=np.float64))
+        if weight is not None:
+            matrix *= roots[:, None]
+            matrix *= roots[None, :]
+        return cls(matrix, matrix.diagonal().copy(), roots, roots[:, None] * targets)
+
+    def sides(self, intercept: bool) -> Array:
+        """The right-hand sides: targets and, for an intercept, the constant."""
+        return np.column_stack([self.right, self.roots]) if intercept else self.right
+
+    def by_factor(self, alpha: float, sides: Array, leave_out: bool, threads: int) -> tuple[Array, Array, float] | None:
+        """Solve by Cholesky: solutions, the diagonal of the inverse, the relative residual; None where singular."""
+        diagonal = self.diagonal + alpha
+        np.fill_diagonal(self.matrix, diagonal)
+        try:
+            factor(self.matrix, threads)
+        except np.linalg.LinAlgError:
+            return None
+        found = solve_factored(self.matrix, sides)
+        # One correction, which costs n^2, gives back the digits that a large condition number took.
+        found += solve_factored(self.matrix, sides - multiply_upper(self.matrix, diagonal, found))
+        left = sides - multiply_upper(self.matrix, diagonal, found)
+        inverse = inverse_diagonal(self.matrix, threads) if leave_out else None
+        size = np.maximum(np.linalg.norm(sides, axis=0), np.finfo(np.float64).tiny)
+        return found, inverse, float((np.linalg.norm(left, axis=0) / size).max())
+
+    def restore(self) -> None:
+        """Undo a factorisation."""
+        restore(self.matrix, self.diagonal)
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Eigenvalues and eigenvectors of the matrix, with which any penalty costs n^2."""
+
+    values: Array
+    vectors: Array
+
+    @classmethod
+    def of(cls, matrix: Array) -> "Spectrum":
+        return cls(*eigh(matrix, overwrite_a=True, check_finite=False))
+
+    def solve(self, alpha: float, sides: Array) -> tuple[Array, Array]:
+        """The solutions for one penalty and the diagonal of the inverse; the shortest solution where singular."""
+        shifted = self.values + alpha
+        kept = shifted > len(shifted) * np.finfo(np.float64).eps * max(float(np.abs(self.values).max()), 1e-300)
+        inverse = np.where(kept, 1.0 / np.where(kept, shifted, 1.0), 0.0)
+        found = self.vectors @ (inverse[:, None] * (self.vectors.T @ sides))
+        return found, (self.vectors**2) @ inverse
+
+    def residual(self, alpha: Array, answers: Any, sides: Array) -> float:
+        """The largest relative residual of the answers, by penalty."""
+        size = np.maximum(np.linalg.norm(sides, axis=0), np.finfo(np.float64).tiny)
+        worst = 0.0
+        for one in np.unique(alpha):
+            found = answers[float(one)][0]
+            product = self.vectors @ ((self.values + one)[:, None] * (self.vectors.T @ found))
+            worst = max(worst, float((np.linalg.norm(sides - product, axis=0) / size).max()))
+        return worst
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is asked of the closed form."""
+
+    subject: str
+    kernel: Kernel
+    alpha: Array
+    intercept: bool
+    leave_out: bool
+    method: str
+    threads: int
+
+
+def exact_solver(task: Task) -> Solver:
+    """Gather the rows, fill the matrix, solve."""
+    rows, y, weight = yield Gather(task.subject)
+    n = rows.shape[0]
+    cure = "use solver='falkon', which needs no such matrix"
+    copies = 3.0 if task.method == "eigen" else 1.0
+    forecast(task.subject, copies * 8.0 * n * n, f"the {n} x {n} kernels", cure)
+    equations = yield Dense(lambda: Equations.of(task.kernel, rows, y, weight, task.threads))
+    sides = equations.sides(task.intercept)
+    method = task.method
+    if method == "cholesky":
+        answers, left = yield from _by_factors(task, equations, sides)
+        if answers is None:
+            # The rows are dependent and no penalty parts them: the shortest solution is still defined.
+            yield Dense(equations.restore)
+            method = "eigen"
+    if method == "eigen":
+        answers, left = yield from _by_spectrum(task, equations, sides)
+    state, objective = assembled(task, equations, rows, answers, method)
+    certificate = Certificate.of("residual", left, TOLERANCE, STATEMENT)
+    yield Step(objective, state, certificate)
+    return Solution(state, True, certificate)
+
+
+def _by_factors(task: Task, equations: Equations, sides: Array) -> Any:
+    answers, worst = {}, 0.0
+    for number, alpha in enumerate(np.unique(task.alpha)):
+        if number:
+            yield Dense(equations.restore)
+        found = yield Dense(lambda alpha=alpha: equations.by_factor(alpha, sides, task.leave_out, task.threads))
+        if found is None:
+            return None, np.inf
+        answers[float(alpha)] = found[:2]
+        worst = max(worst, found[2])
+    return answers, worst
+
+
+def _by_spectrum(task: Task, equations: Equations, sides: Array) -> Any:
+    spectrum = yield Dense(lambda: Spectrum.of(equations.matrix), heavy=True)
+    lowest = float(spectrum.values[0])
+    if lowest < -1e-6 * max(float(spectrum.values[-1]), 1e-300) and (lowest + task.alpha <= 0).any():
+        message = (
+            f"{task.subject}: the kernels plus alpha must be positive definite; their smallest eigenvalue is "
+            f"{lowest:.3g}. Use a Mercer kernel, or raise alpha above {-lowest:.3g}."
+        )
+        raise DataError(message)
+    answers = {float(alpha): spectrum.solve(float(alpha), sides) for alpha in np.unique(task.alpha)}
+    return answers, spectrum.residual(task.alpha, answers, sides)
+
+
+def assembled(task: Task, equations: Equations, rows: Array, answers: Any, method: str) -> tuple[Any, float]:
+    """Coefficients, intercepts, predictions without each row, and the objective."""
+    n_targets = equations.right.shape[1]
+    dual, intercept = np.empty((len(equations.roots), n_targets)), np.zeros(n_targets)
+    left_out = np.empty_like(dual) if task.leave_out else None
+    objective, safe = 0.0, np.where(equations.roots > 0, equations.roots, 1.0)
+    for t in range(n_targets):
+        found, inverse = answers[float(task.alpha[t])]
+        u, right = found[:, t], equations.right[:, t]
+        if task.intercept:
+            v = found[:, -1]
+            intercept[t] = (equations.roots @ u) / (equations.roots @ v)
+            u = u - intercept[t] * v
+            inverse = None if inverse is None else inverse - v**2 / (equations.roots @ v)
+        objective += float(task.alpha[t]) * float(u @ (right - intercept[t] * equations.roots))
+        dual[:, t] = equations.roots * u
+        if left_out is not None:
+            left_out[:, t] = (right - u / np.where(inverse > 0, inverse, 1.0)) / safe
+    return KernelRidgeState(rows, dual, intercept, left_out, method), objective

@@ -1,0 +1,315 @@
+"""Kernel ridge regression: ridge regression in the feature space of a kernel."""
+
+import math
+import warnings
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.linalg import LinAlgWarning
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.metrics import r2_score
+
+from mercer._base import Estimator, few_rows, fitted_source, fitting, seed_sequence
+from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, prepared
+from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._solver import Solver
+from mercer._source import Source, place_of
+from mercer._source.memory import allowed_bytes
+from mercer._source.namespace import to_numpy
+from mercer.errors import ParameterError, UnsupportedError
+from mercer.kernel_ridge._exact import Gather, Task, exact_solver
+from mercer.kernel_ridge._falkon import FalkonState, FalkonTask, falkon_solver
+from mercer.kernels import Kernel, warn_of_scale
+
+__all__ = ["KernelRidge"]
+
+# Rows up to which 'auto' solves in closed form: 20000 are 3.2 GB and about a minute on two cores.
+_EXACT_ROWS = 20_000
+
+
+class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
+    r"""Ridge regression in the feature space of a kernel.
+
+    Predicts :math:`f(x) = \sum_j a_j k(x, x_j) + b` with the coefficients a (``dual_coef_``) of the least
+
+    .. math:: \sum_i w_i (y_i - f(x_i))^2 + \alpha \, a^T K a
+
+    which solve :math:`(K + \alpha W^{-1}) a = y - b`. The intercept b is zero unless asked for.
+
+    Parameters
+    ----------
+    alpha : a number in [0, inf) or an array-like, default=1
+        The penalty, or one for each target.
+    kernel : one of 'linear', 'poly', 'polynomial', 'rbf', 'sigmoid', 'laplacian', 'matern', 'cosine', 'chi2',
+        'additive_chi2', 'precomputed' or a callable, default='linear'
+        The kernel by name, as an object of :mod:`mercer.kernels`, or a function of two rows.
+    gamma : a number in (0, inf) or None, default=None
+        Of kernels by name; None means 1 / d.
+    degree : a number in [0, inf), default=3
+    coef0 : a number in (-inf, inf), default=1
+        Of polynomials and of tanh.
+    kernel_params : a dictionary or None, default=None
+        Further arguments of a function.
+    fit_intercept : a boolean, default=False
+        Whether to fit b, which is not penalised.
+    leave_one_out : a boolean, default=False
+        Whether to predict each row by the model of all others, in closed form.
+    solver : one of 'auto', 'cholesky', 'eigen', 'falkon', default='auto'
+        'cholesky' and 'eigen' factor the n x n kernels; 'falkon' uses some rows as centres and passes over the rows,
+        wherever they are. 'auto' is 'cholesky' up to 20000 rows and where memory allows, else 'falkon'.
+    n_centres : an integer in [1, inf) or None, default=None
+        Of 'falkon': rows drawn as centres; None means four times the root of n, and at least 500.
+    tol : a number in [0, inf), default=1e-07
+        Of 'falkon': relative residual at which it ends.
+    max_iter : an integer in [1, inf), default=100
+        Of 'falkon': most passes.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        Seed of the centres.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which 'falkon' ends with what it has.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    dual_coef_ : ndarray of shape (n,) or (n, n_targets)
+        The coefficients a; with 'falkon' one for each centre.
+    X_fit_ : {ndarray, sparse matrix} of shape (n, d)
+        The rows, or the centres, that predictions take kernels with.
+    intercept_ : float or ndarray of shape (n_targets,)
+    kernel_ : Kernel
+        The kernel used.
+    loo_predictions_ : ndarray of the shape of y
+        With ``leave_one_out=True``: the prediction for each row by the model of all others.
+    solver_used_ : str
+        What solved the equations.
+    history_, converged_, n_iter_, certificate_
+        One step of the closed forms, one a pass of 'falkon'; the certificate is the relative ``"residual"``.
+    n_features_in_, feature_names_in_
+        Number and names of the columns.
+
+    Notes
+    -----
+    Closed forms: n^3 / 3 ('cholesky', in place, 8 n^2 bytes) or about 9 n^3 ('eigen', 24 n^2 bytes), in float64; rows
+    dependent to rounding have the shortest solution by 'eigen', with a warning. 'falkon' costs n M a pass and M^3 once,
+    with M centres, and needs 16 M^2 bytes; it approximates. A weight is a repetition. Rows in memory, files, streams,
+    Dask collections and on devices.
+
+    References
+    ----------
+    A. Rudi, L. Carratino and L. Rosasco, FALKON: an optimal large scale kernel method, 2017.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernel_ridge import KernelRidge
+    >>> X = np.linspace(0, 6, 40)[:, None]
+    >>> model = KernelRidge(alpha=1e-3, kernel="rbf", gamma=0.5, leave_one_out=True).fit(X, np.sin(X[:, 0]))
+    >>> bool(np.abs(model.loo_predictions_ - np.sin(X[:, 0])).max() < 0.1)
+    True
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "alpha": Real(0) | Array(),
+        **KERNEL_RULES,
+        "fit_intercept": Boolean(),
+        "leave_one_out": Boolean(),
+        "solver": Choice("auto", "cholesky", "eigen", "falkon"),
+        "n_centres": Integer(1) | Nothing(),
+        "tol": Real(0),
+        "max_iter": Integer(1),
+        "random_state": Seed(),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+
+    def __init__(
+        self,
+        alpha: Any = 1,
+        *,
+        kernel: Any = "linear",
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        fit_intercept: bool = False,
+        leave_one_out: bool = False,
+        solver: str = "auto",
+        n_centres: int | None = None,
+        tol: float = 1e-7,
+        max_iter: int = 100,
+        random_state: Any = None,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.fit_intercept = fit_intercept
+        self.leave_one_out = leave_one_out
+        self.solver = solver
+        self.n_centres = n_centres
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    @property
+    def _places(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Given kernels are taken from memory; so are sparse rows."""
+        return ("memory",) if self._is_precomputed else ("memory", "file", "stream", "dask", "device")
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelRidge":
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d), or (n, n) with ``kernel="precomputed"``
+        y : array-like of shape (n,) or (n, n_targets)
+        sample_weight : float or array-like of shape (n,), default=None
+
+        Returns
+        -------
+        self
+        """
+        source = self._open(X, y, sample_weight, targets="numbers", accept_sparse="csr")
+        alpha = self._penalties(source.n_targets)
+        kernel = self._kernel_of(source)
+        self.solver_used_ = self._resolved(source, alpha)
+        self._flat, self._dtype = source.target_shape == (), source.host_dtype.name
+        steps = self.max_iter if self.solver_used_ == "falkon" else 1
+        outcome = self._drive(
+            lambda start: self._solver(source, kernel, alpha, start), source, max_steps=steps, attributes={"kernel_": kernel}
+        )
+        self._describe(outcome.state)
+        self._conclude(outcome, cure="raise max_iter or tol")
+        return self
+
+    def _kernel_of(self, source: Source) -> Kernel:
+        rows = source.whole() if source.place == "memory" else _Shape((source.n_rows, source.n_features))
+        kernel = self._chosen_kernel(rows)
+        if source.place == "memory":
+            warn_of_scale(type(self).__name__, kernel, rows)
+        return kernel
+
+    def _resolved(self, source: Source, alpha: np.ndarray) -> str:
+        """The solver that 'auto' stands for."""
+        if self.solver == "falkon" and (self._is_precomputed or self.leave_one_out or source.is_sparse):
+            message = (
+                f"{type(self).__name__}: solver='falkon' takes dense rows and leaves none out; got "
+                f"kernel={self.kernel!r}, leave_one_out={self.leave_one_out!r}. Use solver='cholesky'."
+            )
+            raise UnsupportedError(message)
+        if self.solver != "auto":
+            return self.solver
+        n = source.n_rows
+        small = n <= _EXACT_ROWS and 8.0 * n * n <= allowed_bytes()
+        if small or self._is_precomputed or self.leave_one_out or source.is_sparse:
+            # An eigendecomposition costs as much as some thirty factors.
+            return "eigen" if len(np.unique(alpha)) > 30 else "cholesky"
+        return "falkon"
+
+    def _solver(self, source: Source, kernel: Kernel, alpha: np.ndarray, start: Any) -> Solver:
+        if self.solver_used_ != "falkon":
+            subject, threads = type(self).__name__, self._threads()
+            return exact_solver(
+                Task(subject, kernel, alpha, self.fit_intercept, self.leave_one_out, self.solver_used_, threads)
+            )
+        n = source.n_rows
+        count = min(n, max(500, math.ceil(4.0 * math.sqrt(n))) if self.n_centres is None else self.n_centres)
+        generator = np.random.default_rng(seed_sequence(self.random_state))
+        centres = np.sort(generator.choice(n, count, replace=False))
+        task = FalkonTask(kernel, alpha, self.fit_intercept, centres, self.tol, self.max_iter, self._threads())
+        return falkon_solver(task, start)
+
+    def _penalties(self, n_targets: int) -> np.ndarray:
+        alpha = np.atleast_1d(np.asarray(self.alpha, dtype=np.float64)).ravel()
+        name = type(self).__name__
+        if alpha.shape[0] not in (1, n_targets):
+            message = (
+                f"{name}: alpha must be one number, or one for each of {n_targets} targets; got {alpha.shape[0]}."
+            )
+            raise ParameterError(message)
+        if not (alpha >= 0).all() or not np.isfinite(alpha).all():
+            message = f"{name}: every alpha must be a number in [0, inf); got {self.alpha!r}."
+            raise ParameterError(message)
+        return np.broadcast_to(alpha, (n_targets,)).copy()
+
+    def _fitted(self, state: Any) -> dict[str, Any]:
+        rows = state.centres if isinstance(state, FalkonState) else state.rows
+        dual, intercept = state.dual.astype(self._dtype), state.intercept.astype(self._dtype)
+        found = {
+            "X_fit_": rows,
+            "dual_coef_": dual[:, 0] if self._flat else dual,
+            "intercept_": intercept[0] if self._flat else intercept,
+        }
+        left_out = getattr(state, "left_out", None)
+        if left_out is not None:
+            left_out = left_out.astype(self._dtype)
+            found["loo_predictions_"] = left_out[:, 0] if self._flat else left_out
+        return found
+
+    def _describe(self, state: Any) -> None:
+        """Say so when the equations were singular and the eigenvectors had to take over."""
+        if not self.leave_one_out:
+            vars(self).pop("loo_predictions_", None)
+        method = getattr(state, "method", self.solver_used_)
+        if method != self.solver_used_:
+            message = (
+                f"{type(self).__name__}: the kernels are singular to rounding, so solver='eigen' was used instead of "
+                f"'cholesky'; raise alpha (now {self.alpha!r}), or choose solver='eigen' to silence this."
+            )
+            self.solver_used_ = method
+            warnings.warn(message, LinAlgWarning, stacklevel=4)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict the target of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (m, d), or with ``kernel="precomputed"`` (m, n)
+
+        Returns
+        -------
+        y : ndarray of shape (m,) or (m, n_targets)
+        """
+        if (rows := few_rows(self, X)) is not None:
+            return self._sum(ready=True).of_rows(rows)
+        source = fitted_source(self, X, accept_sparse="csr")
+        return source.map(self._sum(ready=source.place == "memory"))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the coefficient of determination of the predictions, averaged over targets.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (m, d), or rows in any other place
+        y : array-like of shape (m,) or (m, n_targets)
+        sample_weight : array-like of shape (m,), default=None
+
+        Returns
+        -------
+        float
+        """
+        if place_of(X, y) == "memory":
+            return super().score(X, y, sample_weight)
+        source = self._open(X, y, sample_weight, targets="numbers", reset=False)
+        predicted = to_numpy(source.map(self._sum(ready=False)))
+        _, targets, weight = Gather(type(self).__name__).answer(source)
+        return float(r2_score(targets, predicted, sample_weight=weight))
+
+    def _sum(self, ready: bool) -> KernelSum:
+        others = prepared(self, self.kernel_, self.X_fit_) if ready and not self._is_precomputed else None
+        return KernelSum(self.kernel_, self.X_fit_, self.dual_coef_, self.intercept_, others)
+
+
+class _Shape:
+    """What a kernel by name must know of rows that are not in memory."""
+
+    def __init__(self, shape: tuple[int, int]) -> None:
+        self.shape = shape

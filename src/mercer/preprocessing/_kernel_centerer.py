@@ -1,0 +1,215 @@
+"""Centring in the feature space of a kernel."""
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._base import Estimator, fitted_source, fitting
+from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, prepared, wide_rows
+from mercer._base.parameter import Integer, Nothing, Real, Rule
+from mercer._plain import plain
+from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._solver.request import Dense
+from mercer._source import Block
+from mercer._source.memory import forecast
+from mercer.errors import DataError
+from mercer.kernels import Kernel, Precomputed
+
+__all__ = ["KernelCenterer"]
+
+_DEFINED = "Means are defined by the rows; nothing is optimised."
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class KernelMeans:
+    """The mean kernel of each training row with all of them, and the mean of these."""
+
+    rows: Any
+    total: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Centred:
+    """Kernels of the rows of a block with the training rows, less the means of both, plus the mean of all."""
+
+    kernel: Kernel
+    ready: Any
+    means: Any
+    total: float
+
+    def __call__(self, block: Block) -> np.ndarray:
+        if self.ready is None:
+            values = np.array(block.dense(), dtype=block.X.dtype)
+        else:
+            values = self.kernel.between(self.kernel.prepare(block.X, like=self.ready), self.ready)
+        values -= values.mean(axis=1, dtype=np.float64, keepdims=True).astype(values.dtype)
+        values -= (self.means - self.total).astype(values.dtype)
+        return values
+
+
+class KernelCenterer(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+    r"""Kernels of centred features.
+
+    For the features :math:`\Phi(x) - \bar\Phi`, with the mean over the training rows, the kernels are
+    :math:`\tilde k(x, x_j) = k(x, x_j) - \tfrac{1}{n} \sum_i k(x, x_i) - \tfrac{1}{n} \sum_i k(x_i, x_j)
+    + \tfrac{1}{n^2} \sum_{il} k(x_i, x_l)`.
+
+    Parameters
+    ----------
+    kernel : one of 'linear', 'poly', 'polynomial', 'rbf', 'sigmoid', 'laplacian', 'matern', 'cosine', 'chi2',
+        'additive_chi2', 'precomputed' or a callable, default='precomputed'
+        'precomputed' means that kernels are given, square at the fit; with another kernel, rows are.
+    gamma : a number in (0, inf) or None, default=None
+        Of kernels by name; None means 1 / d.
+    degree : a number in [0, inf), default=3
+    coef0 : a number in (-inf, inf), default=1
+        Of polynomials and of tanh.
+    kernel_params : a dictionary or None, default=None
+        Further arguments of a function.
+    max_time : a number in [0, inf) or None, default=None
+        There for all fits alike.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    K_fit_rows_ : ndarray of shape (n,)
+        The mean kernel of each training row.
+    K_fit_all_ : float
+        The mean of all kernels.
+    X_fit_ : {ndarray, sparse matrix} of shape (n, d) or None
+        The training rows; None where kernels were given.
+    kernel_ : Kernel
+        The kernel used.
+    history_, converged_, n_iter_, certificate_, n_features_in_, feature_names_in_
+        As every estimator has them.
+
+    Notes
+    -----
+    Costs n^2 kernels at the fit, in tiles that need no n x n memory. Rows in memory.
+
+    References
+    ----------
+    B. Scholkopf, A. Smola and K.-R. Muller, Nonlinear component analysis as a kernel eigenvalue problem, 1998.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.preprocessing import KernelCenterer
+    >>> X = np.array([[1.0, -2.0, 2.0], [-2.0, 1.0, 3.0], [4.0, 1.0, -2.0]])
+    >>> KernelCenterer().fit_transform(X @ X.T)
+    array([[  5.,   0.,  -5.],
+           [  0.,  14., -14.],
+           [ -5., -14.,  19.]])
+    """
+
+    _objective_moves: ClassVar[str | None] = None
+    _parameters: ClassVar[dict[str, Rule]] = KERNEL_RULES | {
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "precomputed",
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, K: Any, y: Any = None) -> "KernelCenterer":
+        """Find the means.
+
+        Parameters
+        ----------
+        K : array-like of shape (n, n), the kernels, or rows of shape (n, d) for a kernel that is not precomputed
+        y : None
+            Ignored; there for pipelines.
+
+        Returns
+        -------
+        self
+        """
+        source = self._open(K, accept_sparse=False if self._is_precomputed else "csr")
+        rows = source.whole()
+        if self._is_precomputed and rows.shape[0] != rows.shape[1]:
+            message = (
+                f"KernelCenterer: Kernel matrix must be a square matrix. Input is a {rows.shape[0]}x{rows.shape[1]} "
+                f"matrix; give k(x, y) of all pairs."
+            )
+            raise DataError(message)
+        kernel = self._chosen_kernel(rows)
+        self._dtype = source.host_dtype.name
+        known = {"kernel_": kernel, "X_fit_": None if self._is_precomputed else rows}
+        outcome = self._drive(lambda start: self._solver(kernel, rows, source), source, attributes=known)
+        if outcome.interrupt is None:
+            outcome.converged, outcome.reason, self.converged_ = True, "converged", True
+        self._conclude(outcome)
+        return self
+
+    def _solver(self, kernel: Kernel, rows: Any, source: Any) -> Solver:
+        means = yield from self._means(kernel, rows, source)
+        certificate = Certificate.none(_DEFINED)
+        yield Step(0.0, means, certificate)
+        return Solution(means, True, certificate)
+
+    def _means(self, kernel: Kernel, rows: Any, source: Any) -> Generator[Any, Any, KernelMeans]:
+        if isinstance(kernel, Precomputed):
+            found = yield Dense(lambda: rows.mean(axis=0, dtype=np.float64))
+        else:
+            ready = kernel.prepare(wide_rows(rows))
+            share = np.full(rows.shape[0], 1.0 / rows.shape[0])
+            each = KernelSum(kernel, rows, share, 0.0, ready)
+            found = yield Dense(lambda: source.map(lambda block: each.of_rows(wide_rows(block.X))))
+        return KernelMeans(found, float(found.mean()))
+
+    def _fitted(self, state: KernelMeans) -> dict[str, Any]:
+        return {"K_fit_rows_": state.rows.astype(self._dtype), "K_fit_all_": state.total}
+
+    def transform(self, K: Any, copy: bool = True) -> np.ndarray:
+        """Centre kernels.
+
+        Parameters
+        ----------
+        K : array-like of shape (m, n), kernels with the training rows, or rows of shape (m, d)
+        copy : bool, default=True
+            Has no effect: the input is never changed.
+
+        Returns
+        -------
+        ndarray of shape (m, n)
+        """
+        check_is_fitted(self)
+        source = fitted_source(self, K, accept_sparse=False if self._is_precomputed else "csr")
+        width = self._n_features_out
+        forecast("KernelCenterer", 8.0 * source.n_rows * width, f"{source.n_rows} x {width} kernels", "give fewer rows")
+        ready = None if self._is_precomputed else prepared(self, self.kernel_, self.X_fit_)
+        centred = _Centred(self.kernel_, ready, self.K_fit_rows_.astype(np.float64), self.K_fit_all_)
+        return source.map(centred, out=np.empty((source.n_rows, width), dtype=source.host_dtype))
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.K_fit_rows_.shape[0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = not self._is_precomputed
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
