@@ -25,7 +25,9 @@ def test_the_mean_of_the_sigmoid_is_the_integral(mean, variance):
     def integrand(z):
         return expit(mean + np.sqrt(variance) * z) * np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
 
-    expected = quad(integrand, -12, 12, points=[np.clip(-mean / np.sqrt(variance), -11, 11)], epsabs=1e-13, limit=200)[0]
+    expected = quad(integrand, -12, 12, points=[np.clip(-mean / np.sqrt(variance), -11, 11)], epsabs=1e-13, limit=200)[
+        0
+    ]
     assert sigmoid_means(np.array([mean]), np.array([variance]))[0] == pytest.approx(expected, abs=1e-12)
 
 
@@ -78,7 +80,9 @@ def test_a_warm_start_begins_at_the_last_modes_and_ends_at_the_same_ones():
 
 def test_what_cannot_be_is_refused_by_name():
     X, y = rows()
-    with pytest.raises(DataError, match=r"requires 2 or more distinct classes; got 1 class \(only class ash is present\)"):
+    with pytest.raises(
+        DataError, match=r"requires 2 or more distinct classes; got 1 class \(only class ash is present\)"
+    ):
         GaussianProcessClassifier().fit(X, np.full(90, "ash"))
     with pytest.raises(UnsupportedError, match="cannot be used with white noise in the kernel"):
         GaussianProcessClassifier(RBF() + White()).fit(X, y, sample_weight=np.ones(90) * 2)

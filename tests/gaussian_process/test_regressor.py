@@ -51,7 +51,9 @@ def test_the_variance_is_the_priors_at_most_shrinks_at_the_data_and_does_not_see
     assert model.predict(far, return_std=True)[1] == pytest.approx(np.sqrt(2.0))
     assert (model.predict(near, return_std=True)[1] < 2e-3).all()
     other = GaussianProcessRegressor(2.0 * RBF(0.8), alpha=1e-6, optimizer=None).fit(X, y[::-1])
-    np.testing.assert_array_equal(model.predict(X + 0.1, return_std=True)[1], other.predict(X + 0.1, return_std=True)[1])
+    np.testing.assert_array_equal(
+        model.predict(X + 0.1, return_std=True)[1], other.predict(X + 0.1, return_std=True)[1]
+    )
 
 
 @pytest.mark.parametrize("kernel", [PRIOR, THEIRS], ids=["mercer", "scikit-learn"])
@@ -70,6 +72,7 @@ def test_evidence_gradient_and_predictions_are_scikit_learns(kernel):
 
 def test_a_kernel_that_is_scikit_learns_alone_has_its_own_gradient_in_tiles():
     X, y = rows(230)
+    X = X[:, :1]
     kernel = scikit.DotProduct() + 0.5 * scikit.ExpSineSquared() + scikit.WhiteKernel(0.1)
     ours, theirs = (cls(kernel, optimizer=None).fit(X, y) for cls in (GaussianProcessRegressor, ScikitRegressor))
     found, expected = (model.log_marginal_likelihood(kernel.theta, True) for model in (ours, theirs))
@@ -82,7 +85,9 @@ def test_the_evidence_rises_to_a_maximum_as_high_as_scikit_learns():
     model = GaussianProcessRegressor(PRIOR).fit(X, y)
     assert model.converged_
     assert model.certificate_.value <= 1e-3
-    assert model.log_marginal_likelihood_value_ >= ScikitRegressor(THEIRS).fit(X, y).log_marginal_likelihood_value_ - 1e-6
+    assert (
+        model.log_marginal_likelihood_value_ >= ScikitRegressor(THEIRS).fit(X, y).log_marginal_likelihood_value_ - 1e-6
+    )
     best = [GaussianProcessRegressor(PRIOR, n_restarts_optimizer=k, random_state=0).fit(X, y) for k in (0, 3)]
     assert best[1].log_marginal_likelihood_value_ >= best[0].log_marginal_likelihood_value_
 
@@ -170,7 +175,9 @@ def test_a_matrix_that_does_not_fit_is_refused_with_the_other_solvers():
 
 def test_what_cannot_be_is_refused_by_name():
     X, y = rows(10)
-    with pytest.raises(ParameterError, match=r"kernel must be a kernel of mercer.kernels or of scikit-learn or None; got 'rbf'"):
+    with pytest.raises(
+        ParameterError, match=r"kernel must be a kernel of mercer.kernels or of scikit-learn or None; got 'rbf'"
+    ):
         GaussianProcessRegressor("rbf").fit(X, y)
     with pytest.raises(ParameterError, match=r"same number of entries as y. \(3 != 10\)"):
         GaussianProcessRegressor(alpha=[1.0, 2.0, 3.0]).fit(X, y)
@@ -179,5 +186,5 @@ def test_what_cannot_be_is_refused_by_name():
     with pytest.raises(RuntimeError, match="At most one of return_std or return_cov"):
         GaussianProcessRegressor().predict(X, return_std=True, return_cov=True)
     model = GaussianProcessRegressor(scikit.DotProduct() + scikit.WhiteKernel()).fit(X, y)
-    with pytest.raises(UnsupportedError, match="derivatives by inputs are known for kernels of mercer.kernels"):
+    with pytest.raises(UnsupportedError, match=r"derivatives by inputs are known for kernels of mercer\.kernels"):
         model.predict(X, return_gradient=True)

@@ -319,10 +319,14 @@ def bandwidth_bracket(model: Any, X: np.ndarray, y: Any) -> float:
 def _steepest(evidence: Callable[[np.ndarray], float], kernel: Any, step: float = 1e-3) -> float:
     """The largest derivative by theta of some evidence, by differences of fourth order, unless a bound holds theta."""
     theta, bounds = kernel.theta, kernel.bounds
-    slopes = np.array([
-        (8 * (evidence(theta + e) - evidence(theta - e)) - evidence(theta + 2 * e) + evidence(theta - 2 * e)) / 12 / step
-        for e in step * np.eye(len(theta))
-    ])
+    slopes = np.array(
+        [
+            (8 * (evidence(theta + e) - evidence(theta - e)) - evidence(theta + 2 * e) + evidence(theta - 2 * e))
+            / 12
+            / step
+            for e in step * np.eye(len(theta))
+        ]
+    )
     held = ((theta <= bounds[:, 0]) & (slopes < 0)) | ((theta >= bounds[:, 1]) & (slopes > 0))
     return float(np.abs(np.where(held, 0.0, slopes)).max())
 

@@ -289,9 +289,7 @@ class GaussianProcessClassifier(ClassPrediction, Climbing, ClassifierMixin, Esti
         """Theta for each problem."""
         size, count = len(covariance_of(self.kernels_[0], type(self).__name__).theta), len(self.kernels_)
         if len(theta) not in (size, size * count):
-            message = (
-                f"Shape of theta must be either {size} or {size * count}. Obtained theta with shape {len(theta)}."
-            )
+            message = f"Shape of theta must be either {size} or {size * count}. Obtained theta with shape {len(theta)}."
             raise ParameterError(message)
         return [theta] * count if len(theta) == size else list(theta.reshape(count, size))
 

@@ -195,7 +195,9 @@ def _advanced(
     return replace(state, n_evaluations=state.n_evaluations + 1, **arrays)
 
 
-def _moved(place: dict[str, Any], trial: Array, value: float, slope: Array, bounds: Array, tol: float) -> dict[str, Any]:
+def _moved(
+    place: dict[str, Any], trial: Array, value: float, slope: Array, bounds: Array, tol: float
+) -> dict[str, Any]:
     """What changes in a start's place when its trial has been evaluated."""
     first = place["value"] == -np.inf
     if first and not np.isfinite(value):

@@ -42,7 +42,9 @@ def default_kernel(fixed: bool = False) -> Kernel:
 def covariance_of(kernel: Any, subject: str) -> Kernel:
     """The kernel to compute with, whose theta and bounds are those of the user's `kernel`."""
     if isinstance(kernel, Precomputed):
-        message = f"{subject}: kernel must be a function of rows; got Precomputed(), which cannot say k(x, x) of others."
+        message = (
+            f"{subject}: kernel must be a function of rows; got Precomputed(), which cannot say k(x, x) of others."
+        )
         raise UnsupportedError(message)
     if isinstance(kernel, Kernel):
         return kernel

@@ -207,7 +207,9 @@ def sigmoid_means(mean: Array, variance: Array) -> Array:
     """
     sd = np.sqrt(variance)
     z = np.arange(-36, 37) * 0.25
-    narrow = expit(mean[:, None] + np.minimum(sd, 1.0)[:, None] * z) @ (0.25 * np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi))
+    narrow = expit(mean[:, None] + np.minimum(sd, 1.0)[:, None] * z) @ (
+        0.25 * np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
+    )
     t = np.arange(-80, 81) * 0.5
     wide = ndtr((mean[:, None] - t) / np.maximum(sd, 1.0)[:, None]) @ (0.5 * expit(t) * expit(-t))
     return np.where(sd < 1.0, narrow, wide)

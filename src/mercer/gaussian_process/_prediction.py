@@ -142,7 +142,9 @@ class ProcessPrediction:
         if cov:
             found.append(self._joint(kernel, prepared, X, terms, scale))
         if gradient:
-            found += self._gradients(kernel, points, prepared, X, alpha, scale, np.sqrt(variance) if std else None, terms)
+            found += self._gradients(
+                kernel, points, prepared, X, alpha, scale, np.sqrt(variance) if std else None, terms
+            )
         return found
 
     def _prior(self, X: Any, std: bool, cov: bool, gradient: bool) -> list[Array]:
@@ -212,7 +214,15 @@ class ProcessPrediction:
         return covariance * scale[0] ** 2 if len(scale) == 1 else covariance[:, :, None] * scale**2
 
     def _gradients(
-        self, kernel: Kernel, points: Array, prepared: Prepared, X: Array, alpha: Array, scale: Array, std: Any, terms: Any
+        self,
+        kernel: Kernel,
+        points: Array,
+        prepared: Prepared,
+        X: Array,
+        alpha: Array,
+        scale: Array,
+        std: Any,
+        terms: Any,
     ) -> list[Array]:
         """Derivatives by inputs of means and, with `std`, of deviations."""
         if isinstance(kernel, Foreign):

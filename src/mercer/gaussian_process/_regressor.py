@@ -204,7 +204,9 @@ class GaussianProcessRegressor(ProcessPrediction, Climbing, MultiOutputMixin, Re
         kernel = default_kernel() if self.kernel is None else self.kernel
         source, rows = self._opened(X, y, sample_weight, kernel, "numbers")
         self._evidence, known = self._prepared(source, rows, kernel)
-        outcome = self._drive(self._climber([self._evidence], kernel), source, max_steps=self.max_iter, attributes=known)
+        outcome = self._drive(
+            self._climber([self._evidence], kernel), source, max_steps=self.max_iter, attributes=known
+        )
         vars(self).pop("_evidence")
         self._warn([self.kernel_], outcome)
         self._conclude(outcome)
@@ -245,7 +247,9 @@ class GaussianProcessRegressor(ProcessPrediction, Climbing, MultiOutputMixin, Re
             message = f"alpha must be a scalar or an array with same number of entries as y. ({len(noise)} != {n})"
             raise ParameterError(message)
         if not (np.isfinite(noise).all() and (noise >= 0).all()):
-            message = f"{type(self).__name__}: every alpha must be a number in [0, inf); got {noise.min():g} as the least."
+            message = (
+                f"{type(self).__name__}: every alpha must be a number in [0, inf); got {noise.min():g} as the least."
+            )
             raise ParameterError(message)
         return np.broadcast_to(noise, n).copy()
 
@@ -256,7 +260,9 @@ class GaussianProcessRegressor(ProcessPrediction, Climbing, MultiOutputMixin, Re
             return np.zeros(shape), np.ones(shape)
         mean = np.average(y, axis=0, weights=weight)
         std = np.sqrt(np.average((y - mean) ** 2, axis=0, weights=weight))
-        return np.reshape(mean, shape), np.reshape(np.where(std > 10 * np.finfo(float).eps * np.abs(mean), std, 1.0), shape)
+        return np.reshape(mean, shape), np.reshape(
+            np.where(std > 10 * np.finfo(float).eps * np.abs(mean), std, 1.0), shape
+        )
 
     def _evidence_of(self, X: Any, Y: Any, noise: Any, weight: Any, kernel: Any) -> Any:
         name, n = type(self).__name__, len(Y)
@@ -292,7 +298,6 @@ class GaussianProcessRegressor(ProcessPrediction, Climbing, MultiOutputMixin, Re
         if not vectors or (n <= _MOST_EXACT and 16.0 * n * n <= allowed_bytes()):
             return "exact"
         return "iterative" if n <= _MOST_ITERATIVE else "inducing"
-
 
     def _fitted(self, state: ClimbState) -> dict[str, Any]:
         user = default_kernel() if self.kernel is None else self.kernel

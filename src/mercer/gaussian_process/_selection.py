@@ -44,7 +44,14 @@ class KernelSelection:
 
 
 def select_kernel(
-    estimator: Any, X: Any, y: Any, *, kernels: Any = None, widths: Any = None, cv: Any = "evidence", scoring: Any = None
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    kernels: Any = None,
+    widths: Any = None,
+    cv: Any = "evidence",
+    scoring: Any = None,
 ) -> KernelSelection:
     """Score kernels of several kinds and widths, and fit with the best.
 
@@ -94,10 +101,12 @@ def select_kernel(
             f"folds as cv."
         )
         raise ParameterError(message)
-    table = np.array([
-        [_scores(estimator, X, y, _widened(kernel, width), cv, scoring, by_evidence) for width in widths]
-        for kernel in named.values()
-    ])
+    table = np.array(
+        [
+            [_scores(estimator, X, y, _widened(kernel, width), cv, scoring, by_evidence) for width in widths]
+            for kernel in named.values()
+        ]
+    )
     scores, training = table[..., 0], table[..., 1]
     row, column = np.unravel_index(int(np.argmax(scores)), scores.shape)
     names = tuple(named)
