@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import few_rows
+from mercer._base import Estimator, few_rows
 from mercer._base.validation import checked_rows
 from mercer._source.threads import one_blas_thread
 from mercer.errors import UnsupportedError
-from mercer.gaussian_process._covariance import covariance_of, takes_vectors
+from mercer.gaussian_process._covariance import covariance_of, default_kernel, takes_vectors
 from mercer.gaussian_process._laplace import LaplaceModel, latent_of, sigmoid_means
 
 __all__ = ["ClassPrediction"]
@@ -20,7 +20,7 @@ Array = Any
 _TILE = 2**21
 
 
-class ClassPrediction:
+class ClassPrediction(Estimator):
     """The methods of a fitted classifier."""
 
     kernel: Any
@@ -30,6 +30,9 @@ class ClassPrediction:
     n_classes_: int
     kernels_: tuple[Any, ...]
     models_: tuple[LaplaceModel, ...]
+
+    def _prior(self) -> Any:
+        return default_kernel(fixed=True) if self.kernel is None else self.kernel
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict the class of each row.

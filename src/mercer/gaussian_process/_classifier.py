@@ -13,11 +13,12 @@ from mercer._base import Estimator, fitting
 from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
 from mercer._source import Source
 from mercer._source.memory import forecast
+from mercer._source.threads import one_blas_thread
 from mercer.errors import DataError, ParameterError, UnsupportedError
 from mercer.gaussian_process._class_prediction import ClassPrediction
 from mercer.gaussian_process._climb import ClimbState
 from mercer.gaussian_process._climbing import Climbing
-from mercer.gaussian_process._covariance import IsKernel, covariance_of, default_kernel, fitted_kernel, takes_vectors
+from mercer.gaussian_process._covariance import IsKernel, covariance_of, fitted_kernel, takes_vectors
 from mercer.gaussian_process._evidence import own_noise
 from mercer.gaussian_process._laplace import LaplaceEvidence
 from mercer.kernels import Kernel
@@ -184,9 +185,6 @@ class GaussianProcessClassifier(ClassPrediction, Climbing, ClassifierMixin, Esti
         self._conclude(outcome)
         return self
 
-    def _prior(self) -> Any:
-        return default_kernel(fixed=True) if self.kernel is None else self.kernel
-
     def _prepared(self, source: Source, X: Any) -> tuple[list[Any], dict[str, Any]]:
         """The evidence and the numbers of the rows of each problem, and the attributes that are known before."""
         y, weight = source.y, source.weight
@@ -235,7 +233,8 @@ class GaussianProcessClassifier(ClassPrediction, Climbing, ClassifierMixin, Esti
             theta = state.theta[best]
             kernel = covariance_of(self._prior(), type(self).__name__).with_theta(theta)
             kernels.append(fitted_kernel(self._prior(), theta))
-            models.append(evidence.fitted(kernel, rows, self._threads()))
+            with one_blas_thread():
+                models.append(evidence.fitted(kernel, rows, self._threads()))
         value = float(np.mean([model.log_marginal_likelihood_value_ for model in models]))
         return {"kernels_": tuple(kernels), "models_": tuple(models), "log_marginal_likelihood_value_": value}
 
@@ -299,7 +298,8 @@ class GaussianProcessClassifier(ClassPrediction, Climbing, ClassifierMixin, Esti
         points = self._points()[model.rows]
         start = model.latent if self.warm_start else np.zeros(len(points))
         evidence = LaplaceEvidence(points, model.y_train_, model.weight, self.max_iter_predict, start)
-        return evidence.evaluate(kernel, slope, self._threads())
+        with one_blas_thread():
+            return evidence.evaluate(kernel, slope, self._threads())
 
 
 def _problems(y: Array, classes: Array, multi_class: str) -> list[tuple[Array, Array]]:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from mercer._base import seed_sequence
+from mercer._base import Estimator, seed_sequence
 from mercer._base.validation import checked_weight
 from mercer._solver import Outcome, Solver
 from mercer._source import Source, open_source
@@ -19,7 +19,7 @@ from mercer.kernels import Kernel
 __all__ = ["Climbing"]
 
 
-class Climbing:
+class Climbing(Estimator):
     """Opens rows of any kind that a kernel takes, and climbs."""
 
     optimizer: Any
@@ -31,12 +31,12 @@ class Climbing:
     def _opened(self, X: Any, y: Any, sample_weight: Any, kernel: Any, targets: str) -> tuple[Source, Any]:
         """The source that a fit is driven over, and the rows; those that are no vectors are numbered in the source."""
         if takes_vectors(kernel):
-            source = self._open(X, y, sample_weight, targets=targets)  # type: ignore[attr-defined]
+            source = self._open(X, y, sample_weight, targets=targets)
             return source, source.whole()
         kind = {"multi_output": True, "y_numeric": True} if targets == "numbers" else {}
         X, y = validate_data(self, X, y, ensure_2d=False, dtype=None, **kind)
         numbers = np.arange(len(X), dtype=np.float64)[:, None]
-        threads = self._threads()  # type: ignore[attr-defined]
+        threads = self._threads()
         return open_source(numbers, y, checked_weight(self, sample_weight, len(X)), threads), X
 
     def _climber(self, evidences: list[Evidence], kernel: Any) -> Callable[[Any], Solver]:

@@ -14,8 +14,20 @@ from sklearn.gaussian_process import kernels as scikit
 
 from mercer._base.parameter import Rule
 from mercer.errors import UnsupportedError
-from mercer.kernels import RBF, Constant, Hyperparameter, Kernel, Matern, Power, Precomputed, Prepared, Product
-from mercer.kernels import RationalQuadratic, Sum, White
+from mercer.kernels import (
+    RBF,
+    Constant,
+    Hyperparameter,
+    Kernel,
+    Matern,
+    Power,
+    Precomputed,
+    Prepared,
+    Product,
+    RationalQuadratic,
+    Sum,
+    White,
+)
 
 __all__ = ["IsKernel", "covariance_of", "default_kernel", "fitted_kernel", "takes_vectors", "warn_of_bounds"]
 

@@ -4,7 +4,8 @@ With a preconditioner P = R R^T + D, R the pivoted Cholesky factor of the kernel
 
     log |C| = log |P| + E[z^T P^(-1/2) log(P^(-1/2) C P^(-1/2)) P^(-1/2) z],    tr(C^-1 dC) = E[(C^-1 z)^T dC P^-1 z];
 
-the logarithm comes from the tridiagonal matrices of conjugate gradients (Lanczos' quadrature; Gardner and others, 2018).
+the logarithm comes from the tridiagonal matrices of conjugate gradients (Lanczos' quadrature; Gardner and others,
+2018).
 Probes are drawn once, so that the estimate is a fixed smooth function of the hyper-parameters.
 """
 

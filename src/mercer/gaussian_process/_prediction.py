@@ -6,7 +6,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from mercer._base import few_rows, seed_sequence
+from mercer._base import Estimator, few_rows, seed_sequence
 from mercer._base.validation import checked_rows
 from mercer._solver.tiled_cholesky import inverse_factor
 from mercer._source.memory import forecast
@@ -26,11 +26,24 @@ _TILE = 2**21
 _READY: "WeakKeyDictionary[Any, Any]" = WeakKeyDictionary()
 
 
-class ProcessPrediction:
+class ProcessPrediction(Estimator):
     """The methods of a fitted process; of one that is not fitted, those of its prior."""
 
     kernel: Any
     n_targets: int | None
+    n_inducing: int
+    solver_used_: str
+    X_train_: Array
+    y_train_: Array
+    kernel_: Any
+    L_: Array
+    alpha_: Array
+    noise_variance_: Array
+    weight_: Array
+    inducing_points_: Array
+    inducing_factor_: Array
+    _y_train_mean: Array
+    _y_train_std: Array
 
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False, return_gradient: bool = False) -> Any:
         """Predict the mean at each row, and what else is asked for; before a fit, that of the prior.
@@ -106,7 +119,7 @@ class ProcessPrediction:
                 f"{getattr(self, 'solver_used_', None)!r}. Fit with solver='exact'."
             )
             raise UnsupportedError(message)
-        V = inverse_factor(self.L_.astype(np.float64, copy=False), self._threads())
+        V = inverse_factor(self.L_, self._threads())
         precision = np.einsum("ij,ij->j", V, V)[:, None]
         Y = self.y_train_.reshape(len(V), -1).astype(np.float64)
         mean = Y - self.alpha_.reshape(Y.shape) / precision

@@ -9,6 +9,7 @@ from mercer._base import Estimator, fitting, seed_sequence
 from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
 from mercer._source import Source
 from mercer._source.memory import allowed_bytes, forecast
+from mercer._source.threads import one_blas_thread
 from mercer.errors import DataError, ParameterError
 from mercer.gaussian_process._climb import ClimbState
 from mercer.gaussian_process._climbing import Climbing
@@ -203,7 +204,8 @@ class GaussianProcessRegressor(ProcessPrediction, Climbing, MultiOutputMixin, Re
         """
         kernel = default_kernel() if self.kernel is None else self.kernel
         source, rows = self._opened(X, y, sample_weight, kernel, "numbers")
-        self._evidence, known = self._prepared(source, rows, kernel)
+        with one_blas_thread():
+            self._evidence, known = self._prepared(source, rows, kernel)
         outcome = self._drive(
             self._climber([self._evidence], kernel), source, max_steps=self.max_iter, attributes=known
         )
@@ -303,7 +305,8 @@ class GaussianProcessRegressor(ProcessPrediction, Climbing, MultiOutputMixin, Re
         user = default_kernel() if self.kernel is None else self.kernel
         theta = state.theta[state.best[0]]
         covariance = covariance_of(user, type(self).__name__).with_theta(theta)
-        found = self._evidence.fitted(covariance, self._threads())
+        with one_blas_thread():
+            found = self._evidence.fitted(covariance, self._threads())
         if self._flat:
             found["alpha_"] = found["alpha_"][:, 0]
         return {"kernel_": fitted_kernel(user, theta), **found}
@@ -343,5 +346,6 @@ class GaussianProcessRegressor(ProcessPrediction, Climbing, MultiOutputMixin, Re
         X = self.X_train_.astype(np.float64, copy=False) if vectors else self.X_train_
         kernel = covariance_of(self.kernel_, type(self).__name__).with_theta(theta)
         evidence = self._evidence_at(X, y.reshape(len(y), -1))
-        value, slope = evidence.evaluate(kernel, eval_gradient, self._threads())
+        with one_blas_thread():
+            value, slope = evidence.evaluate(kernel, eval_gradient, self._threads())
         return (np.float64(value), slope) if eval_gradient else np.float64(value)
