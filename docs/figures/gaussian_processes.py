@@ -26,5 +26,4 @@ def draw() -> Figure:
     values = [[model.log_marginal_likelihood(np.log([width, noise])) for width in widths] for noise in noises]
     right.contourf(widths, noises, np.maximum(values, np.max(values) - 15), levels=20)
     right.set(xscale="log", yscale="log", xlabel="width", ylabel="noise", title="evidence of 25 rows")
-    figure.tight_layout()
     return figure

@@ -180,7 +180,7 @@ class GaussianProcessClassifier(ClassPrediction, Climbing, ClassifierMixin, Esti
         evidences = [evidence for evidence, _ in self._problems]
         climber = self._climber(evidences, self._prior())
         outcome = self._drive(climber, source, max_steps=self.max_iter, attributes=known)
-        vars(self).pop("_problems")
+        del self._problems
         self._warn(list(self.kernels_), outcome)
         self._conclude(outcome)
         return self

@@ -20,7 +20,7 @@ from mercer.gaussian_process._covariance import (
     fitted_kernel,
     takes_vectors,
 )
-from mercer.gaussian_process._evidence import ExactEvidence, check_noise, check_room, own_noise
+from mercer.gaussian_process._evidence import Evidence, ExactEvidence, check_noise, check_room, own_noise
 from mercer.gaussian_process._inducing import InducingEvidence, chosen_points
 from mercer.gaussian_process._iterative import IterativeEvidence
 from mercer.gaussian_process._prediction import ProcessPrediction
@@ -122,10 +122,10 @@ class GaussianProcessRegressor(ProcessPrediction, Climbing, MultiOutputMixin, Re
     --------
     >>> import numpy as np
     >>> from mercer.gaussian_process import GaussianProcessRegressor
-    >>> from mercer.kernels import RBF, White
+    >>> from mercer.kernels import RBF
     >>> X = np.linspace(0, 6, 40)[:, None]
     >>> y = np.sin(X[:, 0])
-    >>> model = GaussianProcessRegressor(1.0 * RBF() + White(1e-4)).fit(X, y)
+    >>> model = GaussianProcessRegressor(1.0 * RBF(), alpha=1e-4).fit(X, y)
     >>> mean, std = model.predict([[1.5], [9.0]], return_std=True)
     >>> bool(abs(mean[0] - np.sin(1.5)) < 0.01), bool(std[1] > 10 * std[0])
     (True, True)
@@ -209,7 +209,7 @@ class GaussianProcessRegressor(ProcessPrediction, Climbing, MultiOutputMixin, Re
         outcome = self._drive(
             self._climber([self._evidence], kernel), source, max_steps=self.max_iter, attributes=known
         )
-        vars(self).pop("_evidence")
+        del self._evidence
         self._warn([self.kernel_], outcome)
         self._conclude(outcome)
         return self
@@ -279,7 +279,7 @@ class GaussianProcessRegressor(ProcessPrediction, Climbing, MultiOutputMixin, Re
         count = min(self.n_inducing, n)
         if self.solver_used_ == "iterative":
             self.probe_seed_ = seed.generate_state(4)
-            evidence = IterativeEvidence(X, Y, noise, weight, count, self.probe_seed_)
+            evidence: Evidence = IterativeEvidence(X, Y, noise, weight, count, self.probe_seed_)
         else:
             evidence = InducingEvidence(X, Y, noise, weight, chosen_points(covariance, X, count, seed))
         forecast(name, evidence.bytes_at_work(), f"solver={self.solver_used_!r}", "lower n_inducing")
