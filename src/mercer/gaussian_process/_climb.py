@@ -33,6 +33,8 @@ KEPT = "Hyper-parameters were kept as given: nothing was optimised."
 _SUFFICIENT, _CUT = 1e-4, 0.1
 # The farthest that one move may change a logarithm: a factor of twenty.
 _FARTHEST = 3.0
+# What curvatures are multiplied by after a move along which the slope has not fallen.
+_WIDER = 0.25
 # Gains below this share of the evidence are rounding.
 _NO_GAIN = 1e-10
 # Rows up to which starts are evaluated side by side, a thread each; above, all threads share the tiles of one.
@@ -240,7 +242,8 @@ def _curved(B: Array, rises: tuple[Array, Array] | None, slope: Array) -> Array:
     step, change = rises
     bend = float(step @ change)
     if bend <= 1e-10 * float(np.linalg.norm(step) * np.linalg.norm(change)):
-        return B
+        # No curvature on the way: the model was too narrow, and the next move may go farther.
+        return B * _WIDER
     if np.array_equal(B, identity * B[0, 0]):
         B = identity * (float(change @ change) / bend)
     Bs = B @ step

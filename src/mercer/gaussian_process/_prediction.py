@@ -1,6 +1,7 @@
 """Predictions of a Gaussian process: means, deviations, covariances, gradients by inputs, samples, left-out rows."""
 
 import warnings
+from contextlib import nullcontext
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -23,6 +24,8 @@ __all__ = ["ProcessPrediction"]
 Array = Any
 # Numbers in a tile of kernels between rows to predict and points: 16 MB.
 _TILE = 2**21
+# Numbers in rows to predict up to which a mean is a product of a matrix and a vector that BLAS does not share out.
+_FEW = 8
 _READY: "WeakKeyDictionary[Any, Any]" = WeakKeyDictionary()
 
 
@@ -73,7 +76,9 @@ class ProcessPrediction(Estimator):
             message = "At most one of return_std or return_cov can be requested."
             raise RuntimeError(message)
         rows, dtype = self._rows(X)
-        with one_blas_thread():
+        # Products of few numbers are made by one thread in any case, and the guard would cost more than they do.
+        few = takes_vectors(self.kernel) and rows.size <= _FEW and not (return_std or return_cov or return_gradient)
+        with nullcontext() if few else one_blas_thread():
             found = self._predicted(rows, return_std, return_cov, return_gradient)
         found = [one.astype(dtype, copy=False) for one in found]
         return found[0] if len(found) == 1 else tuple(found)
@@ -211,7 +216,10 @@ class ProcessPrediction(Estimator):
             if terms is not None:
                 variance[part] = kernel.diagonal(X[part]) - terms.variance(K.T)
 
-        run_numbered(fill, -(-m // size), self._threads() if m > size else 1)
+        if m <= size:
+            fill(0)
+        else:
+            run_numbered(fill, -(-m // size), self._threads())
         if variance.min(initial=0.0) < 0:
             message = "Predicted variances smaller than 0. Setting those variances to 0."
             warnings.warn(message, stacklevel=5)
