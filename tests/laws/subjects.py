@@ -80,9 +80,7 @@ class Subject:
             # In forty dimensions every row is a neighbour of every other: fewer rows tell as much.
             return 5_000
         by_pairs = ("AgglomerativeClustering", "KMedoids", "KernelDiscriminantAnalysis", "KernelLogisticRegression")
-        by_pairs += ("KernelCenterer", "KernelPCA", "KernelRidgeCV", "RegularizationNetwork")
-        if self.name == "KernelRidge" and self.settings.get("solver") != "falkon":
-            return 2_000
+        by_pairs += ("KernelCenterer", "KernelPCA", "KernelRidge", "KernelRidgeCV", "RegularizationNetwork")
         return 2_000 if self.name in by_pairs else 50_000
 
     @property

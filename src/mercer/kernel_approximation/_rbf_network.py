@@ -79,6 +79,7 @@ class _RBFNetwork(Estimator):
     }
     _law_exceptions: ClassVar[dict[str, str]] = {
         "row order": "k-means starts from rows drawn by number, so that centres differ for rows in another order",
+        "memory": "the activations of all rows are held for the closed form, and forecast before they are",
     }
 
     def __init__(

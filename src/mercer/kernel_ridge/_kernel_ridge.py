@@ -92,8 +92,8 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
     -----
     Closed forms: n^3 / 3 ('cholesky', in place, 8 n^2 bytes) or about 9 n^3 ('eigen', 24 n^2 bytes), in float64; rows
     dependent to rounding have the shortest solution by 'eigen', with a warning. 'falkon' costs n M a pass and M^3 once,
-    with M centres, and needs 16 M^2 bytes; it approximates. A weight is a repetition. Rows in memory, files, streams,
-    Dask collections and on devices.
+    with M centres, and needs 16 M^2 bytes; it approximates. A weight is a repetition. With 'auto' and 'falkon'
+    rows may be in memory, files, streams, Dask collections and on devices.
 
     References
     ----------
@@ -109,6 +109,9 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
     True
     """
 
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "memory": "the kernels of all pairs of rows are n^2 numbers, forecast before they are taken"
+    }
     _parameters: ClassVar[dict[str, Rule]] = {
         "alpha": Real(0) | Array(),
         **KERNEL_RULES,
@@ -160,8 +163,9 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
 
     @property
     def _places(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Given kernels are taken from memory; so are sparse rows."""
-        return ("memory",) if self._is_precomputed else ("memory", "file", "stream", "dask", "device")
+        """Factoring the kernels of all pairs of rows is asked for of rows in memory; 'auto' brings few rows there."""
+        pairs = self._is_precomputed or self.solver in ("cholesky", "eigen")
+        return ("memory",) if pairs else ("memory", "file", "stream", "dask", "device")
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelRidge":

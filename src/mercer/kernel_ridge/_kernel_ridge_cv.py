@@ -92,9 +92,6 @@ class KernelRidgeCV(KernelRidge):
     leave_one_out = True
     max_iter = 1
     alpha = "chosen"
-    _law_exceptions: ClassVar[dict[str, str]] = {
-        "memory": "the kernels of all pairs of rows are n^2 numbers, forecast before they are taken"
-    }
 
     def __init__(
         self,
