@@ -12,7 +12,10 @@ from mercer.errors import DataError
 @pytest.mark.catalogue("KM-19")
 def test_the_linear_kernel_is_fishers_discriminant():
     X, y = make_classification(200, 4, n_informative=4, n_redundant=0, random_state=0)
-    ours, theirs = KernelDiscriminantAnalysis(kernel="linear", mu=1e-8).fit(X, y), LinearDiscriminantAnalysis().fit(X, y)
+    ours, theirs = (
+        KernelDiscriminantAnalysis(kernel="linear", mu=1e-8).fit(X, y),
+        LinearDiscriminantAnalysis().fit(X, y),
+    )
     assert abs(np.corrcoef(ours.transform(X)[:, 0], theirs.transform(X)[:, 0])[0, 1]) == pytest.approx(1.0, abs=1e-9)
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-6)
 

@@ -73,7 +73,9 @@ def test_sparse_rows_and_kernel_objects(rows):
     sparse = scipy.sparse.csr_array(rows * (rows > 0))
     for features in (RBFSampler(random_state=0), Nystroem(kernels.Matern(2.0), random_state=0, n_components=9)):
         np.testing.assert_allclose(
-            features.fit(sparse).transform(sparse), features.fit(sparse.toarray()).transform(sparse.toarray()), atol=1e-10
+            features.fit(sparse).transform(sparse),
+            features.fit(sparse.toarray()).transform(sparse.toarray()),
+            atol=1e-10,
         )
     with pytest.raises(ParameterError, match="Don't pass gamma, coef0 or degree to Nystroem"):
         Nystroem(kernels.RBF(), gamma=0.3).fit(rows)
@@ -101,9 +103,7 @@ def test_rows_without_labels_help_to_place_the_centres():
     few = RBFNetworkClassifier(16, alpha=1e-3, random_state=0).fit(X[:24], ring[:24], unlabelled=X[24:])
     assert few.score(X, ring) > 0.9
     alone = RBFNetworkClassifier(16, alpha=1e-3, random_state=0).fit(X[:24], ring[:24])
-    far, near = (
-        ((X[:, None] - model.centres_[None]) ** 2).sum(axis=2).min(axis=1).mean() for model in (alone, few)
-    )
+    far, near = (((X[:, None] - model.centres_[None]) ** 2).sum(axis=2).min(axis=1).mean() for model in (alone, few))
     assert near < 0.8 * far
     given = RBFNetworkClassifier(centres=few.centres_, width=0.3).fit(X, ring)
     np.testing.assert_array_equal(given.centres_, few.centres_)

@@ -61,7 +61,9 @@ def test_given_kernels_and_balanced_classes(data):
 
 def test_functions_that_are_no_kernels_are_refused(data):
     X, y = data
-    with pytest.raises(DataError, match=r"the kernel must be positive semidefinite; its smallest eigenvalue on these rows is -"):
+    with pytest.raises(
+        DataError, match=r"the kernel must be positive semidefinite; its smallest eigenvalue on these rows is -"
+    ):
         KernelLogisticRegression(kernel=kernels.Sigmoid(0.5, -1.0)).fit(X, y)
     with pytest.raises(DataError, match="only one class"):
         KernelLogisticRegression().fit(X, np.zeros(len(y)))

@@ -59,7 +59,9 @@ def test_weights_targets_and_penalties_agree_with_scikit_learn(data, solver, ker
     if isinstance(kernel, str):
         theirs = Theirs(alpha, kernel=kernel).fit(X, Y, weight)
         np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-6)
-    repeated = KernelRidge(alpha, kernel=kernel, solver=solver).fit(np.repeat(X, weight, axis=0), np.repeat(Y, weight, axis=0))
+    repeated = KernelRidge(alpha, kernel=kernel, solver=solver).fit(
+        np.repeat(X, weight, axis=0), np.repeat(Y, weight, axis=0)
+    )
     np.testing.assert_allclose(ours.predict(X), repeated.predict(X), rtol=1e-6, atol=1e-8)
     assert ours.solver_used_ == solver
 
@@ -81,7 +83,9 @@ def test_the_penalty_chosen_has_the_least_error_of_rows_left_out(data):
     X, y = data
     model = KernelRidgeCV((1e-3, 0.1, 10.0), kernel="rbf", fit_intercept=True).fit(X, y)
     errors = [
-        np.mean((KernelRidge(a, kernel="rbf", fit_intercept=True, leave_one_out=True).fit(X, y).loo_predictions_ - y) ** 2)
+        np.mean(
+            (KernelRidge(a, kernel="rbf", fit_intercept=True, leave_one_out=True).fit(X, y).loo_predictions_ - y) ** 2
+        )
         for a in (1e-3, 0.1, 10.0)
     ]
     np.testing.assert_allclose(model.loo_errors_, errors, rtol=1e-6)
@@ -95,7 +99,10 @@ def test_the_penalty_chosen_has_the_least_error_of_rows_left_out(data):
 def test_searches_reach_into_kernels_and_scales_too_small_or_large_lose(data):
     X, y = data
     search = GridSearchCV(
-        KernelRidge(0.1, kernel=kernels.RBF()), {"kernel__length_scale": [0.01, 1.0, 100.0]}, cv=4, return_train_score=True
+        KernelRidge(0.1, kernel=kernels.RBF()),
+        {"kernel__length_scale": [0.01, 1.0, 100.0]},
+        cv=4,
+        return_train_score=True,
     ).fit(X, y)
     assert search.best_params_ == {"kernel__length_scale": 1.0}
     table = search.cv_results_
@@ -155,10 +162,14 @@ def test_bad_input_is_refused_with_the_cure(data):
     X, y = data
     with pytest.raises(ParameterError, match=r"^KernelRidge: gamma must be a number in \(0, inf\) or None; got 0\.$"):
         KernelRidge(kernel="rbf", gamma=0).fit(X, y)
-    with pytest.raises(ParameterError, match=r"^KernelRidge: alpha must be one number, or one for each of 1 targets; got 2\.$"):
+    with pytest.raises(
+        ParameterError, match=r"^KernelRidge: alpha must be one number, or one for each of 1 targets; got 2\.$"
+    ):
         KernelRidge([1.0, 2.0]).fit(X, y)
     indefinite = np.array([[0.0, 1.0], [1.0, 0.0]])
-    with pytest.raises(DataError, match=r"their smallest eigenvalue is -1\. Use a Mercer kernel, or raise alpha above 1"):
+    with pytest.raises(
+        DataError, match=r"their smallest eigenvalue is -1\. Use a Mercer kernel, or raise alpha above 1"
+    ):
         KernelRidge(0.1, kernel="precomputed").fit(indefinite, [1.0, 2.0])
     with mercer.config_context(max_memory=10_000), pytest.raises(MemoryForecastError, match="use solver='falkon'"):
         KernelRidge(kernel="rbf", solver="cholesky").fit(X, y)

@@ -26,9 +26,7 @@ from mercer.kernels import Kernel, warn_of_scale
 __all__ = ["KernelPCA", "KernelPCAState"]
 
 Array = Any
-_STATEMENT = (
-    "Largest norm of the centred kernels times an eigenvector less its eigenvalue times it, over the largest eigenvalue."
-)
+_STATEMENT = "Largest norm of the centred kernels times an eigenvector less its eigenvalue times it, over the largest eigenvalue."
 # What 'tol=0' asks of block products: eigenvalues are off by the square of it.
 _TOLERANCE = 1e-7
 
@@ -244,7 +242,9 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     def _solver(self, rows: Array, kernel: Kernel, state: KernelPCAState | None) -> Solver:
         n, threads = rows.shape[0], self._threads()
         copies = 3.0 if self.solver_used_ == "dense" else 1.0
-        forecast(type(self).__name__, copies * 8.0 * n * n, f"the {n} x {n} kernels", "give fewer rows, or use Nystroem")
+        forecast(
+            type(self).__name__, copies * 8.0 * n * n, f"the {n} x {n} kernels", "give fewer rows, or use Nystroem"
+        )
         matrix = yield Dense(lambda: _kernels(kernel, rows, threads))
         means, total = yield Dense(lambda: centre(matrix))
         count = n if self.n_components is None else min(n, self.n_components)

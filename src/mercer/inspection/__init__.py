@@ -9,6 +9,11 @@ from mercer.inspection._dendrogram import DendrogramDisplay
 from mercer.inspection._gaussian_contour import GaussianContourDisplay
 from mercer.inspection._k_distance import KDistanceDisplay
 from mercer.inspection._k_means_panels import KMeansPanelsDisplay
+from mercer.inspection._kernel_components import (
+    FeatureLiftDisplay,
+    KernelComponentDisplay,
+    SmoothnessFilterDisplay,
+)
 from mercer.inspection._learning_rate import LearningRateDisplay
 from mercer.inspection._maps import LatticeDisplay, MapDisplay
 from mercer.inspection._mixture import EMPanelsDisplay, MixtureDisplay
@@ -26,16 +31,19 @@ __all__ = [
     "DendrogramDisplay",
     "EMPanelsDisplay",
     "EnergyTraceDisplay",
+    "FeatureLiftDisplay",
     "GaussianContourDisplay",
     "GibbsDisplay",
     "KDistanceDisplay",
     "KMeansPanelsDisplay",
+    "KernelComponentDisplay",
     "LatticeDisplay",
     "LearningRateDisplay",
     "MapDisplay",
     "MixtureDisplay",
     "ParameterPosteriorDisplay",
     "ScreeDisplay",
+    "SmoothnessFilterDisplay",
     "ThresholdCurveDisplay",
     "TrajectoryDisplay",
 ]

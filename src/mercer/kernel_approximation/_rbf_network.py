@@ -22,7 +22,9 @@ from mercer.errors import DataError
 
 __all__ = ["RBFNetworkClassifier", "RBFNetworkRegressor"]
 
-_STATEMENT = "Norm of the gradient by the output weights, over the norms of the activations and of the targets, centred."
+_STATEMENT = (
+    "Norm of the gradient by the output weights, over the norms of the activations and of the targets, centred."
+)
 # Closed forms leave gradients of rounding.
 _TOLERANCE = 1e-8
 
@@ -131,9 +133,7 @@ class _RBFNetwork(Estimator):
         if self.centres is not None:
             centres = np.asarray(self.centres, dtype=np.float64)
             if centres.ndim != 2 or centres.shape[1] != rows.shape[1] or len(centres) == 0:
-                message = (
-                    f"{type(self).__name__}: centres must be rows of {rows.shape[1]} columns; got shape {centres.shape}."
-                )
+                message = f"{type(self).__name__}: centres must be rows of {rows.shape[1]} columns; got shape {centres.shape}."
                 raise DataError(message)
         elif self.n_centres >= len(seen):
             centres = seen.astype(np.float64)
@@ -147,7 +147,7 @@ class _RBFNetwork(Estimator):
         if not isinstance(self.width, str):
             return np.full(len(centres), float(self.width))
         gaps = np.linalg.norm(centres[:, None] - centres[None], axis=2) if len(centres) <= 2000 else None
-        size = max(float(np.sqrt(rows.var(axis=0).sum())), np.finfo(np.float64).tiny**0.25)
+        size = max(float(np.sqrt(rows.var(axis=0).sum())), np.finfo(np.float64).tiny ** 0.25)
         if gaps is None or len(centres) == 1:
             nearest = np.full(len(centres), size / len(centres) ** (1.0 / rows.shape[1]))
         else:
@@ -162,7 +162,9 @@ class _RBFNetwork(Estimator):
         spread = np.sqrt(sums / np.maximum(np.bincount(labels, minlength=len(centres)), 1))
         return np.where(spread > 0, spread, nearest)
 
-    def _outputs(self, rows: Any, weight: Any, targets: Any, centres: Any, widths: Any) -> tuple[NetworkState, float, float]:
+    def _outputs(
+        self, rows: Any, weight: Any, targets: Any, centres: Any, widths: Any
+    ) -> tuple[NetworkState, float, float]:
         """Stage two: ridge regression, or least squares of shortest weights, on the activations."""
         active = Activations(centres, widths).of_rows(rows.astype(np.float64, copy=False))
         share = np.ones(len(active)) if weight is None else weight
@@ -182,7 +184,12 @@ class _RBFNetwork(Estimator):
         return state, float((rest**2).sum() + self.alpha * (coef**2).sum()), float(np.linalg.norm(gradient) / size)
 
     def _fitted(self, state: NetworkState) -> dict[str, Any]:
-        arrays = {"centres_": state.centres, "widths_": state.widths, "coef_": state.coef.T, "intercept_": state.intercept}
+        arrays = {
+            "centres_": state.centres,
+            "widths_": state.widths,
+            "coef_": state.coef.T,
+            "intercept_": state.intercept,
+        }
         return {name: np.ascontiguousarray(value).astype(self._dtype) for name, value in arrays.items()}
 
     def activations(self, X: Any) -> np.ndarray:

@@ -188,7 +188,10 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
         self._flat, self._dtype = source.target_shape == (), source.host_dtype.name
         steps = self.max_iter if self.solver_used_ == "falkon" else 1
         outcome = self._drive(
-            lambda start: self._solver(source, kernel, alpha, start), source, max_steps=steps, attributes={"kernel_": kernel}
+            lambda start: self._solver(source, kernel, alpha, start),
+            source,
+            max_steps=steps,
+            attributes={"kernel_": kernel},
         )
         self._describe(outcome.state)
         self._conclude(outcome, cure="raise max_iter or tol")
@@ -235,9 +238,7 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
         alpha = np.atleast_1d(np.asarray(self.alpha, dtype=np.float64)).ravel()
         name = type(self).__name__
         if alpha.shape[0] not in (1, n_targets):
-            message = (
-                f"{name}: alpha must be one number, or one for each of {n_targets} targets; got {alpha.shape[0]}."
-            )
+            message = f"{name}: alpha must be one number, or one for each of {n_targets} targets; got {alpha.shape[0]}."
             raise ParameterError(message)
         if not (alpha >= 0).all() or not np.isfinite(alpha).all():
             message = f"{name}: every alpha must be a number in [0, inf); got {self.alpha!r}."
