@@ -1,5 +1,7 @@
 """KernelPCA: principal components, unit axes, block products, the way back, reduced sets."""
 
+import itertools
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_circles
@@ -69,7 +71,7 @@ def test_the_way_back_restores_rows(rows):
 def test_reduced_sets_have_the_best_coefficients_and_errors_that_fall(rows):
     model = KernelPCA(4, kernel="rbf", gamma=0.05).fit(rows)
     errors = [reduce_axes(model, count).errors for count in (20, 60, 150, 400)]
-    assert all((after <= before + 1e-9).all() for before, after in zip(errors, errors[1:], strict=False))
+    assert all((after <= before + 1e-9).all() for before, after in itertools.pairwise(errors))
     np.testing.assert_allclose(errors[-1], 0.0, atol=1e-7)
     np.testing.assert_allclose(reduce_axes(model, 400).transform(rows), model.transform(rows), atol=1e-4)
     few = reduce_axes(model, rows[:30])

@@ -55,6 +55,6 @@ def test_filters_fall_their_bumps_peak_at_zero_and_the_fit_is_the_models(filter)
     assert bump.lines[0].get_ydata().argmax() == 100
     x, y = fit.lines[0].get_data()
     np.testing.assert_allclose(y, model.predict(x[:, None]))
+    wide = RegularizationNetwork().fit(np.eye(2), [0.0, 1.0])
     with pytest.raises(DataError, match="the model must have one column; got 2"):
-        wide = RegularizationNetwork().fit(np.eye(2), [0.0, 1.0])
         SmoothnessFilterDisplay.from_estimator(wide, np.eye(2), [0.0, 1.0])

@@ -79,9 +79,13 @@ class Subject:
         if self.name in ("DENCLUE", "HDBSCAN"):
             # In forty dimensions every row is a neighbour of every other: fewer rows tell as much.
             return 5_000
-        by_pairs = ("AgglomerativeClustering", "KMedoids", "KernelDiscriminantAnalysis", "KernelLogisticRegression")
-        by_pairs += ("KernelCenterer", "KernelPCA", "KernelRidge", "KernelRidgeCV", "RegularizationNetwork")
-        return 2_000 if self.name in by_pairs else 50_000
+        return 2_000 if self.is_cubic or self.name in ("AgglomerativeClustering", "KMedoids") else 50_000
+
+    @property
+    def is_cubic(self) -> bool:
+        """Whether a fit decomposes a matrix of all pairs of rows."""
+        cubic = ("KernelCenterer", "KernelDiscriminantAnalysis", "KernelLogisticRegression", "KernelPCA")
+        return self.name in (*cubic, "KernelRidge", "KernelRidgeCV", "RegularizationNetwork")
 
     @property
     def needs_memory(self) -> bool:

@@ -200,7 +200,7 @@ class KernelDiscriminantAnalysis(
         within = multiply(within, np.ascontiguousarray(within.T), threads)
         within[np.diag_indices(len(within))] += self.mu
         factor(within, threads)
-        # Class means of kernel columns from their common mean, times roots of class sizes: the columns of the root of M.
+        # Class means of kernel columns from their common mean, times roots of class sizes: columns of the root of M.
         gaps = across - (across @ np.sqrt(sizes))[:, None] * np.sqrt(sizes) / sizes.sum()
         turn, values, _ = np.linalg.svd(solve_triangular(within, gaps, lower=True), full_matrices=False)
         u = solve_triangular(within, turn[:, :count], lower=True, trans="T")

@@ -133,7 +133,8 @@ class _RBFNetwork(Estimator):
         if self.centres is not None:
             centres = np.asarray(self.centres, dtype=np.float64)
             if centres.ndim != 2 or centres.shape[1] != rows.shape[1] or len(centres) == 0:
-                message = f"{type(self).__name__}: centres must be rows of {rows.shape[1]} columns; got shape {centres.shape}."
+                name, width = type(self).__name__, rows.shape[1]
+                message = f"{name}: centres must be rows of {width} columns; got shape {centres.shape}."
                 raise DataError(message)
         elif self.n_centres >= len(seen):
             centres = seen.astype(np.float64)
@@ -241,8 +242,8 @@ _DOC = """
 
     Notes
     -----
-    Costs n d M for k-means' rounds and n M^2 for the output weights, with M centres; memory 32 n M bytes. Distances know
-    no units: scale the columns first. How many centres fill a space grows exponentially with its dimension. Rows in
+    Costs n d M for k-means' rounds and n M^2 for the output weights, with M centres; memory 32 n M bytes. Distances
+    know no units: scale the columns first. How many centres fill a space grows exponentially with its dimension. Rows in
     memory, dense.
 
     References
@@ -296,7 +297,7 @@ class RBFNetworkRegressor(MultiOutputMixin, RegressorMixin, _RBFNetwork):
 
 class RBFNetworkClassifier(ClassifierMixin, _RBFNetwork):
     __doc__ = (
-        "Classification by a network of radial basis functions, trained in two stages: one output a class, the largest wins."
+        "Classification by a network of radial basis functions, trained in two stages: the largest output wins."
         + _DOC
         + """
     Examples

@@ -21,8 +21,8 @@ __all__ = ["KernelRidgeCV"]
 class KernelRidgeCV(KernelRidge):
     r"""Kernel ridge regression with the penalty of least leave-one-out error.
 
-    The kernels are decomposed once, :math:`K = U V U^T`; then each penalty costs n^2: the residual of row i by the model
-    of all other rows is :math:`a_i / (K + \alpha I)^{-1}_{ii}`, with a the coefficients of the model of all rows.
+    The kernels are decomposed once, :math:`K = U V U^T`; then each penalty costs n^2: the residual of row i by the
+    model of all other rows is :math:`a_i / (K + \alpha I)^{-1}_{ii}`, with a the coefficients of the model of all rows.
 
     Parameters
     ----------
