@@ -51,7 +51,7 @@ def block_krylov(
         none = np.empty((n, 0))
         state = KrylovState(none, none, block, None, None, np.inf, 0)
     while state.steps < max_iter and state.residual > tol and state.block.shape[1] > 0:
-        state = yield Dense(lambda state=state: _extended(matrix, state, count, threads))
+        state = yield Dense(lambda state=state: _extended(matrix, state, count, threads))  # type: ignore[misc]
         yield state
     return state
 

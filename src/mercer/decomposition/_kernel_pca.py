@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, fitted_source, fitting, seed_sequence
-from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, prepared, wide_rows
+from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, one_order, prepared, wide_rows
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
@@ -301,7 +301,8 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         axes[:, kept] = self.eigenvectors_[:, kept] / np.sqrt(self.eigenvalues_[kept])
         # Eigenvectors of centred kernels sum to zero; to the last digit this makes the other two terms vanish.
         axes -= axes.mean(axis=0)
-        return axes, -(self.kernel_means_ @ axes)
+        with one_order(axes.size):
+            return axes, -(self.kernel_means_ @ axes)
 
     def transform(self, X: Any) -> np.ndarray:
         """Project rows on the components.

@@ -10,6 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, checked_rows, few_rows, fitted_source, fitting, seed_sequence
+from mercer._base.kernel_choice import one_order
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._native import kernel_values
 from mercer._plain import plain
@@ -58,12 +59,16 @@ class Activations:
         # Distances do not depend on the origin; near the centres they keep their digits.
         origin = centres.mean(axis=0)
         rows, others = X - origin, centres - origin
-        tile = rows @ others.T
-        squares = (np.einsum("ij,ij->i", part, part) for part in (rows, others))
-        kernel_values.radial(0, 1.0, 1.0, *squares, tile)
+        with one_order(len(rows) * len(others)):
+            tile = rows @ others.T
+        squares, lengths = (np.einsum("ij,ij->i", part, part) for part in (rows, others))
+        kernel_values.radial(0, 1.0, 1.0, squares, lengths, tile)
         tile *= (0.5 / self.widths.astype(np.float64) ** 2).astype(X.dtype)
         kernel_values.exponentials(1.0, tile)
-        return tile if self.coef is None else (tile @ self.coef + self.intercept).astype(X.dtype, copy=False)
+        if self.coef is None:
+            return tile
+        with one_order(tile.size):
+            return (tile @ self.coef + self.intercept).astype(X.dtype, copy=False)
 
 
 class _RBFNetwork(Estimator):
@@ -142,13 +147,15 @@ class _RBFNetwork(Estimator):
             seed = int(seed_sequence(self.random_state).generate_state(1)[0])
             model = KMeans(self.n_centres, n_init=1, random_state=seed, max_time=self.max_time, n_jobs=self.n_jobs)
             centres = model.fit(every, sample_weight=weight).cluster_centers_.astype(np.float64)
-        return centres, self._widths(seen.astype(np.float64), centres)
+        share = np.ones(len(seen)) if weight is None else weight[weight > 0]
+        return centres, self._widths(seen.astype(np.float64), share, centres)
 
-    def _widths(self, rows: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    def _widths(self, rows: np.ndarray, share: np.ndarray, centres: np.ndarray) -> np.ndarray:
         if not isinstance(self.width, str):
             return np.full(len(centres), float(self.width))
         gaps = np.linalg.norm(centres[:, None] - centres[None], axis=2) if len(centres) <= 2000 else None
-        size = max(float(np.sqrt(rows.var(axis=0).sum())), np.finfo(np.float64).tiny ** 0.25)
+        spread = np.average((rows - np.average(rows, axis=0, weights=share)) ** 2, axis=0, weights=share).sum()
+        size = max(float(np.sqrt(spread)), 1e-77)
         if gaps is None or len(centres) == 1:
             nearest = np.full(len(centres), size / len(centres) ** (1.0 / rows.shape[1]))
         else:
@@ -159,9 +166,9 @@ class _RBFNetwork(Estimator):
         if self.width == "nearest":
             return nearest
         labels = np.array([int(((row - centres) ** 2).sum(axis=1).argmin()) for row in rows])
-        sums = np.bincount(labels, ((rows - centres[labels]) ** 2).sum(axis=1), len(centres))
-        spread = np.sqrt(sums / np.maximum(np.bincount(labels, minlength=len(centres)), 1))
-        return np.where(spread > 0, spread, nearest)
+        sums = np.bincount(labels, share * ((rows - centres[labels]) ** 2).sum(axis=1), len(centres))
+        within = np.sqrt(sums / np.maximum(np.bincount(labels, share, len(centres)), np.finfo(np.float64).tiny))
+        return np.where(within > 0, within, nearest)
 
     def _outputs(
         self, rows: Any, weight: Any, targets: Any, centres: Any, widths: Any
@@ -243,8 +250,8 @@ _DOC = """
     Notes
     -----
     Costs n d M for k-means' rounds and n M^2 for the output weights, with M centres; memory 32 n M bytes. Distances
-    know no units: scale the columns first. How many centres fill a space grows exponentially with its dimension. Rows in
-    memory, dense.
+    know no units: scale the columns first. How many centres fill a space grows exponentially with its dimension. Rows
+    in memory, dense.
 
     References
     ----------

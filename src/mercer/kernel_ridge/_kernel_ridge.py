@@ -262,7 +262,7 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
     def _describe(self, state: Any) -> None:
         """Say so when the equations were singular and the eigenvectors had to take over."""
         if not self.leave_one_out:
-            vars(self).pop("loo_predictions_", None)
+            self.__dict__.pop("loo_predictions_", None)
         method = getattr(state, "method", self.solver_used_)
         if method != self.solver_used_:
             message = (
