@@ -14,6 +14,8 @@ __all__ = ["Chart"]
 # In units of the picture, which the page stretches to the width it has.
 WIDTH, HEIGHT = 420.0, 280.0
 LEFT, RIGHT, TOP, BOTTOM = 58.0, 14.0, 12.0, 44.0
+# What names that stand aslant below the axis need more.
+SLANT = 46.0
 # About the width of a letter of the figure's text, as one cannot measure it here.
 LETTER = 6.6
 
@@ -42,11 +44,13 @@ class Chart:
         left: float = LEFT,
         legend: bool = False,
         logarithmic: bool = False,
+        slanted: bool = False,
     ) -> None:
+        self.slanted = slanted
         self.alt, self.width, self.height, self.left = alt, width, height, left
         self.x_label, self.y_label = x_label, y_label
         self.x = Scale(*x, left, width - RIGHT, logarithmic)
-        self.y = Scale(*y, height - BOTTOM, TOP + (20 if legend else 0))
+        self.y = Scale(*y, height - BOTTOM - (SLANT if slanted else 0), TOP + (20 if legend else 0))
         self._parts: list[str] = []
         self._legend: list[tuple[str, str, str]] = []
 
@@ -137,6 +141,8 @@ class Chart:
         if not drawn:
             return parts
         marks = list(enumerate(names)) if names is not None else [(value, number(value)) for value in self.x.ticks()]
+        if self.slanted:
+            return parts + [_slanted(self.x(place), base + 12, _short(words, 16)) for place, words in marks]
         room = (self.x.end - self.x.start) / max(len(marks), 1) / LETTER
         for place, words in marks:
             shown = _short(words, max(int(room), 3))
@@ -191,6 +197,11 @@ class Chart:
 
 def _tick(x: float, y: float, words: str, anchor: str) -> str:
     return f'<text class="tick" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(words)}</text>'
+
+
+def _slanted(x: float, y: float, words: str) -> str:
+    turn = f"translate({x:.1f} {y:.1f}) rotate(-35)"
+    return f'<text class="tick" transform="{turn}" text-anchor="end">{escape(words)}</text>'
 
 
 def _short(words: str, most: int) -> str:
