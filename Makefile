@@ -34,6 +34,9 @@ sklearn-suite: build
 		sklearn.cluster.tests.test_hierarchical \
 		sklearn.decomposition.tests.test_pca \
 		sklearn.decomposition.tests.test_incremental_pca \
+		sklearn.decomposition.tests.test_kernel_pca \
+		sklearn.tests.test_kernel_ridge \
+		sklearn.tests.test_kernel_approximation \
 		sklearn.metrics.cluster.tests.test_unsupervised \
 		sklearn.gaussian_process.tests.test_gpr \
 		sklearn.gaussian_process.tests.test_gpc \

@@ -135,7 +135,8 @@ def test_gradients_are_differences_and_their_sums_need_no_third_dimension(kernel
 def test_gradients_by_inputs_are_differences(kernel, rows, others):
     step = 1e-6
     numeric = np.stack(
-        [(kernel(rows + step * unit, others) - kernel(rows - step * unit, others)) / (2 * step) for unit in np.eye(3)], 2
+        [(kernel(rows + step * unit, others) - kernel(rows - step * unit, others)) / (2 * step) for unit in np.eye(3)],
+        2,
     )
     np.testing.assert_allclose(kernel.input_gradient(rows, others), numeric, atol=1e-6)
     np.testing.assert_allclose(kernel.input_gradient(rows[0], others), numeric[0], atol=1e-6)
@@ -205,7 +206,9 @@ def test_definiteness_is_told():
 
 
 def test_bad_hyperparameters_are_refused(rows):
-    with pytest.raises(ParameterError, match=r"^RBF: length_scale must be a number in \(0, inf\), or one a column; got 0\.$"):
+    with pytest.raises(
+        ParameterError, match=r"^RBF: length_scale must be a number in \(0, inf\), or one a column; got 0\.$"
+    ):
         kernels.RBF(0)(rows)
     with pytest.raises(ParameterError, match=r"^RBF: gamma must be a number in \(0, inf\), or one a column; got 0\.$"):
         kernels.RBF(gamma=0)(rows)

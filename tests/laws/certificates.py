@@ -373,24 +373,8 @@ def laplace_slope(model: Any, X: np.ndarray, y: Any) -> float:
     return max(found)
 
 
-def kernel_ridge_residual(model: Any, X: np.ndarray, y: np.ndarray) -> float:
-    """The residual of the equations, in the metric of the centres' own estimate where there are centres only."""
-    K, alpha = model.kernel_(X, model.X_fit_), model.alpha
-    if model.solver_used_ != "falkon":
-        return float(np.linalg.norm(K @ model.dual_coef_ + alpha * model.dual_coef_ - y) / np.linalg.norm(y))
-    inner, M = model.kernel_(model.X_fit_), len(model.X_fit_)
-    inner = inner + 10 * M * np.finfo(float).eps * inner.max() * np.eye(M)
-    factor = np.linalg.cholesky(inner)
-    metric = np.linalg.inv(len(X) / M * factor.T @ factor + alpha * np.eye(M))
-    left, right = (
-        np.linalg.solve(factor, K.T @ y - K.T @ (K @ model.dual_coef_) - alpha * inner @ model.dual_coef_),
-        np.linalg.solve(factor, K.T @ y),
-    )
-    return float(np.sqrt((left @ metric @ left) / (right @ metric @ right)))
-
-
 def kernel_ridge_choice_residual(model: Any, X: np.ndarray, y: np.ndarray) -> float:
-    """The residual of the equations with the penalty chosen."""
+    """The residual of the equations (K + alpha) a = y, with the penalty given or chosen."""
     K, a = model.kernel_(X), model.dual_coef_
     return float(np.linalg.norm(K @ a + getattr(model, "alpha_", model.alpha) * a - y) / np.linalg.norm(y))
 
@@ -438,7 +422,7 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("fixed point", "KernelSelfOrganizingMap"): map_share_moving,
     ("fixed point", "PairwiseClustering"): pairwise_fixed_point,
     ("residual", "PCA"): pca_residual,
-    ("residual", "KernelRidge"): kernel_ridge_residual,
+    ("residual", "KernelRidge"): kernel_ridge_choice_residual,
     ("residual", "KernelRidgeCV"): kernel_ridge_choice_residual,
     ("residual", "RegularizationNetwork"): kernel_ridge_choice_residual,
     ("residual", "KernelPCA"): kernel_axes_residual,

@@ -80,13 +80,16 @@ class Subject:
             # In forty dimensions every row is a neighbour of every other: fewer rows tell as much.
             return 5_000
         if self.name in ("GaussianProcessClassifier", "GaussianProcessRegressor"):
-            # Every pair of rows, several times over: enough to be cut into tiles.
+            # Matrices of all pairs are decomposed many times over: enough rows for several tiles.
             return 600
-        by_pairs = ("AgglomerativeClustering", "KMedoids", "KernelDiscriminantAnalysis", "KernelLogisticRegression")
-        by_pairs += ("KernelCenterer", "KernelPCA", "KernelRidgeCV", "RegularizationNetwork")
-        if self.name == "KernelRidge" and self.settings.get("solver") != "falkon":
-            return 2_000
-        return 2_000 if self.name in by_pairs else 50_000
+        return 2_000 if self.is_cubic or self.name in ("AgglomerativeClustering", "KMedoids") else 50_000
+
+    @property
+    def is_cubic(self) -> bool:
+        """Whether a fit decomposes a matrix of all pairs of rows."""
+        cubic = ("KernelCenterer", "KernelDiscriminantAnalysis", "KernelLogisticRegression", "KernelPCA")
+        cubic += ("GaussianProcessClassifier", "GaussianProcessRegressor")
+        return self.name in (*cubic, "KernelRidge", "KernelRidgeCV", "RegularizationNetwork")
 
     @property
     def needs_memory(self) -> bool:

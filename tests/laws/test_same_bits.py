@@ -18,7 +18,8 @@ SHAPE = (6500, 64)
 
 
 def digest_of_fit(subject, n_jobs):
-    X, y = subject.data(subject.most_rows if subject.most_rows < 1000 else SHAPE[0], SHAPE[1])
+    # Where all pairs of rows are decomposed, as many rows as have several tiles.
+    X, y = subject.data(min(1_100, subject.most_rows) if subject.is_cubic else SHAPE[0], SHAPE[1])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = subject.make(n_jobs=n_jobs, max_iter=5).fit(X, y)

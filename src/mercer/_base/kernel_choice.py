@@ -1,6 +1,7 @@
 """What estimators with a kernel share: the choice of it, rows made ready for it, and sums of kernels."""
 
 import weakref
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,9 +10,10 @@ from scipy.sparse import issparse
 
 from mercer._base.parameter import Choice, Function, Nothing, Real, Rule
 from mercer._source import Block
+from mercer._source.threads import one_blas_thread
 from mercer.kernels import KERNEL_NAMES, Kernel, Precomputed, Prepared, as_kernel
 
-__all__ = ["KERNEL_RULES", "KernelChoice", "KernelSum", "prepared"]
+__all__ = ["KERNEL_RULES", "KernelChoice", "KernelSum", "one_order", "prepared", "wide_rows"]
 
 Array = Any
 # Values of a tile: 2**18 float64 are 2 MiB, which stay in a second-level cache.
@@ -73,6 +75,10 @@ class KernelSum:
     def of_rows(self, X: Array) -> Array:
         """The sums for rows in memory."""
         others = self.kernel.prepare(self.rows) if self.ready is None else self.ready
+        with one_order(X.shape[0] * len(others)):
+            return self._of_rows(X, others)
+
+    def _of_rows(self, X: Array, others: Prepared) -> Array:
         if isinstance(self.kernel, Precomputed):
             return ((X @ self.weights) + self.offset).astype(X.dtype, copy=False)
         height = max(1, _TILE // max(1, len(others)))
@@ -84,6 +90,14 @@ class KernelSum:
     def _tile(self, X: Array, others: Prepared) -> Array:
         values = self.kernel.between(self.kernel.prepare(X, like=others), others)
         return (values @ self.weights + self.offset).astype(X.dtype, copy=False)
+
+
+def one_order(size: int) -> Any:
+    """A context in which products of so many numbers are summed in one order, whatever else runs.
+
+    A BLAS uses one thread for small ones by itself, and a look at its threads takes longer than they do.
+    """
+    return one_blas_thread() if size > 2**13 else nullcontext()
 
 
 class KernelChoice:

@@ -36,7 +36,9 @@ class KrylovState:
     steps: int
 
 
-def block_krylov(matrix: Array, count: int, tol: float, max_iter: int, seed: Any, threads: int, state: Any = None) -> Any:
+def block_krylov(
+    matrix: Array, count: int, tol: float, max_iter: int, seed: Any, threads: int, state: Any = None
+) -> Any:
     """Yield a Dense request a round and then the state of it, until residuals are within `tol` of the largest value.
 
     A generator of pairs to be driven by ``yield from``: it yields requests, and states to be told of; it returns the
@@ -49,7 +51,7 @@ def block_krylov(matrix: Array, count: int, tol: float, max_iter: int, seed: Any
         none = np.empty((n, 0))
         state = KrylovState(none, none, block, None, None, np.inf, 0)
     while state.steps < max_iter and state.residual > tol and state.block.shape[1] > 0:
-        state = yield Dense(lambda state=state: _extended(matrix, state, count, threads))
+        state = yield Dense(lambda state=state: _extended(matrix, state, count, threads))  # type: ignore[misc]
         yield state
     return state
 

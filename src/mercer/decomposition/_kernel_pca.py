@@ -1,6 +1,6 @@
 """Kernel principal component analysis: principal components of the features of a kernel."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,39 +11,28 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, fitted_source, fitting, seed_sequence
-from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, prepared, wide_rows
+from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, one_order, prepared, wide_rows
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
-from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer._solver.tiled_matrix import factor, kernel_matrix, multiply, solve_factored
 from mercer._source import Source
 from mercer._source.memory import forecast
-from mercer.decomposition._block_krylov import KrylovState, block_krylov, centre
+from mercer.decomposition._block_krylov import block_krylov, centre
+from mercer.decomposition._kernel_axes import (
+    STATEMENT,
+    TOLERANCE,
+    KernelPCAState,
+    by_blocks,
+    fill_kernels,
+    largest_residual,
+)
 from mercer.errors import DataError, UnsupportedError
 from mercer.kernels import Kernel, warn_of_scale
 
-__all__ = ["KernelPCA", "KernelPCAState"]
+__all__ = ["KernelPCA"]
 
 Array = Any
-_STATEMENT = (
-    "Largest norm of the centred kernels times an eigenvector less its eigenvalue times it, over the largest eigenvalue."
-)
-# What 'tol=0' asks of block products: eigenvalues are off by the square of it.
-_TOLERANCE = 1e-7
-
-
-@plain
-@dataclass(frozen=True, eq=False)
-class KernelPCAState:
-    """Means of the kernels and the leading eigenpairs of the centred ones; with block products also their basis."""
-
-    means: Any
-    total: float
-    values: Any
-    vectors: Any
-    residual: float
-    krylov: Any = None
 
 
 class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
@@ -244,45 +233,31 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     def _solver(self, rows: Array, kernel: Kernel, state: KernelPCAState | None) -> Solver:
         n, threads = rows.shape[0], self._threads()
         copies = 3.0 if self.solver_used_ == "dense" else 1.0
-        forecast(type(self).__name__, copies * 8.0 * n * n, f"the {n} x {n} kernels", "give fewer rows, or use Nystroem")
-        matrix = yield Dense(lambda: _kernels(kernel, rows, threads))
+        forecast(
+            type(self).__name__, copies * 8.0 * n * n, f"the {n} x {n} kernels", "give fewer rows, or use Nystroem"
+        )
+        matrix = yield Dense(lambda: fill_kernels(kernel, rows, threads))
         means, total = yield Dense(lambda: centre(matrix))
         count = n if self.n_components is None else min(n, self.n_components)
         first = KernelPCAState(means, total, None, None, np.inf)
         if self.solver_used_ == "randomized":
             return (yield from self._by_blocks(matrix, count, first if state is None else state))
         values, vectors = yield Dense(lambda: self._decomposed(matrix, count), heavy=True)
-        left = yield Dense(lambda: _residual(matrix, values, vectors, threads))
+        left = yield Dense(lambda: largest_residual(matrix, values, vectors, threads))
         found = replace(first, values=values, vectors=vectors, residual=left)
         # Eigenvalues of a dense decomposition are exact to rounding; its residuals are those of n operations.
         bound = max(self.tol, 1e3 * n * np.finfo(np.float64).eps)
-        certificate = Certificate.of("residual", left, bound, _STATEMENT)
+        certificate = Certificate.of("residual", left, bound, STATEMENT)
         yield Step(float(np.maximum(values, 0.0).sum()), found, certificate)
         return Solution(found, True, certificate)
 
     def _by_blocks(self, matrix: Array, count: int, state: KernelPCAState) -> Solver:
-        seed, tol = seed_sequence(self.random_state), self.tol or _TOLERANCE
-        limit = self.max_iter or 300
-        if self.iterated_power != "auto":
+        seed, tol, limit = seed_sequence(self.random_state), self.tol or TOLERANCE, self.max_iter or 300
+        fixed = self.iterated_power != "auto"
+        if fixed:
             limit, tol = self.iterated_power + 1, 0.0
-        asking = block_krylov(matrix, count, tol, limit, seed, self._threads(), state.krylov)
-        answer = None
-        while True:
-            try:
-                request = asking.send(answer)
-            except StopIteration:
-                break
-            answer = None
-            if not isinstance(request, KrylovState):
-                answer = yield request
-                continue
-            state = replace(
-                state, values=request.values, vectors=request.vectors, residual=request.residual, krylov=request
-            )
-            certificate = Certificate.of("residual", state.residual, tol, _STATEMENT)
-            yield Step(float(np.maximum(state.values, 0.0).sum()), state, certificate)
-        done = state.residual <= tol or self.iterated_power != "auto" or state.krylov.block.shape[1] == 0
-        return Solution(state, done, Certificate.of("residual", state.residual, tol, _STATEMENT))
+        rounds = block_krylov(matrix, count, tol, limit, seed, self._threads(), state.krylov)
+        return (yield from by_blocks(rounds, state, tol, fixed))
 
     def _decomposed(self, matrix: Array, count: int) -> tuple[Array, Array]:
         n = len(matrix)
@@ -326,7 +301,8 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         axes[:, kept] = self.eigenvectors_[:, kept] / np.sqrt(self.eigenvalues_[kept])
         # Eigenvectors of centred kernels sum to zero; to the last digit this makes the other two terms vanish.
         axes -= axes.mean(axis=0)
-        return axes, -(self.kernel_means_ @ axes)
+        with one_order(axes.size):
+            return axes, -(self.kernel_means_ @ axes)
 
     def transform(self, X: Any) -> np.ndarray:
         """Project rows on the components.
@@ -406,21 +382,6 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _kernels(kernel: Kernel, rows: Array, threads: int) -> Array:
-    from mercer.kernels import Precomputed
-
-    if isinstance(kernel, Precomputed):
-        return np.array(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64, order="C")
-    return kernel_matrix(kernel, kernel.prepare(wide_rows(rows)), threads)
-
-
-def _residual(matrix: Array, values: Array, vectors: Array, threads: int) -> float:
-    """The largest residual of some of the eigenvectors: the first and the last hundred."""
-    some = np.unique(np.r_[: min(100, len(values)), max(0, len(values) - 100) : len(values)])
-    left = multiply(matrix, np.ascontiguousarray(vectors[:, some]), threads) - vectors[:, some] * values[some]
-    return float(np.linalg.norm(left, axis=0).max() / max(float(np.abs(values).max()), 1e-300))
 
 
 def _not_fitted(message: str) -> Exception:

@@ -200,14 +200,16 @@ class KernelDiscriminantAnalysis(
         within = multiply(within, np.ascontiguousarray(within.T), threads)
         within[np.diag_indices(len(within))] += self.mu
         factor(within, threads)
-        # Class means of kernel columns from their common mean, times roots of class sizes: the columns of the root of M.
+        # Class means of kernel columns from their common mean, times roots of class sizes: columns of the root of M.
         gaps = across - (across @ np.sqrt(sizes))[:, None] * np.sqrt(sizes) / sizes.sum()
         turn, values, _ = np.linalg.svd(solve_triangular(within, gaps, lower=True), full_matrices=False)
         u = solve_triangular(within, turn[:, :count], lower=True, trans="T")
-        places = np.abs(u).argmax(axis=0)
-        u *= np.where(u[places, np.arange(count)] < 0, -1.0, 1.0)
         scores = K @ u
         means = (units.T @ scores) / np.sqrt(sizes)[:, None]
+        # Later classes lie on the positive side, which no repetition of rows changes.
+        order = np.arange(len(sizes)) - (len(sizes) - 1) / 2.0
+        signs = np.where(order @ means < 0, -1.0, 1.0)
+        u, scores, means = u * signs, scores * signs, means * signs
         spread = scores - roots[:, None] * (member @ means)
         covariance = spread.T @ spread / sizes.sum()
         return KernelDiscriminantState(roots[:, None] * u, values[:count] ** 2, means, covariance, sizes / sizes.sum())

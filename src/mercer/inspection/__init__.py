@@ -10,6 +10,11 @@ from mercer.inspection._gaussian_contour import GaussianContourDisplay
 from mercer.inspection._gaussian_process import KernelSelectionDisplay, ProcessDisplay
 from mercer.inspection._k_distance import KDistanceDisplay
 from mercer.inspection._k_means_panels import KMeansPanelsDisplay
+from mercer.inspection._kernel_components import (
+    FeatureLiftDisplay,
+    KernelComponentDisplay,
+    SmoothnessFilterDisplay,
+)
 from mercer.inspection._learning_rate import LearningRateDisplay
 from mercer.inspection._maps import LatticeDisplay, MapDisplay
 from mercer.inspection._mixture import EMPanelsDisplay, MixtureDisplay
@@ -27,11 +32,13 @@ __all__ = [
     "DendrogramDisplay",
     "EMPanelsDisplay",
     "EnergyTraceDisplay",
+    "FeatureLiftDisplay",
     "GaussianContourDisplay",
     "GibbsDisplay",
     "KDistanceDisplay",
     "KMeansPanelsDisplay",
     "KernelSelectionDisplay",
+    "KernelComponentDisplay",
     "LatticeDisplay",
     "LearningRateDisplay",
     "MapDisplay",
@@ -39,6 +46,7 @@ __all__ = [
     "ParameterPosteriorDisplay",
     "ProcessDisplay",
     "ScreeDisplay",
+    "SmoothnessFilterDisplay",
     "ThresholdCurveDisplay",
     "TrajectoryDisplay",
 ]

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._base import seed_sequence
+from mercer._base.kernel_choice import one_order
 from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._native import kernel_values
 from mercer._plain import plain
@@ -51,13 +52,14 @@ class _Waves:
         weights, offset = self.weights.astype(X.dtype, copy=False), self.offset.astype(X.dtype, copy=False)
         out = np.empty((X.shape[0], width), dtype=X.dtype)
         factor, rows = math.sqrt(2.0 / width), max(1, _TILE // width)
-        for start in range(0, X.shape[0], rows):
-            tile = out[start : start + rows]
-            if isinstance(X, np.ndarray):
-                np.matmul(X[start : start + rows], weights, out=tile)
-            else:
-                tile[...] = X[start : start + rows] @ weights
-            kernel_values.waves(factor, offset, tile)
+        with one_order(X.shape[0] * width):
+            for start in range(0, X.shape[0], rows):
+                tile = out[start : start + rows]
+                if isinstance(X, np.ndarray):
+                    np.matmul(X[start : start + rows], weights, out=tile)
+                else:
+                    tile[...] = X[start : start + rows] @ weights
+                kernel_values.waves(factor, offset, tile)
         return out
 
 
@@ -142,7 +144,7 @@ class RBFSampler(FeatureMap):
     def _draw(self, source: Source) -> Generator[Any, Any, WaveState]:
         gamma = self.gamma
         # Rows in memory were looked at for NaN before; others are by the pass that sums them.
-        moments = (yield Moments(diagonal=True)) if isinstance(gamma, str) or source.place != "memory" else None
+        moments: Any = (yield Moments(diagonal=True)) if isinstance(gamma, str) or source.place != "memory" else None
         if isinstance(gamma, str):
             mean = moments.mean
             variance = float(np.mean(moments.scatter / moments.weight + (mean - mean.mean()) ** 2))

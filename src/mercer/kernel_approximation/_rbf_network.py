@@ -10,6 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, checked_rows, few_rows, fitted_source, fitting, seed_sequence
+from mercer._base.kernel_choice import one_order
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._native import kernel_values
 from mercer._plain import plain
@@ -22,7 +23,9 @@ from mercer.errors import DataError
 
 __all__ = ["RBFNetworkClassifier", "RBFNetworkRegressor"]
 
-_STATEMENT = "Norm of the gradient by the output weights, over the norms of the activations and of the targets, centred."
+_STATEMENT = (
+    "Norm of the gradient by the output weights, over the norms of the activations and of the targets, centred."
+)
 # Closed forms leave gradients of rounding.
 _TOLERANCE = 1e-8
 
@@ -56,12 +59,16 @@ class Activations:
         # Distances do not depend on the origin; near the centres they keep their digits.
         origin = centres.mean(axis=0)
         rows, others = X - origin, centres - origin
-        tile = rows @ others.T
-        squares = (np.einsum("ij,ij->i", part, part) for part in (rows, others))
-        kernel_values.radial(0, 1.0, 1.0, *squares, tile)
+        with one_order(len(rows) * len(others)):
+            tile = rows @ others.T
+        squares, lengths = (np.einsum("ij,ij->i", part, part) for part in (rows, others))
+        kernel_values.radial(0, 1.0, 1.0, squares, lengths, tile)
         tile *= (0.5 / self.widths.astype(np.float64) ** 2).astype(X.dtype)
         kernel_values.exponentials(1.0, tile)
-        return tile if self.coef is None else (tile @ self.coef + self.intercept).astype(X.dtype, copy=False)
+        if self.coef is None:
+            return tile
+        with one_order(tile.size):
+            return (tile @ self.coef + self.intercept).astype(X.dtype, copy=False)
 
 
 class _RBFNetwork(Estimator):
@@ -79,6 +86,7 @@ class _RBFNetwork(Estimator):
     }
     _law_exceptions: ClassVar[dict[str, str]] = {
         "row order": "k-means starts from rows drawn by number, so that centres differ for rows in another order",
+        "memory": "the activations of all rows are held for the closed form, and forecast before they are",
     }
 
     def __init__(
@@ -130,9 +138,8 @@ class _RBFNetwork(Estimator):
         if self.centres is not None:
             centres = np.asarray(self.centres, dtype=np.float64)
             if centres.ndim != 2 or centres.shape[1] != rows.shape[1] or len(centres) == 0:
-                message = (
-                    f"{type(self).__name__}: centres must be rows of {rows.shape[1]} columns; got shape {centres.shape}."
-                )
+                name, width = type(self).__name__, rows.shape[1]
+                message = f"{name}: centres must be rows of {width} columns; got shape {centres.shape}."
                 raise DataError(message)
         elif self.n_centres >= len(seen):
             centres = seen.astype(np.float64)
@@ -140,13 +147,15 @@ class _RBFNetwork(Estimator):
             seed = int(seed_sequence(self.random_state).generate_state(1)[0])
             model = KMeans(self.n_centres, n_init=1, random_state=seed, max_time=self.max_time, n_jobs=self.n_jobs)
             centres = model.fit(every, sample_weight=weight).cluster_centers_.astype(np.float64)
-        return centres, self._widths(seen.astype(np.float64), centres)
+        share = np.ones(len(seen)) if weight is None else weight[weight > 0]
+        return centres, self._widths(seen.astype(np.float64), share, centres)
 
-    def _widths(self, rows: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    def _widths(self, rows: np.ndarray, share: np.ndarray, centres: np.ndarray) -> np.ndarray:
         if not isinstance(self.width, str):
             return np.full(len(centres), float(self.width))
         gaps = np.linalg.norm(centres[:, None] - centres[None], axis=2) if len(centres) <= 2000 else None
-        size = max(float(np.sqrt(rows.var(axis=0).sum())), np.finfo(np.float64).tiny**0.25)
+        spread = np.average((rows - np.average(rows, axis=0, weights=share)) ** 2, axis=0, weights=share).sum()
+        size = max(float(np.sqrt(spread)), 1e-77)
         if gaps is None or len(centres) == 1:
             nearest = np.full(len(centres), size / len(centres) ** (1.0 / rows.shape[1]))
         else:
@@ -157,11 +166,13 @@ class _RBFNetwork(Estimator):
         if self.width == "nearest":
             return nearest
         labels = np.array([int(((row - centres) ** 2).sum(axis=1).argmin()) for row in rows])
-        sums = np.bincount(labels, ((rows - centres[labels]) ** 2).sum(axis=1), len(centres))
-        spread = np.sqrt(sums / np.maximum(np.bincount(labels, minlength=len(centres)), 1))
-        return np.where(spread > 0, spread, nearest)
+        sums = np.bincount(labels, share * ((rows - centres[labels]) ** 2).sum(axis=1), len(centres))
+        within = np.sqrt(sums / np.maximum(np.bincount(labels, share, len(centres)), np.finfo(np.float64).tiny))
+        return np.where(within > 0, within, nearest)
 
-    def _outputs(self, rows: Any, weight: Any, targets: Any, centres: Any, widths: Any) -> tuple[NetworkState, float, float]:
+    def _outputs(
+        self, rows: Any, weight: Any, targets: Any, centres: Any, widths: Any
+    ) -> tuple[NetworkState, float, float]:
         """Stage two: ridge regression, or least squares of shortest weights, on the activations."""
         active = Activations(centres, widths).of_rows(rows.astype(np.float64, copy=False))
         share = np.ones(len(active)) if weight is None else weight
@@ -181,7 +192,12 @@ class _RBFNetwork(Estimator):
         return state, float((rest**2).sum() + self.alpha * (coef**2).sum()), float(np.linalg.norm(gradient) / size)
 
     def _fitted(self, state: NetworkState) -> dict[str, Any]:
-        arrays = {"centres_": state.centres, "widths_": state.widths, "coef_": state.coef.T, "intercept_": state.intercept}
+        arrays = {
+            "centres_": state.centres,
+            "widths_": state.widths,
+            "coef_": state.coef.T,
+            "intercept_": state.intercept,
+        }
         return {name: np.ascontiguousarray(value).astype(self._dtype) for name, value in arrays.items()}
 
     def activations(self, X: Any) -> np.ndarray:
@@ -233,9 +249,9 @@ _DOC = """
 
     Notes
     -----
-    Costs n d M for k-means' rounds and n M^2 for the output weights, with M centres; memory 32 n M bytes. Distances know
-    no units: scale the columns first. How many centres fill a space grows exponentially with its dimension. Rows in
-    memory, dense.
+    Costs n d M for k-means' rounds and n M^2 for the output weights, with M centres; memory 32 n M bytes. Distances
+    know no units: scale the columns first. How many centres fill a space grows exponentially with its dimension. Rows
+    in memory, dense.
 
     References
     ----------
@@ -288,7 +304,7 @@ class RBFNetworkRegressor(MultiOutputMixin, RegressorMixin, _RBFNetwork):
 
 class RBFNetworkClassifier(ClassifierMixin, _RBFNetwork):
     __doc__ = (
-        "Classification by a network of radial basis functions, trained in two stages: one output a class, the largest wins."
+        "Classification by a network of radial basis functions, trained in two stages: the largest output wins."
         + _DOC
         + """
     Examples

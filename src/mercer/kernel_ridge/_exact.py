@@ -191,12 +191,25 @@ def exact_solver(task: Task) -> Solver:
     return Solution(state, True, certificate)
 
 
+@dataclass(frozen=True, eq=False)
+class _Attempt:
+    """A solution by Cholesky, when called."""
+
+    equations: Equations
+    alpha: float
+    sides: Any
+    task: "Task"
+
+    def __call__(self) -> Any:
+        return self.equations.by_factor(self.alpha, self.sides, self.task.leave_out, self.task.threads)
+
+
 def _by_factors(task: Task, equations: Equations, sides: Array) -> Any:
     answers, worst = {}, 0.0
     for number, alpha in enumerate(np.unique(task.alpha)):
         if number:
             yield Dense(equations.restore)
-        found = yield Dense(lambda alpha=alpha: equations.by_factor(alpha, sides, task.leave_out, task.threads))
+        found = yield Dense(_Attempt(equations, float(alpha), sides, task))
         if found is None:
             return None, np.inf
         answers[float(alpha)] = found[:2]

@@ -58,7 +58,7 @@ class KernelProduct(Statistic):
         if block.is_sparse:
             return self._by_tiles(block)
         xp = block.xp
-        total = None
+        total: Any = None
         for tile in block.tiles(4 * self.centres.shape[0]):
             values = xp.astype(self.kernel.of(xp, block.X[tile, :], self.centres), block.wide)
             part = self._part(xp, values, *_targets(block, tile))
@@ -71,7 +71,7 @@ class KernelProduct(Statistic):
 
     def _by_tiles(self, block: Block) -> ProductSums:
         others = self.kernel.prepare(self.centres)
-        total = None
+        total: Any = None
         for start in range(0, block.n, _ROWS):
             tile = slice(start, min(start + _ROWS, block.n))
             values = self.kernel.between(self.kernel.prepare(block.X[tile], like=others), others)
@@ -182,7 +182,7 @@ class Preconditioner:
         return np.column_stack(columns)
 
 
-def falkon_solver(task: FalkonTask, state: FalkonState | None = None) -> Solver:
+def falkon_solver(task: FalkonTask, state: Any = None) -> Solver:
     """Conjugate gradients on the preconditioned equations; from the beginning or from a state."""
     # With an intercept the constant is a target of its own, with the penalty of each.
     alpha = np.concatenate([task.alpha, task.alpha]) if task.intercept else task.alpha

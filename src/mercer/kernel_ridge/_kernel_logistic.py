@@ -9,7 +9,7 @@ from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import ClassifierMixin
 
 from mercer._base import Estimator, few_rows, fitted_source, fitting
-from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, prepared, wide_rows
+from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, one_order, prepared, wide_rows
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule
 from mercer._objective import Logistic, Softmax
 from mercer._objective.penalties import ElasticNet
@@ -220,8 +220,10 @@ class KernelLogisticRegression(KernelChoice, ClassifierMixin, Estimator):
 
     def _fitted(self, state: Any) -> dict[str, Any]:
         parameters = state.parameters
+        with one_order(self._back.size):
+            dual = np.ascontiguousarray(parameters[:, :-1] @ self._back.T)
         return {
-            "dual_coef_": np.ascontiguousarray(parameters[:, :-1] @ self._back.T).astype(self._precision),
+            "dual_coef_": dual.astype(self._precision),
             "intercept_": parameters[:, -1].astype(self._precision),
         }
 

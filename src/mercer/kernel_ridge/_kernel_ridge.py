@@ -92,8 +92,8 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
     -----
     Closed forms: n^3 / 3 ('cholesky', in place, 8 n^2 bytes) or about 9 n^3 ('eigen', 24 n^2 bytes), in float64; rows
     dependent to rounding have the shortest solution by 'eigen', with a warning. 'falkon' costs n M a pass and M^3 once,
-    with M centres, and needs 16 M^2 bytes; it approximates. A weight is a repetition. Rows in memory, files, streams,
-    Dask collections and on devices.
+    with M centres, and needs 16 M^2 bytes; it approximates. A weight is a repetition. With 'auto' and 'falkon'
+    rows may be in memory, files, streams, Dask collections and on devices.
 
     References
     ----------
@@ -109,6 +109,9 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
     True
     """
 
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "memory": "the kernels of all pairs of rows are n^2 numbers, forecast before they are taken"
+    }
     _parameters: ClassVar[dict[str, Rule]] = {
         "alpha": Real(0) | Array(),
         **KERNEL_RULES,
@@ -160,8 +163,9 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
 
     @property
     def _places(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Given kernels are taken from memory; so are sparse rows."""
-        return ("memory",) if self._is_precomputed else ("memory", "file", "stream", "dask", "device")
+        """Factoring the kernels of all pairs of rows is asked for of rows in memory; 'auto' brings few rows there."""
+        pairs = self._is_precomputed or self.solver in ("cholesky", "eigen")
+        return ("memory",) if pairs else ("memory", "file", "stream", "dask", "device")
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelRidge":
@@ -184,7 +188,10 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
         self._flat, self._dtype = source.target_shape == (), source.host_dtype.name
         steps = self.max_iter if self.solver_used_ == "falkon" else 1
         outcome = self._drive(
-            lambda start: self._solver(source, kernel, alpha, start), source, max_steps=steps, attributes={"kernel_": kernel}
+            lambda start: self._solver(source, kernel, alpha, start),
+            source,
+            max_steps=steps,
+            attributes={"kernel_": kernel},
         )
         self._describe(outcome.state)
         self._conclude(outcome, cure="raise max_iter or tol")
@@ -231,9 +238,7 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
         alpha = np.atleast_1d(np.asarray(self.alpha, dtype=np.float64)).ravel()
         name = type(self).__name__
         if alpha.shape[0] not in (1, n_targets):
-            message = (
-                f"{name}: alpha must be one number, or one for each of {n_targets} targets; got {alpha.shape[0]}."
-            )
+            message = f"{name}: alpha must be one number, or one for each of {n_targets} targets; got {alpha.shape[0]}."
             raise ParameterError(message)
         if not (alpha >= 0).all() or not np.isfinite(alpha).all():
             message = f"{name}: every alpha must be a number in [0, inf); got {self.alpha!r}."
@@ -257,7 +262,7 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
     def _describe(self, state: Any) -> None:
         """Say so when the equations were singular and the eigenvectors had to take over."""
         if not self.leave_one_out:
-            vars(self).pop("loo_predictions_", None)
+            self.__dict__.pop("loo_predictions_", None)
         method = getattr(state, "method", self.solver_used_)
         if method != self.solver_used_:
             message = (

@@ -21,8 +21,8 @@ __all__ = ["KernelRidgeCV"]
 class KernelRidgeCV(KernelRidge):
     r"""Kernel ridge regression with the penalty of least leave-one-out error.
 
-    The kernels are decomposed once, :math:`K = U V U^T`; then each penalty costs n^2: the residual of row i by the model
-    of all other rows is :math:`a_i / (K + \alpha I)^{-1}_{ii}`, with a the coefficients of the model of all rows.
+    The kernels are decomposed once, :math:`K = U V U^T`; then each penalty costs n^2: the residual of row i by the
+    model of all other rows is :math:`a_i / (K + \alpha I)^{-1}_{ii}`, with a the coefficients of the model of all rows.
 
     Parameters
     ----------
@@ -92,9 +92,6 @@ class KernelRidgeCV(KernelRidge):
     leave_one_out = True
     max_iter = 1
     alpha = "chosen"
-    _law_exceptions: ClassVar[dict[str, str]] = {
-        "memory": "the kernels of all pairs of rows are n^2 numbers, forecast before they are taken"
-    }
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule
 from mercer.kernel_ridge._kernel_ridge import KernelRidge
-from mercer.kernels import Kernel, Laplacian, Plummer, RBF
+from mercer.kernels import RBF, Kernel, Laplacian, Plummer
 
 __all__ = ["RegularizationNetwork"]
 

@@ -45,8 +45,8 @@ class Kernel:
     ``kernel__length_scale``.
     """
 
-    positive_definite: bool = True
-    stationary: bool = False
+    positive_definite: ClassVar[bool] = True
+    stationary: ClassVar[bool] = False
     # The hyper-parameters that `theta` may hold, each with a field NAME_bounds.
     _free: ClassVar[tuple[str, ...]] = ()
 
@@ -66,6 +66,11 @@ class Kernel:
     def between(self, rows: Prepared, others: Prepared, out: Array = None) -> Array:
         """Return one tile of values, in `out` if given: C-ordered, of the rows' type. It starts no threads."""
         raise NotImplementedError
+
+    def of(self, xp: Any, X: Array, Y: Array) -> Array:
+        """Return the values in array-API operations, for rows on any device: the definition."""
+        message = f"{type(self).__name__}: this kernel is known for rows in memory only. Move them there."
+        raise NotImplementedError(message)
 
     def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
         """Return a tile of values, and its derivatives with respect to theta in a third dimension."""
@@ -149,7 +154,7 @@ class Kernel:
         if at != len(theta):
             message = f"{type(self).__name__}: theta must have {at} numbers; got {len(theta)}."
             raise DataError(message)
-        return replace(self, **changed)
+        return replace(self, **changed)  # type: ignore[type-var]
 
     def _value(self, name: str) -> Any:
         return getattr(self, name)

@@ -109,6 +109,10 @@ class KernelCenterer(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerM
     """
 
     _objective_moves: ClassVar[str | None] = None
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "row order": "the columns made are kernels with the training rows, in their order",
+        "memory": "tiles of kernels of all pairs are passed over, larger than few rows",
+    }
     _parameters: ClassVar[dict[str, Rule]] = KERNEL_RULES | {
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),

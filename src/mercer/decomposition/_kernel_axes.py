@@ -1,0 +1,72 @@
+"""The eigenvectors of centred kernels: what kernel principal component analysis solves for, and how it is judged."""
+
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mercer._base.kernel_choice import wide_rows
+from mercer._plain import plain
+from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._solver.tiled_matrix import kernel_matrix, multiply
+from mercer.decomposition._block_krylov import KrylovState
+from mercer.kernels import Kernel, Precomputed
+
+__all__ = ["STATEMENT", "TOLERANCE", "KernelPCAState", "by_blocks", "fill_kernels", "largest_residual"]
+
+Array = Any
+STATEMENT = (
+    "Largest norm of the centred kernels times an eigenvector less its eigenvalue times it, over the largest "
+    "eigenvalue."
+)
+# What 'tol=0' asks of block products: eigenvalues are off by the square of it.
+TOLERANCE = 1e-7
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class KernelPCAState:
+    """Means of the kernels and the leading eigenpairs of the centred ones; with block products also their basis."""
+
+    means: Any
+    total: float
+    values: Any
+    vectors: Any
+    residual: float
+    krylov: Any = None
+
+
+def by_blocks(rounds: Generator[Any, Any, KrylovState], state: KernelPCAState, tol: float, fixed: bool) -> Solver:
+    """The solver around rounds of block products: a step a round; `fixed` says that their number was asked for."""
+    answer = None
+    while True:
+        try:
+            request = rounds.send(answer)
+        except StopIteration:
+            break
+        answer = None
+        if not isinstance(request, KrylovState):
+            answer = yield request
+            continue
+        state = replace(
+            state, values=request.values, vectors=request.vectors, residual=request.residual, krylov=request
+        )
+        certificate = Certificate.of("residual", state.residual, tol, STATEMENT)
+        yield Step(float(np.maximum(state.values, 0.0).sum()), state, certificate)
+    done = state.residual <= tol or fixed or state.krylov.block.shape[1] == 0
+    return Solution(state, done, Certificate.of("residual", state.residual, tol, STATEMENT))
+
+
+def fill_kernels(kernel: Kernel, rows: Array, threads: int) -> Array:
+    """The kernels of all pairs in float64, or a copy of those given."""
+    if isinstance(kernel, Precomputed):
+        return np.array(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64, order="C")
+    return kernel_matrix(kernel, kernel.prepare(wide_rows(rows)), threads)
+
+
+def largest_residual(matrix: Array, values: Array, vectors: Array, threads: int) -> float:
+    """The largest residual of some of the eigenvectors: the first and the last hundred."""
+    some = np.unique(np.r_[: min(100, len(values)), max(0, len(values) - 100) : len(values)])
+    left = multiply(matrix, np.ascontiguousarray(vectors[:, some]), threads) - vectors[:, some] * values[some]
+    return float(np.linalg.norm(left, axis=0).max() / max(float(np.abs(values).max()), 1e-300))

@@ -1,0 +1,86 @@
+"""KernelPCA: principal components, unit axes, block products, the way back, reduced sets."""
+
+import itertools
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_circles
+from sklearn.decomposition import KernelPCA as Theirs
+
+from mercer import kernels
+from mercer.decomposition import PCA, KernelPCA, reduce_axes
+from mercer.errors import DataError
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return np.random.default_rng(0).normal(size=(400, 5)) * [3.0, 2.0, 1.5, 1.0, 0.5]
+
+
+@pytest.mark.catalogue("KM-14", "PM-21")
+def test_the_linear_kernel_gives_the_scores_of_principal_components(rows):
+    ours, theirs = KernelPCA(3, eigen_solver="dense").fit(rows), PCA(3).fit(rows)
+    np.testing.assert_allclose(np.abs(ours.transform(rows)), np.abs(theirs.transform(rows)), atol=1e-8)
+    np.testing.assert_allclose(ours.eigenvalues_ / (len(rows) - 1), theirs.explained_variance_)
+
+
+@pytest.mark.catalogue("KM-14")
+def test_components_are_uncorrelated_with_variances_of_the_eigenvalues_and_axes_have_unit_length(rows):
+    model = KernelPCA(20, kernel="rbf", gamma=0.05, tol=1e-12).fit(rows)
+    scores = model.transform(rows)
+    np.testing.assert_allclose(scores, model.fit_transform(rows), atol=1e-8)
+    np.testing.assert_allclose(scores.T @ scores, np.diag(model.eigenvalues_), atol=1e-6)
+    axes = model.eigenvectors_ / np.sqrt(model.eigenvalues_)
+    K = model.kernel_(rows)
+    centred = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
+    np.testing.assert_allclose(np.einsum("ij,jk,ik->i", axes.T, centred, axes.T), 1.0, rtol=1e-8)
+    assert model.eigenvalues_.shape[0] > rows.shape[1]
+
+
+@pytest.mark.catalogue("KM-14")
+def test_rings_are_apart_along_the_leading_component():
+    X, ring = make_circles(300, factor=0.3, noise=0.05, random_state=0)
+    first = KernelPCA(1, kernel="rbf", gamma=2.0).fit_transform(X)[:, 0]
+    inner, outer = first[ring == 1], first[ring == 0]
+    assert inner.min() > outer.max() or outer.min() > inner.max()
+
+
+@pytest.mark.parametrize("solver", ["dense", "arpack", "randomized"])
+def test_every_solver_finds_the_eigenpairs_of_scikit_learn(rows, solver):
+    ours = KernelPCA(8, kernel="rbf", gamma=0.05, eigen_solver=solver, random_state=0).fit(rows)
+    theirs = Theirs(8, kernel="rbf", gamma=0.05, eigen_solver="dense").fit(rows)
+    np.testing.assert_allclose(ours.eigenvalues_, theirs.eigenvalues_, rtol=1e-9)
+    np.testing.assert_allclose(np.abs(ours.transform(rows[:9])), np.abs(theirs.transform(rows[:9])), atol=1e-6)
+    assert ours.solver_used_ == solver
+    assert ours.certificate_.satisfied
+
+
+def test_repeated_eigenvalues_and_few_rows_end_well():
+    model = KernelPCA(5, eigen_solver="randomized", random_state=0).fit(np.eye(6))
+    np.testing.assert_allclose(model.eigenvalues_, np.ones(5), rtol=1e-9)
+    assert KernelPCA(None, kernel="rbf").fit(np.eye(4)).eigenvalues_.shape == (3,)
+
+
+def test_the_way_back_restores_rows(rows):
+    model = KernelPCA(40, kernel="rbf", gamma=0.02, fit_inverse_transform=True, alpha=1e-3).fit(rows)
+    restored = model.inverse_transform(model.transform(rows))
+    assert np.mean((restored - rows) ** 2) < 0.15 * np.mean(rows**2)
+
+
+@pytest.mark.catalogue("KM-15")
+def test_reduced_sets_have_the_best_coefficients_and_errors_that_fall(rows):
+    model = KernelPCA(4, kernel="rbf", gamma=0.05).fit(rows)
+    errors = [reduce_axes(model, count).errors for count in (20, 60, 150, 400)]
+    assert all((after <= before + 1e-9).all() for before, after in itertools.pairwise(errors))
+    np.testing.assert_allclose(errors[-1], 0.0, atol=1e-7)
+    np.testing.assert_allclose(reduce_axes(model, 400).transform(rows), model.transform(rows), atol=1e-4)
+    few = reduce_axes(model, rows[:30])
+    axes = model.eigenvectors_ / np.sqrt(model.eigenvalues_)
+    expected = np.linalg.solve(model.kernel_(rows[:30]), model.kernel_(rows[:30], rows) @ axes)
+    np.testing.assert_allclose(few.coefficients, expected, rtol=1e-4, atol=1e-6)
+    assert few.points.shape == (30, 5)
+
+
+def test_functions_that_are_no_kernels_are_refused_where_it_shows(rows):
+    with pytest.raises(DataError, match="There are significant negative eigenvalues: the smallest is -"):
+        KernelPCA(kernel=kernels.RBF() - 2.0 * kernels.Linear()).fit(rows[:20])
