@@ -208,7 +208,7 @@ class GaussianProcessClassifier(ClassPrediction, Climbing, ClassifierMixin, Esti
             (LaplaceEvidence(points[rows], t, weight[rows], self.max_iter_predict, self._start(number, len(t))), rows)
             for number, (rows, t) in enumerate(_problems(y, classes, self.multi_class))
         ]
-        known = {"X_train_": X, "classes_": classes, "n_classes_": len(classes), "_dtype": source.host_dtype.name}
+        known = {"X_train_": X, "classes_": classes, "n_classes_": len(classes)}
         return problems, known
 
     def _start(self, number: int, n: int) -> Array:

@@ -229,7 +229,7 @@ class GaussianProcessRegressor(ProcessPrediction, Climbing, MultiOutputMixin, Re
         y = (y - mean) / std
         known = {
             "X_train_": X, "y_train_": y, "kernel_": kernel, "noise_variance_": noise, "weight_": weight,
-            "_y_train_mean": mean, "_y_train_std": std, "_dtype": source.host_dtype.name,
+            "_y_train_mean": mean, "_y_train_std": std,
         }  # fmt: skip
         rows = X.astype(np.float64, copy=False) if takes_vectors(kernel) else X
         return self._evidence_of(rows, y.reshape(len(y), -1), noise, weight, kernel), known
