@@ -84,6 +84,11 @@ class _RBFNetwork(Estimator):
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
     }
+    _check_exceptions: ClassVar[dict[str, str]] = Estimator._check_exceptions | {
+        "check_sample_weight_equivalence_on_dense_data": (
+            "k-means draws its first centres by row: weights and repetitions agree in distribution"
+        )
+    }
     _law_exceptions: ClassVar[dict[str, str]] = {
         "row order": "k-means starts from rows drawn by number, so that centres differ for rows in another order",
         "memory": "the activations of all rows are held for the closed form, and forecast before they are",
