@@ -33,6 +33,7 @@ __all__ = [
     "forecast",
     "get_config",
     "inspection",
+    "kernels",
     "linear_model",
     "load",
     "measure_growth",
@@ -50,7 +51,7 @@ __all__ = [
     "watch",
 ]
 
-_PACKAGES = (*FAMILIES, "datasets", "inspection", "metrics", "objectives", "optim", "watch")
+_PACKAGES = (*FAMILIES, "datasets", "inspection", "kernels", "metrics", "objectives", "optim", "watch")
 _HOMES = {
     "amdahl": "mercer._base.scaling",
     "forecast": "mercer._base.forecasting",

@@ -1,0 +1,249 @@
+"""Kernels made of kernels: sums, products and whole powers of kernels are kernels again."""
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import issparse
+
+from mercer._plain import plain
+from mercer.errors import ParameterError
+from mercer.kernels._kernel import Hyperparameter, Kernel, tile_for
+from mercer.kernels._prepared import Prepared, floating
+
+__all__ = ["Columns", "Difference", "Power", "Product", "Sum"]
+
+Array = Any
+
+
+class Composite(Kernel):
+    """A kernel of other kernels, which are the fields that `_inner` names."""
+
+    _inner: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """The parts."""
+        return tuple(getattr(self, name) for name in self._inner)
+
+    @property
+    def positive_definite(self) -> bool:  # type: ignore[override]
+        """Whether all parts are."""
+        return all(part.positive_definite for part in self.kernels)
+
+    @property
+    def stationary(self) -> bool:  # type: ignore[override]
+        """Whether all parts are."""
+        return all(part.stationary for part in self.kernels)
+
+    def prepare(self, X: Array, like: Prepared | None = None) -> Prepared:
+        X = floating(X)
+        known = (None,) * len(self.kernels) if like is None else like.parts
+        made = [part.prepare(X, like=one) for part, one in zip(self.kernels, known, strict=True)]
+        # A set has one identity, whichever part looks at it.
+        token = object()
+        return Prepared(X, token=token, parts=tuple(_within(one, token) for one in made))
+
+    @property
+    def hyperparameters(self) -> list[Hyperparameter]:
+        return [
+            replace(one, name=f"{name}__{one.name}")
+            for name, part in zip(self._inner, self.kernels)
+            for one in part.hyperparameters
+        ]
+
+    @property
+    def theta(self) -> Array:
+        return np.concatenate([part.theta for part in self.kernels])
+
+    @property
+    def bounds(self) -> Array:
+        return np.concatenate([part.bounds for part in self.kernels])
+
+    def with_theta(self, theta: Array) -> Kernel:
+        theta, changed, at = np.asarray(theta, dtype=np.float64), {}, 0
+        for name, part in zip(self._inner, self.kernels):
+            count = len(part.theta)
+            changed[name] = part.with_theta(theta[at : at + count])
+            at += count
+        return replace(self, **changed)  # type: ignore[type-var]
+
+
+@plain
+@dataclass
+class Sum(Composite):
+    """The sum of two kernels: features side by side."""
+
+    k1: Kernel
+    k2: Kernel
+
+    _inner: ClassVar[tuple[str, ...]] = ("k1", "k2")
+    _sign: ClassVar[float] = 1.0
+
+    def diagonal(self, X: Array) -> Array:
+        return self.k1.diagonal(X) + self._sign * self.k2.diagonal(X)
+
+    def between(self, rows: Prepared, others: Prepared, out: Array = None) -> Array:
+        first = self.k1.between(rows.parts[0], others.parts[0], out)
+        second = self.k2.between(rows.parts[1], others.parts[1])
+        return np.add(first, second, out=first) if self._sign > 0 else np.subtract(first, second, out=first)
+
+    def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
+        first, first_slopes = self.k1.between_gradient(rows.parts[0], others.parts[0])
+        second, second_slopes = self.k2.between_gradient(rows.parts[1], others.parts[1])
+        return first + self._sign * second, np.concatenate([first_slopes, self._sign * second_slopes], axis=2)
+
+    def tile_sums(self, rows: Prepared, others: Prepared, weights: Array, K: Array = None) -> Array:
+        first = self.k1.tile_sums(rows.parts[0], others.parts[0], weights)
+        return np.concatenate([first, self._sign * self.k2.tile_sums(rows.parts[1], others.parts[1], weights)])
+
+    def _input_gradient(self, X: Array, Y: Array) -> Array:
+        return self.k1._input_gradient(X, Y) + self._sign * self.k2._input_gradient(X, Y)
+
+    def of(self, xp: Any, X: Array, Y: Array) -> Array:
+        """The values in array-API operations, for rows on any device: the definition."""
+        return self.k1.of(xp, X, Y) + self._sign * self.k2.of(xp, X, Y)
+
+
+@plain
+@dataclass
+class Difference(Sum):
+    """The difference of two kernels, which need not be positive definite."""
+
+    _sign: ClassVar[float] = -1.0
+    positive_definite: ClassVar[bool] = False
+
+
+@plain
+@dataclass
+class Product(Composite):
+    """The product of two kernels: all products of a feature of one with a feature of the other."""
+
+    k1: Kernel
+    k2: Kernel
+
+    _inner: ClassVar[tuple[str, ...]] = ("k1", "k2")
+
+    def diagonal(self, X: Array) -> Array:
+        return self.k1.diagonal(X) * self.k2.diagonal(X)
+
+    def between(self, rows: Prepared, others: Prepared, out: Array = None) -> Array:
+        first = self.k1.between(rows.parts[0], others.parts[0], out)
+        return np.multiply(first, self.k2.between(rows.parts[1], others.parts[1]), out=first)
+
+    def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
+        first, first_slopes = self.k1.between_gradient(rows.parts[0], others.parts[0])
+        second, second_slopes = self.k2.between_gradient(rows.parts[1], others.parts[1])
+        slopes = [first_slopes * second[:, :, None], second_slopes * first[:, :, None]]
+        return first * second, np.concatenate(slopes, axis=2)
+
+    def tile_sums(self, rows: Prepared, others: Prepared, weights: Array, K: Array = None) -> Array:
+        first = self.k1.between(rows.parts[0], others.parts[0])
+        second = self.k2.between(rows.parts[1], others.parts[1])
+        sums = self.k1.tile_sums(rows.parts[0], others.parts[0], weights * second, first)
+        return np.concatenate([sums, self.k2.tile_sums(rows.parts[1], others.parts[1], weights * first, second)])
+
+    def _input_gradient(self, X: Array, Y: Array) -> Array:
+        first = self.k1._input_gradient(X, Y) * self.k2(X, Y)[:, :, None]
+        return first + self.k2._input_gradient(X, Y) * self.k1(X, Y)[:, :, None]
+
+    def of(self, xp: Any, X: Array, Y: Array) -> Array:
+        """The values in array-API operations, for rows on any device: the definition."""
+        return self.k1.of(xp, X, Y) * self.k2.of(xp, X, Y)
+
+
+@plain
+@dataclass
+class Power(Composite):
+    """A power of a kernel; a kernel again if the exponent is a whole number."""
+
+    kernel: Kernel
+    exponent: float
+
+    _inner: ClassVar[tuple[str, ...]] = ("kernel",)
+
+    @property
+    def positive_definite(self) -> bool:  # type: ignore[override]
+        """Whether the kernel is, and the exponent is a whole number."""
+        return self.kernel.positive_definite and self.exponent >= 0 and self.exponent == int(self.exponent)
+
+    def _check(self) -> None:
+        if not np.isscalar(self.exponent) or not np.isfinite(self.exponent):
+            message = f"Power: exponent must be a finite number; got {self.exponent!r}."
+            raise ParameterError(message)
+
+    def diagonal(self, X: Array) -> Array:
+        return self.kernel.diagonal(X) ** self.exponent
+
+    def between(self, rows: Prepared, others: Prepared, out: Array = None) -> Array:
+        self._check()
+        values = self.kernel.between(rows.parts[0], others.parts[0], out)
+        return np.power(values, self.exponent, out=values)
+
+    def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
+        values, slopes = self.kernel.between_gradient(rows.parts[0], others.parts[0])
+        return values**self.exponent, self._outer(values)[:, :, None] * slopes
+
+    def tile_sums(self, rows: Prepared, others: Prepared, weights: Array, K: Array = None) -> Array:
+        values = self.kernel.between(rows.parts[0], others.parts[0])
+        return self.kernel.tile_sums(rows.parts[0], others.parts[0], weights * self._outer(values), values)
+
+    def _input_gradient(self, X: Array, Y: Array) -> Array:
+        return self._outer(self.kernel(X, Y))[:, :, None] * self.kernel._input_gradient(X, Y)
+
+    def _outer(self, values: Array) -> Array:
+        return self.exponent * values ** (self.exponent - 1.0)
+
+    def of(self, xp: Any, X: Array, Y: Array) -> Array:
+        """The values in array-API operations, for rows on any device: the definition."""
+        return self.kernel.of(xp, X, Y) ** self.exponent
+
+
+@plain
+@dataclass
+class Columns(Composite):
+    """A kernel that sees some of the columns."""
+
+    kernel: Kernel
+    columns: Any
+
+    _inner: ClassVar[tuple[str, ...]] = ("kernel",)
+
+    def _index(self, n_features: int) -> Array:
+        columns = self.columns if isinstance(self.columns, slice) else np.asarray(self.columns)
+        return np.atleast_1d(np.arange(n_features)[columns])
+
+    def _seen(self, X: Array) -> Array:
+        X = floating(X)
+        seen = X[:, self._index(X.shape[1])]
+        return seen.tocsr() if issparse(seen) else np.ascontiguousarray(seen)
+
+    def diagonal(self, X: Array) -> Array:
+        return self.kernel.diagonal(self._seen(X))
+
+    def prepare(self, X: Array, like: Prepared | None = None) -> Prepared:
+        return self.kernel.prepare(self._seen(X), like=like)
+
+    def between(self, rows: Prepared, others: Prepared, out: Array = None) -> Array:
+        return self.kernel.between(rows, others, tile_for(rows, others, out))
+
+    def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
+        return self.kernel.between_gradient(rows, others)
+
+    def tile_sums(self, rows: Prepared, others: Prepared, weights: Array, K: Array = None) -> Array:
+        return self.kernel.tile_sums(rows, others, weights, K)
+
+    def _input_gradient(self, X: Array, Y: Array) -> Array:
+        found = np.zeros((len(X), *Y.shape))
+        found[:, :, self._index(Y.shape[1])] = self.kernel._input_gradient(self._seen(X), self._seen(Y))
+        return found
+
+    def of(self, xp: Any, X: Array, Y: Array) -> Array:
+        """The values in array-API operations, for rows on any device: the definition."""
+        chosen = xp.asarray(self._index(X.shape[1]), device=getattr(X, "device", None))
+        return self.kernel.of(xp, xp.take(X, chosen, axis=1), xp.take(Y, chosen, axis=1))
+
+
+def _within(prepared: Prepared, token: object) -> Prepared:
+    """The same rows as members of a larger kernel's set."""
+    return replace(prepared, token=token, parts=tuple(_within(part, token) for part in prepared.parts))

@@ -1,0 +1,192 @@
+"""Kernels of the dot product."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import diags_array, issparse
+
+from mercer._native import kernel_values
+from mercer._plain import plain
+from mercer.errors import ParameterError
+from mercer.kernels._kernel import Kernel, tile_for
+from mercer.kernels._prepared import Prepared, floating, lengths
+from mercer.kernels._radial import products
+
+__all__ = ["Cosine", "Linear", "Polynomial", "Sigmoid"]
+
+Array = Any
+
+
+@plain
+@dataclass
+class Linear(Kernel):
+    """The dot product x.y; ``Linear() + Constant(c)`` has an offset."""
+
+    def diagonal(self, X: Array) -> Array:
+        return lengths(floating(X))
+
+    def prepare(self, X: Array, like: Prepared | None = None) -> Prepared:
+        return Prepared(floating(X))
+
+    def between(self, rows: Prepared, others: Prepared, out: Array = None) -> Array:
+        return products(rows, others, tile_for(rows, others, out))
+
+    def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
+        values = self.between(rows, others)
+        return values, np.empty((*values.shape, 0))
+
+    def tile_sums(self, rows: Prepared, others: Prepared, weights: Array, K: Array = None) -> Array:
+        return np.empty(0)
+
+    def _input_gradient(self, X: Array, Y: Array) -> Array:
+        return np.broadcast_to(Y[None, :, :], (len(X), *Y.shape)).copy()
+
+    def of(self, xp: Any, X: Array, Y: Array) -> Array:
+        """The values in array-API operations, for rows on any device: the definition."""
+        return X @ Y.T
+
+
+@plain
+@dataclass
+class Cosine(Linear):
+    """The cosine of the angle between rows: x.y / (|x| |y|), and 0 with a row of zeros."""
+
+    def diagonal(self, X: Array) -> Array:
+        squares = lengths(floating(X))
+        return (squares > 0).astype(squares.dtype)
+
+    def prepare(self, X: Array, like: Prepared | None = None) -> Prepared:
+        X = floating(X)
+        size = np.sqrt(lengths(X))
+        inverse = (1.0 / np.where(size > 0, size, 1.0)).astype(X.dtype)
+        return Prepared((diags_array(inverse) @ X).tocsr() if issparse(X) else X * inverse[:, None])
+
+    def _input_gradient(self, X: Array, Y: Array) -> Array:
+        sizes = np.linalg.norm(X, axis=1)
+        sizes = np.where(sizes > 0, sizes, 1.0)
+        x, y = X / sizes[:, None], self.prepare(Y).rows
+        return (y[None, :, :] - (x @ y.T)[:, :, None] * x[:, None, :]) / sizes[:, None, None]
+
+    def of(self, xp: Any, X: Array, Y: Array) -> Array:
+        one = xp.ones_like(X[:1, :1])
+        sizes = [xp.sqrt(xp.sum(Z * Z, axis=1))[:, None] for Z in (X, Y)]
+        X, Y = (Z / xp.where(size > 0, size, one) for Z, size in zip((X, Y), sizes))
+        return X @ Y.T
+
+
+@plain
+@dataclass
+class Polynomial(Kernel):
+    """The kernel (gamma x.y + coef0)^degree: all products of up to `degree` columns.
+
+    Parameters
+    ----------
+    degree : int, default=3
+    gamma : float, default=1.0
+    coef0 : float, default=1.0
+        Not below zero, or the kernel is not positive definite.
+    gamma_bounds, coef0_bounds : pair of floats or "fixed", default="fixed"
+    """
+
+    degree: int = 3
+    gamma: float = 1.0
+    coef0: float = 1.0
+    gamma_bounds: Any = "fixed"
+    coef0_bounds: Any = "fixed"
+
+    _free: ClassVar[tuple[str, ...]] = ("coef0", "gamma")
+
+    @property
+    def positive_definite(self) -> bool:  # type: ignore[override]
+        """Whether the offset is not negative."""
+        return self.coef0 >= 0
+
+    def _check(self) -> None:
+        self._check_positive("gamma", self.gamma)
+        if self.degree != int(self.degree) or self.degree < 0:
+            message = f"Polynomial: degree must be an integer in [0, inf); got {self.degree!r}."
+            raise ParameterError(message)
+
+    def diagonal(self, X: Array) -> Array:
+        self._check()
+        return (self.gamma * lengths(floating(X)) + self.coef0) ** int(self.degree)
+
+    def prepare(self, X: Array, like: Prepared | None = None) -> Prepared:
+        self._check()
+        return Prepared(floating(X))
+
+    def between(self, rows: Prepared, others: Prepared, out: Array = None) -> Array:
+        tile = products(rows, others, tile_for(rows, others, out))
+        kernel_values.powers(self.gamma, self.coef0, int(self.degree), tile)
+        return tile
+
+    def _inner(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
+        """Dot products, and the derivative of the value with respect to gamma x.y + coef0."""
+        inner = products(rows, others, tile_for(rows, others, None))
+        slopes = inner.copy()
+        kernel_values.powers(self.gamma, self.coef0, max(int(self.degree) - 1, 0), slopes)
+        return inner, self.degree * slopes
+
+    def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
+        inner, slopes = self._inner(rows, others)
+        steps = {"coef0": self.coef0 * slopes, "gamma": self.gamma * inner * slopes}
+        found = [steps[one.name] for one in self.hyperparameters if not one.fixed]
+        return self.between(rows, others), np.stack(found, axis=2) if found else np.empty((*inner.shape, 0))
+
+    def _input_gradient(self, X: Array, Y: Array) -> Array:
+        slopes = self._inner(self.prepare(X), self.prepare(Y))[1]
+        return self.gamma * slopes[:, :, None] * Y[None, :, :]
+
+    def of(self, xp: Any, X: Array, Y: Array) -> Array:
+        """The values in array-API operations, for rows on any device: the definition."""
+        return (self.gamma * (X @ Y.T) + self.coef0) ** int(self.degree)
+
+
+@plain
+@dataclass
+class Sigmoid(Kernel):
+    """The function tanh(gamma x.y + coef0): used like a kernel, though it is not positive definite.
+
+    Parameters
+    ----------
+    gamma : float, default=1.0
+    coef0 : float, default=0.0
+    gamma_bounds, coef0_bounds : pair of floats or "fixed", default="fixed"
+    """
+
+    gamma: float = 1.0
+    coef0: float = 0.0
+    gamma_bounds: Any = "fixed"
+    coef0_bounds: Any = "fixed"
+
+    positive_definite: ClassVar[bool] = False
+    _free: ClassVar[tuple[str, ...]] = ("coef0", "gamma")
+
+    def diagonal(self, X: Array) -> Array:
+        return np.tanh(self.gamma * lengths(floating(X)) + self.coef0)
+
+    def prepare(self, X: Array, like: Prepared | None = None) -> Prepared:
+        self._check_positive("gamma", self.gamma)
+        return Prepared(floating(X))
+
+    def between(self, rows: Prepared, others: Prepared, out: Array = None) -> Array:
+        tile = products(rows, others, tile_for(rows, others, out))
+        kernel_values.tangents(self.gamma, self.coef0, tile)
+        return tile
+
+    def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
+        inner = products(rows, others, tile_for(rows, others, None))
+        values = self.between(rows, others)
+        slopes = 1.0 - values**2
+        steps = {"coef0": self.coef0 * slopes, "gamma": self.gamma * inner * slopes}
+        found = [steps[one.name] for one in self.hyperparameters if not one.fixed]
+        return values, np.stack(found, axis=2) if found else np.empty((*inner.shape, 0))
+
+    def _input_gradient(self, X: Array, Y: Array) -> Array:
+        values = self.between(self.prepare(X), self.prepare(Y))
+        return self.gamma * (1.0 - values**2)[:, :, None] * Y[None, :, :]
+
+    def of(self, xp: Any, X: Array, Y: Array) -> Array:
+        """The values in array-API operations, for rows on any device: the definition."""
+        return xp.tanh(self.gamma * (X @ Y.T) + self.coef0)

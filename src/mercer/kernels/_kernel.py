@@ -1,0 +1,242 @@
+"""What every Mercer kernel is and can do.
+
+A kernel is plain data: a dataclass of its hyper-parameters. Values come in tiles: `prepare` computes once what depends
+on one set of rows, `between` gives one tile of values from two prepared sets. Hyper-parameters that may be learnt have
+bounds; `theta` is the vector of their logarithms, as in scikit-learn's Gaussian processes.
+"""
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer._source.source import SumTree
+from mercer._source.threads import run_numbered
+from mercer.errors import DataError, ParameterError
+from mercer.kernels._prepared import Prepared, floating
+
+__all__ = ["Hyperparameter", "Kernel"]
+
+Array = Any
+# Rows of a tile of gradients: 256 rows of 10000 values are 20 MB, which stay in a shared cache, about.
+_TILE_ROWS = 256
+
+
+@dataclass(frozen=True)
+class Hyperparameter:
+    """A positive number, or several, that a fit may change: its name, bounds, and how many numbers it is."""
+
+    name: str
+    bounds: Any
+    n_elements: int = 1
+    value_type: str = "numeric"
+
+    @property
+    def fixed(self) -> bool:
+        """Whether it stays as given."""
+        return isinstance(self.bounds, str)
+
+
+class Kernel:
+    """A Mercer kernel: a function k(x, y) that is a scalar product of features of x and y.
+
+    Kernels add, multiply and take whole powers with ``+``, ``*`` and ``**``, also with numbers; ``kernel.on([0, 2])``
+    sees two columns only. `get_params` and `set_params` are those of an estimator, so that a grid search reaches
+    ``kernel__length_scale``.
+    """
+
+    positive_definite: bool = True
+    stationary: bool = False
+    # The hyper-parameters that `theta` may hold, each with a field NAME_bounds.
+    _free: ClassVar[tuple[str, ...]] = ()
+
+    def __call__(self, X: Array, Y: Array = None) -> Array:
+        """Return the values k(x, y) of all rows of `X` with all rows of `Y`, or of `X` itself."""
+        rows = self.prepare(X)
+        return self.between(rows, rows if Y is None else self.prepare(Y, like=rows))
+
+    def diagonal(self, X: Array) -> Array:
+        """Return k(x, x) of each row."""
+        raise NotImplementedError
+
+    def prepare(self, X: Array, like: Prepared | None = None) -> Prepared:
+        """Compute what depends on one set of rows; `like` is the set whose origin of coordinates is to be shared."""
+        raise NotImplementedError
+
+    def between(self, rows: Prepared, others: Prepared, out: Array = None) -> Array:
+        """Return one tile of values, in `out` if given: C-ordered, of the rows' type. It starts no threads."""
+        raise NotImplementedError
+
+    def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
+        """Return a tile of values, and its derivatives with respect to theta in a third dimension."""
+        raise NotImplementedError
+
+    def input_gradient(self, X: Array, Y: Array) -> Array:
+        """Return the derivatives of k(x, y) with respect to x.
+
+        Of shape (len(Y), d) for one row x, and (len(X), len(Y), d) for several.
+        """
+        X, Y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
+        slopes = self._input_gradient(np.atleast_2d(X), Y)
+        return slopes[0] if X.ndim == 1 else slopes
+
+    def _input_gradient(self, X: Array, Y: Array) -> Array:
+        message = f"{type(self).__name__}: derivatives with respect to inputs are not known for this kernel."
+        raise NotImplementedError(message)
+
+    def gradient(self, X: Array, Y: Array = None) -> tuple[Array, Array]:
+        """Return the values and their derivatives with respect to theta, an array of shape (n, m, p)."""
+        rows = self.prepare(X)
+        return self.between_gradient(rows, rows if Y is None else self.prepare(Y, like=rows))
+
+    def gradient_sums(self, rows: Prepared, weights: Array, K: Array = None, threads: int = 1) -> Array:
+        """Return the sums over i and j of weights[i, j] dk(x_i, x_j)/dtheta_p, without an array of n x n x p.
+
+        Parameters
+        ----------
+        rows : Prepared
+        weights : ndarray of shape (n, n), symmetric
+        K : ndarray of shape (n, n) or None
+            The values, where they are at hand.
+        threads : int
+            Changes no result: tiles are fixed and summed along a fixed tree.
+        """
+        total = SumTree()
+
+        def of_tile(number: int) -> Array:
+            part = slice(number * _TILE_ROWS, min((number + 1) * _TILE_ROWS, len(rows)))
+            return self.tile_sums(rows.take(part), rows, weights[part], None if K is None else K[part])
+
+        run_numbered(of_tile, -(-len(rows) // _TILE_ROWS), threads, total.add)
+        return total.total()
+
+    def tile_sums(self, rows: Prepared, others: Prepared, weights: Array, K: Array = None) -> Array:
+        """Return the weighted sums of one tile of derivatives; `K` are its values, if at hand."""
+        slopes = self.between_gradient(rows, others)[1]
+        return np.einsum("ij,ijp->p", weights, slopes)
+
+    @property
+    def hyperparameters(self) -> list[Hyperparameter]:
+        """The hyper-parameters, in the order of theta, fixed ones among them."""
+        return [
+            Hyperparameter(name, getattr(self, f"{name}_bounds"), np.size(self._value(name))) for name in self._free
+        ]
+
+    @property
+    def theta(self) -> Array:
+        """Logarithms of the hyper-parameters that are not fixed."""
+        free = [np.ravel(np.asarray(self._value(one.name), float)) for one in self.hyperparameters if not one.fixed]
+        return np.log(np.concatenate(free)) if free else np.empty(0)
+
+    @property
+    def bounds(self) -> Array:
+        """Logarithms of the bounds of theta, one pair a row."""
+        free = [
+            np.broadcast_to(np.atleast_2d(np.asarray(one.bounds, float)), (one.n_elements, 2))
+            for one in self.hyperparameters
+            if not one.fixed
+        ]
+        return np.log(np.concatenate(free)) if free else np.empty((0, 2))
+
+    def with_theta(self, theta: Array) -> "Kernel":
+        """Return this kernel with other free hyper-parameters."""
+        theta, changed, at = np.exp(np.asarray(theta, dtype=np.float64)), {}, 0
+        for one in self.hyperparameters:
+            if not one.fixed:
+                part = theta[at : at + one.n_elements]
+                changed[one.name] = part if np.ndim(self._value(one.name)) else float(part[0])
+                at += one.n_elements
+        if at != len(theta):
+            message = f"{type(self).__name__}: theta must have {at} numbers; got {len(theta)}."
+            raise DataError(message)
+        return replace(self, **changed)
+
+    def _value(self, name: str) -> Any:
+        return getattr(self, name)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the hyper-parameters by name; of parts too, as ``part__name``, when `deep`."""
+        found = {one.name: getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]
+        if deep:
+            inner = {name: part.get_params() for name, part in found.items() if hasattr(part, "get_params")}
+            found |= {f"{name}__{key}": value for name, known in inner.items() for key, value in known.items()}
+        return found
+
+    def set_params(self, **params: Any) -> "Kernel":
+        """Change hyper-parameters, those of parts as ``part__name``; return self."""
+        known = self.get_params(deep=False)
+        for key, value in params.items():
+            name, _, rest = key.partition("__")
+            if name not in known:
+                names = ", ".join(known)
+                message = f"{type(self).__name__}: a hyper-parameter must be one of {names}; got {name!r}."
+                raise ParameterError(message)
+            if rest:
+                getattr(self, name).set_params(**{rest: value})
+            else:
+                setattr(self, name, value)
+        return self
+
+    def on(self, columns: Any) -> "Kernel":
+        """Return this kernel of some of the columns."""
+        from mercer.kernels._algebra import Columns
+
+        return Columns(self, columns)
+
+    def __add__(self, other: Any) -> "Kernel":
+        return _algebra("Sum", self, other)
+
+    def __radd__(self, other: Any) -> "Kernel":
+        return _algebra("Sum", other, self)
+
+    def __sub__(self, other: Any) -> "Kernel":
+        return _algebra("Difference", self, other)
+
+    def __rsub__(self, other: Any) -> "Kernel":
+        return _algebra("Difference", other, self)
+
+    def __mul__(self, other: Any) -> "Kernel":
+        return _algebra("Product", self, other)
+
+    def __rmul__(self, other: Any) -> "Kernel":
+        return _algebra("Product", other, self)
+
+    def __pow__(self, exponent: float) -> "Kernel":
+        from mercer.kernels._algebra import Power
+
+        return Power(self, exponent)
+
+    def _check_positive(self, name: str, value: Any) -> None:
+        """Raise unless a hyper-parameter is a positive number, or several."""
+        given = np.asarray(value, dtype=np.float64)
+        if given.ndim > 1 or given.size == 0 or not (np.isfinite(given).all() and (given > 0).all()):
+            message = f"{type(self).__name__}: {name} must be a number in (0, inf), or one a column; got {value!r}."
+            raise ParameterError(message)
+
+
+def _algebra(name: str, left: Any, right: Any) -> Any:
+    from mercer.kernels import _algebra as algebra
+    from mercer.kernels._resolution import operand
+
+    k1, k2 = operand(left), operand(right)
+    return NotImplemented if k1 is None or k2 is None else getattr(algebra, name)(k1, k2)
+
+
+def tile_for(rows: Prepared, others: Prepared, out: Array) -> Array:
+    """The array to write a tile to."""
+    shape = (len(rows), len(others))
+    if out is None:
+        return np.empty(shape, dtype=np.result_type(rows.dtype, others.dtype))
+    if out.shape != shape or not out.flags.c_contiguous:
+        message = f"between: out must be C-ordered and of shape {shape}; got shape {out.shape}."
+        raise DataError(message)
+    return out
+
+
+def dense_floats(X: Array, subject: str) -> Array:
+    """Rows as a dense array of floats, for kernels that are no function of dot products."""
+    X = floating(X)
+    if not isinstance(X, np.ndarray):
+        message = f"{subject}: this kernel needs dense rows; got sparse ones. Make them dense, or use another kernel."
+        raise DataError(message)
+    return X

@@ -1,0 +1,89 @@
+"""Functions of the squared distance: what makes one radial kernel differ from another."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import gamma as gamma_function
+from scipy.special import kve
+
+from mercer._native import kernel_values
+
+__all__ = ["EXPONENTIAL", "GAUSSIAN", "MATERN_3", "MATERN_5", "QUADRATIC", "BesselProfile", "Profile"]
+
+Array = Any
+# The numbers by which native code knows the profiles.
+SQUARE, GAUSSIAN, EXPONENTIAL, MATERN_3, MATERN_5, QUADRATIC = range(6)
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The value factor * p(s) at the squared distance s, with p(0) = 1.
+
+    With r the root of s and t = scale r, p is exp(-scale s), exp(-t), (1 + t) exp(-t), (1 + t + t^2 / 3) exp(-t) or
+    (1 + scale s)^-shape.
+    """
+
+    kind: int
+    scale: float = 1.0
+    shape: float = 1.0
+    factor: float = 1.0
+
+    def fill(self, tile: Array, squares: Array, others: Array) -> None:
+        """Turn a tile of dot products into values."""
+        kernel_values.radial(self.kind, self.shape, self.scale, squares, others, tile)
+        if self.factor != 1.0:
+            tile *= tile.dtype.type(self.factor)
+
+    def fill_slopes(self, tile: Array, squares: Array, others: Array) -> None:
+        """Turn a tile of dot products into -2 dk/ds."""
+        kernel_values.slopes(self.kind, self.shape, self.scale, squares, others, tile)
+        if self.factor != 1.0:
+            tile *= tile.dtype.type(self.factor)
+
+    def of(self, xp: Any, s: Array) -> Array:
+        """The definition, in array-API operations."""
+        if self.kind == GAUSSIAN:
+            value = xp.exp(-self.scale * s)
+        elif self.kind == QUADRATIC:
+            value = xp.exp(-self.shape * xp.log1p(self.scale * s))
+        else:
+            t = self.scale * xp.sqrt(s)
+            polynomial = {EXPONENTIAL: 1.0, MATERN_3: 1.0 + t, MATERN_5: 1.0 + t + t * t / 3.0}[self.kind]
+            value = polynomial * xp.exp(-t)
+        return value if self.factor == 1.0 else self.factor * value
+
+    @property
+    def slope_is_value(self) -> bool:
+        """Whether -2 dk/ds is k itself."""
+        return self.kind == GAUSSIAN and self.scale == 0.5
+
+
+@dataclass(frozen=True)
+class BesselProfile(Profile):
+    """The profile of the Matern kernel of any order: 2^(1 - nu) / Gamma(nu) t^nu K_nu(t), with `shape` for nu."""
+
+    kind: int = SQUARE
+
+    def fill(self, tile: Array, squares: Array, others: Array) -> None:
+        kernel_values.radial(SQUARE, 1.0, 1.0, squares, others, tile)
+        tile[...] = self.of(np, tile)
+
+    def fill_slopes(self, tile: Array, squares: Array, others: Array) -> None:
+        # d/dt (t^nu K_nu) = -t^nu K_(nu - 1), and dt/ds = scale^2 / (2 t).
+        kernel_values.radial(SQUARE, 1.0, 1.0, squares, others, tile)
+        t = self.scale * np.sqrt(tile)
+        safe = np.where(t > 0, t, 1.0)
+        slopes = self._constant * self.scale**2 * safe ** (self.shape - 1) * kve(self.shape - 1, safe) * np.exp(-safe)
+        at_zero = self.scale**2 / (2.0 * (self.shape - 1.0)) if self.shape > 1 else 0.0
+        tile[...] = np.where(t > 0, slopes, at_zero)
+
+    def of(self, xp: Any, s: Array) -> Array:
+        t = self.scale * np.sqrt(np.asarray(s, dtype=np.float64))
+        safe = np.where(t > 0, t, 1.0)
+        return np.where(t > 0, self._constant * safe**self.shape * kve(self.shape, safe) * np.exp(-safe), 1.0)
+
+    @property
+    def _constant(self) -> float:
+        return math.exp((1.0 - self.shape) * math.log(2.0)) / float(gamma_function(self.shape))

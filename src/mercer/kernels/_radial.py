@@ -1,0 +1,342 @@
+"""Kernels of the distance: the same everywhere in space."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import diags_array, issparse
+
+from mercer._plain import plain
+from mercer.errors import DataError, ParameterError
+from mercer.kernels._kernel import Hyperparameter, Kernel, tile_for
+from mercer.kernels._prepared import Prepared, floating, lengths, same_rows
+from mercer.kernels._profile import EXPONENTIAL, GAUSSIAN, MATERN_3, MATERN_5, QUADRATIC, BesselProfile, Profile
+
+__all__ = ["RBF", "InverseMultiquadric", "Matern", "Plummer", "Radial", "RationalQuadratic"]
+
+Array = Any
+BOUNDS = (1e-5, 1e5)
+
+
+class Radial(Kernel):
+    """A kernel that depends on the distance of rows, each column in its own unit."""
+
+    stationary = True
+
+    def _profile(self, n_features: int) -> Profile:
+        raise NotImplementedError
+
+    def _unit(self) -> Any:
+        """Lengths by which columns are divided."""
+        return getattr(self, "length_scale", 1.0)
+
+    def diagonal(self, X: Array) -> Array:
+        X = floating(X)
+        return np.full(X.shape[0], self._profile(X.shape[1]).factor, dtype=X.dtype)
+
+    def prepare(self, X: Array, like: Prepared | None = None) -> Prepared:
+        X, unit = floating(X), np.asarray(self._unit(), dtype=np.float64)
+        self._check_positive("length_scale", self._unit())
+        if unit.ndim and unit.size not in (1, X.shape[1]):
+            message = (
+                f"{type(self).__name__}: length_scale must be one number, or one a column; got {unit.size} numbers for "
+                f"{X.shape[1]} columns."
+            )
+            raise DataError(message)
+        if issparse(X):
+            inverse = np.broadcast_to(1.0 / unit, X.shape[1]).astype(X.dtype)
+            rows = X if np.all(unit == 1.0) else (X @ diags_array(inverse)).tocsr()
+            return Prepared(rows, lengths(rows))
+        if like is not None and not issparse(like.rows):
+            X = X.astype(np.result_type(X.dtype, like.dtype), copy=False)
+            shift = like.shift
+        else:
+            shift = _centre(X)
+        rows = X - shift if np.all(unit == 1.0) else (X - shift) / unit.astype(X.dtype)
+        return Prepared(rows, lengths(rows), shift)
+
+    def between(self, rows: Prepared, others: Prepared, out: Array = None) -> Array:
+        rows, others = self._aligned(rows, others)
+        tile = products(rows, others, tile_for(rows, others, out))
+        profile = self._profile(rows.rows.shape[1])
+        profile.fill(tile, *_squares(tile, rows, others))
+        tile[same_rows(rows, others)] = profile.factor
+        return tile
+
+    def _slopes(self, rows: Prepared, others: Prepared) -> Array:
+        """A tile of -2 dk/ds, s the squared distance in units; nothing at the distance zero of a row to itself."""
+        rows, others = self._aligned(rows, others)
+        tile = products(rows, others, tile_for(rows, others, None))
+        self._profile(rows.rows.shape[1]).fill_slopes(tile, *_squares(tile, rows, others))
+        return tile
+
+    def _aligned(self, rows: Prepared, others: Prepared) -> tuple[Prepared, Prepared]:
+        """The two sets with one origin of coordinates."""
+        if rows.shift is others.shift or (rows.shift is None and others.shift is None):
+            return rows, others
+        if rows.shift is None or issparse(rows.rows):
+            others, rows = self._aligned(others, rows)
+            return rows, others
+        origin = 0.0 if others.shift is None else others.shift
+        if np.array_equal(rows.shift, np.broadcast_to(origin, rows.shift.shape)):
+            return rows, others
+        moved = rows.rows + ((rows.shift - origin) / np.asarray(self._unit())).astype(rows.dtype)
+        return replace(rows, rows=moved, squares=lengths(moved), shift=others.shift), others
+
+    def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
+        rows, others = self._aligned(rows, others)
+        values = self.between(rows, others)
+        slopes = self._slopes(rows, others)
+        found = []
+        for one in self.hyperparameters:
+            if one.fixed:
+                continue
+            if one.name in ("length_scale", "gamma"):
+                parts = _squared_gaps(rows, others) * slopes[:, :, None]
+                parts = parts if one.n_elements > 1 else parts.sum(axis=2, keepdims=True)
+                found.append(parts if one.name == "length_scale" else -0.5 * parts)
+            else:
+                found.append(self._shape_gradient(one.name, values, rows.rows.shape[1])[:, :, None])
+        return values, np.concatenate(found, axis=2) if found else np.empty((*values.shape, 0))
+
+    def tile_sums(self, rows: Prepared, others: Prepared, weights: Array, K: Array = None) -> Array:
+        rows, others = self._aligned(rows, others)
+        free = [one for one in self.hyperparameters if not one.fixed]
+        profile = self._profile(rows.rows.shape[1])
+        needs_values = profile.slope_is_value or any(one.name not in ("length_scale", "gamma") for one in free)
+        values = self.between(rows, others) if K is None and needs_values else K
+        found = []
+        for one in free:
+            if one.name in ("length_scale", "gamma"):
+                slopes = values if profile.slope_is_value else self._slopes(rows, others)
+                sums = _gap_sums(weights * slopes, rows.rows, others.rows)
+                sums = sums if one.n_elements > 1 else sums.sum(keepdims=True)
+                found.append(sums if one.name == "length_scale" else -0.5 * sums)
+            else:
+                slopes = self._shape_gradient(one.name, values, rows.rows.shape[1])
+                found.append(np.array([np.vdot(weights, slopes)]))
+        return np.concatenate(found) if found else np.empty(0)
+
+    def _shape_gradient(self, name: str, values: Array, n_features: int) -> Array:
+        """Derivatives with respect to the logarithm of a hyper-parameter that is no length scale, from the values."""
+        raise NotImplementedError
+
+    def _input_gradient(self, X: Array, Y: Array) -> Array:
+        unit = np.asarray(self._unit(), dtype=np.float64)
+        rows = self.prepare(X)
+        slopes = self._slopes(rows, self.prepare(Y, like=rows))
+        return -slopes[:, :, None] * (X[:, None, :] - Y[None, :, :]) / unit**2
+
+    def of(self, xp: Any, X: Array, Y: Array) -> Array:
+        """The values in array-API operations, for rows on any device: the definition."""
+        unit = xp.asarray(np.asarray(self._unit(), dtype=np.float64), dtype=X.dtype, device=getattr(X, "device", None))
+        X, Y = X / unit, Y / unit
+        s = xp.sum(X * X, axis=1)[:, None] + xp.sum(Y * Y, axis=1)[None, :] - 2.0 * (X @ Y.T)
+        return self._profile(X.shape[1]).of(xp, xp.maximum(s, xp.zeros_like(s)))
+
+
+@plain
+@dataclass
+class RBF(Radial):
+    """The Gaussian kernel exp(-s / 2), with s the sum over columns of ((x - y) / length_scale)^2.
+
+    Parameters
+    ----------
+    length_scale : float or ndarray of shape (d,), default=1.0
+        One for all columns, or one a column.
+    length_scale_bounds : pair of floats or "fixed", default=(1e-5, 1e5)
+    gamma : float or None, default=None
+        If given, the kernel is exp(-gamma |x - y|^2) and `length_scale` must be 1: gamma is 1 / (2 length_scale^2).
+    """
+
+    length_scale: Any = 1.0
+    length_scale_bounds: Any = BOUNDS
+    gamma: float | None = None
+
+    _free: ClassVar[tuple[str, ...]] = ("length_scale",)
+
+    def _profile(self, n_features: int) -> Profile:
+        return Profile(GAUSSIAN, 0.5)
+
+    def _unit(self) -> Any:
+        if self.gamma is None:
+            return self.length_scale
+        self._check_positive("gamma", self.gamma)
+        if np.ndim(self.length_scale) or self.length_scale != 1.0:
+            message = f"RBF: give gamma or length_scale; got both ({self.gamma!r} and {self.length_scale!r})."
+            raise ParameterError(message)
+        return 1.0 / math.sqrt(2.0 * self.gamma)
+
+    @property
+    def hyperparameters(self) -> list[Hyperparameter]:
+        if self.gamma is None:
+            return super().hyperparameters
+        bounds = self.length_scale_bounds
+        if not isinstance(bounds, str):
+            bounds = tuple(0.5 / np.asarray(bounds, dtype=np.float64).ravel()[::-1] ** 2)
+        return [Hyperparameter("gamma", bounds)]
+
+
+@plain
+@dataclass
+class Matern(Radial):
+    """The Matern kernel: functions that are `nu` times differentiable, about.
+
+    With r the distance in units of `length_scale`: exp(-r) for nu = 1/2, (1 + t) exp(-t) with t = sqrt(3) r for 3/2,
+    (1 + t + t^2 / 3) exp(-t) with t = sqrt(5) r for 5/2, the Gaussian kernel for infinity, and Bessel functions
+    between.
+
+    Parameters
+    ----------
+    length_scale : float or ndarray of shape (d,), default=1.0
+    length_scale_bounds : pair of floats or "fixed", default=(1e-5, 1e5)
+    nu : float, default=1.5
+    """
+
+    length_scale: Any = 1.0
+    length_scale_bounds: Any = BOUNDS
+    nu: float = 1.5
+
+    _free: ClassVar[tuple[str, ...]] = ("length_scale",)
+
+    def _profile(self, n_features: int) -> Profile:
+        if not self.nu > 0:
+            message = f"Matern: nu must be a number in (0, inf]; got {self.nu!r}."
+            raise ParameterError(message)
+        if self.nu == math.inf:
+            return Profile(GAUSSIAN, 0.5)
+        known = {0.5: EXPONENTIAL, 1.5: MATERN_3, 2.5: MATERN_5}
+        scale = math.sqrt(2.0 * self.nu)
+        return Profile(known[self.nu], scale) if self.nu in known else BesselProfile(scale=scale, shape=self.nu)
+
+
+@plain
+@dataclass
+class RationalQuadratic(Radial):
+    """The kernel (1 + s / (2 alpha))^-alpha: Gaussian kernels of many length scales, mixed.
+
+    Parameters
+    ----------
+    length_scale : float or ndarray of shape (d,), default=1.0
+    alpha : float, default=1.0
+        Small values mix widely; with alpha to infinity this is the Gaussian kernel.
+    length_scale_bounds, alpha_bounds : pair of floats or "fixed", default=(1e-5, 1e5)
+    """
+
+    length_scale: Any = 1.0
+    alpha: float = 1.0
+    length_scale_bounds: Any = BOUNDS
+    alpha_bounds: Any = BOUNDS
+
+    _free: ClassVar[tuple[str, ...]] = ("alpha", "length_scale")
+
+    def _profile(self, n_features: int) -> Profile:
+        self._check_positive("alpha", self.alpha)
+        return Profile(QUADRATIC, 0.5 / self.alpha, self.alpha)
+
+    def _shape_gradient(self, name: str, values: Array, n_features: int) -> Array:
+        # With L = log(1 + s / (2 alpha)) = -log(k) / alpha: alpha dk/dalpha = alpha k (1 - exp(-L) - L).
+        L = -np.log(np.maximum(values, np.finfo(values.dtype).tiny)) / self.alpha
+        return self.alpha * values * (-np.expm1(-L) - L)
+
+
+class _Softened(Radial):
+    """The kernel (|x - y|^2 + c^2)^-power, c the field that `_free` names."""
+
+    def _power(self, n_features: int) -> float:
+        raise NotImplementedError
+
+    def _profile(self, n_features: int) -> Profile:
+        name = self._free[0]
+        c, power = getattr(self, name), self._power(n_features)
+        self._check_positive(name, c)
+        return Profile(QUADRATIC, 1.0 / c**2, power, float(c) ** (-2.0 * power))
+
+    def _shape_gradient(self, name: str, values: Array, n_features: int) -> Array:
+        # dk/dlog c = -2 p c^2 (s + c^2)^(-p - 1), and (s + c^2) = k^(-1 / p).
+        power = self._power(n_features)
+        return -2.0 * power * getattr(self, name) ** 2 * values ** (1.0 + 1.0 / power)
+
+
+@plain
+@dataclass
+class InverseMultiquadric(_Softened):
+    """The kernel (|x - y|^2 + offset^2)^(-1/2).
+
+    Parameters
+    ----------
+    offset : float, default=1.0
+    offset_bounds : pair of floats or "fixed", default=(1e-5, 1e5)
+    """
+
+    offset: float = 1.0
+    offset_bounds: Any = BOUNDS
+
+    _free: ClassVar[tuple[str, ...]] = ("offset",)
+
+    def _power(self, n_features: int) -> float:
+        return 0.5
+
+
+@plain
+@dataclass
+class Plummer(_Softened):
+    """The kernel (|x - y|^2 + softening^2)^(-dimension / 2).
+
+    Parameters
+    ----------
+    softening : float, default=1.0
+    dimension : float or None, default=None
+        None means the number of columns.
+    softening_bounds : pair of floats or "fixed", default=(1e-5, 1e5)
+    """
+
+    softening: float = 1.0
+    dimension: float | None = None
+    softening_bounds: Any = BOUNDS
+
+    _free: ClassVar[tuple[str, ...]] = ("softening",)
+
+    def _power(self, n_features: int) -> float:
+        dimension = n_features if self.dimension is None else self.dimension
+        self._check_positive("dimension", dimension)
+        return 0.5 * dimension
+
+
+def products(rows: Prepared, others: Prepared, out: Array) -> Array:
+    """Write the dot products of two sets to `out`; return it."""
+    if not (issparse(rows.rows) or issparse(others.rows)):
+        return np.matmul(rows.rows, others.rows.T, out=out)
+    found = rows.rows @ others.rows.T
+    out[...] = found.toarray() if issparse(found) else found
+    return out
+
+
+def _centre(X: Array) -> Array:
+    """The mean of the rows, which as origin of coordinates leaves the least to cancel."""
+    centre = X.mean(axis=0, dtype=np.float64) if len(X) else np.zeros(X.shape[1])
+    return np.where(np.isfinite(centre), centre, 0.0).astype(X.dtype)
+
+
+def _squares(tile: Array, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
+    return rows.squares.astype(tile.dtype, copy=False), others.squares.astype(tile.dtype, copy=False)
+
+
+def _squared_gaps(rows: Prepared, others: Prepared) -> Array:
+    """Squared differences in each column, in units."""
+    X, Y = dense(rows.rows), dense(others.rows)
+    return (X[:, None, :] - Y[None, :, :]) ** 2
+
+
+def _gap_sums(weights: Array, X: Array, Y: Array) -> Array:
+    """Per column the weighted sum of squared differences, by one product."""
+    X, Y = dense(X), dense(Y)
+    weights = weights.astype(np.float64, copy=False)
+    across = np.einsum("ik,ik->k", X, weights @ Y)
+    return weights.sum(axis=1) @ X**2 + weights.sum(axis=0) @ Y**2 - 2.0 * across
+
+
+def dense(rows: Array) -> Array:
+    """Rows as a dense array of float64."""
+    return (rows.toarray() if issparse(rows) else rows).astype(np.float64, copy=False)

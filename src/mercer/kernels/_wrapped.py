@@ -1,0 +1,185 @@
+"""Kernels that others define: functions, given matrices, scikit-learn's kernels."""
+
+from collections.abc import Callable as Function
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from mercer._plain import plain
+from mercer.errors import DataError
+from mercer.kernels._kernel import Hyperparameter, Kernel, tile_for
+from mercer.kernels._prepared import Prepared, floating
+
+__all__ = ["Callable", "Pairwise", "Precomputed", "ScikitKernel"]
+
+Array = Any
+
+
+class _Whole(Kernel):
+    """A kernel of rows as they are, whose tiles are `_values`."""
+
+    def prepare(self, X: Array, like: Prepared | None = None) -> Prepared:
+        return Prepared(floating(X))
+
+    def diagonal(self, X: Array) -> Array:
+        X = floating(X)
+        return np.array([self._values(X[i : i + 1], X[i : i + 1])[0, 0] for i in range(X.shape[0])], dtype=X.dtype)
+
+    def between(self, rows: Prepared, others: Prepared, out: Array = None) -> Array:
+        tile = tile_for(rows, others, out)
+        values = np.asarray(self._values(rows.rows, others.rows))
+        if values.shape != tile.shape:
+            message = (
+                f"{type(self).__name__}: the kernel of {len(rows)} rows and {len(others)} others must have shape "
+                f"{tile.shape}; got shape {values.shape}. Return k(x, y) of all pairs."
+            )
+            raise DataError(message)
+        tile[...] = values
+        return tile
+
+    def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
+        values = self.between(rows, others)
+        return values, np.empty((*values.shape, 0))
+
+    def _values(self, X: Array, Y: Array) -> Array:
+        raise NotImplementedError
+
+
+@dataclass
+class Callable(_Whole):
+    """A function ``function(X, Y)`` that returns the values of all rows of X with all rows of Y.
+
+    With ``pairs=True`` it is called with two rows and returns one number.
+    """
+
+    function: Function[..., Any]
+    pairs: bool = False
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+    def _values(self, X: Array, Y: Array) -> Array:
+        if self.pairs:
+            return pairwise_kernels(X, Y, metric=self.function, **self.parameters)
+        return self.function(X, Y, **self.parameters)
+
+
+@plain
+@dataclass
+class Pairwise(_Whole):
+    """A kernel that scikit-learn knows by name, such as ``"chi2"``.
+
+    Parameters
+    ----------
+    metric : str
+    gamma : float or None, default=None
+    """
+
+    metric: str = "chi2"
+    gamma: float | None = None
+
+    def _values(self, X: Array, Y: Array) -> Array:
+        given = {} if self.gamma is None or self.metric == "additive_chi2" else {"gamma": self.gamma}
+        return pairwise_kernels(X, Y, metric=self.metric, **given)
+
+
+@plain
+@dataclass
+class Precomputed(Kernel):
+    """Values that are given: the rows are rows of the matrix of kernels, with the rows of the fit in its columns."""
+
+    def __call__(self, X: Array, Y: Array = None) -> Array:
+        return floating(X)
+
+    def diagonal(self, X: Array) -> Array:
+        X = floating(X)
+        if X.shape[0] != X.shape[1]:
+            message = f"Precomputed: the diagonal needs a square matrix of kernels; got shape {X.shape}."
+            raise DataError(message)
+        return X.diagonal().copy()
+
+    def prepare(self, X: Array, like: Prepared | None = None) -> Prepared:
+        return Prepared(floating(X))
+
+    def between(self, rows: Prepared, others: Prepared, out: Array = None) -> Array:
+        """Return the columns of `rows` that belong to `others`, a part of the rows of the fit."""
+        tile = tile_for(rows, others, out)
+        found = rows.rows if others.numbers is None else rows.rows[:, others.numbers]
+        tile[...] = found.toarray() if hasattr(found, "toarray") else found
+        return tile
+
+    def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
+        values = self.between(rows, others)
+        return values, np.empty((*values.shape, 0))
+
+
+@dataclass
+class ScikitKernel(Kernel):
+    """One of scikit-learn's kernels for Gaussian processes, with its own values, gradients and hyper-parameters.
+
+    Parameters
+    ----------
+    kernel : sklearn.gaussian_process.kernels.Kernel
+    """
+
+    kernel: Any
+
+    _inner: ClassVar[tuple[str, ...]] = ("kernel",)
+
+    @property
+    def stationary(self) -> bool:  # type: ignore[override]
+        """As the kernel says."""
+        return bool(self.kernel.is_stationary())
+
+    def __call__(self, X: Array, Y: Array = None) -> Array:
+        return self.kernel(floating(X), None if Y is None else floating(Y))
+
+    def diagonal(self, X: Array) -> Array:
+        return self.kernel.diag(floating(X))
+
+    def prepare(self, X: Array, like: Prepared | None = None) -> Prepared:
+        return Prepared(floating(X))
+
+    def between(self, rows: Prepared, others: Prepared, out: Array = None) -> Array:
+        tile = tile_for(rows, others, out)
+        # scikit-learn tells a set of rows with itself by a missing second set; white noise depends on it.
+        itself = rows.token is others.token and rows.numbers is None and others.numbers is None
+        if itself:
+            tile[...] = self.kernel(rows.rows)
+            return tile
+        tile[...] = self.kernel(rows.rows, others.rows)
+        if rows.token is others.token:
+            from mercer.kernels._prepared import same_rows
+
+            here, there = same_rows(rows, others)
+            tile[here, there] = self.kernel.diag(rows.rows[here])
+        return tile
+
+    def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
+        if rows.token is not others.token or rows.numbers is not None or others.numbers is not None:
+            message = "ScikitKernel: scikit-learn's kernels have gradients for one set of rows only; got two."
+            raise DataError(message)
+        return self.kernel(rows.rows, eval_gradient=True)
+
+    def gradient_sums(self, rows: Prepared, weights: Array, K: Array = None, threads: int = 1) -> Array:
+        slopes = self.kernel(rows.rows, eval_gradient=True)[1]
+        return np.einsum("ij,ijp->p", weights, slopes)
+
+    @property
+    def hyperparameters(self) -> list[Hyperparameter]:
+        return [
+            Hyperparameter(f"kernel__{one.name}", "fixed" if one.fixed else one.bounds, one.n_elements)
+            for one in self.kernel.hyperparameters
+        ]
+
+    @property
+    def theta(self) -> Array:
+        return self.kernel.theta
+
+    @property
+    def bounds(self) -> Array:
+        return self.kernel.bounds
+
+    def with_theta(self, theta: Array) -> Kernel:
+        return ScikitKernel(clone(self.kernel).clone_with_theta(np.asarray(theta, dtype=np.float64)))
