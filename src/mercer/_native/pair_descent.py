@@ -14,7 +14,7 @@ gap^2 / (2 (K_ii + K_jj - 2 K_ij)): the second-order choice of Fan, Chen and Lin
 
 import cython
 
-__all__ = ["add_rows", "descend", "mark_moves"]
+__all__ = ["add_rows", "descend", "gather", "mark_moves"]
 
 real = cython.fused_type(cython.float, cython.double)
 INFINITY = cython.declare(cython.double, float("inf"))
@@ -65,7 +65,7 @@ def find_rise(
     first: cython.Py_ssize_t,
     last: cython.Py_ssize_t,
 ) -> cython.Py_ssize_t:
-    """The cheapest coefficient to raise, in a group: eight lanes, whose least is looked up at the end."""
+    """The cheapest coefficient to raise, in a group; -1 if none can be."""
     k: cython.Py_ssize_t
     found: cython.Py_ssize_t = -1
     least: cython.double = INFINITY
@@ -243,3 +243,18 @@ def add_rows(
             p = change[r]
             for k in range(first, last):
                 slope[k] += p * table[a, k]
+
+
+def gather(
+    table: cython.const[real][:, ::1],
+    slots: cython.const[cython.Py_ssize_t][::1],
+    columns: cython.const[cython.Py_ssize_t][::1],
+    out: real[:, ::1],
+):
+    """Write the entries of `table` in the rows `slots` and the given columns to `out`."""
+    r: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    with cython.nogil:
+        for r in range(slots.shape[0]):
+            for k in range(columns.shape[0]):
+                out[r, k] = table[slots[r], columns[k]]

@@ -29,7 +29,7 @@ from mercer.cluster._hdbscan_search import (
 from mercer.cluster._join_search import JoinSearch
 from mercer.cluster._metric import Metric, MetricName
 from mercer.cluster._neighbour_lists import numbered
-from mercer.cluster._preparation import prepared
+from mercer._base.preparation import prepared
 
 __all__ = ["HDBSCAN"]
 

@@ -1,0 +1,5 @@
+"""Support vector machines."""
+
+from mercer.svm._svc import SVC
+
+__all__ = ["SVC"]
