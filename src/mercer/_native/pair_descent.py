@@ -14,12 +14,19 @@ gap^2 / (2 (K_ii + K_jj - 2 K_ij)): the second-order choice of Fan, Chen and Lin
 
 import cython
 
-__all__ = ["add_rows", "descend", "gather", "mark_moves"]
+if cython.compiled:
+    from cython.cimports.libc.math import fabs
+else:
+    fabs = abs
+
+__all__ = ["add_rows", "descend", "gather", "mark_moves", "mirror"]
 
 real = cython.fused_type(cython.float, cython.double)
 INFINITY = cython.declare(cython.double, float("inf"))
 # The least curvature of a direction: where a kernel matrix is singular or indefinite, steps end at a bound.
 FLAT = cython.declare(cython.double, 1e-12)
+# What is left of a coefficient by the rounding of a step, as a share of the step.
+HAIR = cython.declare(cython.double, 1e-13)
 
 
 @cython.cfunc
@@ -192,9 +199,15 @@ def descend(
                 b[i] = b[i] + size
             if size <= 0.0:
                 break
-            # Rounding must not leave a coefficient a hair from the bound that it has reached.
-            if b[i] > upper[i] - 1e-15 * (upper[i] - lower[i]):
+            # Rounding must not leave a coefficient a hair from the bound, or the kink, that it has reached.
+            if upper[i] - b[i] <= HAIR * size:
                 b[i] = upper[i]
+            elif kink > 0.0 and fabs(b[i]) <= HAIR * size:
+                b[i] = 0.0
+            if b[j] - lower[j] <= HAIR * size:
+                b[j] = lower[j]
+            elif kink > 0.0 and fabs(b[j]) <= HAIR * size:
+                b[j] = 0.0
             mark(i, b, lower, upper, kink, rise, fall)
             mark(j, b, lower, upper, kink, rise, fall)
             for k in range(n):
@@ -258,3 +271,19 @@ def gather(
         for r in range(slots.shape[0]):
             for k in range(columns.shape[0]):
                 out[r, k] = table[slots[r], columns[k]]
+
+
+def mirror(K: real[:, ::1], first: cython.Py_ssize_t):
+    """Copy the block of `K` above row `first` and right of column `first` to its mirror image."""
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    top: cython.Py_ssize_t
+    left: cython.Py_ssize_t
+    n: cython.Py_ssize_t = K.shape[0]
+    with cython.nogil:
+        # Tiles of 16 x 16 touch each line of the cache once.
+        for left in range(first, n, 16):
+            for top in range(0, first, 16):
+                for j in range(left, min(left + 16, n)):
+                    for i in range(top, min(top + 16, first)):
+                        K[j, i] = K[i, j]

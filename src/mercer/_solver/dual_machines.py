@@ -22,6 +22,7 @@ from mercer._source.threads import run_numbered
 __all__ = ["DualMachines", "MachineState"]
 
 Array = Any
+Squares = dict[tuple[int, bool], Any]
 # Up to so many coefficients a program has its kernel matrix whole: 32 MB of float64.
 SMALL = 2048
 # Up to so many its values are float64 whatever the tolerance: they cost nothing.
@@ -73,11 +74,13 @@ class DualMachines:
         """Solve all programs from their starts, or from a state of an earlier run."""
         state = self._first() if state is None else state
         small = [k for k, one in enumerate(self.programs) if len(one) <= SMALL]
+        shared: Squares = {}
         for first in range(0, len(small), _TOGETHER):
             some = small[first : first + _TOGETHER]
-            squares: dict[tuple[int, bool], Array] = {}
+            squares: Squares = {}
+            self._share(state, some, shared)
             while any(self._is_open(state, k) for k in some):
-                state = self._side_by_side(state, [k for k in some if self._is_open(state, k)], squares)
+                state = self._side_by_side(state, [k for k in some if self._is_open(state, k)], squares, shared)
                 yield self._step(state)
         for k, program in enumerate(self.programs):
             if len(program) > SMALL and self._is_open(state, k):
@@ -107,7 +110,37 @@ class DualMachines:
         noise = _ROUNDING * float(np.sqrt(np.sum(b * b))) * self.gram.largest
         return noise > _VISIBLE * self.settings.tol
 
-    def _side_by_side(self, state: MachineState, some: list[int], squares: dict[tuple[int, bool], Array]) -> MachineState:
+    def _share(self, state: MachineState, some: list[int], shared: Squares) -> None:
+        """Make the values within each set of rows that several programs have, as long as they fit."""
+        wanted = {}
+        for k in some:
+            one = self.programs[k]
+            sides = (one.rows[: one.first], one.rows[one.first :])
+            wanted |= {(name, bool(state.exact[k])): rows for name, rows in zip(one.families, sides, strict=False)}
+        missing = [key for key in wanted if key not in shared]
+        sizes = [len(wanted[key]) ** 2 * (8 if key[1] else 4) for key in missing]
+        if len(self.programs) < 2 or sum(sizes) + sum(one.nbytes for one in shared.values()) > self.settings.cache_bytes:
+            return
+        found: list[Array] = []
+
+        def work(number: int) -> Array:
+            key = missing[number]
+            return self.gram.square(wanted[key], np.float64 if key[1] else np.float32)
+
+        run_numbered(work, len(missing), self.gram.threads, found.append)
+        shared.update(zip(missing, found, strict=True))
+
+    def _square(self, k: int, fine: bool, shared: Squares) -> Array:
+        """The kernel matrix of a small program."""
+        one = self.programs[k]
+        keys = [(name, fine) for name in one.families]
+        if keys and all(key in shared for key in keys):
+            return self.gram.pair_square(one.rows, one.first, (shared[keys[0]], shared[keys[1]]))
+        return self.gram.square(one.rows, np.float64 if fine else np.float32)
+
+    def _side_by_side(
+        self, state: MachineState, some: list[int], squares: Squares, shared: Squares
+    ) -> MachineState:
         """Pair steps in some small programs, on all threads."""
         state = _copied(state)
 
@@ -116,7 +149,7 @@ class DualMachines:
             program, place, fine = self.programs[k], self.places[k], bool(state.exact[k])
             b, slope = state.coefficients[place], state.slopes[place]
             if (k, fine) not in squares:
-                squares[k, fine] = self.gram.square(program.rows, np.float64 if fine else np.float32)
+                squares[k, fine] = self._square(k, fine, shared)
             K, best = squares[k, fine], np.empty(2)
             most = int(min(_TOUCHED / len(program) + 1, self._left(state, k)))
             taken = descend(program, K, self.settings.tol, most, b, slope, *program.moves(b), best)
@@ -125,11 +158,11 @@ class DualMachines:
             settled = taken < most
             if settled and not fine and self._is_coarse(program, b):
                 state.exact[k], settled = True, False
-                squares.pop((k, fine))
+                self.gram.leave(squares.pop((k, fine)))
                 slope[:] = fresh_slopes(program, self.gram, b, np.float64)
             state.settled[k] = settled
             if settled:
-                squares.pop((k, fine))
+                self.gram.leave(squares.pop((k, fine)))
 
         run_numbered(work, len(some), self.gram.threads)
         return state

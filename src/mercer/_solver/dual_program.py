@@ -34,6 +34,9 @@ class DualProgram:
         Where the second group of coefficients begins; m if there is one group.
     ridge : ndarray of shape (m,) or None
         Added to the diagonal of K: squared slacks.
+    families : tuple of int
+        The names of two sets of rows, which other programs may have too: the first `first` rows, and the rest.
+    first : int
     """
 
     rows: Array
@@ -44,6 +47,8 @@ class DualProgram:
     kink: float = 0.0
     split: int = -1
     ridge: Array = None
+    families: tuple[int, ...] = ()
+    first: int = 0
 
     def __len__(self) -> int:
         return len(self.rows)

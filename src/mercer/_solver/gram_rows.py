@@ -33,6 +33,7 @@ class Gram:
     def __init__(self, kernel: Kernel, X: Any, threads: int, given: bool = False) -> None:
         self.kernel, self.X, self.threads, self.given = kernel, X, threads, given
         self.prepared: dict[Any, Any] = {}
+        self.spare: list[Array] = []
 
     def rows(self, dtype: Any) -> Any:
         """The rows made ready, in a type."""
@@ -50,7 +51,7 @@ class Gram:
 
     def square(self, rows: Array, dtype: Any) -> Array:
         """The values between some rows and themselves."""
-        out = np.empty((len(rows), len(rows)), dtype=dtype)
+        out = self._room(len(rows), dtype)
         count = -(-len(rows) // _SQUARE)
         pairs = [(i, j) for j in range(count) for i in range(j + 1)]
 
@@ -61,6 +62,37 @@ class Gram:
                 out[j, i] = out[i, j].T
 
         run_numbered(fill, len(pairs), self.threads)
+        return out
+
+    def _room(self, n: int, dtype: Any) -> Array:
+        """An n x n array, in memory that an earlier one has left if there is some: fresh pages cost as much as values."""
+        needed = n * n * np.dtype(dtype).itemsize
+        try:
+            memory = self.spare.pop()
+        except IndexError:
+            memory = None
+        if memory is None or memory.nbytes < needed:
+            memory = np.empty(needed, dtype=np.uint8)
+        return memory[:needed].view(dtype).reshape(n, n)
+
+    def leave(self, K: Array) -> None:
+        """Give the memory of a square back."""
+        memory = K
+        while memory.base is not None:
+            memory = memory.base
+        self.spare.append(memory)
+
+    def pair_square(self, rows: Array, first: int, squares: tuple[Array, Array]) -> Array:
+        """The values between two sets of rows and themselves, of which those within each set are at hand."""
+        dtype = squares[0].dtype
+        out = self._room(len(rows), dtype)
+        out[:first, :first], out[first:, first:] = squares
+        ready = self.rows(dtype)
+        others = ready.take(rows[first:])
+        for top in range(0, first, _SQUARE):
+            some = slice(top, min(top + _SQUARE, first))
+            out[some, first:] = self.kernel.between(ready.take(rows[some]), others)
+        native.mirror(out, first)
         return out
 
     @cached_property

@@ -1,5 +1,10 @@
 """Support vector machines."""
 
+from mercer.svm._nu_svc import NuSVC
+from mercer.svm._nu_svr import NuSVR
+from mercer.svm._one_class import OneClassSVM
 from mercer.svm._svc import SVC
+from mercer.svm._svdd import SVDD
+from mercer.svm._svr import SVR
 
-__all__ = ["SVC"]
+__all__ = ["SVC", "SVDD", "SVR", "NuSVC", "NuSVR", "OneClassSVM"]

@@ -53,6 +53,13 @@ class ClassLayout:
         for k in range(self.n_classes):
             yield rows, np.where(numbers == k, 1.0, -1.0)
 
+    def families(self, machine: int) -> dict[str, Any]:
+        """The classes that a machine of one against one shares with others."""
+        if not self.is_one_against_one:
+            return {}
+        i, j = self.pairs[machine]
+        return {"families": (i, j), "first": len(self.members[i])}
+
     def coefficients(self, solved: list[tuple[DualProgram, Array]]) -> tuple[Array, Array, Array]:
         """Support vectors by class, how many each class has, and their coefficients in LIBSVM's layout.
 

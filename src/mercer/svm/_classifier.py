@@ -141,7 +141,8 @@ class MachineClassifier(ClassifierMixin, KernelMachine):
                 f"Use decision_function_shape='ovr'."
             )
             raise ParameterError(message)
-        return self.classes_[self._chosen(self._scores(X))]
+        scores = self._scores(X)
+        return self.classes_[self._chosen(scores)]
 
     def _chosen(self, scores: Array) -> Array:
         """The number of the class of each row."""

@@ -25,8 +25,22 @@ from mercer.svm._spectrum import warn_if_degenerate, warn_if_indefinite
 __all__ = ["KERNEL_RULES", "KernelMachine", "Opened"]
 
 Array = Any
+
+
+class KernelName(Rule):
+    """A kernel that is known by name."""
+
+    text = "the name of a kernel"
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, str) and value in KERNEL_NAMES
+
+    def refused(self) -> Any:
+        yield from ("no such kernel", 3)
+
+
 KERNEL_RULES: dict[str, Rule] = {
-    "kernel": Choice(*KERNEL_NAMES) | Function(),
+    "kernel": KernelName() | Function(),
     "degree": Integer(0),
     "gamma": Choice("scale", "auto") | Real(0, closed="neither"),
     "coef0": Real(),
@@ -61,6 +75,15 @@ class KernelMachine(Estimator):
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "kernel rows fill the cache, up to cache_size, and the rows are kept scaled beside it"
     }
+    _check_exceptions: ClassVar[dict[str, str]] = {
+        **Estimator._check_exceptions,
+        **{
+            f"check_sample_weight_equivalence_on_{kind}_data": (
+                "a row given twice is another coefficient: the same optimum, approached to tol by another path"
+            )
+            for kind in ("dense", "sparse")
+        },
+    }
     kernel: Any
     gamma: Any
     support_: Array
@@ -94,7 +117,7 @@ class KernelMachine(Estimator):
         if given:
             warn_if_indefinite(self, rows)
         else:
-            warn_if_degenerate(self, self._kernel, rows[used[:200]])
+            warn_if_degenerate(self, self._kernel, rows[used[:64]])
         return Opened(source, used, labels, weight[used], gram, None if given else rows)
 
     def _resolved(self, rows: Array, weight: Array) -> Kernel:

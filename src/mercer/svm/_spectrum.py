@@ -44,8 +44,10 @@ def warn_if_degenerate(subject: Any, kernel: Kernel, rows: Array) -> None:
     if not kernel.stationary or rows.shape[0] < 3:
         return
     K = np.asarray(kernel(rows), dtype=np.float64)
-    dense = rows.toarray() if issparse(rows) else rows
-    distances = np.sqrt(np.maximum(np.square(dense[:, None, :64] - dense[None, :, :64], dtype=np.float64).sum(axis=2), 0.0))
+    centred = np.asarray(rows.toarray() if issparse(rows) else rows, dtype=np.float64)
+    centred = centred - centred.mean(axis=0)
+    squares = np.sum(centred**2, axis=1)
+    distances = np.sqrt(np.maximum(squares[:, None] + squares - 2.0 * centred @ centred.T, 0.0))
     apart = (distances > 0) & ~np.eye(len(K), dtype=bool)
     if not apart.any():
         return

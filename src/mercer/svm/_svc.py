@@ -31,8 +31,7 @@ class SVC(MachineClassifier):
     ----------
     C : a number in (0, inf), default=1.0
         The price of a unit of slack. ``inf`` asks for a hard margin: an error names the rows if there is none.
-    kernel : one of 'linear', 'poly', 'polynomial', 'rbf', 'sigmoid', 'laplacian', 'matern', 'cosine', 'chi2', \
-'additive_chi2', 'precomputed' or a callable, default='rbf'
+    kernel : the name of a kernel or a callable, default='rbf'
         A name, an object of :mod:`mercer.kernels`, or a function of two sets of rows that returns all values.
     degree : an integer in [0, inf), default=3
         Of the polynomial.
@@ -206,11 +205,12 @@ class SVC(MachineClassifier):
     def _programs(self, opened: Opened, layout: ClassLayout, boxes: Array) -> list[DualProgram]:
         scale = 1.0 if self.C_scaling == "sum" else 1.0 / opened.weight.sum()
         found = []
-        for rows, sign in layout.sides():
+        for number, (rows, sign) in enumerate(layout.sides()):
             box = boxes[rows] * scale
             ridge = None
             if self.loss == "squared_hinge":
                 ridge, box = 0.5 / box, np.full(len(rows), np.inf)
             lower, upper = np.where(sign > 0, 0.0, -box), np.where(sign > 0, box, 0.0)
-            found.append(DualProgram(rows, -sign, lower, upper, np.zeros(len(rows)), ridge=ridge))
+            shared = layout.families(number)
+            found.append(DualProgram(rows, -sign, lower, upper, np.zeros(len(rows)), ridge=ridge, **shared))
         return found

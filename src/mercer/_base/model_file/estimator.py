@@ -181,7 +181,8 @@ def _read_record(node: dict[str, Any], decoder: Decoder) -> Any:
     key, nodes = node["class"], node["fields"]
     cls = PLAIN[key] if isinstance(key, str) and key in PLAIN else class_of(key)
     names = _fields(cls)
-    if not names or not isinstance(nodes, dict) or nodes.keys() != set(names):
+    is_record = bool(names) or dataclasses.is_dataclass(cls)
+    if not is_record or not isinstance(nodes, dict) or nodes.keys() != set(names):
         message = f"the record {str(key)[:40]} has the fields {', '.join(names)}; the file has others."
         raise ModelFileError(message)
     values = {name: decoder.decode(nodes[name]) for name in names}
