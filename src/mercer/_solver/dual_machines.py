@@ -155,7 +155,7 @@ class DualMachines:
             taken = descend(program, K, self.settings.tol, most, b, slope, *program.moves(b), best)
             state.steps[k] += taken
             state.violations[k] = max(best[1], 0.0)
-            settled = taken < most
+            settled = taken < most or state.violations[k] <= self.settings.tol
             if settled and not fine and self._is_coarse(program, b):
                 state.exact[k], settled = True, False
                 self.gram.leave(squares.pop((k, fine)))

@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -73,6 +74,7 @@ class MachineClassifier(ClassifierMixin, KernelMachine):
         self._under_way = (machines, layout, opened)
         known = {"classes_": classes, "class_weight_": by_class, "solver_used_": self.solver}  # type: ignore[attr-defined]
         outcome = self._drive(self._solver(machines), opened.source, attributes=known)
+        vars(self).pop("_calibration", None)
         if self.probability is True:  # type: ignore[attr-defined]
             self._calibration = calibrate(self, X, y, sample_weight)
         self._finish(outcome, outcome.state.steps.astype(np.int32))
@@ -88,7 +90,7 @@ class MachineClassifier(ClassifierMixin, KernelMachine):
         return {
             **self._supported(opened, support),
             "n_support_": counts,
-            "dual_coef_": dual_coef.astype(self._precision),
+            "dual_coef_": self._stored(opened, dual_coef),
             "intercept_": np.array(intercepts, dtype=self._precision),
         }
 
@@ -97,10 +99,10 @@ class MachineClassifier(ClassifierMixin, KernelMachine):
 
     @property
     def _is_one_against_one(self) -> bool:
-        return len(self.classes_) == 2 or len(self.dual_coef_) == len(self.classes_) - 1
+        return len(self.classes_) == 2 or self.dual_coef_.shape[0] == len(self.classes_) - 1
 
     def _groups(self) -> tuple[Any, Array]:
-        groups = ClassLayout.groups(self.dual_coef_, self.n_support_, self._is_one_against_one)
+        groups = ClassLayout.groups(self._coefficients, self.n_support_, self._is_one_against_one)
         return groups, -self.intercept_
 
     def decision_function(self, X: Any) -> Array:
@@ -167,7 +169,12 @@ class MachineClassifier(ClassifierMixin, KernelMachine):
         ndarray of shape (m, n_classes)
         """
         scores = self._scores(X)
-        calibration: Calibration = self._calibration
+        calibration: Calibration | None = vars(self).get("_calibration")
+        if calibration is None:
+            message = (
+                f"{type(self).__name__}: predict_proba is not available when fitted with probability=False. Fit again."
+            )
+            raise NotFittedError(message)
         found = calibration.probabilities(scores, len(self.classes_), self._is_one_against_one)
         chosen = self._chosen(scores)
         best = np.argmax(found, axis=1)

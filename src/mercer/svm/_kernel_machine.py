@@ -1,10 +1,11 @@
 """What all kernel machines share: from rows and a kernel to programs, and from solved programs to scores."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_matrix, issparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
@@ -25,6 +26,8 @@ from mercer.svm._spectrum import warn_if_degenerate, warn_if_indefinite
 __all__ = ["KERNEL_RULES", "KernelMachine", "Opened"]
 
 Array = Any
+# Sparse rows of up to so many numbers, zeros counted, are made dense for their products: 8 MB.
+_COMPACT = 2**20
 
 
 class KernelName(Rule):
@@ -109,15 +112,17 @@ class KernelMachine(Estimator):
         self._precision = source.host_dtype.name
         self.shape_fit_ = (source.n_rows, source.n_features)
         rows = source.whole()
+        # Products of dense rows are the faster ones, and give the dense rows' very answer.
+        compact = rows.toarray() if issparse(rows) and math.prod(rows.shape) <= _COMPACT else rows
         weight = np.ones(source.n_rows) if source.weight is None else np.asarray(source.weight, dtype=np.float64)
-        self._kernel = self._resolved(rows, weight)
+        self._kernel = self._resolved(compact, weight)
         used = np.flatnonzero(weight > 0)
         labels = None if source.y is None else np.asarray(source.y)[used]
-        gram = Gram(self._kernel, rows, source.threads, given=given)
+        gram = Gram(self._kernel, compact, source.threads, given=given)
         if given:
             warn_if_indefinite(self, rows)
         else:
-            warn_if_degenerate(self, self._kernel, rows[used[:64]])
+            warn_if_degenerate(self, self._kernel, compact[used[:64]])
         return Opened(source, used, labels, weight[used], gram, None if given else rows)
 
     def _resolved(self, rows: Array, weight: Array) -> Kernel:
@@ -189,6 +194,16 @@ class KernelMachine(Estimator):
         vectors = np.empty((0, 0)) if opened.rows is None else opened.rows[support]
         return {"support_": support.astype(np.int32), "support_vectors_": vectors}
 
+    def _stored(self, opened: Opened, dual_coef: Array) -> Array:
+        """Coefficients as scikit-learn stores them: sparse where the rows are."""
+        dual_coef = dual_coef.astype(self._precision)
+        return csr_matrix(dual_coef) if issparse(opened.rows) else dual_coef
+
+    @property
+    def _coefficients(self) -> Array:
+        """The coefficients of support vectors, dense."""
+        return self.dual_coef_.toarray() if issparse(self.dual_coef_) else self.dual_coef_
+
     def _groups(self) -> tuple[tuple[Group, ...], Array]:
         """The coefficients of support vectors, by machines, and the offsets of these."""
         raise NotImplementedError  # each machine has its own
@@ -227,11 +242,22 @@ class KernelMachine(Estimator):
         vectors, coef = self.support_vectors_, np.zeros((len(offsets), self.support_vectors_.shape[1]))
         for group in groups:
             coef[group.machines] += group.coefficients.T @ vectors[group.place]
+        if issparse(vectors):
+            stored = csr_matrix(coef)
+            stored.data.flags.writeable = False
+            return stored
         coef.flags.writeable = False
         return coef
 
     def _finish(self, outcome: Any, steps: Array) -> None:
         """What is known once the solver has ended: LIBSVM's words for it."""
+        found = (self._coefficients, self.intercept_)  # type: ignore[attr-defined]
+        if not all(np.isfinite(one).all() for one in found):
+            message = (
+                f"{type(self).__name__}: The dual coefficients or intercepts are not finite. The rows may hold values "
+                f"too large for squares; scale the columns, for instance with StandardScaler."
+            )
+            raise DataError(message)
         self.n_iter_ = steps
         self.fit_status_ = 0 if outcome.converged else 1
         vars(self).pop("_under_way", None)

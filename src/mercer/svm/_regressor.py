@@ -41,12 +41,13 @@ class SingleMachine(KernelMachine):
         return {
             **self._supported(opened, support),
             "n_support_": np.array([len(support)], dtype=np.int32),
-            "dual_coef_": whole[None, support].astype(self._precision),
+            "dual_coef_": self._stored(opened, whole[None, support]),
             "intercept_": np.array([self._intercept(program, b, slope)], dtype=self._precision),
         }
 
     def _groups(self) -> tuple[tuple[Group, ...], Array]:
-        return (Group(slice(0, self.dual_coef_.shape[1]), self.dual_coef_.T, np.arange(1)),), -self.intercept_
+        coefficients = self._coefficients.T
+        return (Group(slice(0, len(coefficients)), coefficients, np.arange(1)),), -self.intercept_
 
 
 def checked_numbers(subject: Any, y: Array) -> Array:

@@ -181,7 +181,7 @@ class SVR(RegressorMixin, SingleMachine):
         start = np.zeros(len(box))
         if self.warm_start and "dual_coef_" in vars(self) and self.shape_fit_[0] == opened.source.n_rows:
             whole = np.zeros(opened.source.n_rows)
-            whole[self.support_] = self.dual_coef_[0]
+            whole[self.support_] = self._coefficients[0]
             start = whole[opened.used]
             share = float(np.min(box / np.maximum(np.abs(start), 1e-300), initial=1.0))
             start = start * min(1.0, share)
