@@ -133,6 +133,12 @@ class KernelMachine(Estimator):
         gamma = self.gamma
         if isinstance(gamma, str) and isinstance(self.kernel, str) and self.kernel != "precomputed":
             gamma = _gamma(gamma, rows, weight)
+            if not 0 < gamma < np.inf:
+                message = (
+                    f"{type(self).__name__}: The dual coefficients or intercepts are not finite for rows of such sizes: "
+                    f"gamma={self.gamma!r} is {gamma:g}. Scale the columns, for instance with StandardScaler."
+                )
+                raise DataError(message)
         self._gamma = 0.0 if isinstance(gamma, str) else float(gamma)
         kernel = as_kernel(self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0)  # type: ignore[attr-defined]
         if issparse(rows) and isinstance(self.kernel, str) and self.kernel in ("laplacian", "chi2", "additive_chi2"):
@@ -282,5 +288,6 @@ def _gamma(setting: str, rows: Array, weight: Array) -> float:
     else:
         means = rows.mean(axis=1, dtype=np.float64)
         centre = float(share @ means)
-        variance = float(share @ np.square(rows - centre, dtype=np.float64).mean(axis=1))
+        with np.errstate(over="ignore"):
+            variance = float(share @ np.square(rows - centre, dtype=np.float64).mean(axis=1))
     return 1.0 / (rows.shape[1] * variance) if variance > 0 else 1.0
