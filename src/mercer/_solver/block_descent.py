@@ -29,12 +29,14 @@ _PATIENCE, _WORTH = 8, 0.25
 
 @dataclass(frozen=True)
 class Settings:
-    """How programs are solved: the tolerance on violations, pair steps at most (None: any), bytes for rows."""
+    """How programs are solved: the tolerance on violations, pair steps at most (None: any), bytes for rows,
+    whether rows may be left out, and who asks, for errors."""
 
     tol: float = 1e-3
     max_iter: int | None = None
     cache_bytes: float = 200 * 2**20
     shrinking: bool = True
+    subject: str = "SVC"
 
 
 @dataclass

@@ -18,8 +18,9 @@ from mercer._solver.dual_program import DualProgram
 from mercer._solver.gram_rows import Gram
 from mercer._solver.step import Certificate, Solution, Step
 from mercer._source.threads import run_numbered
+from mercer.errors import DataError
 
-__all__ = ["DualMachines", "MachineState"]
+__all__ = ["DualMachines", "MachineState", "copied_state"]
 
 Array = Any
 Squares = dict[tuple[int, bool], Any]
@@ -31,6 +32,8 @@ _EXACT = 512
 _TOGETHER, _TOUCHED = 16, 4e7
 # float32 values show where the length of the coefficients, times half their last place, nears the tolerance.
 _ROUNDING, _VISIBLE = 2.0**-22, 0.1
+# Squared distance between combinations of two classes, as a share of the largest k(x, x), that counts as none.
+_TOUCHING = 1e-9
 # A tolerance below which float32 values are not tried.
 _FINE = 1e-4
 
@@ -87,16 +90,17 @@ class DualMachines:
                 yield from (self._step(state := one) for one in self._in_blocks(state, k))
         return Solution(state, bool(state.settled.all()), self.certify(state))
 
-    def _first(self) -> MachineState:
+    def _first(self, exact: bool = False) -> MachineState:
+        """The state at the starts of all programs."""
         b = np.concatenate([one.start for one in self.programs])
         slopes = np.empty_like(b)
-        fine = self.settings.tol < _FINE or self.gram.given
-        exact = np.array([fine or len(one) <= _EXACT for one in self.programs])
-        for one, place, fine in zip(self.programs, self.places, exact, strict=True):
+        fine = exact or self.settings.tol < _FINE or self.gram.given
+        values = np.array([fine or len(one) <= _EXACT for one in self.programs])
+        for one, place, fine in zip(self.programs, self.places, values, strict=True):
             slopes[place] = fresh_slopes(one, self.gram, b[place], np.float64 if fine else np.float32)
         none, count = np.empty(0, dtype=np.intp), len(self.programs)
         ended = (np.zeros(count, dtype=np.int64), np.full(count, np.inf), np.zeros(count, dtype=bool))
-        return MachineState(b, slopes, *ended, exact, none, none, np.empty(0), 0, False)
+        return MachineState(b, slopes, *ended, values, none, none, np.empty(0), 0, False)
 
     def _left(self, state: MachineState, k: int) -> float:
         """Pair steps that a program may still take."""
@@ -142,7 +146,7 @@ class DualMachines:
         self, state: MachineState, some: list[int], squares: Squares, shared: Squares
     ) -> MachineState:
         """Pair steps in some small programs, on all threads."""
-        state = _copied(state)
+        state = copied_state(state)
 
         def work(number: int) -> None:
             k = some[number]
@@ -170,7 +174,7 @@ class DualMachines:
     def _in_blocks(self, state: MachineState, k: int) -> Iterator[MachineState]:
         """Rounds on one large program."""
         program, place, tol = self.programs[k], self.places[k], self.settings.tol
-        state = _copied(state)
+        state = copied_state(state)
         b, slope = state.coefficients[place].copy(), state.slopes[place].copy()
         whole = not len(state.left)
         left = np.full(len(program), -1) if whole else state.left.copy()
@@ -209,7 +213,7 @@ class DualMachines:
         stalled: bool,
     ) -> MachineState:
         """The state after a round; a settled program leaves nothing under way."""
-        state, place = _copied(state), self.places[k]
+        state, place = copied_state(state), self.places[k]
         settled = (violation <= self.settings.tol and descent.is_whole) or stalled
         ended = settled or self.settings.max_iter is not None and state.steps[k] + taken >= self.settings.max_iter
         if ended and not descent.is_whole:
@@ -231,7 +235,26 @@ class DualMachines:
         for program, place in zip(self.programs, self.places, strict=True):
             yield program, state.coefficients[place], state.slopes[place]
 
+    def _check_bounded(self, state: MachineState) -> None:
+        """Raise if boxes without an end let coefficients run away: two convex combinations of rows meet."""
+        for k, (program, b, slope) in enumerate(self.parts(state)):
+            if state.settled[k] or program.ridge is not None or np.isfinite(program.widths):
+                continue
+            total = 0.5 * float(np.sum(np.abs(b)))
+            squared = float(np.sum(b * (slope - program.linear))) / max(total, 1e-300) ** 2
+            if total == 0 or squared > _TOUCHING * self.gram.largest:
+                continue
+            sides = [program.rows[np.argsort(-sign * b, kind="stable")[:3]] for sign in (1.0, -1.0)]
+            first, second = (", ".join(str(row) for row in np.sort(side).tolist()) for side in sides)
+            message = (
+                f"{self.settings.subject}: C=inf asks for a hard margin, but the classes cannot be separated in this "
+                f"feature space: combinations of rows {first} and of rows {second}, of two classes, are "
+                f"{max(squared, 0.0) ** 0.5:.1g} apart. Use a finite C."
+            )
+            raise DataError(message)
+
     def _step(self, state: MachineState) -> Step:
+        self._check_bounded(state)
         objective = sum(program.objective(b, slope) for program, b, slope in self.parts(state))
         certificate = None if len(state.left) else self.certify(state)
         extra = {
@@ -257,7 +280,7 @@ class DualMachines:
         return Certificate.of("duality gap", gap, self.settings.tol * widths, statement)
 
 
-def _copied(state: MachineState) -> MachineState:
+def copied_state(state: MachineState) -> MachineState:
     """A state whose arrays may be written to: earlier ones are kept by watches."""
     names = ("coefficients", "slopes", "steps", "violations", "settled", "exact")
     return replace(state, **{name: getattr(state, name).copy() for name in names})

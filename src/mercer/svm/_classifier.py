@@ -9,7 +9,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from mercer._base.parameter import Boolean, Choice, Instance, Nothing, Rule, Seed
-from mercer._solver.dual_machines import DualMachines, MachineState
+from mercer._solver.dual_machines import MachineState
 from mercer.errors import DataError, ParameterError
 from mercer.svm._class_machines import ClassLayout, balanced_weights, vote_scores, votes
 from mercer.svm._kernel_machine import KERNEL_RULES, KernelMachine, Opened
@@ -70,10 +70,10 @@ class MachineClassifier(ClassifierMixin, KernelMachine):
         layout = ClassLayout(
             tuple(opened.used[counted & (numbers == k)] for k in range(len(classes))), scheme
         )
-        machines = DualMachines(tuple(self._programs(opened, layout, boxes)), opened.gram, self._settings())
+        machines = self._machines(self._programs(opened, layout, boxes), opened.gram)
         self._under_way = (machines, layout, opened)
         known = {"classes_": classes, "class_weight_": by_class, "solver_used_": self.solver}  # type: ignore[attr-defined]
-        outcome = self._drive(self._solver(machines), opened.source, attributes=known)
+        outcome = self._drive(machines.solve, opened.source, attributes=known)
         vars(self).pop("_calibration", None)
         if self.probability is True:  # type: ignore[attr-defined]
             self._calibration = calibrate(self, X, y, sample_weight)

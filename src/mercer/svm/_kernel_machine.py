@@ -16,6 +16,8 @@ from mercer._base.validation import checked_weight
 from mercer._solver.block_descent import Settings
 from mercer._solver.dual_machines import DualMachines
 from mercer._solver.gram_rows import Gram
+from mercer._solver.textbook_smo import TextbookSmo
+from mercer._solver.working_set_qp import WorkingSetQp
 from mercer._source import Source, open_source
 from mercer._source.memory import forecast
 from mercer.errors import DataError, ParameterError
@@ -189,11 +191,13 @@ class KernelMachine(Estimator):
 
     def _settings(self) -> Settings:
         limit = None if self.max_iter == -1 else self.max_iter  # type: ignore[attr-defined]
-        return Settings(self.tol, limit, self.cache_size * 2.0**20, self.shrinking)  # type: ignore[attr-defined]
+        name = type(self).__name__
+        return Settings(self.tol, limit, self.cache_size * 2.0**20, self.shrinking, name)  # type: ignore[attr-defined]
 
-    def _solver(self, machines: DualMachines) -> Any:
-        """What solves the machines, by name."""
-        return machines.solve
+    def _machines(self, programs: Any, gram: Gram) -> DualMachines:
+        """What solves the programs, by name."""
+        kind = {"block": DualMachines, "smo": TextbookSmo, "qp": WorkingSetQp}[self.solver]  # type: ignore[attr-defined]
+        return kind(tuple(programs), gram, self._settings())
 
     def _supported(self, opened: Opened, support: Array) -> dict[str, Any]:
         """The attributes that say which rows carry the machine."""

@@ -51,7 +51,6 @@ class NuSVC(MachineClassifier):
     break_ties : a boolean, default=False
     random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
     solver : one of 'block', 'smo', 'qp', default='block'
-        Only "block" keeps the sums of both classes.
     max_time : a number in [0, inf) or None, default=None
         Seconds after which the fit ends.
     n_jobs : an integer in (-inf, inf) or None, default=None

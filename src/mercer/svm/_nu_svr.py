@@ -45,7 +45,6 @@ class NuSVR(RegressorMixin, SingleMachine):
     verbose : a boolean or an integer in [0, inf), default=False
     max_iter : an integer in [-1, inf), default=-1
     solver : one of 'block', 'smo', 'qp', default='block'
-        Only "block" keeps the sums of both sides.
     max_time : a number in [0, inf) or None, default=None
         Seconds after which the fit ends.
     n_jobs : an integer in (-inf, inf) or None, default=None

@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._solver.dual_machines import DualMachines, MachineState
+from mercer._solver.dual_machines import MachineState
 from mercer._solver.dual_program import DualProgram
 from mercer.errors import DataError
 from mercer.svm._kernel_machine import KernelMachine, Opened
@@ -24,10 +24,10 @@ class SingleMachine(KernelMachine):
 
     def _solve_one(self, opened: Opened, program: DualProgram, **known: Any) -> Any:
         """Drive the solver of one program, and store."""
-        machines = DualMachines((program,), opened.gram, self._settings())
+        machines = self._machines((program,), opened.gram)
         self._under_way = (machines, opened)
         used = {"solver_used_": self.solver}  # type: ignore[attr-defined]
-        return self._drive(self._solver(machines), opened.source, attributes=used | known)
+        return self._drive(machines.solve, opened.source, attributes=used | known)
 
     def _intercept(self, program: DualProgram, b: Array, slope: Array) -> float:
         return -float(np.mean(program.offsets(b, slope)))
