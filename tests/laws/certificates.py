@@ -8,7 +8,7 @@ from scipy.optimize import linprog, minimize, minimize_scalar
 from scipy.special import logsumexp, softmax, xlogy
 from scipy.stats import multivariate_normal
 
-from tests.laws.margin_gaps import free_tube_gap, one_class_gap, pair_gaps, tube_gap
+from tests.laws.margin_gaps import free_tube_gap, linear_machine_gap, one_class_gap, pair_gaps, tube_gap
 
 __all__ = ["RECOMPUTED"]
 
@@ -358,4 +358,6 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("duality gap", "NuSVR"): free_tube_gap,
     ("duality gap", "OneClassSVM"): one_class_gap,
     ("duality gap", "SVDD"): one_class_gap,
+    ("duality gap", "LinearSVC"): linear_machine_gap,
+    ("duality gap", "LinearSVR"): linear_machine_gap,
 }

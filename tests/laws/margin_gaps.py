@@ -3,8 +3,9 @@
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize
 
-__all__ = ["free_tube_gap", "one_class_gap", "pair_gaps", "tube_gap"]
+__all__ = ["free_tube_gap", "linear_machine_gap", "one_class_gap", "pair_gaps", "tube_gap"]
 
 
 def kernel_of(model: Any, X: np.ndarray) -> np.ndarray:
@@ -74,3 +75,23 @@ def one_class_gap(model: Any, X: np.ndarray, y: Any) -> float:
     linear = -0.5 * np.diag(K) if sphere else np.zeros(len(X))
     box = np.full(len(X), model.C if sphere else 1.0)
     return box_gap(K, b, linear, (0.0 * box, box), 0.0, [np.arange(len(X))])
+
+
+def linear_machine_gap(model: Any, X: np.ndarray, y: Any) -> float:
+    """The mean objective less the lowest value that a long descent from the model finds: no more than the true gap."""
+    coef, labels = np.atleast_2d(model.coef_), getattr(model, "classes_", None)
+
+    def objective(p: np.ndarray) -> float:
+        w, b = p[: coef.size].reshape(coef.shape), p[coef.size :]
+        scores = X @ w.T + b
+        if labels is None:
+            losses = np.maximum(np.abs(y - scores[:, 0]) - model.epsilon, 0.0)
+        else:
+            signs = np.where(y[:, None] == (labels if len(w) > 1 else labels[1:]), 1.0, -1.0)
+            losses = np.maximum(1.0 - signs * scores, 0.0).sum(axis=1)
+            losses = (np.maximum(1.0 - signs * scores, 0.0) ** 2).sum(axis=1) if "squared" in model.loss else losses
+        penalty = 0.5 * (np.sum(w**2) + np.sum((b / model.intercept_scaling) ** 2))
+        return float(losses.mean() + penalty / (model.C * len(X)))
+
+    start = np.append(np.ravel(coef), np.ravel(model.intercept_))
+    return objective(start) - minimize(objective, start, method="Powell", options={"maxiter": 20}).fun

@@ -244,7 +244,7 @@ class DualMachines:
             squared = float(np.sum(b * (slope - program.linear))) / max(total, 1e-300) ** 2
             if total == 0 or squared > _TOUCHING * self.gram.largest:
                 continue
-            sides = [program.rows[np.argsort(-sign * b, kind="stable")[:3]] for sign in (1.0, -1.0)]
+            sides = [_largest(program.rows, sign * b) for sign in (1.0, -1.0)]
             first, second = (", ".join(str(row) for row in np.sort(side).tolist()) for side in sides)
             message = (
                 f"{self.settings.subject}: C=inf asks for a hard margin, but the classes cannot be separated in this "
@@ -278,6 +278,12 @@ class DualMachines:
             "over machines; the tolerance is tol times the sum of all boxes."
         )
         return Certificate.of("duality gap", gap, self.settings.tol * widths, statement)
+
+
+def _largest(rows: Array, b: Array) -> Array:
+    """The rows of the largest positive coefficients, three at most."""
+    order = np.argsort(-b, kind="stable")[:3]
+    return rows[order[b[order] > 0]]
 
 
 def copied_state(state: MachineState) -> MachineState:

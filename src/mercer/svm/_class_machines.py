@@ -81,6 +81,19 @@ class ClassLayout:
         counts = np.diff(np.searchsorted(used, ends))
         return rows[used], counts.astype(np.int32), np.ascontiguousarray(table[:, used])
 
+    def starts(self, table: Array, programs: list[DualProgram]) -> Iterable[Array]:
+        """Coefficients of each machine from those of an earlier fit by row, brought within the boxes."""
+        for number, one in enumerate(programs):
+            if self.is_one_against_one:
+                i, j = self.pairs[number]
+                first = len(self.members[i])
+                b = np.concatenate([table[j - 1, one.rows[:first]], table[i, one.rows[first:]]])
+            else:
+                b = table[number, one.rows]
+            # One factor for all keeps the sum of coefficients at zero.
+            room = np.where(b > 0, one.upper, -one.lower)[b != 0] / np.abs(b[b != 0])
+            yield b * min(1.0, float(np.min(room, initial=1.0)))
+
     @staticmethod
     def groups(dual_coef: Array, n_support: Array, one_against_one: bool) -> tuple[Group, ...]:
         """Coefficients by machines, from LIBSVM's layout."""

@@ -1,5 +1,6 @@
 """What C- and nu-classifiers share: classes, decisions, probabilities."""
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -65,19 +66,37 @@ class MachineClassifier(ClassifierMixin, KernelMachine):
             raise DataError(message)
         by_class = balanced_weights(self, self.class_weight, classes, numbers, opened.weight)  # type: ignore[attr-defined]
         boxes = np.zeros(opened.source.n_rows)
+        known = self._known_coefficients(opened, classes)
         boxes[opened.used] = box * opened.weight * by_class[numbers]
         counted = boxes[opened.used] > 0
         layout = ClassLayout(
             tuple(opened.used[counted & (numbers == k)] for k in range(len(classes))), scheme
         )
-        machines = self._machines(self._programs(opened, layout, boxes), opened.gram)
+        programs = self._programs(opened, layout, boxes)
+        if known is not None:
+            programs = [replace(one, start=begin) for one, begin in zip(programs, layout.starts(known, programs), strict=True)]
+        machines = self._machines(programs, opened.gram)
         self._under_way = (machines, layout, opened)
-        known = {"classes_": classes, "class_weight_": by_class, "solver_used_": self.solver}  # type: ignore[attr-defined]
-        outcome = self._drive(machines.solve, opened.source, attributes=known)
+        found = {"classes_": classes, "class_weight_": by_class, "solver_used_": self.solver}  # type: ignore[attr-defined]
+        outcome = self._drive(machines.solve, opened.source, attributes=found)
         vars(self).pop("_calibration", None)
         if self.probability is True:  # type: ignore[attr-defined]
             self._calibration = calibrate(self, X, y, sample_weight)
         self._finish(outcome, outcome.state.steps.astype(np.int32))
+
+    def _known_coefficients(self, opened: Opened, classes: Array) -> Array | None:
+        """The last fit's coefficients by row (heights, n), if they are wanted and are of these rows and classes."""
+        if not getattr(self, "warm_start", False) or "dual_coef_" not in vars(self):
+            return None
+        if self._fitted_rows != opened.source.n_rows or not np.array_equal(self.classes_, classes):
+            message = (
+                f"{type(self).__name__}: warm_start needs the rows of the last fit; got {opened.source.n_rows} rows, of "
+                f"classes {classes.tolist()}. Set warm_start=False to start afresh."
+            )
+            raise DataError(message)
+        table = np.zeros((self.dual_coef_.shape[0], opened.source.n_rows))
+        table[:, self.support_] = self._coefficients
+        return table
 
     def _fitted(self, state: MachineState) -> dict[str, Any]:
         machines, layout, opened = self._under_way
@@ -90,6 +109,7 @@ class MachineClassifier(ClassifierMixin, KernelMachine):
         return {
             **self._supported(opened, support),
             "n_support_": counts,
+            "_fitted_rows": opened.source.n_rows,
             "dual_coef_": self._stored(opened, dual_coef),
             "intercept_": np.array(intercepts, dtype=self._precision),
         }
