@@ -31,7 +31,7 @@ REPLACED: dict[str, tuple[str, ...]] = {
     "mixture": ("GaussianMixture",),
     "naive_bayes": ("BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB"),
     "neighbors": ("KernelDensity", "NearestCentroid"),
-    "svm": ("SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM"),
+    "svm": ("SVC", "SVR", "LinearSVC", "LinearSVR", "NuSVC", "NuSVR", "OneClassSVM"),
     "metrics.cluster": (
         "calinski_harabasz_score",
         "davies_bouldin_score",

@@ -211,7 +211,7 @@ def descend(
             mark(i, b, lower, upper, kink, rise, fall)
             mark(j, b, lower, upper, kink, rise, fall)
             for k in range(n):
-                slope[k] += size * (cython.cast(cython.double, K[i, k]) - K[j, k])
+                slope[k] += size * (cython.cast(cython.double, K[i, k]) - cython.cast(cython.double, K[j, k]))
             # The diagonal may hold more than K does: a row's own share.
             slope[i] += size * (diagonal[i] - K[i, i])
             slope[j] -= size * (diagonal[j] - K[j, j])

@@ -8,6 +8,7 @@ from scipy.sparse import csr_array, hstack, issparse
 
 from mercer._base import Estimator
 from mercer._objective import Loss
+from mercer._solver import Solver, Step
 from mercer._solver.composite_problem import CompositeProblem
 from mercer._source import Source, open_source
 from mercer._source.memory import forecast
@@ -50,15 +51,19 @@ class LinearMachine(Estimator):
         wider = open_source(wide, source.y, source.weight, source.threads)
         return wider if source.labelling is None else wider.labelled(source.labelling)
 
-    def _learn(self, source: Source, loss: Loss, penalty: str, **known: Any) -> Any:
-        """Drive the solver that suits loss and penalty."""
+    def _learn(self, given: Source, loss: Loss, penalty: str, **known: Any) -> Any:
+        """Drive the solver that suits loss and penalty; watches see the rows as they were given."""
+        source = self._with_constant(given)
         total = source.total_weight()
         scaled = PENALTIES[penalty].scaled(1.0 / (self.C * total))
         problem = CompositeProblem(loss, scaled, total, source.n_features, False, self.tol)  # type: ignore[attr-defined]
         used, solve = choose_solver(self, problem, source)
         self._precision = source.host_dtype.name
         steps = max(1, self.max_iter)  # type: ignore[attr-defined]
-        return self._drive(solve, source, max_steps=steps, attributes=known | {"solver_used_": used})
+        attributes = known | {"solver_used_": used}
+        return self._drive(
+            lambda state: _answered_by(source, solve(state)), given, max_steps=steps, attributes=attributes
+        )
 
     def _split(self, parameters: Array) -> tuple[Array, Array]:
         """Coefficients (k, d) and intercepts (k,)."""
@@ -66,3 +71,18 @@ class LinearMachine(Estimator):
         if not self.fit_intercept:
             return parameters[:, :-1].copy(), np.zeros(len(parameters), dtype=self._precision)
         return parameters[:, :-2].copy(), parameters[:, -2] * parameters.dtype.type(self.intercept_scaling)
+
+
+def _answered_by(source: Source, solver: Solver) -> Solver:
+    """A solver whose requests another source has answered, so that only its steps are left."""
+    answer: Any = None
+    while True:
+        try:
+            request = solver.send(answer)
+        except StopIteration as end:
+            return end.value
+        if isinstance(request, Step):
+            yield request
+            answer = None
+        else:
+            answer = request.answer(source)

@@ -167,7 +167,7 @@ class LinearSVC(LinearDecision, LinearMachine):
         source = self._open(X, y, sample_weight, targets="labels", accept_sparse="csr")
         classes, source = label_classes(self, source)
         loss = replace(LOSSES[self.loss], n_classes=len(classes))  # type: ignore[type-var]
-        outcome = self._learn(self._with_constant(source), loss, self.penalty, classes_=classes)
+        outcome = self._learn(source, loss, self.penalty, classes_=classes)
         self._conclude(outcome)
         return self
 

@@ -157,7 +157,7 @@ class LinearSVR(SingleTarget, RegressorMixin, LinearMachine):
             raise UnsupportedError(message)
         source = self._open_single(X, y, sample_weight)
         loss = replace(LOSSES[self.loss], epsilon=float(self.epsilon))  # type: ignore[type-var]
-        outcome = self._learn(self._with_constant(source), loss, "l2")
+        outcome = self._learn(source, loss, "l2")
         self._conclude(outcome)
         return self
 
