@@ -179,5 +179,7 @@ DIFFERENCES: dict[str, str] = {
     "test_svm::test_probability_raises_futurewarning*": (
         "probabilities that agree with predict are no reason to give the parameter up"
     ),
-    "test_svm::test_svc_nusvc_probA_probB_deprecated*": "Platt's two numbers do not exist: probabilities agree with predict",
+    "test_svm::test_svc_nusvc_probA_probB_deprecated*": (
+        "Platt's two numbers do not exist: probabilities agree with predict"
+    ),
 }

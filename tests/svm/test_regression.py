@@ -104,9 +104,7 @@ def test_the_sphere_and_the_plane_decide_alike_for_a_constant_diagonal():
     nu = 0.15
     sphere = SVDD(C=1.0 / (nu * len(X)), kernel="rbf", gamma=0.4, tol=1e-9).fit(X)
     plane = OneClassSVM(nu=nu, gamma=0.4, tol=1e-9).fit(X)
-    np.testing.assert_allclose(
-        sphere.decision_function(X) * nu * len(X) / 2, plane.decision_function(X), atol=1e-5
-    )
+    np.testing.assert_allclose(sphere.decision_function(X) * nu * len(X) / 2, plane.decision_function(X), atol=1e-5)
     assert np.mean(sphere.decision_function(X) < -1e-6) <= nu
     theirs = sklearn.svm.OneClassSVM(nu=nu, gamma=0.4, tol=1e-9).fit(X)
     np.testing.assert_allclose(plane.decision_function(X), theirs.decision_function(X), atol=1e-5)
@@ -144,7 +142,9 @@ def test_linear_regression_is_that_of_liblinear(friedman):
 
 def test_what_cannot_be_had_together_is_said(friedman):
     X, y = friedman
-    with pytest.raises(UnsupportedError, match="LinearSVC: Unsupported set of arguments: the combination of penalty='l1'"):
+    with pytest.raises(
+        UnsupportedError, match="LinearSVC: Unsupported set of arguments: the combination of penalty='l1'"
+    ):
         LinearSVC(penalty="l1", loss="hinge").fit(X, y > 10)
     with pytest.raises(UnsupportedError, match="LinearSVR: Unsupported set of arguments: loss='epsilon_insensitive'"):
         LinearSVR(dual=False).fit(X, y)

@@ -266,12 +266,14 @@ def test_what_cannot_be_fitted_is_said_with_its_cure(two_classes):
         SVC(C=0).fit(X, y)
     with pytest.raises(ValueError, match=r"SVC: gamma must be one of 'scale', 'auto' or a number in \(0, inf\); got 0"):
         SVC(gamma=0).fit(X, y)
-    with pytest.raises(DataError, match=r"must return k\(x, y\) of all pairs, of shape \(300, 300\); got shape \(1, 1\)"):
+    with pytest.raises(
+        DataError, match=r"must return k\(x, y\) of all pairs, of shape \(300, 300\); got shape \(1, 1\)"
+    ):
         SVC(kernel=lambda A, B: np.ones((1, 1))).fit(X, y)
     with pytest.raises(DataError, match="NuSVC: specified nu is infeasible: nu must be at most"):
         NuSVC(nu=0.9).fit(X[:60], np.r_[np.zeros(50), np.ones(10)])
+    model = SVC(warm_start=True).fit(X, y)
     with pytest.raises(DataError, match="warm_start needs the rows of the last fit"):
-        model = SVC(warm_start=True).fit(X, y)
         model.fit(X[:100], y[:100])
 
 

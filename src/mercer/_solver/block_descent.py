@@ -169,7 +169,15 @@ def fresh_slopes(program: DualProgram, gram: Gram, b: Array, dtype: Any) -> Arra
 
 
 def descend(
-    program: DualProgram, K: Array, goal: float, most: int, b: Array, slope: Array, rise: Array, fall: Array, best: Array
+    program: DualProgram,
+    K: Array,
+    goal: float,
+    most: int,
+    b: Array,
+    slope: Array,
+    rise: Array,
+    fall: Array,
+    best: Array,
 ) -> int:
     """Pair descent on a program whose kernel matrix is at hand, in place; the number of steps."""
     diagonal = K.diagonal().astype(np.float64)

@@ -7,6 +7,7 @@ tolerance asked for, else float64; coefficients and slopes are float64 always.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,7 @@ class DualMachines:
     def places(self) -> list[slice]:
         """Where each program's coefficients are."""
         ends = np.cumsum([0, *(len(one) for one in self.programs)])
-        return [slice(int(first), int(last)) for first, last in zip(ends[:-1], ends[1:], strict=True)]
+        return [slice(int(first), int(last)) for first, last in pairwise(ends)]
 
     def solve(self, state: MachineState | None = None) -> Solver:
         """Solve all programs from their starts, or from a state of an earlier run."""
@@ -123,7 +124,10 @@ class DualMachines:
             wanted |= {(name, bool(state.exact[k])): rows for name, rows in zip(one.families, sides, strict=False)}
         missing = [key for key in wanted if key not in shared]
         sizes = [len(wanted[key]) ** 2 * (8 if key[1] else 4) for key in missing]
-        if len(self.programs) < 2 or sum(sizes) + sum(one.nbytes for one in shared.values()) > self.settings.cache_bytes:
+        if (
+            len(self.programs) < 2
+            or sum(sizes) + sum(one.nbytes for one in shared.values()) > self.settings.cache_bytes
+        ):
             return
         found: list[Array] = []
 
@@ -142,9 +146,7 @@ class DualMachines:
             return self.gram.pair_square(one.rows, one.first, (shared[keys[0]], shared[keys[1]]))
         return self.gram.square(one.rows, np.float64 if fine else np.float32)
 
-    def _side_by_side(
-        self, state: MachineState, some: list[int], squares: Squares, shared: Squares
-    ) -> MachineState:
+    def _side_by_side(self, state: MachineState, some: list[int], squares: Squares, shared: Squares) -> MachineState:
         """Pair steps in some small programs, on all threads."""
         state = copied_state(state)
 
@@ -215,7 +217,7 @@ class DualMachines:
         """The state after a round; a settled program leaves nothing under way."""
         state, place = copied_state(state), self.places[k]
         settled = (violation <= self.settings.tol and descent.is_whole) or stalled
-        ended = settled or self.settings.max_iter is not None and state.steps[k] + taken >= self.settings.max_iter
+        ended = settled or (self.settings.max_iter is not None and state.steps[k] + taken >= self.settings.max_iter)
         if ended and not descent.is_whole:
             descent.unshrink()
             violation = descent.violation()
@@ -271,7 +273,9 @@ class DualMachines:
         widths = sum(one.widths for one in self.programs)
         if not np.isfinite(gap) or not np.isfinite(widths):
             worst = max(program.violation(b, slope) for program, b, slope in self.parts(state))
-            statement = "No pair of rows breaks the optimality conditions by more than this; boxes without an end have no gap."
+            statement = (
+                "No pair of rows breaks the optimality conditions by more than this; boxes without an end have no gap."
+            )
             return Certificate.of("KKT violation", worst, self.settings.tol, statement)
         statement = (
             "The dual objective is within this of its optimum, and the penalised loss too: primal minus dual, summed "

@@ -65,7 +65,7 @@ class Gram:
         return out
 
     def _room(self, n: int, dtype: Any) -> Array:
-        """An n x n array, in memory that an earlier one has left if there is some: fresh pages cost as much as values."""
+        """An n x n array, in memory that an earlier one has left: fresh pages cost as much as values."""
         needed = n * n * np.dtype(dtype).itemsize
         try:
             memory = self.spare.pop()

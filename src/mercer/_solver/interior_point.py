@@ -39,7 +39,10 @@ def solve_box_program(H: Array, p: Array, A: Array, lower: Array, upper: Array, 
             break
         steps = _direction(factor, dual, primal, low * z * below, high * w * above, z, w, below, above)
         affine = _reach(x, steps, z, w, below, above, low, high)
-        ahead = float((z + affine * steps[2]) @ (below + affine * steps[0]) + (w + affine * steps[3]) @ (above - affine * steps[0]))
+        ahead = float(
+            (z + affine * steps[2]) @ (below + affine * steps[0])
+            + (w + affine * steps[3]) @ (above - affine * steps[0])
+        )
         centre = mu * min(1.0, max(ahead / count / max(mu, 1e-300), 0.0)) ** 3
         left = low * (z * below + steps[0] * steps[2] - centre)
         right = high * (w * above - steps[0] * steps[3] - centre)

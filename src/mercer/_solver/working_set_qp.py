@@ -74,7 +74,7 @@ class WorkingSetQp(DualMachines):
 
 
 def _snapped(b: Array, part: DualProgram) -> Array:
-    """Coefficients a hair from a bound, or from the kink, put there; what that changes goes to the freest of a group."""
+    """Coefficients a hair from a bound, or from the kink, put there; the change goes to the freest of a group."""
     wide = np.where(np.isfinite(part.upper - part.lower), part.upper - part.lower, np.maximum(np.abs(b), 1.0))
     hair, old = 1e-9 * wide, b.copy()
     b = np.where(b - part.lower <= hair, part.lower, b)

@@ -11,7 +11,7 @@ from mercer._solver.dual_program import DualProgram
 from mercer.errors import DataError
 from mercer.svm._scores import Group
 
-__all__ = ["ClassLayout", "balanced_weights", "votes", "vote_scores"]
+__all__ = ["ClassLayout", "balanced_weights", "vote_scores", "votes"]
 
 Array = Any
 
@@ -32,7 +32,7 @@ class ClassLayout:
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
-        """The classes of each machine of one against one: positive scores speak for the first, of two for the second."""
+        """The classes of each machine of one against one; positive scores speak for the first, of two the second."""
         return list(combinations(range(self.n_classes), 2))
 
     @property

@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from mercer._base.parameter import Boolean, Choice, Instance, Nothing, Rule, Seed
 from mercer._solver.dual_machines import MachineState
+from mercer._solver.joint_machine import JointMachine, JointState
 from mercer.errors import DataError, ParameterError
 from mercer.svm._class_machines import ClassLayout, balanced_weights, vote_scores, votes
 from mercer.svm._kernel_machine import KERNEL_RULES, KernelMachine, Opened
@@ -69,12 +70,16 @@ class MachineClassifier(ClassifierMixin, KernelMachine):
         known = self._known_coefficients(opened, classes)
         boxes[opened.used] = box * opened.weight * by_class[numbers]
         counted = boxes[opened.used] > 0
-        layout = ClassLayout(
-            tuple(opened.used[counted & (numbers == k)] for k in range(len(classes))), scheme
-        )
+        layout = ClassLayout(tuple(opened.used[counted & (numbers == k)] for k in range(len(classes))), scheme)
+        if scheme == "joint":
+            outcome = self._learn_jointly(opened, layout, boxes, classes, by_class)
+            self._finish(outcome, outcome.state.steps.astype(np.int32))
+            return
         programs = self._programs(opened, layout, boxes)
         if known is not None:
-            programs = [replace(one, start=begin) for one, begin in zip(programs, layout.starts(known, programs), strict=True)]
+            programs = [
+                replace(one, start=begin) for one, begin in zip(programs, layout.starts(known, programs), strict=True)
+            ]
         machines = self._machines(programs, opened.gram)
         self._under_way = (machines, layout, opened)
         found = {"classes_": classes, "class_weight_": by_class, "solver_used_": self.solver}  # type: ignore[attr-defined]
@@ -84,14 +89,40 @@ class MachineClassifier(ClassifierMixin, KernelMachine):
             self._calibration = calibrate(self, X, y, sample_weight)
         self._finish(outcome, outcome.state.steps.astype(np.int32))
 
+    def _learn_jointly(self, opened: Opened, layout: ClassLayout, boxes: Array, classes: Array, by_class: Array) -> Any:
+        """Fit one machine for all classes."""
+        rows = np.concatenate(layout.members)
+        own = np.repeat(np.arange(len(classes)), [len(one) for one in layout.members])
+        settings = self._settings()
+        given = (opened.gram, rows, own, boxes[rows], len(classes), settings.tol, settings.max_iter, settings.subject)
+        machine = JointMachine(*given)
+        self._under_way = (machine, layout, opened)
+        found = {"classes_": classes, "class_weight_": by_class, "solver_used_": "joint"}
+        return self._drive(machine.solve, opened.source, attributes=found)
+
+    def _fitted_jointly(self, state: JointState) -> dict[str, Any]:
+        """Coefficients by class; of two classes the difference, which is one machine."""
+        machine, layout, opened = self._under_way
+        table = state.coefficients.T
+        table = table[1:] - table[:1] if layout.n_classes == 2 else table
+        used = np.flatnonzero(np.any(table != 0, axis=0))
+        ends = np.cumsum([0, *(len(one) for one in layout.members)])
+        return {
+            **self._supported(opened, machine.rows[used]),
+            "n_support_": np.diff(np.searchsorted(used, ends)).astype(np.int32),
+            "_fitted_rows": opened.source.n_rows,
+            "dual_coef_": self._stored(opened, table[:, used]),
+            "intercept_": np.zeros(len(table), dtype=self._precision),
+        }
+
     def _known_coefficients(self, opened: Opened, classes: Array) -> Array | None:
         """The last fit's coefficients by row (heights, n), if they are wanted and are of these rows and classes."""
         if not getattr(self, "warm_start", False) or "dual_coef_" not in vars(self):
             return None
         if self._fitted_rows != opened.source.n_rows or not np.array_equal(self.classes_, classes):
             message = (
-                f"{type(self).__name__}: warm_start needs the rows of the last fit; got {opened.source.n_rows} rows, of "
-                f"classes {classes.tolist()}. Set warm_start=False to start afresh."
+                f"{type(self).__name__}: warm_start needs the rows of the last fit; got {opened.source.n_rows} rows "
+                f"of classes {classes.tolist()}. Set warm_start=False to start afresh."
             )
             raise DataError(message)
         table = np.zeros((self.dual_coef_.shape[0], opened.source.n_rows))
@@ -99,6 +130,8 @@ class MachineClassifier(ClassifierMixin, KernelMachine):
         return table
 
     def _fitted(self, state: MachineState) -> dict[str, Any]:
+        if isinstance(state, JointState):
+            return self._fitted_jointly(state)
         machines, layout, opened = self._under_way
         solved, intercepts = [], []
         for program, b, slope in machines.parts(state):

@@ -137,14 +137,16 @@ class KernelMachine(Estimator):
             gamma = _gamma(gamma, rows, weight)
             if not 0 < gamma < np.inf:
                 message = (
-                    f"{type(self).__name__}: The dual coefficients or intercepts are not finite for rows of such sizes: "
+                    f"{type(self).__name__}: The dual coefficients or intercepts are not finite for rows of such size: "
                     f"gamma={self.gamma!r} is {gamma:g}. Scale the columns, for instance with StandardScaler."
                 )
                 raise DataError(message)
         self._gamma = 0.0 if isinstance(gamma, str) else float(gamma)
         kernel = as_kernel(self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0)  # type: ignore[attr-defined]
         if issparse(rows) and isinstance(self.kernel, str) and self.kernel in ("laplacian", "chi2", "additive_chi2"):
-            message = f"{type(self).__name__}: kernel={self.kernel!r} needs dense rows; got sparse ones. Make them dense."
+            message = (
+                f"{type(self).__name__}: kernel={self.kernel!r} needs dense rows; got sparse ones. Make them dense."
+            )
             raise ParameterError(message)
         return kernel
 

@@ -3,9 +3,15 @@
 from dataclasses import replace
 from typing import Any, ClassVar
 
+import numpy as np
+
 from mercer._base import fitting
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule, Seed
+from mercer._solver.gram_rows import Gram
+from mercer._solver.joint_machine import JointMachine, JointState
+from mercer._source import Source
 from mercer.errors import UnsupportedError
+from mercer.kernels import as_kernel
 from mercer.linear_model._class_labels import label_classes
 from mercer.linear_model._linear_classifier import LinearClassifier, LinearDecision
 from mercer.linear_model._named_objectives import LOSSES
@@ -40,8 +46,9 @@ class LinearSVC(LinearDecision, LinearMachine):
         The fit ends when the duality gap is at most this share of the objective at zero coefficients.
     C : a number in (0, inf), default=1.0
         The price of losses.
-    multi_class : one of 'ovr', default='ovr'
-        One machine for each class against the rest.
+    multi_class : one of 'ovr', 'crammer_singer', default='ovr'
+        One machine for each class against the rest, or one for all of them, whose loss is how far any other class comes
+        up to the row's own; `penalty`, `loss` and `dual` do not matter then.
     fit_intercept : a boolean, default=True
         Whether to fit b; otherwise it is zero.
     intercept_scaling : a number in (0, inf), default=1
@@ -100,7 +107,7 @@ class LinearSVC(LinearDecision, LinearMachine):
         "dual": Boolean() | Choice("auto"),
         "tol": Real(0, closed="neither"),
         "C": Real(0, closed="neither"),
-        "multi_class": Choice("ovr"),
+        "multi_class": Choice("ovr", "crammer_singer"),
         "fit_intercept": Boolean(),
         "intercept_scaling": Real(0, closed="neither"),
         "class_weight": Choice("balanced") | Instance(dict) | Nothing(),
@@ -166,13 +173,33 @@ class LinearSVC(LinearDecision, LinearMachine):
         self._check_together()
         source = self._open(X, y, sample_weight, targets="labels", accept_sparse="csr")
         classes, source = label_classes(self, source)
+        if self.multi_class == "crammer_singer":
+            return self._fit_jointly(source, classes)
         loss = replace(LOSSES[self.loss], n_classes=len(classes))  # type: ignore[type-var]
         outcome = self._learn(source, loss, self.penalty, classes_=classes)
         self._conclude(outcome)
         return self
 
+    def _fit_jointly(self, given: Source, classes: Array) -> "LinearSVC":
+        """Fit one machine for all classes, through its dual."""
+        source = self._with_constant(given)
+        rows, whole = source.whole(), [source.block(number) for number in range(source.n_blocks)]
+        weight = np.concatenate([np.ones(one.n) if one.weight is None else one.weight for one in whole])
+        own = np.concatenate([one.y for one in whole]).astype(np.intp)
+        used = np.flatnonzero(weight > 0)
+        gram = Gram(as_kernel("linear"), rows, source.threads)
+        problem = (gram, used, own[used], self.C * weight[used], len(classes), self.tol, self.max_iter * len(used))
+        machine = JointMachine(*problem, type(self).__name__)
+        self._precision, self._under_way = source.host_dtype.name, rows[used]
+        outcome = self._drive(machine.solve, given, attributes={"classes_": classes, "solver_used_": "joint"})
+        del self._under_way
+        self._conclude(outcome)
+        return self
+
     def _check_together(self) -> None:
-        """Raise for combinations that have no solver: the l1 penalty with corners, or in the dual; the hinge outside."""
+        """Raise for combinations without a solver: the l1 penalty with corners or in the dual, the hinge outside."""
+        if self.multi_class == "crammer_singer":
+            return
         if self.penalty == "l1" and (self.loss == "hinge" or self.dual is True):
             wrong = True
         else:
@@ -185,7 +212,12 @@ class LinearSVC(LinearDecision, LinearMachine):
             raise UnsupportedError(message)
 
     def _fitted(self, state: Any) -> dict[str, Any]:
-        coef, intercept = self._split(state.parameters)
+        if isinstance(state, JointState):
+            found = state.coefficients.T @ self._under_way
+            found = found[1:] - found[:1] if len(found) == 2 else found
+            coef, intercept = self._split(np.hstack([found, np.zeros((len(found), 1))]))
+        else:
+            coef, intercept = self._split(state.parameters)
         return {"coef_": coef, "intercept_": intercept}
 
     def _labels(self, source: Any, given: dict[str, Any]) -> Any:

@@ -69,8 +69,8 @@ class LinearSVR(SingleTarget, RegressorMixin, LinearMachine):
 
     Notes
     -----
-    Solvers, cost and memory are those of :class:`LinearSVC`. Exact up to `tol`. Rows must be in memory; sparse ones stay
-    sparse.
+    Solvers, cost and memory are those of :class:`LinearSVC`. Exact up to `tol`. Rows must be in memory; sparse ones
+    stay sparse.
 
     References
     ----------

@@ -22,8 +22,8 @@ def _weight_norm(model: Any) -> float:
     check_is_fitted(model)
     if len(getattr(model, "classes_", (0, 1))) != 2:
         message = (
-            f"{type(model).__name__}: a margin belongs to one hyperplane; got a model of {len(model.classes_)} classes. "
-            f"Fit two of them."
+            f"{type(model).__name__}: a margin belongs to one hyperplane; got a model of {len(model.classes_)} classes."
+            f" Fit two of them."
         )
         raise DataError(message)
     if "support_vectors_" not in vars(model):

@@ -91,8 +91,6 @@ def _fitted(scores: Array, numbers: Array, weight: Array, n_classes: int, one_ag
 
 def _rows(machine: Any, X: Any, rows: Array, columns: Array) -> Any:
     """Some rows, whatever holds them; of kernel values some columns too."""
-    if issparse(X):
-        part = csr_array(X)[rows]
-    else:
-        part = X.iloc[rows] if hasattr(X, "iloc") else np.asarray(X)[rows]
+    table = csr_array(X) if issparse(X) else X.iloc if hasattr(X, "iloc") else np.asarray(X)
+    part = table[rows]
     return part[:, columns] if isinstance(machine.kernel, str) and machine.kernel == "precomputed" else part

@@ -40,7 +40,7 @@ def warn_if_indefinite(subject: Any, K: Array) -> None:
 
 
 def warn_if_degenerate(subject: Any, kernel: Kernel, rows: Array) -> None:
-    """Warn if the values between different rows are all one or all zero, naming the scale that would tell them apart."""
+    """Warn if values between different rows are all one or all zero, naming the scale that tells rows apart."""
     if not kernel.stationary or rows.shape[0] < 3:
         return
     K = np.asarray(kernel(rows), dtype=np.float64)

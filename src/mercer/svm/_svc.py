@@ -63,8 +63,9 @@ class SVC(MachineClassifier):
         Slacks as they are or squared: the latter adds 1 / (2 C_i) to the diagonal of the kernel matrix.
     C_scaling : one of 'sum', 'mean', default='sum'
         Whether `C` multiplies the sum of slacks or their weighted mean.
-    multi_class : one of 'ovo', 'ovr', default='ovo'
-        One machine for each pair of classes, or one for each class against the rest.
+    multi_class : one of 'ovo', 'ovr', 'joint', default='ovo'
+        One machine for each pair of classes, one for each class against the rest, or one for all of them, whose slack
+        is how far any other class comes up to the row's own (Crammer and Singer); it has no intercept.
     solver : one of 'block', 'smo', 'qp', default='block'
         "block": pair descent on large blocks. "smo": Platt's steps, one by one, whose trace is the history. "qp": dense
         quadratic programs on working sets. The last two are for study; all have the same optimum.
@@ -127,7 +128,7 @@ class SVC(MachineClassifier):
         **CLASSIFIER_RULES,
         "loss": Choice("hinge", "squared_hinge"),
         "C_scaling": Choice("sum", "mean"),
-        "multi_class": Choice("ovo", "ovr"),
+        "multi_class": Choice("ovo", "ovr", "joint"),
         "warm_start": Boolean(),
     }
 
@@ -197,7 +198,17 @@ class SVC(MachineClassifier):
         self
         """
         if np.isinf(self.C) and (self.loss != "hinge" or self.C_scaling != "sum"):
-            message = f"SVC: C=inf is a hard margin, for loss='hinge' and C_scaling='sum'; got {self.loss!r} and {self.C_scaling!r}."
+            message = (
+                f"SVC: C=inf is a hard margin, for loss='hinge' and C_scaling='sum'; got {self.loss!r} and "
+                f"{self.C_scaling!r}."
+            )
+            raise UnsupportedError(message)
+        plain = self.loss == "hinge" and self.solver == "block" and self.C_scaling == "sum" and not np.isinf(self.C)
+        if self.multi_class == "joint" and not plain:
+            message = (
+                f"SVC: multi_class='joint' has a solver of its own, for loss='hinge', solver='block', C_scaling="
+                f"'sum' and a finite C; got {self.loss!r}, {self.solver!r}, {self.C_scaling!r} and {self.C!r}."
+            )
             raise UnsupportedError(message)
         self._learn(X, y, sample_weight, self.multi_class, self.C)
         return self
