@@ -53,6 +53,8 @@ sklearn-suite: build
 		sklearn.neighbors.tests.test_kde \
 		sklearn.neighbors.tests.test_nearest_centroid \
 		sklearn.covariance.tests.test_covariance \
+		sklearn.svm.tests.test_svm \
+		sklearn.svm.tests.test_sparse \
 		sklearn.tests.test_discriminant_analysis \
 		sklearn.tests.test_naive_bayes
 

@@ -17,4 +17,5 @@ FAMILIES = (
     "naive_bayes",
     "neighbors",
     "preprocessing",
+    "svm",
 )

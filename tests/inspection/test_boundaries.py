@@ -9,6 +9,7 @@ from mercer.discriminant_analysis import QuadraticDiscriminantAnalysis
 from mercer.errors import DataError
 from mercer.inspection import DecisionBoundaryDisplay, KMeansPanelsDisplay
 from mercer.linear_model import GeneralizedLinearEstimator, LogisticRegression
+from mercer.svm import SVC
 
 matplotlib = pytest.importorskip("matplotlib", reason="the display draws with matplotlib")
 matplotlib.use("Agg")
@@ -35,6 +36,15 @@ def test_lines_are_where_the_decision_function_has_their_level(blobs):
         assert len(paths.vertices) > 10
         np.testing.assert_allclose(model.decision_function(paths.vertices), level, atol=1e-9)
     assert len(display.points_.get_offsets()) == len(X)
+
+
+@pytest.mark.catalogue("PL-02")
+def test_rings_are_drawn_around_support_vectors(blobs):
+    X, y = blobs
+    model = SVC(C=2.0).fit(X, y)
+    display = DecisionBoundaryDisplay.from_estimator(model, X, y, levels=(-1.0, 0.0, 1.0), support=True)
+    np.testing.assert_allclose(np.asarray(display.rings_.get_offsets()), model.support_vectors_)
+    assert len(display.lines_.get_paths()) == 3
 
 
 @pytest.mark.catalogue("PL-02")

@@ -9,6 +9,8 @@ from scipy.optimize import linprog, minimize, minimize_scalar
 from scipy.special import logsumexp, softmax, xlogy
 from scipy.stats import multivariate_normal
 
+from tests.laws.margin_gaps import free_tube_gap, linear_machine_gap, one_class_gap, pair_gaps, tube_gap
+
 __all__ = ["RECOMPUTED"]
 
 
@@ -452,4 +454,12 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("duality gap", "LassoCV"): lasso_gap,
     ("duality gap", "ElasticNetCV"): lasso_gap,
     ("mistakes", "Perceptron"): perceptron_mistakes,
+    ("duality gap", "SVC"): pair_gaps,
+    ("duality gap", "NuSVC"): pair_gaps,
+    ("duality gap", "SVR"): tube_gap,
+    ("duality gap", "NuSVR"): free_tube_gap,
+    ("duality gap", "OneClassSVM"): one_class_gap,
+    ("duality gap", "SVDD"): one_class_gap,
+    ("duality gap", "LinearSVC"): linear_machine_gap,
+    ("duality gap", "LinearSVR"): linear_machine_gap,
 }

@@ -128,6 +128,7 @@ SETTINGS = {
         {"loss": "huber", "epsilon": 50.0, "penalty": "elasticnet", "learning_rate": "adaptive", "shuffle": False},
         {"loss": "epsilon_insensitive", "average": True, "batch_size": 4},
     ],
+    "NuSVC": [{"nu": 0.3}],
     "LogisticRegression": [
         {},
         *({"solver": solver} for solver in ("newton-cholesky", "newton-cg", "liblinear", "sag", "saga")),

@@ -34,6 +34,7 @@ REPLACED: dict[str, tuple[str, ...]] = {
     "mixture": ("GaussianMixture",),
     "naive_bayes": ("BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB"),
     "neighbors": ("KernelDensity", "NearestCentroid"),
+    "svm": ("SVC", "SVR", "LinearSVC", "LinearSVR", "NuSVC", "NuSVR", "OneClassSVM"),
     "metrics.cluster": (
         "calinski_harabasz_score",
         "davies_bouldin_score",
@@ -174,5 +175,26 @@ DIFFERENCES: dict[str, str] = {
     ),
     "test_gpc::test_predict_consistent_structured": (
         "the latent mean of every row is zero, a tie: predict gives the first of two classes of equal probability"
+    ),
+    "test_svm::test_svr_errors": "a kernel function that returns the wrong shape is refused by fit, not by predict",
+    "test_svm::test_tweak_params": "writes to the private attribute _dual_coef_",
+    "test_svm::test_negative_sample_weights_mask_all_samples*": (
+        "A weight is a number of rows: negative ones are refused, and all zeros in mercer's words."
+    ),
+    "test_svm::test_negative_weights_svc_leave_just_one_label*": "negative weights are refused",
+    "test_svm::test_negative_weights_svc_leave_two_labels*": "negative weights are refused",
+    "test_svm::test_negative_weight_equal_coeffs*": "negative weights are refused",
+    "test_svm::test_bad_input*": "a machine fitted to dense rows also predicts for sparse ones",
+    "test_svm::test_libsvm_convergence_warnings*": "two pair steps solve this problem",
+    "test_sparse::test_timeout*": "one pair step solves this problem",
+    "test_svm::test_svc_ovr_tie_breaking*": (
+        "the kernel is so narrow that scores are intercepts, and their signs the rounding of LIBSVM: mercer's are zero"
+    ),
+    "test_svm::test_svc_raises_error_internal_representation": "writes to the private attribute _n_support",
+    "test_svm::test_probability_raises_futurewarning*": (
+        "probabilities that agree with predict are no reason to give the parameter up"
+    ),
+    "test_svm::test_svc_nusvc_probA_probB_deprecated*": (
+        "Platt's two numbers do not exist: probabilities agree with predict"
     ),
 }

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from mercer._base.preparation import prepared
 from mercer._source.threads import run_numbered
 from mercer.cluster._metric import Metric
 from mercer.cluster._precomputed import spread_out
-from mercer.cluster._preparation import prepared
 from mercer.cluster._space_tree import NO_LABEL, SpaceTree
 
 __all__ = ["core_search"]

@@ -8,9 +8,9 @@ from sklearn.base import ClusterMixin
 
 from mercer._base import Estimator, fitted_rows, fitting
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule
+from mercer._base.preparation import prepared
 from mercer.cluster._hill_climbing import Ascent, GaussianDensity, HillState, attractors_of, clusters_of
 from mercer.cluster._mini_batch import answered
-from mercer.cluster._preparation import prepared
 from mercer.cluster._space_tree import SpaceTree
 from mercer.cluster._starts import column_moments
 

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, fitting
 from mercer._base.parameter import Boolean, Choice, Function, Instance, Integer, Nothing, Real, Rule
+from mercer._base.preparation import prepared
 from mercer._base.validation import checked_rows
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
@@ -29,7 +30,6 @@ from mercer.cluster._hdbscan_search import (
 from mercer.cluster._join_search import JoinSearch
 from mercer.cluster._metric import Metric, MetricName
 from mercer.cluster._neighbour_lists import numbered
-from mercer.cluster._preparation import prepared
 
 __all__ = ["HDBSCAN"]
 

@@ -26,11 +26,13 @@ class DecisionBoundaryDisplay:
         The scores to draw lines at; (-1, 0, 1) shows the margins of a support vector machine.
     names : sequence or None, default=None
         Names of the classes.
+    support : array-like of shape (s, 2) or None, default=None
+        Points to draw rings around: support vectors.
 
     Attributes
     ----------
-    ax_, figure_, regions_, lines_, points_ : matplotlib objects
-        Where and what was drawn; ``lines_`` and ``points_`` may be None.
+    ax_, figure_, regions_, lines_, points_, rings_ : matplotlib objects
+        Where and what was drawn; ``lines_``, ``points_`` and ``rings_`` may be None.
 
     Examples
     --------
@@ -45,11 +47,20 @@ class DecisionBoundaryDisplay:
     """
 
     def __init__(
-        self, x: Any, y: Any, classes: Any, scores: Any = None, *, levels: Any = (0.0,), names: Any = None
+        self,
+        x: Any,
+        y: Any,
+        classes: Any,
+        scores: Any = None,
+        *,
+        levels: Any = (0.0,),
+        names: Any = None,
+        support: Any = None,
     ) -> None:
         self.x, self.y, self.classes = np.asarray(x), np.asarray(y), np.asarray(classes)
         self.scores = None if scores is None else np.asarray(scores, dtype=np.float64)
         self.levels, self.names = tuple(levels), names
+        self.support = None if support is None else np.asarray(support, dtype=np.float64)
         if self.classes.shape != (len(self.y), len(self.x)):
             message = (
                 f"DecisionBoundaryDisplay: classes must have shape ({len(self.y)}, {len(self.x)}), rows along y; got "
@@ -59,7 +70,14 @@ class DecisionBoundaryDisplay:
 
     @classmethod
     def compute(
-        cls, estimator: Any, X: Any, *, resolution: int = 200, margin: float = 0.1, levels: Any = (0.0,)
+        cls,
+        estimator: Any,
+        X: Any,
+        *,
+        resolution: int = 200,
+        margin: float = 0.1,
+        levels: Any = (0.0,),
+        support: bool = False,
     ) -> "DecisionBoundaryDisplay":
         """Ask a fitted classifier for the plane around rows.
 
@@ -74,6 +92,8 @@ class DecisionBoundaryDisplay:
         margin : float, default=0.1
         levels : sequence of float, default=(0.0,)
             Scores of two classes to draw lines at.
+        support : bool, default=False
+            Whether to draw rings around the support vectors of the classifier.
 
         Returns
         -------
@@ -92,7 +112,8 @@ class DecisionBoundaryDisplay:
         scores = None
         if len(names) == 2 and hasattr(estimator, "decision_function"):
             scores = np.asarray(estimator.decision_function(points)).reshape(resolution, resolution)
-        return cls(x, y, classes, scores, levels=levels, names=names)
+        rings = estimator.support_vectors_ if support else None
+        return cls(x, y, classes, scores, levels=levels, names=names, support=rings)
 
     @classmethod
     def from_estimator(
@@ -112,7 +133,7 @@ class DecisionBoundaryDisplay:
         palette = ListedColormap(colormaps["tab10"](np.arange(count) % 10))
         style = {"cmap": palette, "vmin": -0.5, "vmax": count - 0.5, "alpha": 0.25, "shading": "nearest"} | kwargs
         self.regions_ = ax.pcolormesh(self.x, self.y, self.classes, **style)
-        self.lines_ = self.points_ = None
+        self.lines_ = self.points_ = self.rings_ = None
         if self.scores is not None:
             dashes = ["solid" if level == 0 else "dashed" for level in self.levels]
             self.lines_ = ax.contour(self.x, self.y, self.scores, self.levels, colors="black", linestyles=dashes)
@@ -122,5 +143,7 @@ class DecisionBoundaryDisplay:
         if X is not None:
             numbers = np.searchsorted(self.names, y) if self.names is not None else np.asarray(y)
             self.points_ = ax.scatter(*np.asarray(X).T, s=12, c=numbers, cmap=palette, vmin=-0.5, vmax=count - 0.5)
+        if self.support is not None:
+            self.rings_ = ax.scatter(*self.support.T, s=60, facecolors="none", edgecolors="black", linewidths=0.8)
         self.ax_, self.figure_ = ax, ax.figure
         return self

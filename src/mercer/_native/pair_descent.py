@@ -1,0 +1,289 @@
+"""Two coefficients at a time: descent on the dual of a support vector machine within a block of rows.
+
+The problem is to minimise, over coefficients b with a fixed sum (or, in two groups, two fixed sums),
+
+    1/2 b' K b + q' b + kink sum |b|,    lower <= b <= upper.
+
+`slope` is K b + q. Raising b_i costs slope_i + kink for b_i >= 0 and slope_i - kink below zero; lowering it gains
+slope_i + kink for b_i > 0 and slope_i - kink otherwise. `rise` and `fall` hold these +-kink, or plus and minus infinity
+at a bound, so that the largest violation of the optimality conditions is max(slope + fall) - min(slope + rise).
+
+A step raises the i of the least slope + rise and lowers the j that promises the greatest fall of the objective,
+gap^2 / (2 (K_ii + K_jj - 2 K_ij)): the second-order choice of Fan, Chen and Lin (2005).
+"""
+
+import cython
+
+if cython.compiled:
+    from cython.cimports.libc.math import fabs
+else:
+    fabs = abs
+
+__all__ = ["add_rows", "descend", "gather", "mark_moves", "mirror"]
+
+real = cython.fused_type(cython.float, cython.double)
+INFINITY = cython.declare(cython.double, float("inf"))
+# The least curvature of a direction: where a kernel matrix is singular or indefinite, steps end at a bound.
+FLAT = cython.declare(cython.double, 1e-12)
+# What is left of a coefficient by the rounding of a step, as a share of the step.
+HAIR = cython.declare(cython.double, 1e-13)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def mark(
+    k: cython.Py_ssize_t,
+    b: cython.const[cython.double][::1],
+    lower: cython.const[cython.double][::1],
+    upper: cython.const[cython.double][::1],
+    kink: cython.double,
+    rise: cython.double[::1],
+    fall: cython.double[::1],
+) -> cython.void:
+    """Write what is added to the slope of coefficient `k` when it rises and when it falls."""
+    rise[k] = INFINITY if b[k] >= upper[k] else (kink if b[k] >= 0.0 else -kink)
+    fall[k] = -INFINITY if b[k] <= lower[k] else (kink if b[k] > 0.0 else -kink)
+
+
+def mark_moves(
+    b: cython.const[cython.double][::1],
+    lower: cython.const[cython.double][::1],
+    upper: cython.const[cython.double][::1],
+    kink: cython.double,
+    rise: cython.double[::1],
+    fall: cython.double[::1],
+):
+    """Write `rise` and `fall` for all coefficients."""
+    k: cython.Py_ssize_t
+    with cython.nogil:
+        for k in range(b.shape[0]):
+            mark(k, b, lower, upper, kink, rise, fall)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def find_rise(
+    slope: cython.const[cython.double][::1],
+    rise: cython.const[cython.double][::1],
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+) -> cython.Py_ssize_t:
+    """The cheapest coefficient to raise, in a group; -1 if none can be."""
+    k: cython.Py_ssize_t
+    found: cython.Py_ssize_t = -1
+    least: cython.double = INFINITY
+    value: cython.double
+    for k in range(first, last):
+        value = slope[k] + rise[k]
+        if value < least:
+            least = value
+            found = k
+    return found
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def find_fall(
+    row: cython.const[real][::1],
+    diagonal: cython.const[cython.double][::1],
+    slope: cython.const[cython.double][::1],
+    fall: cython.const[cython.double][::1],
+    own: cython.double,
+    least: cython.double,
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+    best: cython.double[::1],
+) -> cython.Py_ssize_t:
+    """The partner of greatest promise for a coefficient with kernel row `row`; `best`: its promise, the largest gap."""
+    k: cython.Py_ssize_t
+    found: cython.Py_ssize_t = -1
+    gap: cython.double
+    promise: cython.double
+    curvature: cython.double
+    greatest: cython.double = -INFINITY
+    for k in range(first, last):
+        gap = slope[k] + fall[k] - least
+        if gap > greatest:
+            greatest = gap
+        if gap > 0.0:
+            curvature = own + diagonal[k] - 2.0 * row[k]
+            if curvature < FLAT:
+                curvature = FLAT
+            promise = gap * gap / curvature
+            if promise > best[0]:
+                best[0] = promise
+                found = k
+    if greatest > best[1]:
+        best[1] = greatest
+    return found
+
+
+def descend(
+    K: cython.const[real][:, ::1],
+    diagonal: cython.const[cython.double][::1],
+    lower: cython.const[cython.double][::1],
+    upper: cython.const[cython.double][::1],
+    kink: cython.double,
+    split: cython.Py_ssize_t,
+    tolerance: cython.double,
+    most: cython.Py_ssize_t,
+    b: cython.double[::1],
+    slope: cython.double[::1],
+    rise: cython.double[::1],
+    fall: cython.double[::1],
+    best: cython.double[::1],
+) -> cython.Py_ssize_t:
+    """Take steps until no pair violates optimality by more than `tolerance`, `most` at most; return their number.
+
+    Parameters
+    ----------
+    K : (q, q)
+    diagonal : (q,), of K, with whatever is added to it
+    lower, upper : (q,)
+    kink : the weight of sum |b|
+    split : pairs lie on one side of this number: where the second group begins, or q
+    b, slope, rise, fall : (q,), kept up to date
+    best : (2,), written: the promise of the best pair when the descent ended, and the largest violation
+    """
+    n: cython.Py_ssize_t = b.shape[0]
+    steps: cython.Py_ssize_t = 0
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    other: cython.Py_ssize_t
+    partner: cython.Py_ssize_t
+    size: cython.double
+    room: cython.double
+    gap: cython.double
+    curvature: cython.double
+    with cython.nogil:
+        while True:
+            best[0] = 0.0
+            best[1] = -INFINITY
+            j = -1
+            i = find_rise(slope, rise, 0, split)
+            if i >= 0:
+                j = find_fall(K[i], diagonal, slope, fall, diagonal[i], slope[i] + rise[i], 0, split, best)
+            if split < n:
+                other = find_rise(slope, rise, split, n)
+                if other >= 0:
+                    gap = slope[other] + rise[other]
+                    partner = find_fall(K[other], diagonal, slope, fall, diagonal[other], gap, split, n, best)
+                    if partner >= 0:
+                        i = other
+                        j = partner
+            if j < 0 or best[1] <= tolerance or steps >= most:
+                break
+            gap = (slope[j] + fall[j]) - (slope[i] + rise[i])
+            curvature = diagonal[i] + diagonal[j] - 2.0 * K[i, j]
+            if curvature < FLAT:
+                curvature = FLAT
+            size = gap / curvature
+            # Each coefficient stops at its bound or, where there is a kink, at zero.
+            room = upper[i] - b[i] if b[i] >= 0.0 or kink == 0.0 else -b[i]
+            if size > room:
+                size = room
+            room = b[j] - lower[j] if b[j] <= 0.0 or kink == 0.0 else b[j]
+            if size >= room:
+                b[i] = b[i] + room
+                b[j] = lower[j] if b[j] <= 0.0 or kink == 0.0 else 0.0
+                size = room
+            else:
+                b[j] = b[j] - size
+                b[i] = b[i] + size
+            if size <= 0.0:
+                break
+            # Rounding must not leave a coefficient a hair from the bound, or the kink, that it has reached.
+            if upper[i] - b[i] <= HAIR * size:
+                b[i] = upper[i]
+            elif kink > 0.0 and fabs(b[i]) <= HAIR * size:
+                b[i] = 0.0
+            if b[j] - lower[j] <= HAIR * size:
+                b[j] = lower[j]
+            elif kink > 0.0 and fabs(b[j]) <= HAIR * size:
+                b[j] = 0.0
+            mark(i, b, lower, upper, kink, rise, fall)
+            mark(j, b, lower, upper, kink, rise, fall)
+            for k in range(n):
+                slope[k] += size * (cython.cast(cython.double, K[i, k]) - cython.cast(cython.double, K[j, k]))
+            # The diagonal may hold more than K does: a row's own share.
+            slope[i] += size * (diagonal[i] - K[i, i])
+            slope[j] -= size * (diagonal[j] - K[j, j])
+            steps += 1
+    return steps
+
+
+def add_rows(
+    table: cython.const[real][:, ::1],
+    slots: cython.const[cython.Py_ssize_t][::1],
+    change: cython.const[cython.double][::1],
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+    slope: cython.double[::1],
+):
+    """Add the rows of `table` in `slots`, each times its change, to `slope`, in columns from `first` to `last`."""
+    r: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    whole: cython.Py_ssize_t = slots.shape[0] - slots.shape[0] % 4
+    a: cython.Py_ssize_t
+    b: cython.Py_ssize_t
+    c: cython.Py_ssize_t
+    d: cython.Py_ssize_t
+    p: cython.double
+    s: cython.double
+    t: cython.double
+    u: cython.double
+    with cython.nogil:
+        for r in range(0, whole, 4):
+            a = slots[r]
+            b = slots[r + 1]
+            c = slots[r + 2]
+            d = slots[r + 3]
+            p = change[r]
+            s = change[r + 1]
+            t = change[r + 2]
+            u = change[r + 3]
+            for k in range(first, last):
+                slope[k] += (p * table[a, k] + s * table[b, k]) + (t * table[c, k] + u * table[d, k])
+        for r in range(whole, slots.shape[0]):
+            a = slots[r]
+            p = change[r]
+            for k in range(first, last):
+                slope[k] += p * table[a, k]
+
+
+def gather(
+    table: cython.const[real][:, ::1],
+    slots: cython.const[cython.Py_ssize_t][::1],
+    columns: cython.const[cython.Py_ssize_t][::1],
+    out: real[:, ::1],
+):
+    """Write the entries of `table` in the rows `slots` and the given columns to `out`."""
+    r: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    with cython.nogil:
+        for r in range(slots.shape[0]):
+            for k in range(columns.shape[0]):
+                out[r, k] = table[slots[r], columns[k]]
+
+
+def mirror(K: real[:, ::1], first: cython.Py_ssize_t):
+    """Copy the block of `K` above row `first` and right of column `first` to its mirror image."""
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    top: cython.Py_ssize_t
+    left: cython.Py_ssize_t
+    n: cython.Py_ssize_t = K.shape[0]
+    with cython.nogil:
+        # Tiles of 16 x 16 touch each line of the cache once.
+        for left in range(first, n, 16):
+            for top in range(0, first, 16):
+                for j in range(left, min(left + 16, n)):
+                    for i in range(top, min(top + 16, first)):
+                        K[j, i] = K[i, j]

@@ -1,0 +1,21 @@
+from numpy import ndarray
+
+def mark_moves(b: ndarray, lower: ndarray, upper: ndarray, kink: float, rise: ndarray, fall: ndarray) -> None: ...
+def descend(
+    K: ndarray,
+    diagonal: ndarray,
+    lower: ndarray,
+    upper: ndarray,
+    kink: float,
+    split: int,
+    tolerance: float,
+    most: int,
+    b: ndarray,
+    slope: ndarray,
+    rise: ndarray,
+    fall: ndarray,
+    best: ndarray,
+) -> int: ...
+def add_rows(table: ndarray, slots: ndarray, change: ndarray, first: int, last: int, slope: ndarray) -> None: ...
+def gather(table: ndarray, slots: ndarray, columns: ndarray, out: ndarray) -> None: ...
+def mirror(K: ndarray, first: int) -> None: ...

@@ -1,0 +1,86 @@
+"""Small dense quadratic programs with boxes and equalities, by a primal-dual interior point.
+
+    minimise  1/2 x' H x + p' x    with  A x = A x0,  lower <= x <= upper
+
+Newton's method on the optimality conditions with complementarities relaxed to s z = mu, and mu driven to zero with a
+predictor and a corrector (Mehrotra, 1992). Bounds may be infinite.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import lu_factor, lu_solve
+
+__all__ = ["solve_box_program"]
+
+Array = Any
+_MOST = 100
+
+
+def solve_box_program(H: Array, p: Array, A: Array, lower: Array, upper: Array, start: Array) -> Array:
+    """The minimum, from a feasible start whose equalities it keeps."""
+    width = np.where(np.isfinite(upper - lower), upper - lower, 1.0)
+    low, high = np.isfinite(lower), np.isfinite(upper)
+    inside = np.clip(start, np.where(low, lower + 0.1 * width, -np.inf), np.where(high, upper - 0.1 * width, np.inf))
+    x, target = inside, A @ start
+    y = np.zeros(len(A))
+    scale = max(1.0, float(np.abs(p).max(initial=0.0)))
+    z, w = np.where(low, scale, 0.0), np.where(high, scale, 0.0)
+    count = max(1, int(np.count_nonzero(low) + np.count_nonzero(high)))
+    for _ in range(_MOST):
+        below, above = np.where(low, x - lower, 1.0), np.where(high, upper - x, 1.0)
+        mu = float(z @ below + w @ above) / count
+        dual, primal = H @ x + p - A.T @ y - z + w, A @ x - target
+        if mu <= 1e-14 * scale and np.abs(dual).max() <= 1e-12 * scale and np.abs(primal).max(initial=0.0) <= 1e-13:
+            break
+        try:
+            factor = lu_factor(_matrix(H, A, z / below + w / above))
+        except ValueError:
+            break
+        steps = _direction(factor, dual, primal, low * z * below, high * w * above, z, w, below, above)
+        affine = _reach(x, steps, z, w, below, above, low, high)
+        ahead = float(
+            (z + affine * steps[2]) @ (below + affine * steps[0])
+            + (w + affine * steps[3]) @ (above - affine * steps[0])
+        )
+        centre = mu * min(1.0, max(ahead / count / max(mu, 1e-300), 0.0)) ** 3
+        left = low * (z * below + steps[0] * steps[2] - centre)
+        right = high * (w * above - steps[0] * steps[3] - centre)
+        steps = _direction(factor, dual, primal, left, right, z, w, below, above)
+        length = 0.995 * _reach(x, steps, z, w, below, above, low, high)
+        x, y, z, w = x + length * steps[0], y + length * steps[1], z + length * steps[2], w + length * steps[3]
+    return np.clip(x, lower, upper)
+
+
+def _matrix(H: Array, A: Array, weights: Array) -> Array:
+    """The matrix of Newton's equations, with a hair on the diagonal for programs without curvature."""
+    n, m = len(H), len(A)
+    matrix = np.zeros((n + m, n + m))
+    matrix[:n, :n] = H + np.diag(weights + 1e-13 * (1.0 + np.abs(np.diag(H))))
+    matrix[:n, n:], matrix[n:, :n] = -A.T, A
+    return matrix
+
+
+def _direction(
+    factor: Any, dual: Array, primal: Array, left: Array, right: Array, z: Array, w: Array, below: Array, above: Array
+) -> tuple[Array, ...]:
+    """The step of x, y, z and w that takes dual, primal, z s and w t residuals away."""
+    n = len(dual)
+    found = lu_solve(factor, np.concatenate([-dual - left / below + right / above, -primal]))
+    x = found[:n]
+    return x, found[n:], -(left + z * x) / below, -(right - w * x) / above
+
+
+def _reach(x: Array, steps: Any, z: Array, w: Array, below: Array, above: Array, low: Array, high: Array) -> float:
+    """How far a step can go until a slack or a multiplier is zero; one at most."""
+    most = 1.0
+    for value, change, counts in (
+        (below, steps[0], low),
+        (above, -steps[0], high),
+        (z, steps[2], low),
+        (w, steps[3], high),
+    ):
+        falls = counts & (change < 0)
+        if falls.any():
+            most = min(most, float(np.min(-value[falls] / change[falls])))
+    return most

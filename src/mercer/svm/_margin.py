@@ -1,0 +1,153 @@
+"""The geometry of a fitted machine: distances to its hyperplane, its margin, and what that says of its capacity."""
+
+import copy
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.errors import DataError
+from mercer.svm._svdd import SVDD
+
+__all__ = ["fit_path", "margin_bound", "margin_width", "signed_distances"]
+
+Array = Any
+
+
+def _weight_norm(model: Any) -> float:
+    """The length of w in feature space, of a machine of two classes."""
+    check_is_fitted(model)
+    if len(getattr(model, "classes_", (0, 1))) != 2:
+        message = (
+            f"{type(model).__name__}: a margin belongs to one hyperplane; got a model of {len(model.classes_)} classes."
+            f" Fit two of them."
+        )
+        raise DataError(message)
+    if "support_vectors_" not in vars(model):
+        return float(np.linalg.norm(model.coef_))
+    if model._values_given:
+        message = f"{type(model).__name__}: the length of w needs the support vectors; got kernel values. Use a kernel."
+        raise DataError(message)
+    b = np.asarray(model._coefficients, dtype=np.float64)[0]
+    ready = model._kernel.prepare(model.support_vectors_)
+    return math.sqrt(max(float(b @ np.asarray(model._kernel.between(ready, ready), dtype=np.float64) @ b), 0.0))
+
+
+def margin_width(model: Any) -> float:
+    """Return the distance from the hyperplane to where scores are one, in feature space: 1 / |w|.
+
+    Parameters
+    ----------
+    model : SVC or LinearSVC
+        Fitted to two classes. The full width between both sides is twice this.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from mercer.svm import SVC, margin_width
+    >>> model = SVC(C=1e6, kernel="linear").fit([[0.0], [1.0], [5.0], [9.0]], [0, 0, 1, 1])
+    >>> round(margin_width(model), 6)
+    2.0
+    """
+    norm = _weight_norm(model)
+    return math.inf if norm == 0 else 1.0 / norm
+
+
+def signed_distances(model: Any, X: Any) -> Array:
+    """Return the distance of each row to the hyperplane, f(x) / |w|, positive on the side of the second class.
+
+    Parameters
+    ----------
+    model : SVC or LinearSVC
+        Fitted to two classes.
+    X : array-like or sparse matrix of shape (n, d)
+
+    Returns
+    -------
+    ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> from mercer.svm import SVC, signed_distances
+    >>> model = SVC(C=1e6, kernel="linear", tol=1e-8).fit([[0.0], [1.0], [5.0], [9.0]], [0, 0, 1, 1])
+    >>> signed_distances(model, [[0.0], [3.0], [4.0]]).round(6).tolist()
+    [-3.0, 0.0, 1.0]
+    """
+    return model.decision_function(X) / _weight_norm(model)
+
+
+def margin_bound(model: Any, X: Any, *, ceiling: bool = True) -> float:
+    r"""Return a bound on the VC dimension of hyperplanes with a margin as wide as the model's.
+
+    .. math:: h \le \min(\lceil R^2 / \rho^2 \rceil, n) + 1
+
+    with :math:`\rho` the margin, R the radius of the smallest sphere around the rows in feature space, and n the
+    dimension of that space, where it is known: the number of columns, of the linear kernel.
+
+    Parameters
+    ----------
+    model : SVC or LinearSVC
+        Fitted to two classes.
+    X : array-like or sparse matrix of shape (n, d)
+        The rows that the sphere is to hold.
+    ceiling : bool, default=True
+        Whether to round R^2 / rho^2 up.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from mercer.svm import SVC, margin_bound
+    >>> X = [[0.0, 0.0], [0.0, 1.0], [4.0, 0.0], [4.0, 1.0]]
+    >>> model = SVC(C=1e6, kernel="linear").fit(X, [0, 0, 1, 1])
+    >>> margin_bound(model, X)
+    3.0
+    """
+    norm = _weight_norm(model)
+    linear = "support_vectors_" not in vars(model) or model.kernel == "linear"
+    kernel = "linear" if linear else model._kernel
+    radius = SVDD(1.0, kernel=kernel, tol=1e-6).fit(X).radius_
+    ratio = radius**2 * norm**2
+    # Rounding alone must not lift a whole number to the next.
+    ratio = float(math.ceil(ratio * (1 - 1e-9))) if ceiling else ratio
+    return min(ratio, float(model.n_features_in_) if linear else math.inf) + 1.0
+
+
+def fit_path(model: Any, X: Any, y: Any, Cs: Sequence[float], sample_weight: Any = None) -> list[Any]:
+    """Return machines fitted for each of some `C`, each started from the one before.
+
+    Parameters
+    ----------
+    model : SVC or SVR
+        Whose other parameters hold for all.
+    X, y : the rows and their targets
+    Cs : sequence of float
+        In rising order coefficients stay within their boxes from one to the next.
+    sample_weight : array-like of shape (n,), default=None
+
+    Returns
+    -------
+    list of estimators
+        One a value, in the order of `Cs`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mercer.svm import SVC, fit_path
+    >>> X, y = load_iris(return_X_y=True)
+    >>> [int(one.n_support_.sum()) for one in fit_path(SVC(kernel="linear"), X, y, [0.01, 1.0])]
+    [113, 27]
+    """
+    walker, found = clone(model).set_params(warm_start=True), []
+    for C in Cs:
+        walker.set_params(C=C).fit(X, y, sample_weight)
+        found.append(copy.copy(walker).set_params(warm_start=model.warm_start))
+    return found

@@ -1,0 +1,174 @@
+"""One-class support vector machine: a region that holds most of the rows."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import OutlierMixin
+
+from mercer._base import fitting
+from mercer._base.parameter import Real, Rule
+from mercer._solver.dual_program import DualProgram
+from mercer.svm._kernel_machine import KERNEL_RULES
+from mercer.svm._nu import filled
+from mercer.svm._regressor import SingleMachine
+
+__all__ = ["OneClassSVM"]
+
+Array = Any
+
+
+class OneClassSVM(OutlierMixin, SingleMachine):
+    r"""One-class support vector machine: outliers are beyond a plane in the feature space of a kernel.
+
+    Minimises
+
+    .. math:: \tfrac12 \|w\|^2 - \nu n \rho + \sum_i s_i \xi_i, \qquad
+        w \cdot \Phi(x_i) \ge \rho - \xi_i, \quad \xi_i \ge 0,
+
+    with s the weights of the rows and n their sum, through its dual over coefficients in [0, s_i] (``dual_coef_``)
+    that add up to :math:`\nu n`. Scores are :math:`\sum_i \beta_i k(x_i, x) - \rho`, negative for outliers.
+
+    Parameters
+    ----------
+    kernel : the name of a kernel or a callable, default='rbf'
+        As in :class:`SVC`, like the parameters below.
+    degree : an integer in [0, inf), default=3
+    gamma : one of 'scale', 'auto' or a number in (0, inf), default='scale'
+    coef0 : a number in (-inf, inf), default=0.0
+    tol : a number in (0, inf), default=0.001
+        The largest violation of the optimality conditions by a pair of rows.
+    nu : a number in (0, 1], default=0.5
+        At most this share of the rows are outliers, and at least this share are support vectors.
+    shrinking : a boolean, default=True
+    cache_size : a number in (0, inf), default=200
+    verbose : a boolean or an integer in [0, inf), default=False
+    max_iter : an integer in [-1, inf), default=-1
+    solver : one of 'block', 'smo', 'qp', default='block'
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which the fit ends.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, fit_status_, n_iter_, shape_fit_
+        As in :class:`SVR`.
+    solver_used_, history_, converged_, certificate_, n_features_in_, feature_names_in_
+        As in :class:`SVR`.
+    offset_ : float
+        :math:`\rho`: what scores are raw scores less of.
+
+    Notes
+    -----
+    Cost and memory are those of :class:`SVC`. Exact up to `tol`. Rows must be in memory; sparse ones stay sparse. With
+    a kernel of constant k(x, x), such as RBF, :class:`SVDD` with C = 1 / (nu n) draws the same boundary.
+
+    References
+    ----------
+    B. Schoelkopf et al., Estimating the support of a high-dimensional distribution, 2001.
+
+    Examples
+    --------
+    >>> from mercer.svm import OneClassSVM
+    >>> model = OneClassSVM(nu=0.25, gamma=0.5).fit([[0.0], [0.4], [0.5], [1.0], [9.0]])
+    >>> model.predict([[0.5], [9.5]]).tolist()
+    [1, -1]
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {**KERNEL_RULES, "nu": Real(0, 1, closed="right")}
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        nu: float = 0.5,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        verbose: Any = False,
+        max_iter: int = -1,
+        solver: str = "block",
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.nu = nu
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.solver = solver
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "OneClassSVM":
+        """Find the region.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), or kernel values of shape (n, n)
+        y : ignored
+        sample_weight : array-like of shape (n,), default=None
+            A weight of two is the row twice.
+
+        Returns
+        -------
+        self
+        """
+        opened = self._opened(X, None, sample_weight, None)
+        box, zero = opened.weight, np.zeros(len(opened.weight))
+        program = DualProgram(opened.used, zero, zero, box, filled(box, self.nu * box.sum()))
+        outcome = self._solve_one(opened, program)
+        self._finish(outcome, int(outcome.state.steps[0]))
+        return self
+
+    def _fitted(self, state: Any) -> dict[str, Any]:
+        found = super()._fitted(state)
+        return found | {"offset_": -found["intercept_"]}
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the score of each row: negative for outliers.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (m, d), or kernel values of shape (m, n)
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        return self._scores(X)[:, 0]
+
+    def score_samples(self, X: Any) -> Array:
+        """Return the raw score of each row: :meth:`decision_function` plus ``offset_``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (m, d), or kernel values of shape (m, n)
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        return self.decision_function(X) + self.offset_
+
+    def predict(self, X: Any) -> Array:
+        """Return 1 for inliers and -1 for outliers.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (m, d), or kernel values of shape (m, n)
+
+        Returns
+        -------
+        ndarray of shape (m,), int64
+        """
+        return np.where(self.decision_function(X) > 0, 1, -1)

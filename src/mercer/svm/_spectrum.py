@@ -1,0 +1,65 @@
+"""Kernels that say nothing, or that are none: warnings with the numbers."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigvalsh
+from scipy.sparse import issparse
+from scipy.sparse.linalg import eigsh
+
+from mercer.kernels import Kernel
+
+__all__ = ["warn_if_degenerate", "warn_if_indefinite"]
+
+Array = Any
+# Rows up to which all eigenvalues are computed; beyond, Lanczos finds the least.
+_WHOLE = 500
+# How close to one, or to zero, values between different rows must all be to say nothing.
+_ALIKE, _APART = 1e-6, 1e-12
+
+
+def warn_if_indefinite(subject: Any, K: Array) -> None:
+    """Warn if given values have an eigenvalue well below zero: they are of no Mercer kernel."""
+    symmetric = 0.5 * (K + K.T) if len(K) <= _WHOLE else K
+    if len(K) <= _WHOLE:
+        values = eigvalsh(symmetric)
+        least, largest = float(values[0]), float(np.abs(values).max(initial=0.0))
+    else:
+        # A symmetric matrix with a diagonal below zero, or Lanczos' first digits, are enough to tell.
+        start = np.ones(len(K))
+        least = float(eigsh(K, k=1, which="SA", tol=1e-2, v0=start, return_eigenvectors=False, maxiter=200)[0])
+        largest = float(np.abs(K).sum(axis=1).max())
+    if least < -1e-6 * largest:
+        message = (
+            f"{type(subject).__name__}: the given kernel values are not positive semi-definite: their smallest "
+            f"eigenvalue is {least:.3g}, the largest {largest:.3g}. The fit is a stationary point, not an optimum; "
+            f"clip the eigenvalues or use another kernel."
+        )
+        warnings.warn(message, UserWarning, stacklevel=7)
+
+
+def warn_if_degenerate(subject: Any, kernel: Kernel, rows: Array) -> None:
+    """Warn if values between different rows are all one or all zero, naming the scale that tells rows apart."""
+    if not kernel.stationary or rows.shape[0] < 3:
+        return
+    K = np.asarray(kernel(rows), dtype=np.float64)
+    centred = np.asarray(rows.toarray() if issparse(rows) else rows, dtype=np.float64)
+    centred = centred - centred.mean(axis=0)
+    squares = np.sum(centred**2, axis=1)
+    distances = np.sqrt(np.maximum(squares[:, None] + squares - 2.0 * centred @ centred.T, 0.0))
+    apart = (distances > 0) & ~np.eye(len(K), dtype=bool)
+    if not apart.any():
+        return
+    own, values = float(np.abs(np.diag(K)).max()), np.abs(K[apart])
+    alike, lost = bool(np.all(values >= (1 - _ALIKE) * own)), bool(np.all(values <= _APART * own))
+    if not alike and not lost:
+        return
+    median = float(np.median(distances[apart]))
+    what = "all rows look alike to it" if alike else "no row resembles another"
+    scale = "too wide" if alike else "too narrow"
+    message = (
+        f"{type(subject).__name__}: the kernel is {scale} for these rows ({what}); their median distance is "
+        f"{median:.3g}, for which gamma={1.0 / (2.0 * median**2):.3g} (length_scale={median:.3g}) is the usual start."
+    )
+    warnings.warn(message, UserWarning, stacklevel=7)

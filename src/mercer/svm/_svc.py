@@ -1,0 +1,227 @@
+"""C-support vector classification."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer._base import fitting
+from mercer._base.parameter import Boolean, Choice, Real, Rule
+from mercer._solver.dual_program import DualProgram
+from mercer.errors import UnsupportedError
+from mercer.svm._class_machines import ClassLayout
+from mercer.svm._classifier import CLASSIFIER_RULES, MachineClassifier
+from mercer.svm._kernel_machine import Opened
+
+__all__ = ["SVC"]
+
+Array = Any
+
+
+class SVC(MachineClassifier):
+    r"""Support vector classification: the widest margin in the feature space of a kernel.
+
+    For two classes, y in {-1, 1}, minimises over w and b
+
+    .. math:: \tfrac12 \|w\|^2 + \sum_i C_i \xi_i, \qquad y_i (w \cdot \Phi(x_i) + b) \ge 1 - \xi_i, \quad \xi_i \ge 0,
+
+    with C_i = `C` times the row's weights, through its dual over the signed coefficients :math:`\beta_i = y_i \alpha_i`
+    (``dual_coef_``); :math:`f(x) = \sum_i \beta_i k(x_i, x) + b`. More classes make one machine a pair, or a class.
+
+    Parameters
+    ----------
+    C : a number in (0, inf), default=1.0
+        The price of a unit of slack. ``inf`` asks for a hard margin: an error names the rows if there is none.
+    kernel : the name of a kernel or a callable, default='rbf'
+        A name, an object of :mod:`mercer.kernels`, or a function of two sets of rows that returns all values.
+    degree : an integer in [0, inf), default=3
+        Of the polynomial.
+    gamma : one of 'scale', 'auto' or a number in (0, inf), default='scale'
+        The factor of kernels by name: "scale" is 1 / (d var(X)), with weighted variance, "auto" 1 / d.
+    coef0 : a number in (-inf, inf), default=0.0
+        The constant of 'poly' and 'sigmoid'.
+    shrinking : a boolean, default=True
+        Whether large machines leave out rows that sit at a bound, until the end.
+    probability : a boolean or one of 'deprecated', default='deprecated'
+        Whether to calibrate probabilities, by five more fits. They agree with `predict`.
+    tol : a number in (0, inf), default=0.001
+        The largest violation of the optimality conditions by a pair of rows.
+    cache_size : a number in (0, inf), default=200
+        Megabytes for rows of the kernel matrix.
+    class_weight : one of 'balanced' or an instance of dict or None, default=None
+        Factors of `C` by class.
+    verbose : a boolean or an integer in [0, inf), default=False
+        Whether to print a line a step.
+    max_iter : an integer in [-1, inf), default=-1
+        Pair steps at most in each machine; -1 for no limit.
+    decision_function_shape : one of 'ovo', 'ovr', default='ovr'
+        Whether scores are one a class or one a pair.
+    break_ties : a boolean, default=False
+        Whether equal votes are decided by the sums of scores.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        Shuffles the folds of `probability`; a fit draws nothing else.
+    loss : one of 'hinge', 'squared_hinge', default='hinge'
+        Slacks as they are or squared: the latter adds 1 / (2 C_i) to the diagonal of the kernel matrix.
+    C_scaling : one of 'sum', 'mean', default='sum'
+        Whether `C` multiplies the sum of slacks or their weighted mean.
+    multi_class : one of 'ovo', 'ovr', 'joint', default='ovo'
+        One machine for each pair of classes, one for each class against the rest, or one for all of them, whose slack
+        is how far any other class comes up to the row's own (Crammer and Singer); it has no intercept.
+    solver : one of 'block', 'smo', 'qp', default='block'
+        "block": pair descent on large blocks. "smo": Platt's steps, one by one, whose trace is the history. "qp": dense
+        quadratic programs on working sets. The last two are for study; all have the same optimum.
+    warm_start : a boolean, default=False
+        Whether to start from the last fit's coefficients, scaled to the new boxes; rows must be the same.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which the fit ends.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_support,), int32
+        The support vectors' numbers, by class.
+    support_vectors_ : ndarray or sparse matrix of shape (n_support, d)
+    n_support_ : ndarray of shape (n_classes,), int32
+    dual_coef_ : ndarray of shape (n_classes - 1, n_support), or (n_classes, n_support) one against the rest
+        Signed coefficients, in LIBSVM's layout.
+    intercept_ : ndarray of shape (n_machines,)
+    coef_ : ndarray of shape (n_machines, d)
+        Of the linear kernel.
+    classes_, class_weight_ : ndarray of shape (n_classes,)
+    fit_status_ : int
+        0 if the machines are solved, else 1.
+    n_iter_ : ndarray of shape (n_machines,)
+        Pair steps.
+    shape_fit_ : tuple
+    solver_used_ : str
+    history_ : dict of ndarray
+        By step: ``objective`` (dual, to be minimised), ``violation``, ``gap``, ``n_support``, ``pair_steps``.
+    converged_, certificate_
+        The certificate is the duality gap, summed over machines.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Notes
+    -----
+    Machines of up to 2048 rows have their kernel matrix whole and run side by side; larger ones go in blocks of 1024
+    rows, whose kernel rows are made by matrix products and kept up to `cache_size`. Kernel values are float32 while
+    that cannot be seen at `tol`, else float64. Time is about n times the support vectors times d, memory `cache_size`
+    and a copy of the rows. Exact up to `tol`. Rows must be in memory; sparse ones stay sparse.
+
+    References
+    ----------
+    C. Cortes and V. Vapnik, Support-vector networks, 1995. R.-E. Fan, P.-H. Chen and C.-J. Lin, Working set selection
+    using second order information, 2005. T. Joachims, Making large-scale SVM learning practical, 1999.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.svm import SVC
+    >>> X = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
+    >>> model = SVC(C=10.0, gamma=1.0).fit(X, ["same", "same", "differ", "differ"])
+    >>> model.predict([[0.9, 0.1]]).tolist(), bool(model.certificate_.satisfied)
+    (['differ'], True)
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "C": Real(0, closed="right"),
+        **CLASSIFIER_RULES,
+        "loss": Choice("hinge", "squared_hinge"),
+        "C_scaling": Choice("sum", "mean"),
+        "multi_class": Choice("ovo", "ovr", "joint"),
+        "warm_start": Boolean(),
+    }
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        probability: Any = "deprecated",
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        class_weight: Any = None,
+        verbose: Any = False,
+        max_iter: int = -1,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        random_state: Any = None,
+        loss: str = "hinge",
+        C_scaling: str = "sum",
+        multi_class: str = "ovo",
+        solver: str = "block",
+        warm_start: bool = False,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.probability = probability
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.random_state = random_state
+        self.loss = loss
+        self.C_scaling = C_scaling
+        self.multi_class = multi_class
+        self.solver = solver
+        self.warm_start = warm_start
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "SVC":
+        """Fit the machines.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), or kernel values of shape (n, n)
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), default=None
+            Factors of `C` by row: a weight of two is the row twice.
+
+        Returns
+        -------
+        self
+        """
+        if np.isinf(self.C) and (self.loss != "hinge" or self.C_scaling != "sum"):
+            message = (
+                f"SVC: C=inf is a hard margin, for loss='hinge' and C_scaling='sum'; got {self.loss!r} and "
+                f"{self.C_scaling!r}."
+            )
+            raise UnsupportedError(message)
+        plain = self.loss == "hinge" and self.solver == "block" and self.C_scaling == "sum" and not np.isinf(self.C)
+        if self.multi_class == "joint" and not plain:
+            message = (
+                f"SVC: multi_class='joint' has a solver of its own, for loss='hinge', solver='block', C_scaling="
+                f"'sum' and a finite C; got {self.loss!r}, {self.solver!r}, {self.C_scaling!r} and {self.C!r}."
+            )
+            raise UnsupportedError(message)
+        self._learn(X, y, sample_weight, self.multi_class, self.C)
+        return self
+
+    def _programs(self, opened: Opened, layout: ClassLayout, boxes: Array) -> list[DualProgram]:
+        scale = 1.0 if self.C_scaling == "sum" else 1.0 / opened.weight.sum()
+        found = []
+        for number, (rows, sign) in enumerate(layout.sides()):
+            box = boxes[rows] * scale
+            ridge = None
+            if self.loss == "squared_hinge":
+                ridge, box = 0.5 / box, np.full(len(rows), np.inf)
+            lower, upper = np.where(sign > 0, 0.0, -box), np.where(sign > 0, box, 0.0)
+            shared = layout.families(number)
+            found.append(DualProgram(rows, -sign, lower, upper, np.zeros(len(rows)), ridge=ridge, **shared))
+        return found

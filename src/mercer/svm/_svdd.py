@@ -1,0 +1,211 @@
+"""Support vector data description: the smallest sphere around the rows."""
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import OutlierMixin
+
+from mercer._base import fitted_rows, fitting
+from mercer._base.parameter import Real, Rule
+from mercer._solver.dual_program import DualProgram
+from mercer.errors import DataError
+from mercer.svm._kernel_machine import KERNEL_RULES
+from mercer.svm._nu import filled
+from mercer.svm._regressor import SingleMachine
+
+__all__ = ["SVDD"]
+
+Array = Any
+
+
+class SVDD(OutlierMixin, SingleMachine):
+    r"""Support vector data description: the smallest sphere that holds the rows, but for some, in feature space.
+
+    Minimises over a centre a and a squared radius
+
+    .. math:: R^2 + \sum_i C_i \xi_i, \qquad \|\Phi(x_i) - a\|^2 \le R^2 + \xi_i, \quad \xi_i \ge 0,
+
+    with C_i = `C` times the row's weight, through its dual over :math:`\beta_i` in [0, C_i] (``dual_coef_``) that add
+    up to one; :math:`a = \sum_i \beta_i \Phi(x_i)`. Scores are :math:`R^2 - \|\Phi(x) - a\|^2`, negative outside.
+
+    Parameters
+    ----------
+    C : a number in (0, inf), default=1.0
+        The price of a unit of squared distance outside. One or more holds every row; 1 / (nu n) leaves out at most a
+        share nu. No less than 1 / n.
+    kernel : the name of a kernel or a callable, default='linear'
+        As in :class:`SVC`, like the parameters below. The linear kernel's sphere is one in the space of the columns.
+    degree : an integer in [0, inf), default=3
+    gamma : one of 'scale', 'auto' or a number in (0, inf), default='scale'
+    coef0 : a number in (-inf, inf), default=0.0
+    tol : a number in (0, inf), default=0.001
+        The largest violation of the optimality conditions by a pair of rows, in squared distance, as a share of the
+        largest k(x, x).
+    shrinking : a boolean, default=True
+    cache_size : a number in (0, inf), default=200
+    verbose : a boolean or an integer in [0, inf), default=False
+    max_iter : an integer in [-1, inf), default=-1
+    solver : one of 'block', 'smo', 'qp', default='block'
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which the fit ends.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    radius_ : float
+        R.
+    support_, support_vectors_, n_support_, dual_coef_, fit_status_, n_iter_, shape_fit_, solver_used_
+        As in :class:`SVR`.
+    history_, converged_, certificate_, n_features_in_, feature_names_in_
+        As in :class:`SVR`. The objective of the history is the dual, halved.
+    coef_ : ndarray of shape (1, d)
+        The centre, of the linear kernel.
+    intercept_ : ndarray of shape (1,)
+        :math:`(R^2 - \|a\|^2) / 2`, so that a score is twice the sum of coefficients times kernel values plus this,
+        less k(x, x).
+    offset_ : float
+        Zero: scores are compared with it.
+
+    Notes
+    -----
+    Cost and memory are those of :class:`SVC`. Exact up to `tol`. Rows must be in memory; sparse ones stay sparse.
+
+    References
+    ----------
+    D. M. J. Tax and R. P. W. Duin, Support vector data description, 2004.
+
+    Examples
+    --------
+    >>> from mercer.svm import SVDD
+    >>> model = SVDD().fit([[0.0], [2.0], [10.0]])
+    >>> float(model.coef_[0, 0]), float(model.radius_), model.decision_function([[5.0], [11.0]]).tolist()
+    (5.0, 5.0, [25.0, -11.0])
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {"C": Real(0, closed="neither"), **KERNEL_RULES}
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        kernel: Any = "linear",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        verbose: Any = False,
+        max_iter: int = -1,
+        solver: str = "block",
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.solver = solver
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "SVDD":
+        """Find the sphere.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), or kernel values of shape (n, n)
+        y : ignored
+        sample_weight : array-like of shape (n,), default=None
+            Factors of `C` by row: a weight of two is the row twice.
+
+        Returns
+        -------
+        self
+        """
+        opened = self._opened(X, None, sample_weight, None)
+        box = self.C * opened.weight
+        if box.sum() < 1 - 1e-12:
+            message = (
+                f"SVDD: C must be at least 1 / (sum of weights) = {1.0 / opened.weight.sum():.3g}, or no sphere is "
+                f"cheapest; got {self.C!r}. Raise C."
+            )
+            raise DataError(message)
+        own = opened.gram.diagonal[opened.used]
+        self._unit = max(float(np.abs(own).max(initial=0.0)), 1e-300)
+        zero = np.zeros(len(box))
+        program = DualProgram(opened.used, -0.5 * own, zero, box, filled(box, 1.0))
+        outcome = self._solve_one(opened, program, offset_=0.0)
+        self._finish(outcome, int(outcome.state.steps[0]))
+        return self
+
+    def _settings(self) -> Any:
+        settings = super()._settings()
+        return replace(settings, tol=0.5 * settings.tol * self._unit)
+
+    def _fitted(self, state: Any) -> dict[str, Any]:
+        machines, _ = self._under_way
+        program, b, slope = next(machines.parts(state))
+        # At the optimum slope_i = K b - k_ii / 2 = (|a|^2 - R^2) / 2 for rows on the sphere.
+        squared = float(np.sum(b * (slope - program.linear)))
+        offset = float(program.offsets(b, slope)[0])
+        radius = float(np.sqrt(max(squared - 2.0 * offset, 0.0)))
+        return super()._fitted(state) | {"radius_": radius}
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the score of each row: the squared radius less the squared distance to the centre.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (m, d), or kernel values of shape (m, n)
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        return 2.0 * self._scores(X)[:, 0] - self._own(X)
+
+    def _own(self, X: Any) -> Array:
+        """k(x, x) of each row."""
+        if self._values_given:
+            message = (
+                "SVDD: scores need k(x, x), which kernel values of shape (m, n) do not hold; use a kernel by name, or "
+                "an object."
+            )
+            raise DataError(message)
+        return self._kernel.diagonal(fitted_rows(self, X, accept_sparse="csr"))
+
+    def score_samples(self, X: Any) -> Array:
+        """Return the score of each row, as :meth:`decision_function` does.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (m, d)
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        return self.decision_function(X)
+
+    def predict(self, X: Any) -> Array:
+        """Return 1 for rows in the sphere and -1 for rows outside.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (m, d)
+
+        Returns
+        -------
+        ndarray of shape (m,), int64
+        """
+        return np.where(self.decision_function(X) >= 0, 1, -1)

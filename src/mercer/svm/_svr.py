@@ -1,0 +1,201 @@
+"""Epsilon-support vector regression."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from mercer._base import fitting
+from mercer._base.parameter import Boolean, Choice, Real, Rule
+from mercer._solver.dual_program import DualProgram
+from mercer.svm._kernel_machine import KERNEL_RULES
+from mercer.svm._regressor import SingleMachine, checked_numbers
+
+__all__ = ["SVR"]
+
+Array = Any
+
+
+class SVR(RegressorMixin, SingleMachine):
+    r"""Support vector regression: as flat a function as goes through a tube around the targets.
+
+    Minimises over w and b
+
+    .. math:: \tfrac12 \|w\|^2 + \sum_i C_i \max(|y_i - f(x_i)| - \epsilon, 0), \qquad
+        f(x) = w \cdot \Phi(x) + b = \sum_i \beta_i k(x_i, x) + b,
+
+    with C_i = `C` times the row's weight, through its dual over :math:`\beta_i = \alpha_i - \alpha^*_i` in
+    :math:`[-C_i, C_i]` (``dual_coef_``), whose term :math:`\epsilon |\beta_i|` has a kink at zero.
+
+    Parameters
+    ----------
+    kernel : the name of a kernel or a callable, default='rbf'
+        A name, an object of :mod:`mercer.kernels`, or a function of two sets of rows that returns all values.
+    degree : an integer in [0, inf), default=3
+        Of the polynomial.
+    gamma : one of 'scale', 'auto' or a number in (0, inf), default='scale'
+        The factor of kernels by name: "scale" is 1 / (d var(X)), with weighted variance, "auto" 1 / d.
+    coef0 : a number in (-inf, inf), default=0.0
+        The constant of 'poly' and 'sigmoid'.
+    tol : a number in (0, inf), default=0.001
+        The largest violation of the optimality conditions by a pair of rows.
+    C : a number in (0, inf), default=1.0
+        The price of a unit outside the tube.
+    epsilon : a number in [0, inf), default=0.1
+        Half the width of the tube. Zero gives least absolute deviations.
+    shrinking : a boolean, default=True
+        Whether large machines leave out rows that sit at a bound, until the end.
+    cache_size : a number in (0, inf), default=200
+        Megabytes for rows of the kernel matrix.
+    verbose : a boolean or an integer in [0, inf), default=False
+        Whether to print a line a step.
+    max_iter : an integer in [-1, inf), default=-1
+        Pair steps at most; -1 for no limit.
+    loss : one of 'epsilon_insensitive', 'squared_epsilon_insensitive', default='epsilon_insensitive'
+        The excess over the tube as it is or squared.
+    C_scaling : one of 'sum', 'mean', default='sum'
+        Whether `C` multiplies the sum of losses or their weighted mean.
+    solver : one of 'block', 'smo', 'qp', default='block'
+        As in :class:`SVC`.
+    warm_start : a boolean, default=False
+        Whether to start from the last fit's coefficients, cut to the new boxes; rows must be the same.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which the fit ends.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_support,), int32
+        The rows on the tube or outside.
+    support_vectors_ : ndarray or sparse matrix of shape (n_support, d)
+    n_support_ : ndarray of shape (1,), int32
+    dual_coef_ : ndarray of shape (1, n_support)
+    intercept_ : ndarray of shape (1,)
+    coef_ : ndarray of shape (1, d)
+        Of the linear kernel.
+    fit_status_ : int
+        0 if the machine is solved, else 1.
+    n_iter_ : int
+        Pair steps.
+    shape_fit_, solver_used_, history_, converged_, certificate_, n_features_in_, feature_names_in_
+        As in :class:`SVC`.
+
+    Notes
+    -----
+    A row has one coefficient, not two: half the slopes of the usual form, and never both sides of the tube at once.
+    Cost and memory are those of :class:`SVC`. Exact up to `tol`. Rows must be in memory; sparse ones stay sparse.
+
+    References
+    ----------
+    A. J. Smola and B. Schoelkopf, A tutorial on support vector regression, 2004.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.svm import SVR
+    >>> X = np.linspace(0, 6, 50)[:, None]
+    >>> model = SVR(C=100.0, epsilon=0.05, gamma=1.0).fit(X, np.sin(X[:, 0]))
+    >>> bool(np.abs(model.predict(X) - np.sin(X[:, 0])).max() < 0.052)
+    True
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        **KERNEL_RULES,
+        "C": Real(0, closed="right"),
+        "epsilon": Real(0),
+        "loss": Choice("epsilon_insensitive", "squared_epsilon_insensitive"),
+        "C_scaling": Choice("sum", "mean"),
+        "warm_start": Boolean(),
+    }
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        verbose: Any = False,
+        max_iter: int = -1,
+        loss: str = "epsilon_insensitive",
+        C_scaling: str = "sum",
+        solver: str = "block",
+        warm_start: bool = False,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.C = C
+        self.epsilon = epsilon
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.loss = loss
+        self.C_scaling = C_scaling
+        self.solver = solver
+        self.warm_start = warm_start
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "SVR":
+        """Fit the machine.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), or kernel values of shape (n, n)
+        y : array-like of shape (n,)
+            Numbers.
+        sample_weight : array-like of shape (n,), default=None
+            Factors of `C` by row: a weight of two is the row twice.
+
+        Returns
+        -------
+        self
+        """
+        opened = self._opened(X, y, sample_weight, "numbers")
+        targets = checked_numbers(self, opened.y)
+        box = self.C * opened.weight * (1.0 if self.C_scaling == "sum" else 1.0 / opened.weight.sum())
+        ridge = None
+        if self.loss != "epsilon_insensitive":
+            ridge, box = 0.5 / box, np.full(len(box), np.inf)
+        start = self._earlier(opened, box)
+        program = DualProgram(opened.used, -targets, -box, box, start, self.epsilon, ridge=ridge)
+        outcome = self._solve_one(opened, program)
+        self._finish(outcome, int(outcome.state.steps[0]))
+        return self
+
+    def _earlier(self, opened: Any, box: Array) -> Array:
+        """Coefficients to start from: zero, or those of the last fit within the new boxes."""
+        start = np.zeros(len(box))
+        if self.warm_start and "dual_coef_" in vars(self) and self.shape_fit_[0] == opened.source.n_rows:
+            whole = np.zeros(opened.source.n_rows)
+            whole[self.support_] = self._coefficients[0]
+            start = whole[opened.used]
+            share = float(np.min(box / np.maximum(np.abs(start), 1e-300), initial=1.0))
+            start = start * min(1.0, share)
+        return start
+
+    def predict(self, X: Any) -> Array:
+        """Return f of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (m, d), or kernel values of shape (m, n)
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        return self._scores(X)[:, 0]

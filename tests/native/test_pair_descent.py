@@ -1,0 +1,55 @@
+"""Pair descent against the definition of its steps, at every CPU level and uncompiled."""
+
+import importlib
+
+import numpy as np
+import pytest
+
+
+def problem(n, kink, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    K = np.exp(-0.5 * ((X[:, None, :] - X[None]) ** 2).sum(axis=2))
+    q = -np.sign(X[:, 0]) if kink == 0 else -X[:, 0]
+    lower = np.where(q < 0, 0.0, -1.0) if kink == 0 else -np.ones(n)
+    upper = np.where(q < 0, 1.0, 0.0) if kink == 0 else np.ones(n)
+    return K, q, lower, upper
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("kink", "split"), [(0.0, 40), (0.1, 40), (0.0, 15)])
+def test_the_descent_ends_where_no_pair_violates_and_keeps_its_sums(level, dtype, kink, split):
+    pair_descent = importlib.import_module(f"mercer._native.{level}.pair_descent")
+    K, q, lower, upper = problem(40, kink, 0)
+    K = K.astype(dtype)
+    b, slope, rise, fall, best = np.zeros(40), q.copy(), np.empty(40), np.empty(40), np.empty(2)
+    pair_descent.mark_moves(b, lower, upper, kink, rise, fall)
+    diagonal = K.diagonal().astype(np.float64)
+    steps = pair_descent.descend(K, diagonal, lower, upper, kink, split, 1e-6, 5000, b, slope, rise, fall, best)
+    assert 0 < steps < 5000
+    np.testing.assert_allclose(slope, K.astype(np.float64) @ b + q, atol=1e-10)
+    assert (b >= lower).all()
+    assert (b <= upper).all()
+    for group in (slice(0, split), slice(split, 40)):
+        assert abs(b[group].sum()) < 1e-12
+        if group.start < group.stop:
+            assert (slope + fall)[group].max() - (slope + rise)[group].min() <= 1e-6
+
+
+def test_rows_are_added_gathered_and_mirrored(level):
+    pair_descent = importlib.import_module(f"mercer._native.{level}.pair_descent")
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(7, 20)).astype(np.float32)
+    slots, change, slope = np.array([6, 0, 3, 2, 5]), rng.normal(size=5), np.zeros(20)
+    pair_descent.add_rows(table, slots, change, 3, 18, slope)
+    expected = change @ table[slots].astype(np.float64)
+    np.testing.assert_allclose(slope[3:18], expected[3:18], atol=1e-12)
+    assert not slope[:3].any()
+    out = np.empty((5, 3), np.float32)
+    pair_descent.gather(table, slots, np.array([1, 19, 4]), out)
+    np.testing.assert_array_equal(out, table[slots][:, [1, 19, 4]])
+    K = rng.normal(size=(40, 40))
+    expected = K.copy()
+    expected[23:, :23] = K[:23, 23:].T
+    pair_descent.mirror(K, 23)
+    np.testing.assert_array_equal(K, expected)

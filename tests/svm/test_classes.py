@@ -1,0 +1,122 @@
+"""Several classes, probabilities, kernels in every form, margins and paths."""
+
+import numpy as np
+import pytest
+import sklearn.svm
+from scipy.optimize import minimize
+from sklearn.datasets import load_iris, make_classification
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.preprocessing import StandardScaler
+
+from mercer.kernels import RBF, Linear
+from mercer.svm import SVC, LinearSVC, NuSVC, fit_path, margin_bound, margin_width
+
+
+def gaussian(X, Y, gamma):
+    return rbf_kernel(X, Y, gamma=gamma)
+
+
+@pytest.fixture(scope="module")
+def two_classes():
+    X, y = make_classification(300, 5, n_informative=4, n_redundant=0, flip_y=0.1, random_state=3)
+    return X, np.where(y > 0, 1.0, -1.0)
+
+
+@pytest.mark.catalogue("MS-11")
+def test_one_against_the_rest_is_a_binary_machine_for_each_class():
+    X, y = load_iris(return_X_y=True)
+    model = SVC(multi_class="ovr", tol=1e-8).fit(X, y)
+    scores = model.decision_function(X)
+    for k in range(3):
+        alone = SVC(tol=1e-8).fit(X, y == k)
+        np.testing.assert_allclose(scores[:, k], alone.decision_function(X), atol=1e-5)
+    np.testing.assert_array_equal(model.predict(X), scores.argmax(axis=1))
+
+
+@pytest.mark.catalogue("KM-08")
+def test_wider_margins_cost_violations(two_classes):
+    X, y = two_classes
+    models = fit_path(SVC(kernel="linear"), X, y, [0.01, 1.0, 100.0])
+    widths = [margin_width(one) for one in models]
+    assert widths[0] > widths[1] > widths[2]
+    cold = SVC(kernel="linear", C=1.0, tol=1e-3).fit(X, y)
+    assert models[1].history_["objective"][-1] == pytest.approx(cold.history_["objective"][-1], rel=1e-4)
+
+
+@pytest.mark.catalogue("LT-12")
+def test_the_margin_bound_counts_columns_or_margins():
+    X, y = [[0.0, 0.0], [0.0, 1.0], [4.0, 0.0], [4.0, 1.0]], [0, 0, 1, 1]
+    model = SVC(C=1e6, kernel="linear", tol=1e-9).fit(X, y)
+    # The margin is 2 and the sphere around the rectangle has the squared radius 4.25.
+    assert margin_bound(model, X, ceiling=False) == pytest.approx(4.25 / 4 + 1, rel=1e-4)
+    assert margin_bound(model, X) == 3.0
+    near = SVC(C=1e6, kernel="linear", tol=1e-9).fit([[0.0, 0.0], [0.0, 1.0], [0.1, 0.0], [0.1, 1.0]], y)
+    assert margin_bound(near, [[0.0, 0.0], [0.0, 1.0], [0.1, 0.0], [0.1, 1.0]]) == 3.0
+
+
+def test_probabilities_agree_with_decisions_and_are_calibrated(two_classes):
+    X, y = two_classes
+    model = SVC(probability=True).fit(X, y)
+    found = model.predict_proba(X)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(model.classes_[found.argmax(axis=1)], model.predict(X))
+    X, y = load_iris(return_X_y=True)
+    for scheme in ("ovo", "ovr"):
+        model = SVC(probability=True, multi_class=scheme).fit(X, y)
+        found = model.predict_proba(X)
+        np.testing.assert_array_equal(model.classes_[found.argmax(axis=1)], model.predict(X))
+        assert -np.log(found[np.arange(len(y)), y]).mean() < 0.15
+
+
+def test_nu_bounds_the_shares_of_errors_and_support_vectors(two_classes):
+    X, y = two_classes
+    model = NuSVC(nu=0.4, tol=1e-7).fit(X, y)
+    assert np.mean(y * model.decision_function(X) < 1 - 1e-5) <= 0.4
+    assert model.n_support_.sum() >= 0.4 * len(X)
+    theirs = sklearn.svm.NuSVC(nu=0.4, tol=1e-7).fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X), theirs.decision_function(X), atol=1e-4)
+
+
+def test_kernels_are_one_by_name_object_function_and_values(two_classes):
+    X, y = two_classes
+    expected = SVC(gamma=0.3, tol=1e-8).fit(X, y).decision_function(X)
+    for kernel in (RBF(gamma=0.3), lambda A, B: gaussian(A, B, 0.3)):
+        np.testing.assert_allclose(SVC(kernel=kernel, tol=1e-8).fit(X, y).decision_function(X), expected, atol=1e-6)
+    K = gaussian(X, X, 0.3)
+    np.testing.assert_allclose(SVC(kernel="precomputed", tol=1e-8).fit(K, y).decision_function(K), expected, atol=1e-6)
+    linear = SVC(kernel="linear", tol=1e-8).fit(X, y)
+    np.testing.assert_allclose(X @ linear.coef_[0] + linear.intercept_, linear.decision_function(X), atol=1e-9)
+    assert SVC(kernel=Linear(), tol=1e-8).fit(X, y).score(X, y) == linear.score(X, y)
+
+
+@pytest.mark.catalogue("MS-11")
+def test_the_joint_machine_solves_all_classes_at_once():
+    X, y = load_iris(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    C, tol = 0.3, 1e-5
+    model = SVC(kernel="linear", multi_class="joint", C=C, tol=tol).fit(X, y)
+    rows = np.arange(len(X))
+    np.testing.assert_allclose(model.decision_function(X), X @ model.coef_.T, atol=1e-9)
+
+    def primal(W):
+        ahead = 1.0 + X @ W.T - (X @ W.T)[rows, y][:, None]
+        ahead[rows, y] = 0.0
+        return 0.5 * np.sum(W**2) + C * ahead.max(axis=1).sum()
+
+    # The certificate is the gap, and a descent from here finds nothing lower than it allows.
+    assert primal(model.coef_) + model.history_["objective"][-1] == pytest.approx(model.certificate_.value, abs=1e-8)
+    lower = minimize(
+        lambda w: primal(w.reshape(3, 4)), model.coef_.ravel(), method="Powell", options={"maxiter": 5}
+    ).fun
+    assert primal(model.coef_) - lower <= model.certificate_.value + 1e-9
+    linear = LinearSVC(multi_class="crammer_singer", fit_intercept=False, C=C, tol=tol).fit(X, y)
+    np.testing.assert_allclose(linear.coef_, model.coef_, atol=1e-3)
+
+
+@pytest.mark.catalogue("MS-11")
+def test_the_joint_machine_of_two_classes_is_a_binary_one_without_intercept(two_classes):
+    X, y = two_classes
+    model = SVC(kernel="linear", multi_class="joint", C=0.5, tol=1e-7).fit(X, y)
+    theirs = sklearn.svm.LinearSVC(loss="hinge", C=1.0, fit_intercept=False, tol=1e-7, max_iter=10**5).fit(X, y)
+    np.testing.assert_allclose(model.coef_, theirs.coef_, atol=1e-3)
+    assert model.coef_.shape == (1, 5)
