@@ -38,6 +38,7 @@ __all__ = [
     "measure_growth",
     "metrics",
     "mixture",
+    "model_selection",
     "naive_bayes",
     "neighbors",
     "objectives",
@@ -50,7 +51,7 @@ __all__ = [
     "watch",
 ]
 
-_PACKAGES = (*FAMILIES, "datasets", "inspection", "metrics", "objectives", "optim", "watch")
+_PACKAGES = (*FAMILIES, "datasets", "inspection", "metrics", "model_selection", "objectives", "optim", "watch")
 _HOMES = {
     "amdahl": "mercer._base.scaling",
     "forecast": "mercer._base.forecasting",
