@@ -8,12 +8,12 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import get_scorer
 
-from mercer._base.candidate import Candidate, Shape
+from mercer._base.candidate import Candidate
 from mercer._source.threads import n_threads
 from mercer.app.study.clock import Clock
 from mercer.app.study.material import Material
 from mercer.app.study.options import Metric, Options
-from mercer.app.study.recipe import contender_of, encoder_for
+from mercer.app.study.recipe import contender_of, encoder_for, shape_of
 from mercer.errors import DataError, ParameterError
 from mercer.model_selection import Contender, NestedResult, Trial, candidates
 from mercer.model_selection._nested import conclude
@@ -85,8 +85,7 @@ def _try_one(
     threads: int,
     share: float,
 ) -> None:
-    shape = Shape(len(material), n_columns, len(material.classes), options.seed)
-    reason = offer.unfit(shape)
+    reason = offer.unfit(shape_of(material, n_columns, options.seed))
     if reason:
         found.skipped[offer.name] = reason
         return
