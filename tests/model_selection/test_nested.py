@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_diabetes, load_wine, make_classification
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -15,6 +15,7 @@ from mercer.discriminant_analysis import LinearDiscriminantAnalysis
 from mercer.errors import DataError, ParameterError
 from mercer.linear_model import LogisticRegression, Ridge
 from mercer.model_selection import Contender, nested_cv, score_interval
+from mercer.model_selection._splits import Splitting, split_rows
 from mercer.naive_bayes import GaussianNB
 from mercer.neighbors import NearestCentroid
 
@@ -24,7 +25,7 @@ WINE = load_wine(return_X_y=True)
 class Recorder(ClassifierMixin, BaseEstimator):
     """Remembers which rows it was fitted to: the first column is the number of the row."""
 
-    seen: list = []  # noqa: RUF012
+    seen: list = []
     lock = threading.Lock()
 
     def __init__(self, setting=0):
@@ -45,9 +46,10 @@ class Recorder(ClassifierMixin, BaseEstimator):
 def test_outer_test_rows_never_touch_a_choice():
     Recorder.seen = []
     X, y = np.arange(60.0)[:, None], np.tile([0, 1], 30)
-    found = nested_cv(Recorder(), X, y, space={"setting": [0, 1]}, outer=3, inner=2, random_state=0, n_jobs=1, refit=False)
-    parts = [set(test) for _, test in _outer(found)]
-    inner = [(fitted, judged) for _, fitted, judged in Recorder.seen if len(fitted | judged) == 40 and not fitted & judged]
+    nested_cv(Recorder(), X, y, space={"setting": [0, 1]}, outer=3, inner=2, random_state=0, n_jobs=1, refit=False)
+    parts = [set(test) for _, test in _outer()]
+    apart = [(fitted, judged) for _, fitted, judged in Recorder.seen if not fitted & judged]
+    inner = [(fitted, judged) for fitted, judged in apart if len(fitted | judged) == 40]
     assert len(inner) == 3 * 2 * 2  # outer folds, inner folds, settings
     for fitted, judged in inner:
         assert any(not (fitted | judged) & part for part in parts)
@@ -55,9 +57,7 @@ def test_outer_test_rows_never_touch_a_choice():
     assert {frozenset(one) for one in outside} == {frozenset(part) for part in parts}
 
 
-def _outer(found):
-    from mercer.model_selection._splits import Splitting, split_rows
-
+def _outer():
     seed = int(np.random.RandomState(0).randint(2**31 - 2**20))
     return split_rows(60, Splitting(np.tile([0, 1], 30)), 3, 1, seed)
 
@@ -102,8 +102,6 @@ def test_the_scores_are_those_of_scikit_learn_s_search_inside_its_folds():
     space = {"logisticregression__C": [1e-3, 1.0]}
     found = nested_cv(model, X, y, space=space, outer=3, inner=3, random_state=5)
     seed = int(np.random.RandomState(5).randint(2**31 - 2**20))
-    from sklearn.model_selection import RepeatedStratifiedKFold
-
     outer = RepeatedStratifiedKFold(n_splits=3, n_repeats=1, random_state=seed)
     for number, (train, test) in enumerate(outer.split(X, y)):
         inner = RepeatedStratifiedKFold(n_splits=3, n_repeats=1, random_state=seed + 1 + number)
@@ -139,8 +137,6 @@ def test_groups_stay_on_one_side():
     groups = np.arange(len(y)) % 12
     found = nested_cv(GaussianNB(), X, y, groups=groups, outer=3, inner=2, random_state=0, keep_models=True)
     assert len(found.trials[0].models) == 3
-    from mercer.model_selection._splits import Splitting, split_rows
-
     for train, test in split_rows(len(y), Splitting(y, groups), 3, 2, 0):
         assert not set(groups[train]) & set(groups[test])
 

@@ -96,7 +96,8 @@ def test_the_same_seed_gives_the_same_record():
 def test_a_regression_fills_its_parts_and_sees_a_curve():
     random = np.random.default_rng(0)
     x = random.uniform(-3, 3, 300)
-    frame = pandas.DataFrame({"x": x, "idle": random.normal(size=300), "target": np.sin(2 * x) + random.normal(0, 0.3, 300)})
+    y = np.sin(2 * x) + random.normal(0, 0.3, 300)
+    frame = pandas.DataFrame({"x": x, "idle": random.normal(size=300), "target": y})
     record = _study(frame).record
     assert next(one for one in record.candidates if one.status == "chosen").name == "curves, ridge regression"
     assert record.question.metric == "R²"

@@ -193,7 +193,9 @@ def _parts(
     )
     top = [one.column for one in parts["drivers"][:6] if one.mean > 0]
     parts["dependences"] = clock.attempt("dependence", lambda: dependences(model, sample, top[:4], options), 0.8, [])
-    parts["learning"] = clock.attempt("the learning curve", lambda: learning(selection, sample, options), 0.83, None, 12 * once)
+    parts["learning"] = clock.attempt(
+        "the learning curve", lambda: learning(selection, sample, options), 0.83, None, 12 * once
+    )
     parts["map"] = clock.attempt("a map of the rows", lambda: map_rows(sample.take(kept), told[kept], seed), 0.9)
     low = clock.attempt("the irreducible part", lambda: floor(sample, metric, sure.score, seed), 0.92, (None, ""))
     parts["sureness"] = replace(sure, floor=low[0], floor_text=low[1], other_metrics=other)
