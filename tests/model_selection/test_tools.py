@@ -162,13 +162,15 @@ def test_training_error_is_optimistic_and_cross_validation_nearly_not():
         def draw(random, X=X):
             return X, X.sum(axis=1) + random.normal(size=n_rows)
 
-        estimates.append(compare_estimates(LinearRegression(), draw, n_sets=150, random_state=0))
+        estimates.append(compare_estimates(LinearRegression(), draw, n_sets=120, random_state=0))
     for n_columns, one in zip(columns, estimates):
         # At fixed rows the training error of least squares is too low by 2 sigma^2 p/n.
         assert one.bias["train"] == pytest.approx(-2 * (n_columns + 1) / n_rows, abs=0.05)
-        assert abs(one.bias["cross_validated"]) < 0.5 * abs(one.bias["train"]) + 0.05
-        assert one.variance["cross_validated"] > one.variance["train"]
     assert estimates[1].bias["train"] < estimates[0].bias["train"]
+    # Cross-validation is about new rows, so rows are drawn anew.
+    found = compare_estimates(LinearRegression(), _linear(40), folds=10, n_sets=80, random_state=0)
+    assert abs(found.bias["cross_validated"]) < 0.3 * abs(found.bias["train"])
+    assert found.variance["cross_validated"] > found.variance["train"]
 
 
 @pytest.mark.catalogue("MS-06")
