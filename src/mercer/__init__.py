@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mercer._base.placement import to_device
     from mercer._base.scaling import amdahl, measure_growth
     from mercer._versions import show_versions
+    from mercer.app.job import run
 
 __all__ = [
     "__version__",
@@ -43,6 +44,7 @@ __all__ = [
     "objectives",
     "optim",
     "preprocessing",
+    "run",
     "save",
     "set_config",
     "show_versions",
@@ -54,6 +56,7 @@ _PACKAGES = (*FAMILIES, "datasets", "inspection", "metrics", "objectives", "opti
 _HOMES = {
     "amdahl": "mercer._base.scaling",
     "forecast": "mercer._base.forecasting",
+    "run": "mercer.app.job",
     "save": "mercer._base.model_file",
     "load": "mercer._base.model_file",
     "measure_growth": "mercer._base.scaling",

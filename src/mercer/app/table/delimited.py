@@ -271,8 +271,24 @@ def open_batches(place: Place, dialect: Dialect, kinds: dict[str, Any], columns:
     from pyarrow import csv as arrow_csv
 
     reading, parsing, converting = _options(dialect, kinds)
-    parsing.invalid_row_handler = lambda row: "skip"
+    wrong: list[Any] = []
+
+    def stop(row: Any) -> str:
+        wrong.append(row)
+        return "skip"
+
+    parsing.invalid_row_handler = stop
     if columns is not None:
         converting.include_columns = columns
     with _input(place, dialect) as stream:
-        yield from arrow_csv.open_csv(stream, reading, parsing, converting)
+        for batch in arrow_csv.open_csv(stream, reading, parsing, converting):
+            if wrong:
+                break
+            yield batch
+    if wrong:
+        # Answers would no longer stand beside their questions.
+        message = (
+            f"{place.name}: line {named(wrong[0].text)} has {wrong[0].actual_columns} fields, the first line "
+            f"{wrong[0].expected_columns}. Correct it."
+        )
+        raise DataError(message)
