@@ -39,6 +39,7 @@ __all__ = [
     "measure_growth",
     "metrics",
     "mixture",
+    "model_selection",
     "naive_bayes",
     "neighbors",
     "objectives",
@@ -52,7 +53,7 @@ __all__ = [
     "watch",
 ]
 
-_PACKAGES = (*FAMILIES, "datasets", "inspection", "metrics", "objectives", "optim", "watch")
+_PACKAGES = (*FAMILIES, "datasets", "inspection", "metrics", "model_selection", "objectives", "optim", "watch")
 _HOMES = {
     "amdahl": "mercer._base.scaling",
     "forecast": "mercer._base.forecasting",
