@@ -83,15 +83,17 @@ def open_rows(source: Any, schema: Schema, others: list[str], **reading: Any) ->
 
 def answers(model: Any, frame: Any) -> dict[str, np.ndarray]:
     """What the model says of rows, by name of output column."""
-    if is_classifier(model) and hasattr(model, "predict_proba"):
-        said = {"prediction": np.asarray(model.predict(frame))}
-        shares = model.predict_proba(frame)
-        return said | {f"probability of {name}": shares[:, k] for k, name in enumerate(model.classes_)}
-    if is_regressor(model) and "return_std" in inspect.signature(model.steps[-1][1].predict).parameters:
-        mean, spread = model.predict(frame, return_std=True)
+    # The columns are made into numbers once, whatever is asked of the last step.
+    rows, last = model[:-1].transform(frame), model[-1]
+    if is_classifier(last) and hasattr(last, "predict_proba"):
+        said = {"prediction": np.asarray(last.predict(rows))}
+        shares = last.predict_proba(rows)
+        return said | {f"probability of {name}": shares[:, k] for k, name in enumerate(last.classes_)}
+    if is_regressor(last) and "return_std" in inspect.signature(last.predict).parameters:
+        mean, spread = last.predict(rows, return_std=True)
         # The normal distribution has 95 % within this many standard deviations.
         return {"prediction": mean, "low": mean - 1.96 * spread, "high": mean + 1.96 * spread}
-    if hasattr(model, "predict"):
-        return {"prediction": np.asarray(model.predict(frame))}
-    values = np.asarray(model.transform(frame))
+    if hasattr(last, "predict"):
+        return {"prediction": np.asarray(last.predict(rows))}
+    values = np.asarray(last.transform(rows))
     return {f"component {k + 1}": values[:, k] for k in range(values.shape[1])}

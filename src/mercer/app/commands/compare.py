@@ -72,8 +72,10 @@ def _scores(first: Any, second: Any) -> tuple[dict[str, float], str]:
     gain = there.score - here.score
     better = gain > 0 if second.question.greater_is_better else gain < 0
     apart = here.high < there.low or there.high < here.low
+    if gain == 0:
+        return {"first": here.score, "second": there.score, "difference": 0.0, "apart": False}, "The scores are equal."
     verdict = "their intervals do not overlap" if apart else "their intervals overlap, so that it may be luck"
-    which = "no better" if gain == 0 else "better" if better else "worse"
+    which = "better" if better else "worse"
     sentence = (
         f"The second is {which}: {first.question.metric} {there.score:.4g} ({there.low:.4g} to {there.high:.4g}) "
         f"after {here.score:.4g} ({here.low:.4g} to {here.high:.4g}); {verdict}."
