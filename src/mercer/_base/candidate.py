@@ -1,7 +1,7 @@
 """Candidates: what a family offers to a study, from simple to complex.
 
-A family lists its own in ``_candidates.py`` as a tuple named ``CANDIDATES``; ``mercer.model_selection.candidates`` finds
-them there. A candidate says how its estimator is made for a table of a given size, the few settings worth trying, what
+A family lists its own in ``_candidates.py`` as a tuple named ``CANDIDATES``; ``mercer.model_selection.candidates``
+finds them there. A candidate says how its estimator is made for a table of a given size, the few settings worth trying, what
 its columns must look like, for which sizes it is fit, and how complex a fitted model is.
 """
 
@@ -21,12 +21,13 @@ NEEDS = ("dense", "scaled", "codes", "missing")
 
 @dataclass(frozen=True)
 class Shape:
-    """The size of what a candidate is to be fitted to, and the seed it may draw from."""
+    """The size of what a candidate is to be fitted to, the seed it may draw from, and the spread of the target."""
 
     n_rows: int
     n_columns: int
     n_classes: int = 0
     seed: int = 0
+    target_spread: float = 1.0
 
 
 def _always(shape: Shape) -> str:
@@ -57,8 +58,9 @@ class Candidate:
         single trees and neighbours, 200 and more committees and kernels.
     make : callable
         ``make(shape)`` returns the estimator, not fitted, for a :class:`Shape`.
-    space : mapping of str to sequence
-        Few settings worth trying, as scikit-learn's ``ParameterGrid`` takes them; simple ones first.
+    space : mapping of str to sequence, or callable
+        Few settings worth trying, as scikit-learn's ``ParameterGrid`` takes them, simple ones first; or
+        ``space(shape)`` that returns them.
     needs : tuple of str
         What its columns must look like: some of ``NEEDS``.
     unfit : callable
@@ -75,8 +77,13 @@ class Candidate:
     tasks: tuple[str, ...]
     rank: int
     make: Callable[[Shape], Any]
-    space: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    space: Mapping[str, Sequence[Any]] | Callable[[Shape], Mapping[str, Sequence[Any]]] = field(default_factory=dict)
     needs: tuple[str, ...] = ()
     unfit: Callable[[Shape], str] = _always
     complexity: Callable[[Any], tuple[float, str]] | None = None
     text: str = ""
+
+    def settings(self, shape: Shape) -> dict[str, list[Any]]:
+        """The settings worth trying for a table of this shape."""
+        space = self.space(shape) if callable(self.space) else self.space
+        return {name: list(values) for name, values in space.items()}

@@ -57,8 +57,8 @@ def score_interval(scores: Any, *, test_share: float, level: float = 0.95) -> Sc
     Notes
     -----
     It assumes scores that are roughly normal, rows that are exchangeable (or groups, or times that go on as they were),
-    and it is about models fitted to as many rows as a training part had. It tends to be too wide rather than too narrow.
-    A single split has no interval: its ends are infinite.
+    and it is about models fitted to as many rows as a training part had. It tends to be too wide rather than too
+    narrow. A single split has no interval: its ends are infinite.
 
     References
     ----------

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from mercer._source.threads import n_threads
 from mercer.errors import DataError, ParameterError
 from mercer.model_selection._interval import ScoreInterval, score_interval
-from mercer.model_selection._plan import OutOfTime, Plan, Trial, make_plan
+from mercer.model_selection._plan import OutOfTimeError, Plan, Trial, make_plan
 from mercer.model_selection._rule import one_standard_error
 from mercer.model_selection._splits import Splitting
 from mercer.model_selection._trial import Contender, Rows, fit_weights
@@ -90,14 +90,14 @@ def nested_cv(
 ) -> NestedResult:
     """Choose a model and its settings, and judge the choice on rows that had no part in it.
 
-    Each outer split keeps a part of the rows away. Inside the rest, inner folds choose the setting of each contender and
-    then the contender; what they chose is fitted to the rest and scored on the part kept away. The mean of these scores
+    Each outer split keeps a part of the rows away. Inside the rest, inner folds choose the setting of each contender
+    and then the contender; what they chose is fitted to the rest and scored on the part kept away. The mean of these scores
     is an honest estimate for the whole procedure, choosing included.
 
     Parameters
     ----------
     candidates : estimator, mapping of str to estimator, or sequence of Contender
-        What to choose from, simple ones first. Preparation belongs into a pipeline, so that it happens inside each fold.
+        What to choose from, simple ones first. Preparation belongs into a pipeline, so that it is done in each fold.
     X : array-like, sparse matrix or frame of shape (n_samples, n_features)
         The rows.
     y : array-like of shape (n_samples,)
@@ -147,8 +147,8 @@ def nested_cv(
 
     References
     ----------
-    S. Varma and R. Simon, *Bias in error estimation when using cross-validation for model selection*, BMC Bioinformatics
-    7 (2006).
+    S. Varma and R. Simon, *Bias in error estimation when using cross-validation for model selection*, BMC
+    Bioinformatics 7 (2006).
 
     Examples
     --------
@@ -221,8 +221,8 @@ def _read_contenders(candidates: Any, space: Any) -> list[Contender]:
         unknown = sorted(set(spaces) - set(candidates))
         if unknown:
             message = (
-                f"nested_cv: the names in space must be among those of the candidates, {', '.join(map(repr, candidates))}; "
-                f"got {unknown[0]!r}."
+                "nested_cv: the names in space must be among those of the candidates, "
+                f"{', '.join(map(repr, candidates))}; got {unknown[0]!r}."
             )
             raise ParameterError(message)
         return [
@@ -255,7 +255,7 @@ def _run_all(
         try:
             limit = deadline if trials else None
             trials.append(plan.run(contender, threads=threads, deadline=limit, watch=tell, keep=keep))
-        except OutOfTime:
+        except OutOfTimeError:
             return trials, [one.name for one in contenders[number:]]
     return trials, []
 

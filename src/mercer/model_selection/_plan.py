@@ -12,10 +12,10 @@ from mercer._source.threads import run_numbered
 from mercer.model_selection._splits import Split, Splitting, split_rows
 from mercer.model_selection._trial import Contender, Rows, fit_settings, respond, take_rows
 
-__all__ = ["OutOfTime", "Plan", "Trial", "make_plan"]
+__all__ = ["OutOfTimeError", "Plan", "Trial", "make_plan"]
 
 
-class OutOfTime(Exception):
+class OutOfTimeError(Exception):
     """The time allowed was over before a trial was."""
 
 
@@ -166,7 +166,7 @@ def _space(space: Any) -> Any:
 
 def _check_clock(deadline: float | None) -> None:
     if deadline is not None and time.monotonic() > deadline:
-        raise OutOfTime
+        raise OutOfTimeError
 
 
 def make_plan(rows: Rows, known: Splitting, *, outer: int = 5, inner: int = 3, repeats: int = 1, seed: int = 0) -> Plan:

@@ -127,7 +127,7 @@ def fit_weights(model: Any, weight: np.ndarray | None) -> dict[str, Any]:
 
 
 def respond(model: Any, X: Any, classes: np.ndarray | None) -> np.ndarray:
-    """What a fitted model says of rows: class probabilities in the order of `classes` where it has them, else values."""
+    """What a fitted model says of rows: class probabilities in the order of `classes` if it has them, else values."""
     if classes is None or not hasattr(model, "predict_proba"):
         return np.asarray(model.predict(X))
     told = np.asarray(model.predict_proba(X), dtype=float)

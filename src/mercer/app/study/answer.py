@@ -2,9 +2,9 @@
 
 from mercer.app.study.material import Material
 from mercer.app.study.options import Metric
-from mercer.app.study.record import Candidate, Column, Sureness
+from mercer.app.study.record import Candidate, Column, Record, Sureness
 
-__all__ = ["answer", "spoken"]
+__all__ = ["answer", "findings", "spoken"]
 
 
 def spoken(value: float, metric: Metric) -> str:
@@ -45,3 +45,28 @@ def _subject(target: str, material: Material) -> str:
     if material.positive is not None:
         return f"Whether `{target}` is `{material.positive}`"
     return f"Which of {len(material.classes)} classes `{target}` is"
+
+
+def findings(record: Record) -> list[str]:
+    """Further sentences, most important first."""
+    said = []
+    chosen = next((one for one in record.candidates if one.status == "chosen"), None)
+    best = next((one for one in record.candidates if one.status == "best"), None)
+    if chosen is not None and best is not None:
+        said.append(
+            f"{best.name} scored {best.score:.3g} and {chosen.name} {chosen.score:.3g}, which is within one standard "
+            f"error ({best.standard_error:.2g}): the simpler is kept."
+        )
+    if record.decision is not None:
+        said.append(record.decision.text)
+    moved = [one for one in record.drivers if one.low > 0]
+    if moved:
+        names = ", ".join(f"`{one.column}`" for one in moved[:3])
+        said.append(f"What matters most is {names}: shuffled, the {record.question.metric} gets worse beyond doubt.")
+    elif record.drivers:
+        said.append("No single column matters beyond doubt: shuffling any one hardly changes the score.")
+    if record.learning is not None:
+        said.append(record.learning.text)
+    if record.calibration is not None and record.calibration.error > 0.05:
+        said.append(record.calibration.text)
+    return said

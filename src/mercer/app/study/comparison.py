@@ -5,17 +5,17 @@ import numpy as np
 from mercer._base.candidate import Candidate as Offer
 from mercer.app.study.material import Material
 from mercer.app.study.options import Metric, Options
-from mercer.app.study.record import Candidate, Curve, Sureness
 from mercer.app.study.recipe import model_of
+from mercer.app.study.record import Candidate, Curve, Sureness
 from mercer.app.study.selection import Selection
 from mercer.model_selection import ScoreInterval, Trial, score_interval
 
 __all__ = ["compare", "complexity_curve", "interval_of", "read_interval", "sureness"]
 
 _METHOD = (
-    "The score is the mean over {splits} outer splits, each scored on rows that had no part in fitting or choosing; the "
-    "interval is Nadeau and Bengio's corrected t interval, which allows for training rows in common and holds where new "
-    "rows come as these did."
+    "The score is the mean over {splits} outer splits, each scored on rows that had no part in fitting or choosing; "
+    "the interval is Nadeau and Bengio's corrected t interval, which allows for training rows in common and holds "
+    "where new rows come as these did."
 )
 
 
@@ -114,8 +114,8 @@ def complexity_curve(listed: list[Candidate], metric: Metric) -> Curve | None:
         [one.standard_error for one in judged],
         [one.name for one in judged],
         chosen,
-        f"The gap between rows fitted to and unseen rows is widest for {widest.name} ({max(gap):.2g} in {metric.words}), "
-        f"and {gap[chosen]:.2g} for {judged[chosen].name}, which was chosen.",
+        f"The gap between rows fitted to and unseen rows is widest for {widest.name} ({max(gap):.2g} in "
+        f"{metric.words}), and {gap[chosen]:.2g} for {judged[chosen].name}, which was chosen.",
     )
 
 

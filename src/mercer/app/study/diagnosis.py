@@ -9,7 +9,7 @@ from sklearn.metrics import average_precision_score, confusion_matrix, precision
 from mercer.app.study.material import Material
 from mercer.app.study.record import Calibration, Confusion, HardRow, Rates, Residuals
 
-__all__ = ["calibration", "confusion", "decided", "hard_rows", "rates", "residuals", "row_losses", "seen"]
+__all__ = ["calibration", "confusion", "decided", "hard_rows", "rates", "residuals", "row_losses", "seen", "shown_text"]
 
 _POINTS = 200
 _MOST_CLASSES = 6
@@ -124,7 +124,7 @@ def hard_rows(
             material.classes[true[one]] if material.classes else f"{true[one]:.6g}",
             _words(told[one], material),
             float(sizes[one]),
-            {name: _text(material.X[name].iloc[one]) for name in shown},
+            {name: shown_text(material.X[name].iloc[one]) for name in shown},
         )
         for one in worst
     ]
@@ -137,7 +137,8 @@ def _words(told: Any, material: Material) -> str:
     return f"{material.classes[best]} ({told[best]:.0%})".replace("%", " %")
 
 
-def _text(value: Any) -> str:
+def shown_text(value: Any) -> str:
+    """A value of a table as it is shown."""
     if isinstance(value, (float, np.floating)):
         return "missing" if np.isnan(value) else f"{value:.6g}"
     return "missing" if value is None else str(value)

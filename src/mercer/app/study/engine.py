@@ -4,25 +4,31 @@ import datetime
 import sys
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from mercer.app.study import comparison, diagnosis
-from mercer.app.study.answer import answer
+from mercer.app.study.answer import answer, findings
 from mercer.app.study.clock import Clock
+from mercer.app.study.curves import bias_and_variance, learning
+from mercer.app.study.decisions import decide, read_stakes
+from mercer.app.study.drivers import dependences, drivers
+from mercer.app.study.final import fit_final
+from mercer.app.study.floor import contradictions, floor
 from mercer.app.study.material import Material, draw, gather
+from mercer.app.study.measures import other_metrics
 from mercer.app.study.options import Options, ProgressEvent
-from mercer.app.study.recipe import balanced_costs, model_of
-from mercer.app.study.record import Data, Fit, Notice, Origin, Question, Record
+from mercer.app.study.plane import map_rows
+from mercer.app.study.recipe import balanced_costs
+from mercer.app.study.record import Candidate, Data, Notice, Origin, Question, Record
 from mercer.app.study.record_file import write_record
-from mercer.app.study.selection import Selection, select
+from mercer.app.study.selection import Selection, keep_winner, select
+from mercer.app.study.structure import find_structure
 from mercer.app.table.roles import Roles
 from mercer.app.table.table import Table
-from mercer.model_selection._trial import fit_weights
 
 __all__ = ["Study", "study"]
 
@@ -83,6 +89,8 @@ def study(
         # What a fit has to say of its convergence is in the record of the final one.
         warnings.simplefilter("ignore")
         material = gather(table, roles, options.positive)
+        if roles.task == "structure":
+            return _without_target(table, roles, options, clock, material, [*table.notices, *(notices or [])])
         return _supervised(table, roles, options, clock, material, [*table.notices, *(notices or [])])
 
 
@@ -90,71 +98,127 @@ def _supervised(
     table: Table, roles: Roles, options: Options, clock: Clock, material: Material, notices: list[Notice]
 ) -> Study:
     sample = draw(material, options.max_rows, options.seed)
+    stakes = read_stakes(material, options)
     selection = select(sample, options, clock)
     listed = comparison.compare(selection, options)
+    keep_winner(selection)
     chosen = next(one for one in listed if one.status == "chosen")
-    sure = comparison.sureness(selection, sample, options)
-    clock.tell("fitting the chosen model to all rows", 0.65)
-    model, fit = _final_fit(selection, material)
-    parts: dict[str, Any] = {"sureness": sure, "candidates": listed, "fit": fit}
-    parts["complexity"] = comparison.complexity_curve(listed, selection.metric)
-    parts |= clock.attempt("errors on unseen rows", lambda: _errors(selection, sample, options), 0.7, {})
-    if len(sample) < len(material):
-        text = f"Candidates were compared on {len(sample)} of {len(material)} rows; the model is fitted to all."
-        notices = [*notices, Notice("note", "the table", text)]
+    clock.tell("fitting the chosen model to all rows", 0.62)
+    model, fit = fit_final(selection, material, options, stakes)
+    parts = _parts(selection, sample, options, clock, listed, model, roles)
+    parts |= {"candidates": listed, "fit": fit}
+    notices = [*notices, *_own_notices(material, sample, selection, clock), *clock.notices]
     record = Record(
         _question(table, roles, material, selection, options),
-        answer(roles.target, chosen, sure, selection.metric, material, roles.columns),
-        Data(roles.columns, [*notices, *clock.notices], int(table.frame.duplicated().sum())),
+        answer(roles.target, chosen, parts["sureness"], selection.metric, material, roles.columns),
+        Data(roles.columns, notices, int(table.frame.duplicated().sum())),
         _origin(table, options, clock),
         **parts,
     )
-    return Study(record, model)
+    return Study(replace(record, findings=findings(record)), model)
 
 
-def _errors(selection: Selection, material: Material, options: Options) -> dict[str, Any]:
-    told = selection.winner.predictions
+def _without_target(
+    table: Table, roles: Roles, options: Options, clock: Clock, material: Material, notices: list[Notice]
+) -> Study:
+    parts, model, text = find_structure(material, options, clock)
+    question = Question(
+        "structure", table.name, len(table.frame), table.frame.shape[1], metric="silhouette of the grouped rows"
+    )
+    notices = [*notices, *_left_out(clock), *clock.notices]
+    data = Data(roles.columns, notices, int(table.frame.duplicated().sum()))
+    return Study(Record(question, text, data, _origin(table, options, clock), **parts), model)
+
+
+def _parts(
+    selection: Selection,
+    sample: Material,
+    options: Options,
+    clock: Clock,
+    listed: list[Candidate],
+    model: Any,
+    roles: Roles,
+) -> dict[str, Any]:
+    """Everything a record holds beside the comparison, the cheap and important first."""
+    told, seed, metric = selection.winner.predictions, options.seed, selection.metric
     kept = diagnosis.seen(told)
-    told, material = told[kept], material.take(kept)
+    costs = balanced_costs(sample.y, sample.classes) if metric.scorer == "balanced_accuracy" else None
+    sure = comparison.sureness(selection, sample, options)
+    parts: dict[str, Any] = {"complexity": comparison.complexity_curve(listed, metric)}
+    other = clock.attempt("other measures", lambda: other_metrics(selection, sample, options, costs), 0.66, {})
+    parts |= clock.attempt("errors", lambda: _errors(sample.take(kept), told[kept], options, costs), 0.68, {})
+    stakes = read_stakes(sample, options)
+    if stakes is not None:
+        parts["decision"] = clock.attempt("decisions", lambda: decide(selection, sample, options, stakes, kept), 0.7)
+    strength = {one.name: one.association or 0.0 for one in roles.columns}
+    parts["drivers"] = clock.attempt(
+        "what drives predictions", lambda: drivers(selection, sample, options, strength), 0.72, []
+    )
+    top = [one.column for one in parts["drivers"][:6] if one.mean > 0]
+    parts["dependences"] = clock.attempt("dependence", lambda: dependences(model, sample, top[:4], options), 0.8, [])
+    parts["learning"] = clock.attempt("the learning curve", lambda: learning(selection, sample, options), 0.83)
+    parts["map"] = clock.attempt("a map of the rows", lambda: map_rows(sample.take(kept), told[kept], seed), 0.9)
+    low = clock.attempt("the irreducible part", lambda: floor(sample, metric, sure.score, seed), 0.92, (None, ""))
+    parts["sureness"] = replace(sure, floor=low[0], floor_text=low[1], other_metrics=other)
+    if not options.quick:
+        parts["bias_variance"] = clock.attempt(
+            "bias and variance", lambda: bias_and_variance(selection, sample, listed, options), 0.94
+        )
+    shown = top or list(sample.kinds)[:6]
+    hard = clock.attempt("hard rows", lambda: _hardest(sample.take(kept), told[kept], shown), 0.98, [])
+    return parts | {"hardest": hard}
+
+
+def _true(material: Material) -> np.ndarray:
+    return np.searchsorted(material.classes, material.y) if material.classes else material.y
+
+
+def _hardest(material: Material, told: np.ndarray, shown: list[str]) -> list[Any]:
+    return diagnosis.hard_rows(material, _true(material), told, shown)
+
+
+def _errors(material: Material, told: np.ndarray, options: Options, costs: np.ndarray | None) -> dict[str, Any]:
+    true = _true(material)
     if material.task == "regression":
-        return {
-            "residuals": diagnosis.residuals(material.y, told, options.seed),
-            "hardest": diagnosis.hard_rows(material, material.y, told, list(material.kinds)[:6]),
-        }
-    true = np.searchsorted(material.classes, material.y)
-    costs = balanced_costs(material.y, material.classes) if selection.metric.scorer == "balanced_accuracy" else None
-    shown = None if material.positive is None else material.classes.index(material.positive)
-    certain = told.argmax(axis=1) if shown is None else None
+        return {"residuals": diagnosis.residuals(true, told, options.seed)}
+    if material.positive is not None:
+        number = material.classes.index(material.positive)
+        here, chance = true == number, told[:, number]
+    else:
+        # Of many classes: how often the most probable one is right, against how sure the model was of it.
+        here, chance = true == told.argmax(axis=1), told.max(axis=1)
     return {
         "confusion": diagnosis.confusion(true, diagnosis.decided(told, material, costs), material),
-        "calibration": diagnosis.calibration(true == shown, told[:, shown], options.level)
-        if certain is None
-        else diagnosis.calibration(true == certain, told.max(axis=1), options.level),
+        "calibration": diagnosis.calibration(here, chance, options.level),
         "rates": diagnosis.rates(true, told, material),
-        "hardest": diagnosis.hard_rows(material, true, told, list(material.kinds)[:6]),
     }
 
 
-def _final_fit(selection: Selection, material: Material) -> tuple[Any, Fit]:
-    contender = selection.contenders[selection.result.winner]
-    setting = selection.result.setting
-    began = datetime.datetime.now()
-    model = clone(contender.estimator).set_params(**setting)
-    model.fit(material.X, material.y, **fit_weights(model, material.weight))
-    seconds = (datetime.datetime.now() - began).total_seconds()
-    inside = model_of(model)
-    certificate = getattr(inside, "certificate_", None)
-    objective = np.atleast_1d(getattr(inside, "history_", {}).get("objective", []))
-    return model, Fit(
-        type(inside).__name__,
-        bool(inside.converged_) if hasattr(inside, "converged_") else None,
-        int(np.max(inside.n_iter_)) if hasattr(inside, "n_iter_") else None,
-        str(getattr(inside, "solver", "") or ""),
-        "" if certificate is None else f"{certificate.kind} {certificate.value:.3g}: {certificate.statement}",
-        [float(one) for one in objective[:500] if np.isfinite(one)],
-        seconds=seconds,
-        settings={name.split("__")[-1]: value for name, value in setting.items()},
-    )
+def _own_notices(material: Material, sample: Material, selection: Selection, clock: Clock) -> list[Notice]:
+    found = []
+    if len(sample) < len(material):
+        text = f"Candidates were compared on {len(sample)} of {len(material)} rows; the model is fitted to all."
+        found.append(Notice("note", "the table", text, "Give more time, or a larger max_rows, to compare on more."))
+    opposed = clock.attempt("contradictions", lambda: contradictions(sample), 0.99, 0)
+    if opposed:
+        text = f"{opposed} rows have the same columns as another row and another target: nobody can get them all right."
+        found.append(Notice("note", "the table", text, "A column that tells them apart would help."))
+    if material.classes:
+        names, counts = np.unique(material.y, return_counts=True)
+        rare = counts.min() / len(material)
+        if rare < 0.1:
+            name = names[counts.argmin()]
+            text = f"Class `{name}` has {100 * rare:.2g} % of the rows ({counts.min()})."
+            cure = "Folds keep its share, and balanced accuracy counts each class the same."
+            found.append(Notice("note", "the target", text, cure))
+    return found + _left_out(clock)
+
+
+def _left_out(clock: Clock) -> list[Notice]:
+    if not clock.left_out:
+        return []
+    why = "The study was interrupted" if clock.interrupted else "The time was over"
+    return [Notice("warning", "the study", f"{why} before: {', '.join(clock.left_out)}.", "Give more time.")]
 
 
 def _question(table: Table, roles: Roles, material: Material, selection: Selection, options: Options) -> Question:
@@ -199,7 +263,7 @@ def _origin(table: Table, options: Options, clock: Clock) -> Origin:
         options.seed,
         table.digest,
         clock.spent(),
-        datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         versions,
         options.shown,
         clock.interrupted,

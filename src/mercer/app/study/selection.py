@@ -1,26 +1,25 @@
 """Choosing among candidates under a budget, simple ones first."""
 
 import time
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import get_scorer
 
-from mercer._base.candidate import Candidate, Shape
+from mercer._base.candidate import Candidate
 from mercer._source.threads import n_threads
 from mercer.app.study.clock import Clock
 from mercer.app.study.material import Material
 from mercer.app.study.options import Metric, Options
-from mercer.app.study.recipe import contender_of, encoder_for
+from mercer.app.study.recipe import contender_of, encoder_for, shape_of
 from mercer.errors import DataError, ParameterError
 from mercer.model_selection import Contender, NestedResult, Trial, candidates
 from mercer.model_selection._nested import conclude
-from mercer.model_selection._plan import OutOfTime, Plan, make_plan
+from mercer.model_selection._plan import OutOfTimeError, Plan, make_plan
 from mercer.model_selection._trial import Rows
 
-__all__ = ["Selection", "select"]
+__all__ = ["Selection", "keep_winner", "select"]
 
 # Rows of the two fits that a candidate's time is foretold from.
 _PROBES = (500, 2000)
@@ -75,6 +74,13 @@ def select(material: Material, options: Options, clock: Clock) -> Selection:
     return found
 
 
+def keep_winner(found: Selection) -> None:
+    """Forget the models of all candidates but the chosen one."""
+    slim = [one if one.name == found.result.winner else replace(one, models=[]) for one in found.trials]
+    found.trials = slim
+    found.result = replace(found.result, trials=slim)
+
+
 def _try_one(
     found: Selection,
     offer: Candidate,
@@ -85,8 +91,7 @@ def _try_one(
     threads: int,
     share: float,
 ) -> None:
-    shape = Shape(len(material), n_columns, len(material.classes), options.seed)
-    reason = offer.unfit(shape)
+    reason = offer.unfit(shape_of(material, n_columns, options.seed))
     if reason:
         found.skipped[offer.name] = reason
         return
@@ -102,7 +107,7 @@ def _try_one(
                 return
         deadline = None if not found.trials or clock.budget is None else clock.deadline(0.75)
         trial = found.plan.run(contender, threads=threads, deadline=deadline, keep=True)
-    except OutOfTime:
+    except OutOfTimeError:
         found.skipped[offer.name] = "not done when the time was over"
         return
     except Exception as wrong:
@@ -148,8 +153,3 @@ def _foretell(contender: Contender, plan: Plan, threads: int) -> float:
         slope = float(np.clip(np.log(seconds[1] / seconds[0]) / np.log(sizes[1] / sizes[0]), 0.3, 3.0))
     once = seconds[1] * (len(train) / sizes[1]) ** slope
     return once * plan.n_fits(contender) / max(1.0, 0.7 * threads)
-
-
-def scores_of(trial: Trial, metric: Metric) -> Any:
-    """Outer scores as a reader counts them."""
-    return trial.scores if metric.greater_is_better else -trial.scores
