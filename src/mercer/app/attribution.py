@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import is_classifier, is_clusterer, is_regressor
+
+from mercer.app.schema import answers
 
 __all__ = ["Attribution", "attribute"]
 
@@ -36,7 +38,7 @@ class Attribution:
 def attribute(model: Any, row: Any, background: Any, seed: int = 0) -> Attribution:
     """Take the prediction of a frame of one row apart, against rows drawn from a background frame."""
     names = [str(name) for name in row.columns]
-    prediction = str(np.asarray(model.predict(row))[0])
+    prediction = str(next(iter(answers(model, row).values()))[0])
     linear = _linear_parts(model)
     if linear is not None:
         return _exact(model, linear, row, background, prediction)
@@ -61,12 +63,15 @@ def attribute(model: Any, row: Any, background: Any, seed: int = 0) -> Attributi
 
 
 def _outcome(model: Any, row: Any) -> tuple[Callable[[Any], np.ndarray], str]:
-    """The number to take apart: the probability of the class that is predicted, or the prediction itself."""
+    """The number to take apart: the probability of the class that is predicted, the prediction itself, or the group."""
     if is_classifier(model) and hasattr(model, "predict_proba"):
         told = np.flatnonzero(model.classes_ == np.asarray(model.predict(row))[0])
         # A decision by cost may be something else than a class.
         place = int(told[0]) if len(told) else int(np.argmax(model.predict_proba(row)[0]))
         return lambda rows: model.predict_proba(rows)[:, place], f"probability of `{model.classes_[place]}`"
+    if is_clusterer(model[-1]) or not is_regressor(model):
+        here = np.asarray(model.predict(row))[0]
+        return lambda rows: (np.asarray(model.predict(rows)) == here).astype(float), f"being in group {here + 1}"
     return lambda rows: np.asarray(model.predict(rows), dtype=float), "predicted value"
 
 

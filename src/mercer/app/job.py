@@ -17,6 +17,11 @@ ROLE_LISTS = {
     "keep": "keep",
 }
 _READING = ("sheet", "query", "delimiter", "encoding", "columns")
+# Of what was asked for, what the record repeats.
+_SHOWN = (
+    *("target", "task", "group", "time", "weight", "cost", *ROLE_LISTS, "keep_leaks", *_READING, "costs"),
+    *("budget", "metric", "folds", "repeats", "reject", "candidates", "level", "quick"),
+)
 
 
 def run(
@@ -100,6 +105,8 @@ def run(
         found = replace(found, name=name)
     special = {"target": target, "group": group, "time": time, "weight": weight, "cost": cost}
     roles, notices = guess_roles(found, task=task, given=given, keep_leaks=keep_leaks, **special)
+    shown = {**special, "task": task, **lists, **reading, **options, "costs": costs, "keep_leaks": keep_leaks}
+    options.setdefault("shown", {one: value for one, value in shown.items() if one in _SHOWN and value})
     if costs is not None:
         options |= _cost_options(found, roles, costs)
     return study(found, roles, Options(**options), watch=watch, notices=notices)

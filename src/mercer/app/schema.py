@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import is_classifier, is_clusterer, is_regressor
 
 from mercer.app.table import Stream
 from mercer.app.table.table import named
@@ -94,6 +94,9 @@ def answers(model: Any, frame: Any) -> dict[str, np.ndarray]:
         # The normal distribution has 95 % within this many standard deviations.
         return {"prediction": mean, "low": mean - 1.96 * spread, "high": mean + 1.96 * spread}
     if hasattr(last, "predict"):
-        return {"prediction": np.asarray(last.predict(rows))}
+        found = np.asarray(last.predict(rows))
+        # Groups are counted from 1, as in the report; what belongs to none is -1.
+        named = [f"group {label + 1}" if label >= 0 else "none" for label in found] if is_clusterer(last) else found
+        return {"prediction": np.asarray(named)}
     values = np.asarray(last.transform(rows))
     return {f"component {k + 1}": values[:, k] for k in range(values.shape[1])}
