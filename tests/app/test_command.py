@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pandas
@@ -27,7 +26,7 @@ def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("job")
     load_failures(n_samples=400).frame.to_csv(folder / "machines.csv", index=False)
     words = ["run", f"{folder}/machines.csv", "--target", "failure", "--quick", "--no-open", "--quiet"]
-    assert main([*words, "-o", f"{folder}/first"]) == 0
+    assert main([*words, "--candidates", "naive Bayes; linear discriminant", "-o", f"{folder}/first"]) == 0
     return folder
 
 
@@ -50,12 +49,15 @@ def test_a_run_leaves_a_report_a_record_and_a_model(place):
 
 def test_json_and_a_configuration_file_serve_machines(place, capsys):
     config = place / "mercer.toml"
-    config.write_text('target = "failure"\nignore = ["site"]\nkeep = "repair_cost"\nquick = true\n', encoding="utf-8")
+    config.write_text(
+        'target = "failure"\nignore = ["site"]\nkeep = "repair_cost"\nquick = true\ncandidates = ["naive Bayes"]\n',
+        encoding="utf-8",
+    )
     words = ("run", place / "machines.csv", "--config", config, "--json", "-o", place / "second")
     status, out, err = answer_of(capsys, *words)
     assert (status, err) == (0, "")
     outcome = json.loads(out)
-    assert outcome["sureness"]["score"] > 0.95
+    assert outcome["sureness"]["score"] > 0.9
     assert os.path.exists(outcome["model"])
     status, out, _ = answer_of(capsys, "compare", place / "first", place / "second")
     assert status == 0
@@ -185,9 +187,8 @@ def test_costs_are_read_as_actions_by_classes():
 
 
 def test_python_gives_the_study_as_an_object(place):
-    began = time.process_time()
-    study = mercer.run(place / "machines.csv", target="failure", quick=True)
+    study = mercer.run(place / "machines.csv", target="failure", quick=True, candidates=["naive Bayes"])
     assert study.record.question.table == "machines.csv"
     assert study.model.predict(load_failures(n_samples=5).frame).shape == (5,)
     assert "<iframe" in study._repr_html_()
-    assert time.process_time() - began < 60
+    assert study.record.origin.options == {"target": "failure", "quick": True, "candidates": ["naive Bayes"]}

@@ -26,9 +26,9 @@ def reading_options(options: Any) -> dict[str, Any]:
     return {name: getattr(options, name) for name in ("delimiter", "encoding", "sheet", "query")}
 
 
-def listed(values: list[str] | None) -> list[str]:
-    """Names given once with commas or in several options."""
-    return [name.strip() for value in values or () for name in str(value).split(",") if name.strip()]
+def listed(values: list[str] | None, mark: str = ",") -> list[str]:
+    """Names given in one option with marks between, or in several options."""
+    return [name.strip() for value in values or () for name in value.split(mark) if name.strip()]
 
 
 def duration(text: str) -> float | None:

@@ -65,7 +65,9 @@ def _declare_study(parser: argparse.ArgumentParser) -> None:
     study.add_argument("--repeats", type=int, metavar="N", help="how often they are cut (1)")
     study.add_argument("--costs", metavar="ACTION/CLASS=COST,...", help="what an action costs where a class is true")
     study.add_argument("--reject", type=float, metavar="COST", help="what it costs to decline")
-    study.add_argument("--candidates", action="append", metavar="NAMES", help="models to choose from (all)")
+    study.add_argument(
+        "--candidates", action="append", metavar="NAMES", help="models to choose from, with semicolons between (all)"
+    )
     study.add_argument("--level", type=float, metavar="SHARE", help="of the intervals (0.95)")
     study.add_argument("--quick", action="store_true", default=None, help="leave out what takes long")
     study.add_argument("--seed", type=int, metavar="N", help="of everything random (0)")
@@ -116,11 +118,12 @@ def _wishes(options: Any) -> dict[str, Any]:
     config = read_config(options.config) if options.config else {}
     said = {name: getattr(options, name) for name in (*_PLAIN, *_FLAGS) if getattr(options, name) is not None}
     wishes = {**{name: config[name] for name in (*_PLAIN, *_FLAGS) if name in config}, **said}
-    for role in (*_ROLES, "candidates", "columns"):
-        names = listed(getattr(options, role)) or listed(config.get(role))
+    for role in (*_ROLES, "columns", "candidates"):
+        # Names of candidates have commas inside.
+        names = listed(getattr(options, role), ";" if role == "candidates" else ",") or config.get(role)
         if names:
             wishes[role] = names
-    order, budget = _times(options.time or listed(config.get("time")), options.order or config.get("order"))
+    order, budget = _times(options.time or config.get("time", []), options.order or config.get("order"))
     wishes |= {"time": order} if order is not None else {}
     wishes |= {"budget": budget} if budget is not None else {}
     costs = _parse_costs(options.costs) if options.costs else config.get("costs")
