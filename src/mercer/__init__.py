@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mercer._base.placement import to_device
     from mercer._base.scaling import amdahl, measure_growth
     from mercer._versions import show_versions
+    from mercer.app.job import run
 
 __all__ = [
     "__version__",
@@ -44,6 +45,7 @@ __all__ = [
     "objectives",
     "optim",
     "preprocessing",
+    "run",
     "save",
     "set_config",
     "show_versions",
@@ -55,6 +57,7 @@ _PACKAGES = (*FAMILIES, "datasets", "inspection", "metrics", "model_selection", 
 _HOMES = {
     "amdahl": "mercer._base.scaling",
     "forecast": "mercer._base.forecasting",
+    "run": "mercer.app.job",
     "save": "mercer._base.model_file",
     "load": "mercer._base.model_file",
     "measure_growth": "mercer._base.scaling",

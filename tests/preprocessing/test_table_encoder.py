@@ -94,6 +94,15 @@ def test_output_columns_know_the_column_they_come_from_and_ignored_ones_give_non
     assert encoder.transform(frame).shape == (2, 4)
 
 
+def test_columns_that_were_not_there_are_left_out_and_those_that_lack_are_named():
+    frame = pandas.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})
+    encoder = TableEncoder().fit(frame)
+    more = pandas.DataFrame({"a": [5.0], "y": ["new"], "b": [6.0]})
+    assert encoder.transform(more).tolist() == [[5.0, 6.0]]
+    with pytest.raises(ValueError, match="seen at fit time, yet now missing:\n- b"):
+        encoder.transform(more[["a", "y"]])
+
+
 def test_whole_numbers_are_the_same_category_as_integers_and_as_floats():
     whole = pandas.DataFrame({"c": [1, 2, 1, 2]})
     holey = pandas.DataFrame({"c": [1.0, 2.0, None, 2.0]})

@@ -19,6 +19,7 @@ def open_columns(estimator: Any, X: Any, reset: bool) -> "Columns":
     subject = type(estimator).__name__
     check_place(estimator, place_of(X))
     if _is_frame(X):
+        X = X if reset else _without_others(estimator, X)
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         return FrameColumns(subject, X)
     options = {"dtype": None, "ensure_all_finite": "allow-nan"}
@@ -26,6 +27,16 @@ def open_columns(estimator: Any, X: Any, reset: bool) -> "Columns":
         # A list of rows of several types would become an array of text.
         X = _array_of_lists(X)
     return ArrayColumns(subject, validate_data(estimator, X, reset=reset, **options))
+
+
+def _without_others(estimator: Any, X: Any) -> Any:
+    """The frame without the columns that were not there when the estimator was fitted, such as the target."""
+    import narwhals
+
+    known = set(vars(estimator).get("feature_names_in_", ()))
+    frame = narwhals.from_native(X, eager_only=True)
+    others = [name for name in frame.columns if name not in known]
+    return frame.drop(others).to_native() if others and known <= set(frame.columns) else X
 
 
 def _is_frame(X: Any) -> bool:

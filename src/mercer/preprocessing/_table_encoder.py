@@ -227,7 +227,7 @@ class TableEncoder(Basis):
         Parameters
         ----------
         X : frame or array-like of shape (n_samples, n_features)
-            Rows, with the columns of the fit.
+            Rows, with the columns of the fit; a frame may have others too.
 
         Returns
         -------

@@ -2,6 +2,7 @@
 
 from mercer.app.table.reading import read_table
 from mercer.app.table.roles import Roles, guess_roles
+from mercer.app.table.streaming import Stream, blocks
 from mercer.app.table.table import Table
 
-__all__ = ["Roles", "Table", "guess_roles", "read_table"]
+__all__ = ["Roles", "Stream", "Table", "blocks", "guess_roles", "read_table"]

@@ -12,7 +12,7 @@ from typing import Any
 
 from mercer.app.study.record import Notice
 from mercer.app.table.format import FORMATS, Place
-from mercer.app.table.table import MOST_COLUMNS, check_names, named
+from mercer.app.table.table import check_names, named
 from mercer.errors import DataError
 
 __all__ = ["MISSING", "Dialect", "find_dialect", "open_batches", "read_delimited"]
@@ -41,6 +41,9 @@ _SAMPLE = 2**18
 _BLOCK = 2**23
 # Of a file whose lines differ more than this in their number of fields, no line can be trusted.
 _MOST_RAGGED = 0.05
+# The share of lines with as many fields as the first that makes a table, and what one column alone counts for.
+_REGULAR = 0.8
+_ALONE = 0.5
 _NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
 
@@ -97,9 +100,13 @@ def _bytes(place: Place, compressed: bool) -> Any:
 def _encoding(place: Place, sample: bytes, encoding: str | None) -> tuple[str, list[Notice]]:
     if encoding is not None:
         try:
+            codecs.getincrementaldecoder(encoding)().decode(sample)
             return codecs.lookup(encoding).name, []
         except LookupError:
             message = f"{place.name}: --encoding must be an encoding that Python knows; got {encoding!r}. Try utf-8."
+            raise DataError(message) from None
+        except UnicodeDecodeError:
+            message = f"{place.name}: the file is not encoded in {encoding}. Leave out --encoding to have it guessed."
             raise DataError(message) from None
     if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16", [Notice("note", "the table", "The file is encoded in UTF-16.")]
@@ -132,10 +139,6 @@ def _delimiter(place: Place, text: str, given: str | None) -> tuple[str, list[li
         raise DataError(message)
     tried = {}
     for one in _DELIMITERS if given is None else dict.fromkeys([given, *_DELIMITERS]):
-        # A line of a million fields need not be split to be counted.
-        if text.partition("\n")[0].count(one) >= 50 * MOST_COLUMNS:
-            tried[one] = [[str(number) for number in range(text.partition("\n")[0].count(one) + 1)]]
-            continue
         try:
             tried[one] = _records(text, one)
         except csv.Error:
@@ -150,9 +153,8 @@ def _delimiter(place: Place, text: str, given: str | None) -> tuple[str, list[li
             )
             raise DataError(message)
         best = given
-    if best not in tried or not tried[best]:
-        raise _no_table(place)
-    if scores[best][0] < 0.5:
+    plain = all(share == _ALONE for share, width in scores.values() if width == 1)
+    if not tried.get(best) or scores[best][0] < (_REGULAR if len(tried[best][0]) > 1 or not plain else _ALONE):
         raise _no_table(place)
     return best, tried[best]
 
@@ -164,7 +166,7 @@ def _regularity(records: list[list[str]]) -> tuple[float, int]:
     width = len(records[0])
     share = sum(len(record) == width for record in records) / len(records)
     # A text without delimiters is regular under every delimiter it does not hold.
-    return (round(share, 1) if width > 1 else min(share, 0.5), width)
+    return (round(share, 1), width) if width > 1 else (min(share, _ALONE), width)
 
 
 def _no_table(place: Place) -> DataError:
@@ -215,6 +217,9 @@ def read_delimited(place: Place, dialect: Dialect, columns: list[str] | None) ->
         return _second_reading(place, dialect, columns, str(error))
     except UnicodeDecodeError as error:
         raise _undecodable(place, dialect, error) from None
+    # Where bytes are no UTF-8, pyarrow leaves a column of bytes.
+    if any(pyarrow.types.is_binary(kind) for kind in table.schema.types):
+        return _second_reading(place, dialect, columns, "UTF8")
     notices = list(dialect.notices)
     if skipped:
         notices.append(_ragged(place, table.num_rows, skipped))
@@ -271,8 +276,24 @@ def open_batches(place: Place, dialect: Dialect, kinds: dict[str, Any], columns:
     from pyarrow import csv as arrow_csv
 
     reading, parsing, converting = _options(dialect, kinds)
-    parsing.invalid_row_handler = lambda row: "skip"
+    wrong: list[Any] = []
+
+    def stop(row: Any) -> str:
+        wrong.append(row)
+        return "skip"
+
+    parsing.invalid_row_handler = stop
     if columns is not None:
         converting.include_columns = columns
     with _input(place, dialect) as stream:
-        yield from arrow_csv.open_csv(stream, reading, parsing, converting)
+        for batch in arrow_csv.open_csv(stream, reading, parsing, converting):
+            if wrong:
+                break
+            yield batch
+    if wrong:
+        # Answers would no longer stand beside their questions.
+        message = (
+            f"{place.name}: line {named(wrong[0].text)} has {wrong[0].actual_columns} fields, the first line "
+            f"{wrong[0].expected_columns}. Correct it."
+        )
+        raise DataError(message)

@@ -71,6 +71,9 @@ def find_place(source: str | Path) -> Place:
         message = f"{text}: there is no such file. Give the path of a table ({FORMATS}), or - for standard input."
         raise DataError(message)
     try:
+        if path.is_fifo():
+            # What comes through a pipe can be read once only.
+            return Place(path.name, None, path.read_bytes(), part)
         if path.is_file():
             path.open("rb").close()
     except OSError as error:

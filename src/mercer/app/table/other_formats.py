@@ -65,7 +65,13 @@ def _folder(place: Place) -> Any:
     import pyarrow
     from pyarrow import parquet
 
-    return pyarrow.concat_tables([parquet.ParquetFile(one).read() for one in parquet_files(place)])
+    tables = [parquet.ParquetFile(one).read() for one in parquet_files(place)]
+    other = next((number for number, one in enumerate(tables) if one.column_names != tables[0].column_names), None)
+    if other is not None:
+        names = named(*(parquet_files(place)[number].name for number in (0, other)))
+        message = f"{place.name}: all files of a folder must have the same columns; {names} differ. Remove one."
+        raise DataError(message)
+    return pyarrow.concat_tables(tables, promote_options="permissive")
 
 
 def _json(place: Place) -> Any:
@@ -100,7 +106,7 @@ def _excel(place: Place, sheet: str | None) -> tuple[Any, list[Notice]]:
         if sheet is not None and sheet not in names:
             message = f"{place.name}: there is no sheet {named(sheet)}; there are {named(*names)}. Give --sheet NAME."
             raise DataError(message)
-        frame = book.parse(sheet or names[0], header=None)
+        frame = pandas.read_excel(book, sheet_name=sheet or names[0], header=None)
     notices = []
     if sheet is None and len(names) > 1:
         said = f"The first sheet, {named(names[0])}, was read; there are {named(*names)}."
