@@ -14,11 +14,8 @@ __all__ = ["Chart"]
 # In units of the picture, which the page stretches to the width it has.
 WIDTH, HEIGHT = 420.0, 280.0
 LEFT, RIGHT, TOP, BOTTOM = 58.0, 14.0, 12.0, 44.0
-<<<<<<< HEAD
 # What names that stand aslant below the axis need more.
 SLANT = 46.0
-=======
->>>>>>> table
 # About the width of a letter of the figure's text, as one cannot measure it here.
 LETTER = 6.6
 
@@ -47,7 +44,6 @@ class Chart:
         left: float = LEFT,
         legend: bool = False,
         logarithmic: bool = False,
-<<<<<<< HEAD
         slanted: bool = False,
     ) -> None:
         # The first name that stands aslant reaches to the left of the axis.
@@ -57,13 +53,6 @@ class Chart:
         self.x_label, self.y_label = x_label, y_label
         self.x = Scale(*x, left, width - RIGHT, logarithmic)
         self.y = Scale(*y, height - BOTTOM - (SLANT if slanted else 0), TOP + (20 if legend else 0))
-=======
-    ) -> None:
-        self.alt, self.width, self.height, self.left = alt, width, height, left
-        self.x_label, self.y_label = x_label, y_label
-        self.x = Scale(*x, left, width - RIGHT, logarithmic)
-        self.y = Scale(*y, height - BOTTOM, TOP + (20 if legend else 0))
->>>>>>> table
         self._parts: list[str] = []
         self._legend: list[tuple[str, str, str]] = []
 
@@ -94,11 +83,7 @@ class Chart:
         """A rectangle between two values of each axis."""
         left, right = sorted((self.x(x[0]), self.x(x[1])))
         top, bottom = sorted((self.y(y[0]), self.y(y[1])))
-<<<<<<< HEAD
         told = f"<title>{_plain(title)}</title>" if title else ""
-=======
-        told = f"<title>{escape(title)}</title>" if title else ""
->>>>>>> table
         self._parts.append(
             f'<rect class="bar {kind}" x="{left:.1f}" y="{top:.1f}" width="{max(right - left, 0.5):.1f}" '
             f'height="{max(bottom - top, 0.5):.1f}">{told}</rect>'
@@ -133,11 +118,7 @@ class Chart:
         """Words at a point."""
         self._parts.append(
             f'<text class="{kind}" x="{self.x(x):.1f}" y="{self.y(y) + shift:.1f}" text-anchor="{anchor}">'
-<<<<<<< HEAD
             f"{_plain(words)}</text>"
-=======
-            f"{escape(words)}</text>"
->>>>>>> table
         )
 
     def svg(
@@ -151,11 +132,7 @@ class Chart:
         """The picture; names stand at 0, 1, 2 ... in place of numbers."""
         head = (
             f'<svg role="img" viewBox="0 0 {self.width:g} {self.height:g}" xmlns="http://www.w3.org/2000/svg" '
-<<<<<<< HEAD
             f'aria-label="{_plain(self.alt)}">'
-=======
-            f'aria-label="{escape(self.alt)}">'
->>>>>>> table
         )
         axes = self._across(x_names, x_ticks) + self._up(y_names, y_ticks)
         return head + "".join(axes + self._parts + self._labels() + self._names()) + "</svg>"
@@ -166,11 +143,8 @@ class Chart:
         if not drawn:
             return parts
         marks = list(enumerate(names)) if names is not None else [(value, number(value)) for value in self.x.ticks()]
-<<<<<<< HEAD
         if self.slanted:
             return parts + [_slanted(self.x(place), base + 12, _short(words, 14)) for place, words in marks]
-=======
->>>>>>> table
         room = (self.x.end - self.x.start) / max(len(marks), 1) / LETTER
         for place, words in marks:
             shown = _short(words, max(int(room), 3))
@@ -196,21 +170,13 @@ class Chart:
             middle = (self.x.start + self.x.end) / 2
             parts.append(
                 f'<text class="label" x="{middle:.1f}" y="{self.height - 8:g}" text-anchor="middle">'
-<<<<<<< HEAD
                 f"{_plain(self.x_label)}</text>"
-=======
-                f"{escape(self.x_label)}</text>"
->>>>>>> table
             )
         if self.y_label:
             middle = (self.y.start + self.y.end) / 2
             parts.append(
                 f'<text class="label" transform="translate(13 {middle:.1f}) rotate(-90)" text-anchor="middle">'
-<<<<<<< HEAD
                 f"{_plain(self.y_label)}</text>"
-=======
-                f"{escape(self.y_label)}</text>"
->>>>>>> table
             )
         return parts
 
@@ -231,7 +197,6 @@ class Chart:
         return parts
 
 
-<<<<<<< HEAD
 def _plain(words: str) -> str:
     """Words as a picture holds them: names are not marked here."""
     return escape(words.replace("`", ""))
@@ -244,10 +209,6 @@ def _tick(x: float, y: float, words: str, anchor: str) -> str:
 def _slanted(x: float, y: float, words: str) -> str:
     turn = f"translate({x:.1f} {y:.1f}) rotate(-35)"
     return f'<text class="tick" transform="{turn}" text-anchor="end">{_plain(words)}</text>'
-=======
-def _tick(x: float, y: float, words: str, anchor: str) -> str:
-    return f'<text class="tick" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(words)}</text>'
->>>>>>> table
 
 
 def _short(words: str, most: int) -> str:

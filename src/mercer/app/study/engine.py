@@ -2,6 +2,7 @@
 
 import datetime
 import sys
+import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -24,7 +25,7 @@ from mercer.app.study.material import Material, draw, gather
 from mercer.app.study.measures import other_metrics
 from mercer.app.study.options import Options, ProgressEvent
 from mercer.app.study.plane import map_rows
-from mercer.app.study.recipe import balanced_costs, model_of
+from mercer.app.study.recipe import balanced_costs, encoder_for, model_of
 from mercer.app.study.record import Candidate, Data, Fit, Notice, Origin, Question, Record
 from mercer.app.study.record_file import write_record
 from mercer.app.study.selection import Selection, keep_winner, select
@@ -34,9 +35,12 @@ from mercer.app.table.table import Table
 
 __all__ = ["Study", "study"]
 
-# Under a budget: rows that candidates are compared on, for each second, and at least.
-_ROWS_A_SECOND = 3000
+# Under a budget: the share of it for the first candidate, numbers of rows whose encoding is timed, and the fewest to compare on.
+_FIRST_SHARE = 0.05
+_PROBES = (500, 1000, 8000)
 _FEWEST_ROWS = 2000
+# Rows up to which repeated ones are counted.
+_MOST_COUNTED = 200_000
 
 
 @dataclass(frozen=True)
@@ -104,7 +108,7 @@ def _supervised(
     table: Table, roles: Roles, options: Options, clock: Clock, material: Material, notices: list[Notice]
 ) -> Study:
     stakes = read_stakes(material, options)
-    sample = draw(material, _enough_rows(options), options.seed)
+    sample = draw(material, _enough_rows(material, options), options.seed)
     selection = select(sample, options, clock)
     listed = comparison.compare(selection, options)
     keep_winner(selection)
@@ -117,18 +121,31 @@ def _supervised(
     record = Record(
         _question(table, roles, material, selection, options),
         answer(roles.target, chosen, parts["sureness"], selection.metric, material, roles.columns),
-        Data(roles.columns, notices, int(table.frame.duplicated().sum())),
+        Data(roles.columns, notices, _repeated(table.frame)),
         _origin(table, options, clock),
         **parts,
     )
     return Study(replace(record, findings=findings(record)), model)
 
 
-def _enough_rows(options: Options) -> int:
-    """Rows on which candidates are compared: fewer where time is short."""
-    if options.budget is None:
+def _enough_rows(material: Material, options: Options) -> int:
+    """Rows on which candidates are compared: fewer where time is short.
+
+    Of a budget the first candidate, which does little more than encode the rows again and again, may take a small share.
+    """
+    if options.budget is None or len(material) <= _FEWEST_ROWS:
         return options.max_rows
-    return min(options.max_rows, max(_FEWEST_ROWS, int(options.budget * _ROWS_A_SECOND)))
+    seconds = []
+    for size in _PROBES:
+        head = material.take(np.linspace(0, len(material) - 1, min(len(material), size)).astype(int))
+        began = time.perf_counter()
+        encoder_for(head).fit_transform(head.X)
+        seconds.append(time.perf_counter() - began)
+    # The first look pays for what is done once; of the others, what the larger one takes longer is for its rows.
+    a_row = max(seconds[2] - seconds[1], 0.1 * seconds[2]) / (_PROBES[2] - _PROBES[1])
+    n_fits = options.folds * options.repeats * (options.inner + 1)
+    n_rows = int(_FIRST_SHARE * options.budget / (a_row * n_fits))
+    return min(options.max_rows, max(_FEWEST_ROWS, n_rows))
 
 
 def _settle(
@@ -160,7 +177,7 @@ def _without_target(
         "structure", table.name, len(table.frame), table.frame.shape[1], metric="silhouette of the grouped rows"
     )
     notices = [*notices, *_left_out(clock), *clock.notices]
-    data = Data(roles.columns, notices, int(table.frame.duplicated().sum()))
+    data = Data(roles.columns, notices, _repeated(table.frame))
     return Study(Record(question, text, data, _origin(table, options, clock), **parts), model)
 
 
@@ -189,7 +206,7 @@ def _parts(
         parts["decision"] = clock.attempt("decisions", lambda: decide(selection, sample, options, stakes, kept), 0.7)
     strength = {one.name: one.association or 0.0 for one in roles.columns}
     parts["drivers"] = clock.attempt(
-        "what drives predictions", lambda: drivers(selection, sample, options, strength), 0.72, [], 5 * once
+        "what drives predictions", lambda: drivers(selection, sample, options, strength, 0.4 * clock.left()), 0.72, []
     )
     top = [one.column for one in parts["drivers"][:6] if one.mean > 0]
     parts["dependences"] = clock.attempt("dependence", lambda: dependences(model, sample, top[:4], options), 0.8, [])
@@ -236,7 +253,7 @@ def _errors(material: Material, told: np.ndarray, options: Options, costs: np.nd
 def _own_notices(material: Material, sample: Material, selection: Selection, clock: Clock) -> list[Notice]:
     found = []
     if len(sample) < len(material):
-        text = f"Candidates were compared on {len(sample)} of {len(material)} rows; the model is fitted to all."
+        text = f"Candidates were compared on {len(sample)} of {len(material)} rows, drawn at random."
         found.append(Notice("note", "the table", text, "Give more time, or a larger max_rows, to compare on more."))
     opposed = clock.attempt("contradictions", lambda: contradictions(sample), 0.99, 0)
     if opposed:
@@ -251,6 +268,10 @@ def _own_notices(material: Material, sample: Material, selection: Selection, clo
             cure = "Folds keep its share, and balanced accuracy counts each class the same."
             found.append(Notice("note", "the target", text, cure))
     return found + _left_out(clock)
+
+
+def _repeated(frame: Any) -> int:
+    return int(frame.duplicated().sum()) if len(frame) <= _MOST_COUNTED else 0
 
 
 def _left_out(clock: Clock) -> list[Notice]:

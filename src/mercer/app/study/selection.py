@@ -104,7 +104,7 @@ def _try_one(
         if np.isfinite(limit):
             needed = _foretell(contender, found.plan, threads)
             if needed > limit:
-                found.skipped[offer.name] = f"would take about {needed:.0f} s; {max(limit, 0):.0f} s were left"
+                found.skipped[offer.name] = f"would take about {needed:.0f} s, and {max(limit, 0):.0f} s were left"
                 return
         deadline = None if not found.trials or clock.budget is None else clock.deadline(0.75)
         began = time.perf_counter()
