@@ -122,6 +122,20 @@ def test_a_rare_class_is_decided_for_where_it_is_likelier_than_usual():
     assert any("has" in one.text and "of the rows" in one.text for one in record.data.notices)
 
 
+def test_probabilities_that_are_off_are_calibrated_inside_the_folds():
+    random = np.random.default_rng(0)
+    true = random.integers(0, 2, 400)
+    # Ten copies of one column, which naive Bayes takes for independent: it is far too sure.
+    frame = pandas.DataFrame({f"copy {k}": random.normal(scale=0.05, size=400) for k in range(10)})
+    frame = frame.add(random.normal(size=400) + true, axis=0).assign(target=np.where(true, "yes", "no"))
+    found = _study(frame, candidates=["naive Bayes"])
+    assert any("are calibrated (sigmoid), inside each fold" in one.text for one in found.record.data.notices)
+    assert found.record.calibration.error < 0.08
+    assert found.record.sureness.other_metrics["log loss"][0] < 0.65
+    sure = found.model.predict_proba(frame.drop(columns="target")).max(axis=1)
+    assert np.mean(sure > 0.99) < 0.05
+
+
 @pytest.mark.catalogue("DT-11")
 def test_costs_turn_probabilities_into_actions():
     found = _study(_flowers(), costs=[[0.0, 10.0], [1.0, 0.0]], actions=["leave", "pick"])
