@@ -31,18 +31,18 @@ def draw() -> Figure:
     degrees, error = [1, 2, 3, 4, 5, 6, 7], "neg_mean_squared_error"
     X, y = _rows(np.random.default_rng(1))
     name = "polynomialbasis__degree"
-    curve = complexity_curve(_polynomial(1), X, y, name=name, values=degrees, scoring=error, repeats=5, random_state=0)
+    curve = complexity_curve(_polynomial(1), X, y, name=name, values=degrees, scoring=error, repeats=3, random_state=0)
     ScoreCurveDisplay.from_result(curve, negate=True, ax=left)
-    left.set(title="40 rows, more and more powers", ylim=(0, 0.5))
+    left.set(title="40 rows", ylim=(0, 0.5))
     x = np.linspace(-0.9, 0.9, 37)[:, None]
     parts = [
-        bias_variance(_polynomial(degree), _rows, x, _truth(x), noise=NOISE**2, n_sets=60, random_state=0)
+        bias_variance(_polynomial(degree), _rows, x, _truth(x), noise=NOISE**2, n_sets=40, random_state=0)
         for degree in degrees
     ]
     BiasVarianceDisplay(parts, degrees, label="degree").plot(ax=middle)
     middle.set(title="parts of the error", ylim=(0, 0.5))
     X, y = _rows(np.random.default_rng(2), 600)
-    grown = learning_curve(_polynomial(5), X, y, sizes=[15, 30, 60, 120, 240, 480], scoring=error, random_state=0)
+    grown = learning_curve(_polynomial(5), X, y, sizes=[30, 60, 120, 240, 480], scoring=error, random_state=0)
     ScoreCurveDisplay.from_result(grown, negate=True, level=NOISE**2, ax=right)
-    right.set(title="fifth powers, more and more rows", xscale="log", ylim=(0, 0.5))
+    right.set(title="degree 5, more rows", ylim=(0, 0.5))
     return figure
