@@ -128,7 +128,9 @@ def test_probabilities_that_are_off_are_calibrated_inside_the_folds():
     # Ten copies of one column, which naive Bayes takes for independent: it is far too sure.
     frame = pandas.DataFrame({f"copy {k}": random.normal(scale=0.05, size=400) for k in range(10)})
     frame = frame.add(random.normal(size=400) + true, axis=0).assign(target=np.where(true, "yes", "no"))
-    found = _study(frame, candidates=["naive Bayes"])
+    filters = list(warnings.filters)
+    found = _study(frame, candidates=["naive Bayes"], n_jobs=2)
+    assert filters == warnings.filters
     assert any("are calibrated (sigmoid), inside each fold" in one.text for one in found.record.data.notices)
     assert found.record.calibration.error < 0.08
     assert found.record.sureness.other_metrics["log loss"][0] < 0.65
@@ -207,7 +209,9 @@ def test_an_interrupt_late_leaves_out_the_rest():
     assert record.drivers
     assert record.map is not None
     assert record.sureness.floor_text == ""
-    assert any("interrupted before: the learning curve, the irreducible part" in one.text for one in record.data.notices)
+    assert any(
+        "interrupted before: the learning curve, the irreducible part" in one.text for one in record.data.notices
+    )
     assert record.origin.interrupted
 
 

@@ -8,7 +8,7 @@ from scipy.stats import beta
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.pipeline import Pipeline
 
-from mercer._source.threads import n_threads, run_numbered
+from mercer._source.threads import run_numbered
 from mercer.app.study.material import Material
 from mercer.app.study.options import Options
 from mercer.app.study.selection import Selection
@@ -54,7 +54,7 @@ def calibrate(selection: Selection, material: Material, options: Options, rows: 
     if few or bound or constant or told.ndim == 1 or not is_off(true[rows], told[rows]):
         return ""
     method = "temperature" if len(counts) > 2 else "isotonic" if len(rows) >= _ISOTONIC_ROWS else "sigmoid"
-    trial = _refitted(selection, method, options)
+    trial = _refitted(selection, method)
     gain = _losses(true[rows], told[rows]) - _losses(true[rows], trial.predictions[rows])
     if gain.mean() <= gain.std() / np.sqrt(len(gain)):
         return ""
@@ -86,7 +86,7 @@ def _renamed(setting: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _refitted(selection: Selection, method: str, options: Options) -> Trial:
+def _refitted(selection: Selection, method: str) -> Trial:
     plan, winner = selection.plan, selection.winner
     pipeline = _around(selection.contenders[winner.name].estimator, method)
     settings = [_renamed(one) for one in winner.settings]
@@ -98,7 +98,7 @@ def _refitted(selection: Selection, method: str, options: Options) -> Trial:
         unseen = take_rows(plan.rows.X, plan.outer[fold][1])
         return verdict, respond(verdict.model, unseen, plan.classes)
 
-    run_numbered(fit, len(plan.outer), n_threads(options.n_jobs), found.append)
+    run_numbered(fit, len(plan.outer), 1, found.append)
     told = np.full_like(winner.predictions, np.nan)
     for (_, test), (_, one) in zip(plan.outer[: plan.folds], found):
         told[test] = one
@@ -118,6 +118,7 @@ def _replace(selection: Selection, trial: Trial, method: str, options: Options) 
     result, old = selection.result, selection.contenders[trial.name]
     chosen = np.array([name == trial.name for name in result.choices])
     scores = np.where(chosen, trial.scores, result.scores)
+    selection.calibrated = True
     selection.trials = [trial if one.name == trial.name else one for one in selection.trials]
     selection.contenders[trial.name] = Contender(old.name, _around(old.estimator, method), {}, old.rank)
     selection.result = replace(
