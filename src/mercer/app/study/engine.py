@@ -22,7 +22,7 @@ from mercer.app.study.decisions import Stakes, decide, read_stakes
 from mercer.app.study.drivers import dependences, drivers
 from mercer.app.study.final import fit_final, own_words
 from mercer.app.study.floor import contradictions, floor
-from mercer.app.study.material import Material, draw, gather
+from mercer.app.study.material import Material, draw, gather, without_rare
 from mercer.app.study.measures import other_metrics
 from mercer.app.study.options import Options, ProgressEvent
 from mercer.app.study.plane import map_rows
@@ -109,6 +109,11 @@ def study(
 def _supervised(
     table: Table, roles: Roles, options: Options, clock: Clock, material: Material, notices: list[Notice]
 ) -> Study:
+    material, few = without_rare(material, options.inner + 2)
+    if few:
+        names = " and ".join(f"`{name}`" for name in few)
+        text = f"Classes with too few rows to learn from and be judged on are left out: {names}."
+        notices = [*notices, Notice("warning", "the target", text, "Add rows of them, or join them with others.")]
     stakes = read_stakes(material, options)
     sample = draw(material, _enough_rows(material, options), options.seed)
     selection = select(sample, options, clock)
