@@ -1,8 +1,8 @@
 """Candidates: what a family offers to a study, from simple to complex.
 
 A family lists its own in ``_candidates.py`` as a tuple named ``CANDIDATES``; ``mercer.model_selection.candidates``
-finds them there. A candidate says how its estimator is made for a table of a given size, the few settings worth trying, what
-its columns must look like, for which sizes it is fit, and how complex a fitted model is.
+finds them there. A candidate says how its estimator is made for a table of a given size, the few settings worth
+trying, what its columns must look like, for which sizes it is fit, and how complex a fitted model is.
 """
 
 from collections.abc import Callable, Mapping, Sequence

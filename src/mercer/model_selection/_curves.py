@@ -167,7 +167,7 @@ def complexity_curve(
     >>> from mercer.model_selection import complexity_curve
     >>> from mercer.preprocessing import PolynomialBasis
     >>> x = np.linspace(-1, 1, 60)[:, None]
-    >>> y = np.sin(3 * x[:, 0]) + np.random.default_rng(0).normal(scale=0.2, size=60)
+    >>> y = 4 * x[:, 0] ** 3 - 3 * x[:, 0] + np.random.default_rng(1).normal(scale=0.3, size=60)
     >>> model = make_pipeline(PolynomialBasis(1), LinearRegression())
     >>> curve = complexity_curve(model, x, y, name="polynomialbasis__degree", values=range(1, 10), random_state=0)
     >>> int(curve.x[curve.best])

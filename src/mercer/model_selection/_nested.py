@@ -91,8 +91,8 @@ def nested_cv(
     """Choose a model and its settings, and judge the choice on rows that had no part in it.
 
     Each outer split keeps a part of the rows away. Inside the rest, inner folds choose the setting of each contender
-    and then the contender; what they chose is fitted to the rest and scored on the part kept away. The mean of these scores
-    is an honest estimate for the whole procedure, choosing included.
+    and then the contender; what they chose is fitted to the rest and scored on the part kept away. The mean of these
+    scores is an honest estimate for the whole procedure, choosing included.
 
     Parameters
     ----------

@@ -14,6 +14,8 @@ __all__ = ["Chart"]
 # In units of the picture, which the page stretches to the width it has.
 WIDTH, HEIGHT = 420.0, 280.0
 LEFT, RIGHT, TOP, BOTTOM = 58.0, 14.0, 12.0, 44.0
+# What names that stand aslant below the axis need more.
+SLANT = 46.0
 # About the width of a letter of the figure's text, as one cannot measure it here.
 LETTER = 6.6
 
@@ -42,11 +44,15 @@ class Chart:
         left: float = LEFT,
         legend: bool = False,
         logarithmic: bool = False,
+        slanted: bool = False,
     ) -> None:
+        # The first name that stands aslant reaches to the left of the axis.
+        left = max(left, 76.0) if slanted else left
+        self.slanted = slanted
         self.alt, self.width, self.height, self.left = alt, width, height, left
         self.x_label, self.y_label = x_label, y_label
         self.x = Scale(*x, left, width - RIGHT, logarithmic)
-        self.y = Scale(*y, height - BOTTOM, TOP + (20 if legend else 0))
+        self.y = Scale(*y, height - BOTTOM - (SLANT if slanted else 0), TOP + (20 if legend else 0))
         self._parts: list[str] = []
         self._legend: list[tuple[str, str, str]] = []
 
@@ -77,7 +83,7 @@ class Chart:
         """A rectangle between two values of each axis."""
         left, right = sorted((self.x(x[0]), self.x(x[1])))
         top, bottom = sorted((self.y(y[0]), self.y(y[1])))
-        told = f"<title>{escape(title)}</title>" if title else ""
+        told = f"<title>{_plain(title)}</title>" if title else ""
         self._parts.append(
             f'<rect class="bar {kind}" x="{left:.1f}" y="{top:.1f}" width="{max(right - left, 0.5):.1f}" '
             f'height="{max(bottom - top, 0.5):.1f}">{told}</rect>'
@@ -112,7 +118,7 @@ class Chart:
         """Words at a point."""
         self._parts.append(
             f'<text class="{kind}" x="{self.x(x):.1f}" y="{self.y(y) + shift:.1f}" text-anchor="{anchor}">'
-            f"{escape(words)}</text>"
+            f"{_plain(words)}</text>"
         )
 
     def svg(
@@ -126,7 +132,7 @@ class Chart:
         """The picture; names stand at 0, 1, 2 ... in place of numbers."""
         head = (
             f'<svg role="img" viewBox="0 0 {self.width:g} {self.height:g}" xmlns="http://www.w3.org/2000/svg" '
-            f'aria-label="{escape(self.alt)}">'
+            f'aria-label="{_plain(self.alt)}">'
         )
         axes = self._across(x_names, x_ticks) + self._up(y_names, y_ticks)
         return head + "".join(axes + self._parts + self._labels() + self._names()) + "</svg>"
@@ -137,6 +143,8 @@ class Chart:
         if not drawn:
             return parts
         marks = list(enumerate(names)) if names is not None else [(value, number(value)) for value in self.x.ticks()]
+        if self.slanted:
+            return parts + [_slanted(self.x(place), base + 12, _short(words, 14)) for place, words in marks]
         room = (self.x.end - self.x.start) / max(len(marks), 1) / LETTER
         for place, words in marks:
             shown = _short(words, max(int(room), 3))
@@ -162,13 +170,13 @@ class Chart:
             middle = (self.x.start + self.x.end) / 2
             parts.append(
                 f'<text class="label" x="{middle:.1f}" y="{self.height - 8:g}" text-anchor="middle">'
-                f"{escape(self.x_label)}</text>"
+                f"{_plain(self.x_label)}</text>"
             )
         if self.y_label:
             middle = (self.y.start + self.y.end) / 2
             parts.append(
                 f'<text class="label" transform="translate(13 {middle:.1f}) rotate(-90)" text-anchor="middle">'
-                f"{escape(self.y_label)}</text>"
+                f"{_plain(self.y_label)}</text>"
             )
         return parts
 
@@ -189,8 +197,18 @@ class Chart:
         return parts
 
 
+def _plain(words: str) -> str:
+    """Words as a picture holds them: names are not marked here."""
+    return escape(words.replace("`", ""))
+
+
 def _tick(x: float, y: float, words: str, anchor: str) -> str:
-    return f'<text class="tick" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(words)}</text>'
+    return f'<text class="tick" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{_plain(words)}</text>'
+
+
+def _slanted(x: float, y: float, words: str) -> str:
+    turn = f"translate({x:.1f} {y:.1f}) rotate(-35)"
+    return f'<text class="tick" transform="{turn}" text-anchor="end">{_plain(words)}</text>'
 
 
 def _short(words: str, most: int) -> str:

@@ -18,7 +18,7 @@ def strip(sureness: Sureness, metric: str) -> str:
         f"{metric} {number(sureness.score)}, interval {number(sureness.low)} to {number(sureness.high)}; "
         f"{sureness.baseline_name} {number(sureness.baseline)}."
     )
-    chart = Chart(alt, span(marks, 0.12), (-1.0, 1.0), x_label=metric, width=480, height=110, left=14)
+    chart = Chart(alt, span(marks, 0.12), (-1.0, 1.0), x_label=metric, width=490, height=110, left=14)
     chart.bar((sureness.low, sureness.high), (-0.35, 0.35), "c0 pale")
     chart.points([sureness.score], [0.0], "c0", size=7)
     chart.text(sureness.score, 0.45, number(sureness.score), "strong", shift=-4)
@@ -40,9 +40,9 @@ def candidates(found: Sequence[Candidate], metric: str) -> str:
         span(values, 0.06),
         (len(judged) - 0.4, -0.6),
         x_label=metric,
-        width=480,
+        width=490,
         height=60 + 26.0 * len(judged),
-        left=150,
+        left=170,
     )
     chosen = next((one for one in judged if one.status == "chosen"), None)
     if chosen is not None and chosen.score is not None:
@@ -73,6 +73,8 @@ def curve(found: Curve, metric: str) -> str:
         y_label=metric,
         legend=True,
         logarithmic=wide,
+        slanted=sum(len(name) + 2 for name in found.names) > 50,
+        height=310 if named else 280,
     )
     if found.marked is not None:
         chart.rule(x=found.x[found.marked])
@@ -96,7 +98,7 @@ def bias_variance(found: BiasVariance) -> str:
         (len(total) - 0.4, -0.6),
         x_label="error on unseen rows",
         height=90 + 26.0 * len(total),
-        left=150,
+        left=170,
         legend=True,
     )
     for row, (bias, variance) in enumerate(zip(found.bias, found.variance, strict=True)):
@@ -116,9 +118,9 @@ def drivers(found: Sequence[Driver], metric: str) -> str:
         span(values),
         (len(found) - 0.4, -0.6),
         x_label=f"loss of {metric} when shuffled",
-        width=480,
+        width=490,
         height=60 + 24.0 * len(found),
-        left=150,
+        left=170,
     )
     chart.rule(x=0.0)
     for row, one in enumerate(found):

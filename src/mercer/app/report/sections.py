@@ -60,10 +60,13 @@ def _sureness(record: Record) -> Iterator[Section]:
     metric = record.question.metric
     text = [found.method]
     if found.selection_bias is not None:
-        better = "better" if (found.selection_bias > 0) == record.question.greater_is_better else "worse"
+        flattered = found.selection_bias if record.question.greater_is_better else -found.selection_bias
         text.append(
-            f"Choosing among candidates made the winner look {number(abs(found.selection_bias))} {better} on the rows "
-            "it was chosen by than on rows that had no part in the choice; the score above is of the latter."
+            f"Choosing flattered the winner by {number(flattered)}: so much better it looked on the rows it was chosen "
+            "by than on rows that had no part in the choice. The score above is of the latter."
+            if flattered > 0
+            else "Choosing did not flatter the winner: on rows that had no part in the choice it was as good as on "
+            "those it was chosen by."
         )
     if found.floor_text:
         text.append(found.floor_text)

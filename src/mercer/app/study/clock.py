@@ -67,8 +67,8 @@ class Clock:
         if self.interrupted or self.left() <= needs:
             self.left_out.append(what)
             return otherwise
-        self.tell(what, share)
         try:
+            self.tell(what, share)
             return find()
         except KeyboardInterrupt:
             self.interrupted = True

@@ -1,5 +1,6 @@
 """What drives predictions: columns that matter on unseen rows, and how."""
 
+import time
 from typing import Any
 
 import numpy as np
@@ -21,35 +22,54 @@ _BACKGROUND = 200
 _MOST_CATEGORIES = 8
 
 
-def drivers(selection: Selection, material: Material, options: Options, strength: dict[str, float]) -> list[Driver]:
+def drivers(
+    selection: Selection, material: Material, options: Options, strength: dict[str, float], seconds: float = np.inf
+) -> list[Driver]:
     """How much the score on unseen rows falls when a column is shuffled, most important first.
 
     The models of the outer splits are asked, each about its own test rows. Of very many columns those are looked at
-    that say most about the target alone.
+    that say most about the target alone; of little time, fewer columns and shuffles are made.
     """
     names = sorted(material.kinds, key=lambda name: -strength.get(name, 0.0))[:_MOST_COLUMNS]
     plan, models = selection.plan, selection.winner.models[: selection.plan.folds]
+    threads = n_threads(options.n_jobs)
+    names, repeats = _afford(plan, models[0], names, seconds / len(models), options.seed)
     falls: list[list[float]] = []
 
     def shuffle(fold: int) -> list[float]:
         random = np.random.default_rng([options.seed, fold])
-        rows = plan.outer[fold][1]
-        if len(rows) > _MOST_ROWS:
-            rows = np.sort(random.choice(rows, _MOST_ROWS, replace=False))
+        rows = _some(plan.outer[fold][1], random)
         frame = plan.rows.X.iloc[rows]
         whole = plan.rows.score(models[fold], frame, rows)
         return [
-            whole - float(np.mean([_shuffled(plan, models[fold], frame, rows, name, random) for _ in range(_REPEATS)]))
+            whole - float(np.mean([_shuffled(plan, models[fold], frame, rows, name, random) for _ in range(repeats)]))
             for name in names
         ]
 
-    run_numbered(shuffle, len(models), n_threads(options.n_jobs), falls.append)
+    run_numbered(shuffle, len(models), threads, falls.append)
     table = np.array(falls).T
     found = []
     for name, one in zip(names, table):
         interval = score_interval(one, test_share=plan.test_share, level=options.level)
         found.append(Driver(name, interval.mean, interval.low, interval.high))
     return sorted(found, key=lambda one: -one.mean)
+
+
+def _some(rows: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    return rows if len(rows) <= _MOST_ROWS else np.sort(random.choice(rows, _MOST_ROWS, replace=False))
+
+
+def _afford(plan: Any, model: Any, names: list[str], seconds: float, seed: int) -> tuple[list[str], int]:
+    """How many columns, and how many shuffles of each, there is time for."""
+    if not np.isfinite(seconds):
+        return names, _REPEATS
+    random = np.random.default_rng(seed)
+    rows = _some(plan.outer[0][1], random)
+    began = time.perf_counter()
+    _shuffled(plan, model, plan.rows.X.iloc[rows], rows, names[0], random)
+    n_shuffles = int(seconds / max(time.perf_counter() - began, 1e-6))
+    repeats = int(np.clip(n_shuffles // len(names), 1, _REPEATS))
+    return names[: max(1, n_shuffles // repeats)], repeats
 
 
 def _shuffled(plan: Any, model: Any, frame: Any, rows: np.ndarray, name: str, random: np.random.Generator) -> float:

@@ -16,7 +16,7 @@ from mercer.app.study.selection import Selection
 from mercer.decision import DecisionClassifier
 from mercer.model_selection._trial import fit_weights
 
-__all__ = ["fit_final"]
+__all__ = ["fit_final", "own_words"]
 
 _MOST_STEPS = 300
 
@@ -29,7 +29,7 @@ def fit_final(selection: Selection, material: Material, options: Options, stakes
         model = _deciding(model, options)
     began = time.perf_counter()
     model.fit(material.X, material.y, **fit_weights(model, material.weight))
-    return model, _own_words(model_of(model), setting, time.perf_counter() - began)
+    return model, own_words(model_of(model), setting, time.perf_counter() - began)
 
 
 def _deciding(pipeline: Pipeline, options: Options) -> Pipeline:
@@ -39,7 +39,7 @@ def _deciding(pipeline: Pipeline, options: Options) -> Pipeline:
     return Pipeline([*pipeline.steps[:-1], (name, decider)])
 
 
-def _own_words(model: Any, setting: dict[str, Any], seconds: float) -> Fit:
+def own_words(model: Any, setting: dict[str, Any], seconds: float | None) -> Fit:
     """What a fitted model says of its fit; of a pipeline its last step does."""
     inside = model[-1] if isinstance(model, Pipeline) else model
     certificate = getattr(inside, "certificate_", None)

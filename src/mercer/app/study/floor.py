@@ -49,18 +49,15 @@ def _best_classification(material: Material, metric: Metric, score: float, seed:
         sample = material.take(np.sort(np.concatenate([random.choice(one, each, replace=False) for one in members])))
     numbers = encoded(sample)
     if numbers.shape[1] > _MOST_COLUMNS:
-        return (
-            None,
-            f"Among {numbers.shape[1]} encoded columns no neighbour is near enough to say what anyone could reach.",
-        )
+        return None, f"Among {numbers.shape[1]} encoded columns no neighbour is near enough to say what is possible."
     half = random.permutation(len(sample))[: len(sample) // 2]
     bounds, fewer = neighbor_bounds(numbers, sample.y), neighbor_bounds(numbers[half], sample.y[half])
     if fewer.neighbor_error > bounds.neighbor_error + bounds.standard_error:
         return None, "Neighbours still come nearer with more rows: it is too early to say what anyone could reach."
     best = max(1 - bounds.lower, score)
     text = (
-        f"The nearest neighbour of a row has another class {100 * bounds.neighbor_error:.3g} % of the time, so that by Cover "
-        f"and Hart's bound nobody gets much above {100 * best:.3g} % from these columns, as far as neighbours can tell."
+        f"The nearest neighbour of a row has another class {100 * bounds.neighbor_error:.3g} % of the time: by Cover "
+        f"and Hart's bound nobody gets much above {100 * best:.3g} %, as far as neighbours can tell."
     )
     return float(best), text
 

@@ -37,6 +37,7 @@ class Selection:
     skipped: dict[str, str] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     result: NestedResult | None = None
+    seconds: dict[str, float] = field(default_factory=dict)  # by the clock, for one fit of each candidate
 
     @property
     def winner(self) -> Trial:
@@ -103,9 +104,10 @@ def _try_one(
         if np.isfinite(limit):
             needed = _foretell(contender, found.plan, threads)
             if needed > limit:
-                found.skipped[offer.name] = f"would take about {needed:.0f} s; {max(limit, 0):.0f} s were left"
+                found.skipped[offer.name] = f"would take about {needed:.0f} s, and {max(limit, 0):.0f} s were left"
                 return
         deadline = None if not found.trials or clock.budget is None else clock.deadline(0.75)
+        began = time.perf_counter()
         trial = found.plan.run(contender, threads=threads, deadline=deadline, keep=True)
     except OutOfTimeError:
         found.skipped[offer.name] = "not done when the time was over"
@@ -115,6 +117,7 @@ def _try_one(
             raise
         found.failed[offer.name] = str(wrong).splitlines()[0]
         return
+    found.seconds[offer.name] = (time.perf_counter() - began) / found.plan.n_fits(contender)
     found.contenders[offer.name] = contender
     found.trials.append(trial)
 

@@ -26,6 +26,7 @@ _SHARE = 0.9
 # Silhouettes this close are alike, and the simpler way is kept.
 _CLOSE = 0.02
 _STABLE = 0.6
+_AS_STABLE = 0.05
 
 
 def find_structure(material: Material, options: Options, clock: Clock) -> tuple[dict[str, Any], Any, str]:
@@ -33,8 +34,7 @@ def find_structure(material: Material, options: Options, clock: Clock) -> tuple[
     sample = draw(material, _MOST_ROWS, options.seed)
     before, numbers, shares = _prepare(_measured(sample))
     tried, failed, curve = _try_all(numbers, options, clock)
-    chosen = _choose(tried)
-    held = clock.attempt("stability", lambda: stability(chosen.model, numbers, options.seed), 0.7)
+    chosen, held = _choose(tried, numbers, options, clock)
     mixture = next((one.model for one in tried if hasattr(one.model, "score_samples")), None)
     single = curve is not None and curve.marked == 0
     names = ["all rows"] * len(sample) if single else _names(chosen.labels)
@@ -100,9 +100,16 @@ def _try_all(
     return tried, failed, curve
 
 
-def _choose(tried: list[Grouping]) -> Grouping:
+def _choose(
+    tried: list[Grouping], numbers: np.ndarray, options: Options, clock: Clock
+) -> tuple[Grouping, float | None]:
+    """Of the ways whose groups are about as far apart as any, the simplest that is as stable as any."""
     best = max(one.score for one in tried)
-    return next(one for one in tried if one.score >= best - _CLOSE)
+    near = [one for one in tried if one.score >= best - _CLOSE]
+    held = clock.attempt("stability", lambda: [stability(one.model, numbers, options.seed) for one in near], 0.7)
+    if held is None:
+        return near[0], None
+    return next((one, found) for one, found in zip(near, held) if found >= max(held) - _AS_STABLE)
 
 
 def _names(labels: np.ndarray) -> list[str]:
