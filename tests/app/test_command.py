@@ -186,6 +186,20 @@ def test_costs_are_read_as_actions_by_classes():
     )
 
 
+def test_the_time_that_reading_takes_is_part_of_the_budget(place, monkeypatch):
+    given = []
+
+    def remember(table, roles, options, watch, notices):
+        given.append(options.budget)
+        message = "enough"
+        raise RuntimeError(message)
+
+    monkeypatch.setattr("mercer.app.study.study", remember, raising=False)
+    with pytest.raises(RuntimeError, match="enough"):
+        mercer.run(place / "machines.csv", target="failure", budget=1000.0)
+    assert 1.0 < given[0] < 1000.0
+
+
 def test_python_gives_the_study_as_an_object(place):
     study = mercer.run(place / "machines.csv", target="failure", quick=True, candidates=["naive Bayes"])
     assert study.record.question.table == "machines.csv"

@@ -17,6 +17,7 @@ ROLE_LISTS = {
     "keep": "keep",
 }
 _READING = ("sheet", "query", "delimiter", "encoding", "columns")
+_LEAST_SECONDS = 1.0
 # Of what was asked for, what the record repeats.
 _SHOWN = (
     *("target", "task", "group", "time", "weight", "cost", *ROLE_LISTS, "keep_leaks", *_READING, "costs"),
@@ -92,10 +93,15 @@ def run(
     >>> print(study.record.answer)  # doctest: +SKIP
     """
     from dataclasses import replace
+    from time import monotonic
 
-    from mercer.app.study import Options, study
+    from mercer.app.study import Options, ProgressEvent, study
     from mercer.app.table import guess_roles, read_table
 
+    began = monotonic()
+    budget = options.get("budget")
+    if watch is not None:
+        watch(ProgressEvent("reading the table", 0.0, budget))
     lists = {"number": number, "category": category, "date": date, "text": text, "ignore": ignore, "keep": keep}
     given = _given_roles(lists)
     reading = {one: options.pop(one) for one in _READING if one in options}
@@ -109,7 +115,13 @@ def run(
     options.setdefault("shown", {one: value for one, value in shown.items() if one in _SHOWN and value})
     if costs is not None:
         options |= _cost_options(found, roles, costs)
-    return study(found, roles, Options(**options), watch=watch, notices=notices)
+    spent = monotonic() - began
+    if budget is not None:
+        # Reading counts too; a study needs a moment in any case.
+        options["budget"] = max(_LEAST_SECONDS, budget - spent)
+    done = study(found, roles, Options(**options), watch=watch, notices=notices)
+    origin = replace(done.record.origin, budget=budget, seconds=done.record.origin.seconds + spent)
+    return replace(done, record=replace(done.record, origin=origin))
 
 
 def _given_roles(lists: Mapping[str, Sequence[str]]) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """A table of mixed columns as numbers: the first step of a model that takes tables as they are."""
 
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -164,7 +165,8 @@ class TableEncoder(Basis):
         return self
 
     def _kinds(self, columns: Columns) -> dict[str, str]:
-        given = {} if self.kinds == "auto" else {self._name(columns, key): kind for key, kind in self.kinds.items()}
+        told = self.kinds if isinstance(self.kinds, dict) else {}
+        given = {self._name(columns, key): kind for key, kind in told.items()}
         for name, kind in given.items():
             if kind not in _KINDS:
                 message = f"TableEncoder: kinds[{name!r}] must be one of {', '.join(_KINDS)}; got {kind!r}."
@@ -184,7 +186,7 @@ class TableEncoder(Basis):
     def _learn(self, columns: Columns, kinds: dict[str, str]) -> Solver:
         codings: list[Any] = []
         for number, kind in enumerate(kinds.values()):
-            coding = yield Dense(lambda number=number, kind=kind: self._coding(columns, number, kind))
+            coding = yield Dense(partial(self._coding, columns, number, kind))
             codings.append(coding)
         certificate = Certificate.none(_DEFINED)
         state = (tuple(kinds.values()), tuple(codings))

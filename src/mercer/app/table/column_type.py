@@ -21,7 +21,7 @@ _FORMATS = {
     ".": ("%d.%m.%Y",),
     " ": ("%d %b %Y", "%b %d, %Y", "%d %B %Y", "%B %d, %Y"),
 }
-_CLOCKS = ("", " %H:%M", " %H:%M:%S")
+_CLOCKS = ("", " %H:%M", " %H:%M:%S", "T%H:%M:%S")
 
 
 @dataclass
@@ -152,6 +152,9 @@ def _has_digits(values: np.ndarray) -> bool:
 
 def _numbers(column: Any) -> Any:
     """float64, or int64 where nothing is missing; infinities are no numbers of a table."""
+    if column.dtype == np.uint64:
+        # Half of these have no int64.
+        return column.astype("float64")
     if column.dtype.kind in "iu" and not hasattr(column.dtype, "numpy_dtype"):
         return column.astype("int64")
     values = column.to_numpy(dtype="float64", na_value=np.nan)

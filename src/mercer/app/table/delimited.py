@@ -38,7 +38,7 @@ MISSING = [
 ]
 _DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar"}
 _SAMPLE = 2**18
-_BLOCK = 2**23
+_BLOCK = 2**22
 # Of a file whose lines differ more than this in their number of fields, no line can be trusted.
 _MOST_RAGGED = 0.05
 # The share of lines with as many fields as the first that makes a table, and what one column alone counts for.

@@ -1,5 +1,6 @@
 """Tables that carry their own types: Parquet, Arrow, JSON, Excel, SQLite."""
 
+import io
 import json
 import sqlite3
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from mercer.app.table.format import Place
 from mercer.app.table.table import named
 from mercer.errors import DataError
 
-__all__ = ["parquet_files", "read_other", "sqlite_blocks"]
+__all__ = ["is_json_list", "json_blocks", "parquet_files", "read_other", "sqlite_blocks"]
 
 
 def read_other(kind: str, place: Place, sheet: str | None, query: str | None) -> tuple[Any, list[Notice]]:
@@ -76,21 +77,45 @@ def _folder(place: Place) -> Any:
 
 def _json(place: Place) -> Any:
     import pyarrow
-    from pyarrow import json as arrow_json
 
     with place.open() as file:
-        start = file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
-    if start == b"[":
-        with place.open() as file:
-            rows = json.load(file)
-        if not all(isinstance(row, dict) for row in rows):
-            message = f"{place.name}: a JSON list must hold one object a row. Write JSON lines."
-            raise DataError(message)
-        return pyarrow.Table.from_pylist(rows, schema=None)
-    reading = arrow_json.ReadOptions(block_size=2**24)
-    parsing = arrow_json.ParseOptions(newlines_in_values=True)
+        if not is_json_list(place):
+            return _parsed(file)
+        rows = json.load(file)
+    if not all(isinstance(row, dict) for row in rows):
+        message = f"{place.name}: a JSON list must hold one object a row. Write JSON lines."
+        raise DataError(message)
+    return pyarrow.Table.from_pylist(rows)
+
+
+def is_json_list(place: Place) -> bool:
+    """Whether a JSON file is one list instead of an object a line."""
     with place.open() as file:
-        return arrow_json.read_json(file, reading, parsing).flatten()
+        return file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"["
+
+
+def _parsed(file: Any) -> Any:
+    from pyarrow import json as arrow_json
+
+    reading = arrow_json.ReadOptions(block_size=2**24)
+    return arrow_json.read_json(file, reading, arrow_json.ParseOptions(newlines_in_values=True)).flatten()
+
+
+def json_blocks(place: Place, columns: list[str] | None, size: int = 2**22) -> Iterator[Any]:
+    """Arrow tables of some lines each, each with the columns asked for; what no line of a block has is missing."""
+    import pyarrow
+
+    with place.open() as file:
+        while lines := file.readlines(size):
+            try:
+                table = _parsed(io.BytesIO(b"".join(lines)))
+            except pyarrow.ArrowInvalid as error:
+                message = f"{place.name}: the file is damaged ({str(error).splitlines()[0][:160]}). Write it again."
+                raise DataError(message) from None
+            for name in columns or ():
+                if name not in table.column_names:
+                    table = table.append_column(name, pyarrow.nulls(len(table)))
+            yield table
 
 
 def _excel(place: Place, sheet: str | None) -> tuple[Any, list[Notice]]:

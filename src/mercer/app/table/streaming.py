@@ -14,7 +14,7 @@ from mercer.app.study.record import Notice
 from mercer.app.table.column_type import type_columns
 from mercer.app.table.delimited import Dialect, find_dialect, old_encoding, open_batches
 from mercer.app.table.format import Place, find_format, find_place
-from mercer.app.table.other_formats import parquet_files, read_other, sqlite_blocks
+from mercer.app.table.other_formats import is_json_list, json_blocks, parquet_files, read_other, sqlite_blocks
 from mercer.app.table.reading import as_frame
 from mercer.app.table.table import check_names, named
 from mercer.errors import DataError
@@ -60,11 +60,11 @@ class Stream:
         if kind in ("delimited", "gzip"):
             dialect = find_dialect(place, delimiter, encoding, kind == "gzip")
             return cls(place, kind, dialect.names, rows=rows, dialect=dialect)
-        if kind in ("parquet", "folder", "arrow", "stream", "sqlite"):
+        if kind in ("parquet", "folder", "arrow", "stream", "sqlite") or (kind == "json" and not is_json_list(place)):
             stream = cls(place, kind, [], rows=rows, sheet=sheet, query=query)
             stream.names = stream._find_names()
         else:
-            # Excel files and JSON are small or have no types: they are read whole.
+            # Excel files are small, and a JSON list ends with its last byte: they are read whole.
             frame = as_frame(read_other(kind, place, sheet, query)[0], place.name)
             stream = cls(place, "frame", list(frame.columns), rows=rows, frame=frame)
         check_names(place.name, stream.names)
@@ -76,6 +76,8 @@ class Stream:
 
         if self.kind == "sqlite":
             return list(next(sqlite_blocks(self.place, self.query or self.place.part, 1)).columns)
+        if self.kind == "json":
+            return next(json_blocks(self.place, None)).column_names
         try:
             if self.kind in ("parquet", "folder"):
                 first = parquet_files(self.place)[0] if self.kind == "folder" else self.place.origin
@@ -116,6 +118,8 @@ class Stream:
             yield from self._delimited_frames()
         elif self.kind == "sqlite":
             yield from sqlite_blocks(self.place, self.query or self.place.part, self.rows)
+        elif self.kind == "json":
+            yield from json_blocks(self.place, self.columns)
         else:
             yield from self._arrow_frames()
 
