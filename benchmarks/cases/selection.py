@@ -16,7 +16,7 @@ OUTER, INNER = 5, 3
 def make(scale: float) -> dict[str, np.ndarray]:
     """Digits of 8 x 8 pixels; the last fifth is for predictions."""
     X, y = load_digits(return_X_y=True)
-    rows = scaled(len(X), scale, at_least=400)
+    rows = scaled(len(X), scale, at_least=250)
     X, y = X[:rows] / 16.0, y[:rows]
     cut = rows - rows // 5
     return {"X": X[:cut], "y": y[:cut], "X_test": X[cut:], "y_test": y[cut:]}

@@ -89,7 +89,9 @@ def without_rare(material: Material, fewest: int) -> tuple[Material, list[str]]:
     if not rare:
         return material, []
     if len(kept) < 2:
-        message = f"the target: two classes must have at least {fewest} rows each; got {max(counts.values())} and fewer."
+        message = (
+            f"the target: two classes must have at least {fewest} rows each; got {max(counts.values())} and fewer."
+        )
         raise DataError(message)
     rows = np.flatnonzero(np.isin(material.y, kept))
     known = replace(material.take(rows), classes=kept)
