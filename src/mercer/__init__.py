@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mercer._base.placement import to_device
     from mercer._base.scaling import amdahl, measure_growth
     from mercer._versions import show_versions
+    from mercer.app.job import run
 
 __all__ = [
     "__version__",
@@ -42,11 +43,13 @@ __all__ = [
     "measure_growth",
     "metrics",
     "mixture",
+    "model_selection",
     "naive_bayes",
     "neighbors",
     "objectives",
     "optim",
     "preprocessing",
+    "run",
     "save",
     "set_config",
     "show_versions",
@@ -54,10 +57,21 @@ __all__ = [
     "watch",
 ]
 
-_PACKAGES = (*FAMILIES, "datasets", "inspection", "kernels", "metrics", "objectives", "optim", "watch")
+_PACKAGES = (
+    *FAMILIES,
+    "datasets",
+    "inspection",
+    "kernels",
+    "metrics",
+    "model_selection",
+    "objectives",
+    "optim",
+    "watch",
+)
 _HOMES = {
     "amdahl": "mercer._base.scaling",
     "forecast": "mercer._base.forecasting",
+    "run": "mercer.app.job",
     "save": "mercer._base.model_file",
     "load": "mercer._base.model_file",
     "measure_growth": "mercer._base.scaling",

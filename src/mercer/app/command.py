@@ -1,46 +1,102 @@
-"""The command line: ``mercer run`` fits, compares and plots on the bundled table, and writes one HTML page."""
+"""The command line: from a table to an honest model, and what to do with it afterwards."""
 
 import argparse
+import importlib
+import os
 import sys
-import webbrowser
 from collections.abc import Sequence
-from pathlib import Path
+from typing import Any
 
-import mercer
+from mercer._version import __version__
+from mercer.app.commands import COMMANDS
+from mercer.errors import MercerError
 
-__all__ = ["main"]
+__all__ = ["build_parser", "main"]
+
+_FINE, _INTERNAL, _BAD_INPUT, _INTERRUPTED = 0, 1, 2, 130
+_EPILOGUE = """\
+examples:
+  mercer run customers.csv --target churned --time 5m
+  mercer predict report/model.mercer new.csv -o predicted.parquet
+  mercer explain report/model.mercer new.csv --row 3
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    options = _parser().parse_args(arguments)
-    if options.command == "versions":
-        mercer.show_versions()
-        return 0
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    # Without a command the main job is done, on a bundled table unless one is named.
+    if not given or (given[0] not in COMMANDS and given[0] not in ("-h", "--help", "--version") and _is_run(given)):
+        given = ["run", *given]
+    options = build_parser().parse_args(given)
+    options.given = given
+    command = importlib.import_module(f"mercer.app.commands.{options.command}")
     try:
-        from mercer.app.page import write_page
-        from mercer.app.tour import take_tour
-    except ModuleNotFoundError as missing:
-        sys.stderr.write(f"mercer: the report needs {missing.name}; install it with: pip install 'mercer[app]'\n")
-        return 2
-    path = Path(options.output)
-    sections = take_tour(tell=lambda line: sys.stdout.write(line + "\n"))
-    write_page(sections, path)
-    sys.stdout.write(f"report: {path.resolve()}\n")
-    if options.open and sys.stdout.isatty():
-        webbrowser.open(path.resolve().as_uri())
-    return 0
+        return command.execute(options)
+    except MercerError as error:
+        return _said(options, error, str(error))
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.split(".")[0] == "mercer":
+            return _crashed(options, error)
+        return _said(options, error, f"this needs {error.name}; install it with: pip install 'mercer[app]'")
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            # The reader of our output has seen enough; Python must not complain when it flushes at its end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return _FINE
+        subject = f"{error.filename}: " if error.filename else ""
+        return _said(options, error, f"{subject}{error.strerror or error}")
+    except MemoryError as error:
+        return _said(options, error, str(error) or "there is not enough memory; give fewer rows or columns.")
+    except KeyboardInterrupt:
+        sys.stderr.write("mercer: interrupted\n")
+        return _INTERRUPTED
+    except Exception as error:
+        return _crashed(options, error)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="mercer", description="Classical machine learning that shows its work.", allow_abbrev=False
+def _is_run(given: list[str]) -> bool:
+    """Whether what was typed can only mean ``run``: an option, or a table; else it is a mistyped command."""
+    first = given[0]
+    return first.startswith("-") or "." in first or "/" in first or os.path.exists(first)
+
+
+def _said(options: Any, error: BaseException, text: str) -> int:
+    """One sentence for a person, or an object for a machine; a traceback only if asked for."""
+    if options.debug:
+        raise error
+    if getattr(options, "json", False):
+        import json
+
+        sys.stdout.write(json.dumps({"error": text}) + "\n")
+    sys.stderr.write(f"mercer: {text}\n")
+    return _BAD_INPUT
+
+
+def _crashed(options: Any, error: Exception) -> int:
+    if options.debug:
+        raise error
+    sys.stderr.write(
+        f"mercer: internal error ({type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}). "
+        f"Please report it with the output of the same command and --debug.\n"
     )
-    parser.add_argument("--version", action="version", version=f"mercer {mercer.__version__}")
-    parser.set_defaults(command="run", output="report/index.html", open=True)
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    run = commands.add_parser("run", help="fit, compare and plot on the bundled table; the default")
-    run.add_argument("--output", default="report/index.html", metavar="FILE", help="where the page goes (%(default)s)")
-    run.add_argument("--no-open", dest="open", action="store_false", help="do not open the page in a browser")
-    commands.add_parser("versions", help="print versions, CPU level and threads")
+    return _INTERNAL
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of all commands."""
+    parser = argparse.ArgumentParser(
+        prog="mercer",
+        description="From a table to an honest model and a report. Without a command: run.",
+        epilog=_EPILOGUE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"mercer {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name in COMMANDS:
+        module = importlib.import_module(f"mercer.app.commands.{name}")
+        one = commands.add_parser(name, help=module.HELP, description=module.HELP, allow_abbrev=False)
+        module.declare(one)
+        one.add_argument("--debug", action="store_true", help="show the traceback of an error")
     return parser

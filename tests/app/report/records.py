@@ -71,28 +71,67 @@ def classification():
     x = [math.cos(k) * (1 + k / n) for k in range(n)]
     y = [math.sin(k * 1.3) for k in range(n)]
     return Record(
-        Question("classification", "pumps.csv", 1000, 5, "failed", ["no", "yes"], "yes", "balanced accuracy", True, "5 folds"),
+        Question(
+            "classification", "pumps.csv", 1000, 5, "failed", ["no", "yes"], "yes", "balanced accuracy", True, "5 folds"
+        ),
         "Whether a pump fails can be predicted with 81 % balanced accuracy.",
         Data(COLUMNS, [Notice("danger", "ticket", "gives the answer away", "Keep it with --keep ticket.")], 3),
         ORIGIN,
         ["`ticket` was left out."],
-        Sureness(0.81, 0.77, 0.85, 0.95, "By five folds.", 0.5, "guessing", 0.02, 0.93, "Neighbours disagree.", {"accuracy": [0.9, 0.88, 0.92]}),
+        Sureness(
+            0.81,
+            0.77,
+            0.85,
+            0.95,
+            "By five folds.",
+            0.5,
+            "guessing",
+            0.02,
+            0.93,
+            "Neighbours disagree.",
+            {"accuracy": [0.9, 0.88, 0.92]},
+        ),
         candidates(),
         curve("training rows"),
         curve("complexity", ("constant", "linear", "splines", "forest")),
         BiasVariance(["linear", "forest"], [0.2, 0.1], [0.02, 0.09], "The forest varies more."),
         Confusion(["no", "yes"], [[850, 50], [30, 70]]),
-        Calibration([0.1, 0.5, 0.9], [0.12, 0.45, 0.85], [0.1, 0.4, 0.8], [0.15, 0.5, 0.9], [500, 300, 200], 0.03, "Fair."),
+        Calibration(
+            [0.1, 0.5, 0.9], [0.12, 0.45, 0.85], [0.1, 0.4, 0.8], [0.15, 0.5, 0.9], [500, 300, 200], 0.03, "Fair."
+        ),
         [Rates("yes", STEPS, [math.sqrt(s) for s in STEPS], STEPS, [1 - s / 2 for s in STEPS], 0.88, 0.6, 0.1)],
         None,
-        Decision(["leave", "repair"], [[0.0, 50.0], [5.0, 1.0]], 2.5, 2.1, 2.9, {"always repair": 4.6, "never repair": 5.0}, [0.8, 0.2],
-            CostCurve(STEPS, [3 + (s - 0.2) ** 2 for s in STEPS], [2.5] * 21, [4.0] * 21, 0.2), "Repair above 9 %."),
+        Decision(
+            ["leave", "repair"],
+            [[0.0, 50.0], [5.0, 1.0]],
+            2.5,
+            2.1,
+            2.9,
+            {"always repair": 4.6, "never repair": 5.0},
+            [0.8, 0.2],
+            CostCurve(STEPS, [3 + (s - 0.2) ** 2 for s in STEPS], [2.5] * 21, [4.0] * 21, 0.2),
+            "Repair above 9 %.",
+        ),
         [Driver("pressure", 0.2, 0.15, 0.25), Driver("age", -0.001, -0.01, 0.01)],
-        [Dependence("pressure", [0.0, 1.0, 2.0], [0.1, 0.2, 0.6], [0.05, 0.1, 0.4], [0.2, 0.3, 0.8], "probability of `yes`"),
-         Dependence("maker", ["north", "south"], [0.1, 0.3], label="probability of `yes`")],
-        Map("principal components", x, y, ["no" if k % 7 else "yes" for k in range(n)], [], [(k % 10) / 10 for k in range(n)], [0.5, 0.2]),
+        [
+            Dependence(
+                "pressure", [0.0, 1.0, 2.0], [0.1, 0.2, 0.6], [0.05, 0.1, 0.4], [0.2, 0.3, 0.8], "probability of `yes`"
+            ),
+            Dependence("maker", ["north", "south"], [0.1, 0.3], label="probability of `yes`"),
+        ],
+        Map(
+            "principal components",
+            x,
+            y,
+            ["no" if k % 7 else "yes" for k in range(n)],
+            [],
+            [(k % 10) / 10 for k in range(n)],
+            [0.5, 0.2],
+        ),
         [HardRow(17, "yes", "no", 3.2, {"pressure": "0.1", "note": "<script>alert(1)</script>"})],
-        Fit("LogisticRegression", True, 7, "newton", "duality gap 1e-9", [3.0, 2.0, 1.5, 1.4], "loss", 0.01, {"C": 1.0}),
+        Fit(
+            "LogisticRegression", True, 7, "newton", "duality gap 1e-9", [3.0, 2.0, 1.5, 1.4], "loss", 0.01, {"C": 1.0}
+        ),
     )
 
 

@@ -67,7 +67,19 @@ def test_no_number_is_missing(record):
 def test_every_part_of_a_record_has_its_section():
     full = classification()
     names = {section.name for section in sections(full)}
-    expected = {"sure", "data", "candidates", "curves", "errors", "decision", "drivers", "map", "hardest", "fit", "origin"}
+    expected = {
+        "sure",
+        "data",
+        "candidates",
+        "curves",
+        "errors",
+        "decision",
+        "drivers",
+        "map",
+        "hardest",
+        "fit",
+        "origin",
+    }
     assert names == expected
     least = Record(full.question, full.answer, full.data, full.origin)
     assert {section.name for section in sections(least)} == {"data", "origin"}

@@ -1,1 +1,20 @@
 """A study: from a table to an honest model. What it finds is a :class:`~mercer.app.study.record.Record`."""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mercer.app.study.engine import Study, study
+    from mercer.app.study.options import Options, ProgressEvent
+
+__all__ = ["Options", "ProgressEvent", "Study", "study"]
+
+_HOMES = {"Options": "options", "ProgressEvent": "options", "Study": "engine", "study": "engine"}
+
+
+def __getattr__(name: str) -> Any:
+    # A record is read and shown without what made it.
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"mercer.app.study.{_HOMES[name]}"), name)
+    message = f"module 'mercer.app.study' has no attribute {name!r}"
+    raise AttributeError(message)

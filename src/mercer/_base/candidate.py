@@ -1,0 +1,89 @@
+"""Candidates: what a family offers to a study, from simple to complex.
+
+A family lists its own in ``_candidates.py`` as a tuple named ``CANDIDATES``; ``mercer.model_selection.candidates``
+finds them there. A candidate says how its estimator is made for a table of a given size, the few settings worth
+trying, what its columns must look like, for which sizes it is fit, and how complex a fitted model is.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+__all__ = ["NEEDS", "TASKS", "Candidate", "Shape", "count_coefficients"]
+
+TASKS = ("classification", "regression", "clustering")
+# "dense": no sparse rows; "scaled": columns of one spread; "codes": categories as numbers and not as indicators;
+# "missing": entries that are missing may stay so.
+NEEDS = ("dense", "scaled", "codes", "missing")
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The size of what a candidate is to be fitted to, the seed it may draw from, and the spread of the target."""
+
+    n_rows: int
+    n_columns: int
+    n_classes: int = 0
+    seed: int = 0
+    target_spread: float = 1.0
+
+
+def _always(shape: Shape) -> str:
+    return ""
+
+
+def count_coefficients(model: Any) -> tuple[float, str]:
+    """How many coefficients of a linear model are not zero, with its intercepts."""
+    used = int(np.count_nonzero(model.coef_)) + int(np.size(getattr(model, "intercept_", ())))
+    return float(used), f"{used} coefficient{'s' if used != 1 else ''}"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One kind of model that a study may try.
+
+    Attributes
+    ----------
+    name : str
+        In words, as the report prints it: "logistic regression".
+    family : str
+        The room it comes from, in words: "linear models".
+    tasks : tuple of str
+        Some of "classification", "regression", "clustering".
+    rank : int
+        Place in the order from simple to complex: 0 the constant, 10 to 19 one point a class, 20 to 29 independent
+        columns, 30 to 49 linear, 50 to 69 curved or quadratic with few parameters, 70 to 99 densities, 100 to 199
+        single trees and neighbours, 200 and more committees and kernels.
+    make : callable
+        ``make(shape)`` returns the estimator, not fitted, for a :class:`Shape`.
+    space : mapping of str to sequence, or callable
+        Few settings worth trying, as scikit-learn's ``ParameterGrid`` takes them, simple ones first; or
+        ``space(shape)`` that returns them.
+    needs : tuple of str
+        What its columns must look like: some of ``NEEDS``.
+    unfit : callable
+        ``unfit(shape)`` returns why a table of this shape is not for it, or an empty text.
+    complexity : callable or None
+        ``complexity(model)`` returns the effective number of parameters of a fitted model, and its words; None where
+        nobody can count them.
+    text : str
+        What it is, in a sentence.
+    """
+
+    name: str
+    family: str
+    tasks: tuple[str, ...]
+    rank: int
+    make: Callable[[Shape], Any]
+    space: Mapping[str, Sequence[Any]] | Callable[[Shape], Mapping[str, Sequence[Any]]] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()
+    unfit: Callable[[Shape], str] = _always
+    complexity: Callable[[Any], tuple[float, str]] | None = None
+    text: str = ""
+
+    def settings(self, shape: Shape) -> dict[str, list[Any]]:
+        """The settings worth trying for a table of this shape."""
+        space = self.space(shape) if callable(self.space) else self.space
+        return {name: list(values) for name, values in space.items()}

@@ -1,0 +1,142 @@
+"""What each column contributes to one prediction, against the average row.
+
+For a model that is linear in what the encoder makes of the columns, the share of a column is exact: the sum over its
+output columns of coefficient times difference from the mean. For any other model it is Shapley's value: the mean over
+orders in which columns change from those of another row to those of this one of the step that the column makes. Orders
+and rows are drawn, each order is used forwards and backwards, and the spread over draws gives the error. The shares sum
+to the difference of the prediction from the mean prediction of the drawn rows.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier, is_clusterer, is_regressor
+
+from mercer.app.schema import answers
+
+__all__ = ["Attribution", "attribute"]
+
+# Pairs of orders; the standard error of a share is at most its range over the square root of twice this.
+_PAIRS = 100
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """One prediction, taken apart."""
+
+    prediction: str
+    scale: str  # what the numbers are: "probability of `yes`", "predicted value"
+    value: float
+    average: float
+    shares: dict[str, float]
+    errors: dict[str, float]  # standard errors; zero where the shares are exact
+    exact: bool
+
+
+def attribute(model: Any, row: Any, background: Any, seed: int = 0) -> Attribution:
+    """Take the prediction of a frame of one row apart, against rows drawn from a background frame."""
+    names = [str(name) for name in row.columns]
+    prediction = str(next(iter(answers(model, row).values()))[0])
+    linear = _linear_parts(model)
+    if linear is not None:
+        return _exact(model, linear, row, background, prediction)
+    outcome, scale = _outcome(model, row)
+    rng = np.random.default_rng(seed)
+    drawn = background.iloc[rng.integers(0, len(background), _PAIRS)]
+    orders = np.array([rng.permutation(len(names)) for _ in range(_PAIRS)])
+    forwards = _steps(outcome, row, drawn, orders)
+    backwards = _steps(outcome, row, drawn, orders[:, ::-1])
+    pairs = (forwards + backwards) / 2
+    shares, errors = pairs.mean(axis=0), pairs.std(axis=0, ddof=1) / np.sqrt(_PAIRS)
+    value = float(outcome(row)[0])
+    return Attribution(
+        prediction,
+        scale,
+        value,
+        value - float(shares.sum()),
+        dict(zip(names, shares.tolist())),
+        dict(zip(names, errors.tolist())),
+        False,
+    )
+
+
+def _outcome(model: Any, row: Any) -> tuple[Callable[[Any], np.ndarray], str]:
+    """The number to take apart: the probability of the class that is predicted, the prediction itself, or the group."""
+    if is_classifier(model) and hasattr(model, "predict_proba"):
+        told = np.flatnonzero(model.classes_ == np.asarray(model.predict(row))[0])
+        # A decision by cost may be something else than a class.
+        place = int(told[0]) if len(told) else int(np.argmax(model.predict_proba(row)[0]))
+        return lambda rows: model.predict_proba(rows)[:, place], f"probability of `{model.classes_[place]}`"
+    if is_clusterer(model[-1]) or not is_regressor(model):
+        here = np.asarray(model.predict(row))[0]
+        return lambda rows: (np.asarray(model.predict(rows)) == here).astype(float), f"being in group {here + 1}"
+    return lambda rows: np.asarray(model.predict(rows), dtype=float), "predicted value"
+
+
+def _steps(outcome: Callable[[Any], np.ndarray], row: Any, drawn: Any, orders: np.ndarray) -> np.ndarray:
+    """For each order and column the change of the outcome when the column takes the value of the row."""
+    import pandas
+
+    n_orders, n_columns = orders.shape
+    # Row k of order i has the first k columns of that order from the row, the others from the drawn row.
+    rank = np.argsort(orders, axis=1)
+    taken = (np.arange(n_columns + 1)[None, :, None] > rank[:, None, :]).reshape(-1, n_columns)
+    mixed = {}
+    for number, name in enumerate(row.columns):
+        others = drawn[name].repeat(n_columns + 1).reset_index(drop=True)
+        mixed[name] = others.mask(pandas.Series(taken[:, number]), row[name].iloc[0])
+        mixed[name] = mixed[name].astype(row[name].dtype) if row[name].dtype.kind in "ib" else mixed[name]
+    values = outcome(pandas.DataFrame(mixed)).reshape(n_orders, n_columns + 1)
+    steps = np.empty(orders.shape)
+    np.put_along_axis(steps, orders, np.diff(values, axis=1), axis=1)
+    return steps
+
+
+def _linear_parts(model: Any) -> tuple[Any, Any, np.ndarray] | None:
+    """Encoder, what follows it, and the coefficients, of a regression or of two classes that is linear; else None."""
+    from mercer.preprocessing import TableEncoder
+
+    steps = [step for _, step in model.steps]
+    last = getattr(steps[-1], "estimator_", steps[-1])
+    coefficients = getattr(last, "coef_", None)
+    if not isinstance(steps[0], TableEncoder) or coefficients is None or hasattr(last, "dual_coef_"):
+        return None
+    # Between the encoder and the model only scaling leaves each column in its place.
+    between = steps[1:-1]
+    if any(type(step).__name__ != "StandardScaler" for step in between):
+        return None
+    weights = np.atleast_2d(np.asarray(coefficients, dtype=float))
+    width = len(steps[0].feature_columns_)
+    if weights.shape != (1, width) or not (hasattr(last, "decision_function") or hasattr(last, "intercept_")):
+        return None
+    return steps[0], between, weights[0]
+
+
+def _exact(model: Any, parts: tuple[Any, Any, np.ndarray], row: Any, background: Any, prediction: str) -> Attribution:
+    encoder, between, weights = parts
+
+    def scaled(rows: Any) -> np.ndarray:
+        values = encoder.transform(rows)
+        for step in between:
+            values = step.transform(values)
+        return np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype=float)
+
+    last = getattr(model.steps[-1][1], "estimator_", model.steps[-1][1])
+    intercept = float(np.ravel(last.intercept_)[0])
+    here, mean = scaled(row)[0], scaled(background).mean(axis=0)
+    parts_of = np.bincount(encoder.feature_columns_, weights * (here - mean), minlength=row.shape[1])
+    names = [str(name) for name in row.columns]
+    positive = f"score of `{model.classes_[1]}`" if is_classifier(model) else "predicted value"
+    logistic = is_classifier(model) and type(last).__name__.startswith("Logistic")
+    scale = f"log-odds of `{model.classes_[1]}`" if logistic else positive
+    return Attribution(
+        prediction,
+        scale,
+        float(weights @ here) + intercept,
+        float(weights @ mean) + intercept,
+        dict(zip(names, parts_of.tolist())),
+        dict.fromkeys(names, 0.0),
+        True,
+    )

@@ -1,0 +1,10 @@
+"""The commands, one module each: what it is called, what it takes, and what it does.
+
+A module has ``HELP``, ``declare(parser)`` and ``execute(options)``. Nothing heavy is imported before a command is
+executed, so that ``mercer --help`` answers at once.
+"""
+
+__all__ = ["COMMANDS"]
+
+# In the order in which the help lists them.
+COMMANDS = ("run", "predict", "explain", "report", "compare", "example", "versions", "completion")

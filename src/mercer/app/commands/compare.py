@@ -1,0 +1,100 @@
+"""``mercer compare``: what differs between two runs."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+__all__ = ["HELP", "compare", "declare", "execute"]
+
+HELP = "say what differs between two runs"
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """The two runs."""
+    parser.add_argument("first", metavar="RUN", help="the folder of a run, or its run.json")
+    parser.add_argument("second", metavar="RUN", help="another")
+    parser.add_argument("--json", action="store_true", help="print the comparison as JSON")
+    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+
+
+def execute(options: Any) -> int:
+    """Compare the records and print what differs."""
+    from mercer.app.study.record_file import read_record
+
+    first, second = (read_record(Path(one).expanduser()) for one in (options.first, options.second))
+    found = compare(first, second)
+    if options.json:
+        sys.stdout.write(json.dumps(found, ensure_ascii=False) + "\n")
+    elif not options.quiet:
+        sys.stdout.write("\n".join([f"{options.first}: {first.answer}", f"{options.second}: {second.answer}"]) + "\n")
+        sys.stdout.write("".join(f"- {sentence}\n" for sentence in found["sentences"]))
+    return 0
+
+
+def compare(first: Any, second: Any) -> dict[str, Any]:
+    """What differs, as data and in sentences."""
+    sentences = [_same_rows(first, second), *_questions(first, second)]
+    scores = None
+    if not _questions(first, second) and first.sureness is not None and second.sureness is not None:
+        scores, sentence = _scores(first, second)
+        sentences.append(sentence)
+    chosen = [_chosen(first), _chosen(second)]
+    if chosen[0] != chosen[1]:
+        sentences.append(f"The first run chose {chosen[0]}, the second {chosen[1]}.")
+    elif chosen[0] is not None:
+        sentences.append(f"Both runs chose {chosen[0]}.")
+    sentences += _columns(first, second)
+    return {"scores": scores, "chosen": chosen, "sentences": sentences}
+
+
+def _same_rows(first: Any, second: Any) -> str:
+    if first.origin.digest == second.origin.digest:
+        return "Both runs studied the same table."
+    sizes = (
+        f"{first.question.n_rows} rows of {first.question.table}, {second.question.n_rows} of {second.question.table}"
+    )
+    return f"The tables differ ({sizes}), so that scores differ by the luck of the rows too."
+
+
+def _questions(first: Any, second: Any) -> list[str]:
+    parts = []
+    for name in ("task", "target", "metric", "splits"):
+        here, there = getattr(first.question, name), getattr(second.question, name)
+        if here != there:
+            parts.append(f"The {name} differs: {here or 'none'} and {there or 'none'}.")
+    return parts
+
+
+def _scores(first: Any, second: Any) -> tuple[dict[str, float], str]:
+    here, there = first.sureness, second.sureness
+    gain = there.score - here.score
+    better = gain > 0 if second.question.greater_is_better else gain < 0
+    apart = here.high < there.low or there.high < here.low
+    if gain == 0:
+        return {"first": here.score, "second": there.score, "difference": 0.0, "apart": False}, "The scores are equal."
+    verdict = "their intervals do not overlap" if apart else "their intervals overlap, so that it may be luck"
+    which = "better" if better else "worse"
+    sentence = (
+        f"The second is {which}: {first.question.metric} {there.score:.4g} ({there.low:.4g} to {there.high:.4g}) "
+        f"after {here.score:.4g} ({here.low:.4g} to {here.high:.4g}); {verdict}."
+    )
+    return {"first": here.score, "second": there.score, "difference": gain, "apart": apart}, sentence
+
+
+def _chosen(record: Any) -> str | None:
+    return next((one.name for one in record.candidates if one.status == "chosen"), None)
+
+
+def _columns(first: Any, second: Any) -> list[str]:
+    here, there = ({column.name: column.role for column in one.data.columns} for one in (first, second))
+    gone, new = (
+        ", ".join(f"`{name}`" for name in one if name not in other) for one, other in ((here, there), (there, here))
+    )
+    sentences = [f"Only the first table has {gone}."] if gone else []
+    sentences += [f"Only the second table has {new}."] if new else []
+    for name, role in here.items():
+        if there.get(name, role) != role:
+            sentences.append(f"`{name}` was {role} in the first run and {there[name]} in the second.")
+    return sentences

@@ -1,0 +1,89 @@
+"""``mercer completion``: a script with which a shell completes commands and options."""
+
+import argparse
+import sys
+from typing import Any
+
+from mercer.app.commands import COMMANDS
+
+__all__ = ["HELP", "declare", "execute"]
+
+HELP = "print a completion script for a shell"
+
+_BASH = """\
+# Add to ~/.bashrc:  eval "$(mercer completion bash)"
+_mercer() {{
+    local word="${{COMP_WORDS[COMP_CWORD]}}" command="${{COMP_WORDS[1]}}" words="{commands}"
+    if [ "$COMP_CWORD" -gt 1 ]; then
+        case "$command" in
+{cases}
+            *) words="" ;;
+        esac
+    fi
+    if [[ "$word" == -* || "$COMP_CWORD" -eq 1 ]]; then
+        COMPREPLY=($(compgen -W "$words" -- "$word"))
+    else
+        COMPREPLY=($(compgen -f -- "$word"))
+    fi
+}}
+complete -o filenames -F _mercer mercer
+"""
+_ZSH = """\
+#compdef mercer
+# Add to ~/.zshrc:  eval "$(mercer completion zsh)"
+_mercer() {{
+    if (( CURRENT == 2 )); then
+        compadd -- {commands}
+        return
+    fi
+    case "$words[2]" in
+{cases}
+    esac
+    _files
+}}
+compdef _mercer mercer
+"""
+_FISH = """\
+# Save as ~/.config/fish/completions/mercer.fish
+complete -c mercer -n __fish_use_subcommand -f -a "{commands}"
+{cases}
+"""
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Which shell."""
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="which shell")
+
+
+def execute(options: Any) -> int:
+    """Print the script."""
+    sys.stdout.write(_scripts()[options.shell])
+    return 0
+
+
+def _scripts() -> dict[str, str]:
+    known = {name: _options(name) for name in COMMANDS}
+    commands = " ".join(COMMANDS)
+    bash = "\n".join(f'            {name}) words="{" ".join(flags)}" ;;' for name, flags in known.items())
+    zsh = "\n".join(f"        {name}) compadd -- {' '.join(flags)} ;;" for name, flags in known.items())
+    fish = "\n".join(
+        f'complete -c mercer -n "__fish_seen_subcommand_from {name}" -l {flag.removeprefix("--")}'
+        for name, flags in known.items()
+        for flag in flags
+        if flag.startswith("--")
+    )
+    return {
+        "bash": _BASH.format(commands=commands, cases=bash),
+        "zsh": _ZSH.format(commands=commands, cases=zsh),
+        "fish": _FISH.format(commands=commands, cases=fish),
+    }
+
+
+def _options(command: str) -> list[str]:
+    """The options of a command, as its own parser knows them."""
+    import importlib
+
+    parser = argparse.ArgumentParser()
+    importlib.import_module(f"mercer.app.commands.{command}").declare(parser)
+    parser.add_argument("--debug", action="store_true")
+    return [flag for action in parser._actions for flag in action.option_strings if flag.startswith("--")]

@@ -1,0 +1,40 @@
+"""``mercer example``: write a bundled table to a file."""
+
+import argparse
+from typing import Any
+
+__all__ = ["EXAMPLES", "HELP", "declare", "execute", "load_example"]
+
+HELP = "write one of the bundled tables to a file or to standard output"
+# What each table is good for, and the function that draws it.
+EXAMPLES = {"classification": "load_failures", "regression": "load_rents", "clusters": "load_visitors"}
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Which table, and where to."""
+    parser.add_argument("name", choices=EXAMPLES, help="which table")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="CSV, TSV, Parquet, Arrow or JSON lines; else CSV to stdout"
+    )
+    parser.add_argument("--rows", type=int, metavar="N", help="how many rows to draw")
+    parser.add_argument("--seed", type=int, default=0, help="of the draw (%(default)s)")
+
+
+def load_example(name: str, rows: int | None = None, seed: int = 0) -> Any:
+    """The bundled table of that name."""
+    from mercer import datasets
+
+    size = {} if rows is None else {"n_samples": rows}
+    return getattr(datasets, EXAMPLES[name])(random_state=seed, **size)
+
+
+def execute(options: Any) -> int:
+    """Write the table."""
+    import pyarrow
+
+    from mercer.app.table.writing import Writer
+
+    frame = load_example(options.name, options.rows, options.seed).frame
+    with Writer.open(options.output) as writer:
+        writer.write(pyarrow.Table.from_pandas(frame, preserve_index=False))
+    return 0

@@ -1,0 +1,76 @@
+"""``mercer predict``: apply a model to a table of any size, some rows at a time."""
+
+import argparse
+import sys
+from typing import Any
+
+from mercer.app.commands.arguments import add_table_arguments, listed, reading_options
+
+__all__ = ["HELP", "declare", "execute"]
+
+HELP = "apply a model to the rows of a table"
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """The model, the rows, and where the predictions go."""
+    parser.add_argument("model", metavar="MODEL", help="model.mercer, or the folder that `mercer run` wrote")
+    parser.add_argument("table", metavar="TABLE", help="a file, file::part, or - for standard input")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="CSV, TSV, Parquet, Arrow or JSON lines; else CSV to stdout"
+    )
+    parser.add_argument(
+        "--with", dest="others", action="append", metavar="COLUMNS", help="columns to copy to the output"
+    )
+    parser.add_argument("--json", action="store_true", help="print a summary as JSON (needs -o)")
+    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    add_table_arguments(parser)
+
+
+def execute(options: Any) -> int:
+    """Predict block by block."""
+    from mercer.app.schema import load_model, open_rows
+    from mercer.app.table.writing import Writer
+    from mercer.errors import DataError
+
+    if options.json and options.output is None:
+        message = "--json prints a summary, so that the predictions need a file. Give -o FILE."
+        raise DataError(message)
+    others = listed(options.others)
+    model, schema = load_model(options.model)
+    stream = open_rows(options.table, schema, others, **reading_options(options))
+    count = 0
+    with Writer.open(options.output) as writer:
+        for frame in stream:
+            if len(frame):
+                writer.write(_predicted(model, frame, list(schema.kinds), others))
+                count += len(frame)
+        if count == 0:
+            message = f"{stream.place.name}: the table has column names but no rows. Give a table with rows."
+            raise DataError(message)
+    _tell(options, stream, count)
+    return 0
+
+
+def _predicted(model: Any, frame: Any, names: list[str], others: list[str]) -> Any:
+    import pyarrow
+
+    from mercer.app.schema import answers
+
+    columns = {name: pyarrow.Array.from_pandas(frame[name]) for name in others}
+    for name, values in answers(model, frame[names]).items():
+        columns[name] = pyarrow.array(values.astype(str) if values.dtype == object else values)
+    return pyarrow.table(columns)
+
+
+def _tell(options: Any, stream: Any, count: int) -> None:
+    import json
+    from dataclasses import asdict
+
+    if options.json:
+        notices = [asdict(notice) for notice in stream.notices]
+        sys.stdout.write(json.dumps({"rows": count, "output": str(options.output), "notices": notices}) + "\n")
+    elif not options.quiet:
+        for notice in stream.notices:
+            sys.stderr.write(f"mercer: {notice.level}: {notice.subject}: {notice.text}\n")
+        if options.output is not None:
+            sys.stdout.write(f"{count} rows: {options.output}\n")

@@ -1,0 +1,40 @@
+"""``mercer report``: make the page of an earlier run again."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+__all__ = ["HELP", "declare", "execute"]
+
+HELP = "make the report of an earlier run again"
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Which run, and where to."""
+    parser.add_argument("run", metavar="RUN", help="the folder that `mercer run` wrote, or its run.json")
+    parser.add_argument("-o", "--output", metavar="FILE", help="where the page goes (report.html beside run.json)")
+    parser.add_argument("--json", action="store_true", help="print the whole record as JSON and write no page")
+    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+
+
+def execute(options: Any) -> int:
+    """Read the record and write the page."""
+    from mercer.app.study.record_file import read_record
+
+    given = Path(options.run).expanduser()
+    record = read_record(given)
+    if options.json:
+        import json
+        from dataclasses import asdict
+
+        sys.stdout.write(json.dumps(asdict(record), ensure_ascii=False, allow_nan=False) + "\n")
+        return 0
+    from mercer.app.report import write_report
+
+    folder = given if given.is_dir() else given.parent
+    page = Path(options.output).expanduser() if options.output else folder / "report.html"
+    write_report(record, page)
+    if not options.quiet:
+        sys.stdout.write(f"report: {page.resolve()}\n")
+    return 0

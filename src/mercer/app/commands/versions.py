@@ -1,0 +1,20 @@
+"""``mercer versions``: what a bug report needs to know."""
+
+import argparse
+from typing import Any
+
+__all__ = ["HELP", "declare", "execute"]
+
+HELP = "print versions, CPU level and threads"
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """It takes nothing."""
+
+
+def execute(options: Any) -> int:
+    """Print the versions."""
+    import mercer
+
+    mercer.show_versions()
+    return 0

@@ -1,0 +1,103 @@
+"""What more rows would bring, and whether the error is bias or variance."""
+
+import numpy as np
+from sklearn.base import clone
+
+from mercer.app.study.material import Material, draw
+from mercer.app.study.options import Options
+from mercer.app.study.record import BiasVariance, Candidate, Curve
+from mercer.app.study.selection import Selection
+from mercer.model_selection import resampled_bias_variance
+from mercer.model_selection._curves import growing_order, score_sizes
+
+__all__ = ["bias_and_variance", "learning"]
+
+_SHARES = (0.1, 0.2, 0.4, 0.7, 1.0)
+_FEWEST = 20
+_MOST_ROWS = 3000
+
+
+def learning(selection: Selection, material: Material, options: Options) -> Curve | None:
+    """The chosen model's scores on more and more of the rows."""
+    plan, metric = selection.plan, selection.metric
+    splits = plan.outer[: min(len(plan.outer), 3 if len(material) > 20_000 else 5)]
+    largest = min(len(train) for train, _ in splits)
+    sizes = np.unique([max(_FEWEST, int(share * largest)) for share in _SHARES if share * largest >= _FEWEST / 2])
+    if len(sizes) < 2:
+        return None
+    labels = material.y if material.task == "classification" else None
+    orders = [
+        growing_order(train, labels, options.seed + number, material.time is not None)
+        for number, (train, _) in enumerate(splits)
+    ]
+    estimator = selection.contenders[selection.result.winner].estimator
+    threads = selection.threads(options.n_jobs)
+    train, test = score_sizes(estimator, plan.rows, splits, orders, sizes, threads, selection.result.setting)
+    sign = 1.0 if metric.greater_is_better else -1.0
+    return Curve(
+        "training rows",
+        sizes.astype(float).tolist(),
+        (sign * train.mean(axis=1)).tolist(),
+        (sign * test.mean(axis=1)).tolist(),
+        train.std(axis=1).tolist(),
+        test.std(axis=1).tolist(),
+        text=_said(train, test, sizes, metric.words),
+    )
+
+
+def _said(train: np.ndarray, test: np.ndarray, sizes: np.ndarray, words: str) -> str:
+    gain = float(test[-1].mean() - test[-2].mean())
+    error = float((test[-1] - test[-2]).std(ddof=1) / np.sqrt(test.shape[1]))
+    gap = float(train[-1].mean() - test[-1].mean())
+    if gain > 2 * error and gain > 0.002 * abs(float(test[-1].mean())):
+        said = f"still got better by {gain:.2g}: more rows would help."
+    else:
+        said = "hardly changed: more rows of this kind would help little."
+    said = f"From {sizes[-2]} to {sizes[-1]} rows the {words} {said}"
+    return said + f" On the rows fitted to it is {gap:.2g} better than on unseen ones."
+
+
+def bias_and_variance(
+    selection: Selection, material: Material, listed: list[Candidate], options: Options
+) -> BiasVariance | None:
+    """The error of some candidates, split by training them on random halves."""
+    judged = [one.name for one in listed if one.score is not None]
+    names = _some(judged, selection.result.winner)
+    sample = draw(material, _MOST_ROWS, options.seed)
+    parts = []
+    for name in names:
+        trial = selection.result.trial(name)
+        estimator = selection.contenders[name].estimator
+        parts.append(
+            resampled_bias_variance(
+                clone(estimator).set_params(**trial.best_setting),
+                sample.X,
+                sample.y,
+                n_sets=10,
+                n_jobs=selection.threads(options.n_jobs),
+                random_state=options.seed,
+            )
+        )
+    unit = float(np.var(sample.y)) if material.task == "regression" else 1.0
+    bias, variance = [float(one.bias / unit) for one in parts], [float(one.variance / unit) for one in parts]
+    chosen = names.index(selection.result.winner)
+    share = variance[chosen] / max(bias[chosen] + variance[chosen], 1e-300)
+    error = "Brier score" if material.task == "classification" else "mean squared error, in variances of the target"
+    text = (
+        f"Trained on random halves, {names[chosen]} owes {100 * share:.2g} % of its error ({error}) to which rows it "
+        "was given, and the rest to its form and to noise."
+    )
+    return BiasVariance(names, bias, variance, text)
+
+
+def _some(names: list[str], winner: str, most: int = 5) -> list[str]:
+    """Up to so many names, from simple to complex, with the winner and the ends."""
+    if len(names) <= most:
+        return names
+    places = set(np.linspace(0, len(names) - 1, most).astype(int).tolist())
+    chosen = names.index(winner)
+    if chosen not in places:
+        inner = sorted(places)[1:-1]
+        places.remove(min(inner, key=lambda one: abs(one - chosen)))
+        places.add(chosen)
+    return [names[one] for one in sorted(places)]

@@ -1,0 +1,128 @@
+"""What to do: actions by expected cost, and what they would have cost on unseen rows."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.app.study.material import Material
+from mercer.app.study.options import Options
+from mercer.app.study.record import CostCurve, Decision
+from mercer.app.study.selection import Selection
+from mercer.decision import add_reject, optimal_action
+from mercer.errors import ParameterError
+from mercer.model_selection import score_interval
+
+__all__ = ["Stakes", "decide", "read_stakes"]
+
+_THRESHOLDS = 99
+
+
+@dataclass(frozen=True)
+class Stakes:
+    """Actions and what each costs where each class is true: one table for all rows, or one for each."""
+
+    actions: list[str]
+    costs: np.ndarray
+
+    def of(self, rows: np.ndarray) -> np.ndarray:
+        """The tables of some rows, of shape (n_rows, n_actions, n_classes)."""
+        if self.costs.ndim == 3:
+            return self.costs[rows]
+        return np.broadcast_to(self.costs, (len(rows), *self.costs.shape))
+
+
+def read_stakes(material: Material, options: Options) -> Stakes | None:
+    """The costs that the user gave, checked; None where there are none."""
+    classes = material.classes
+    if options.costs is None and material.cost is None and options.reject is None:
+        return None
+    if not classes:
+        message = "costs: decisions need classes; the target is a number."
+        raise ParameterError(message)
+    if material.cost is not None:
+        costs = _row_costs(material, options)
+    elif options.costs is None:
+        costs = 1.0 - np.eye(len(classes))
+    else:
+        costs = np.asarray(options.costs, dtype=float)
+    if costs.ndim == 2 and costs.shape[1] != len(classes):
+        message = (
+            f"costs: each action must have one cost per class, {', '.join(classes)}; got {costs.shape[1]} for "
+            f"{len(classes)} classes."
+        )
+        raise ParameterError(message)
+    actions = options.actions or (classes if costs.shape[-2] == len(classes) else None)
+    actions = list(actions or (f"action {number + 1}" for number in range(costs.shape[-2])))
+    if len(actions) != costs.shape[-2]:
+        message = f"costs: there must be one name per action, {costs.shape[-2]}; got {len(actions)}."
+        raise ParameterError(message)
+    if options.reject is not None:
+        costs, actions = add_reject(costs, options.reject), [*actions, "reject"]
+    return Stakes(actions, costs)
+
+
+def _row_costs(material: Material, options: Options) -> np.ndarray:
+    """A miss costs what the row says, a false alarm the same everywhere."""
+    if material.positive is None:
+        message = f"cost: a cost column needs a target of two classes; got {len(material.classes)}. Give a cost matrix."
+        raise ParameterError(message)
+    positive = material.classes.index(material.positive)
+    costs = np.zeros((len(material), 2, 2))
+    costs[:, 1 - positive, positive] = material.cost
+    costs[:, positive, 1 - positive] = options.false_alarm
+    return costs
+
+
+def decide(selection: Selection, material: Material, options: Options, stakes: Stakes, seen: np.ndarray) -> Decision:
+    """Decide about each row by its expected cost, and count what that would have cost."""
+    told = selection.winner.predictions
+    true = np.searchsorted(material.classes, material.y)
+    costs = stakes.of(np.arange(len(material)))
+    action = np.full(len(material), -1)
+    action[seen] = optimal_action(told[seen], costs[seen]).action
+    paid = costs[np.arange(len(material)), :, true]
+    spent = paid[np.arange(len(material)), action]
+    folds = [spent[test].mean() for _, test in selection.plan.outer[: selection.plan.folds]]
+    interval = score_interval(folds, test_share=selection.plan.test_share, level=options.level)
+    always = {f"always {name}": float(paid[seen, number].mean()) for number, name in enumerate(stakes.actions)}
+    cost = float(spent[seen].mean())
+    cheapest = min(always, key=lambda name: always[name])
+    saved = always[cheapest] - cost
+    text = (
+        f"Deciding by expected cost takes {cost:.3g} a row on unseen rows, against {always[cheapest]:.3g} for "
+        f"{cheapest}, the best single action: "
+        + (f"{saved:.3g} a row is saved." if saved > 0 else "nothing is saved by looking at the columns.")
+    )
+    return Decision(
+        stakes.actions,
+        stakes.costs.tolist() if stakes.costs.ndim == 2 else [],
+        cost,
+        min(interval.low, cost),
+        max(interval.high, cost),
+        always,
+        [float((action[seen] == number).mean()) for number in range(len(stakes.actions))],
+        _curve(material, told[seen], true[seen], costs[seen], options),
+        text,
+    )
+
+
+def _curve(
+    material: Material, told: np.ndarray, true: np.ndarray, costs: np.ndarray, options: Options
+) -> CostCurve | None:
+    """Cost a row against the threshold, where there are two classes and an action for each."""
+    if material.positive is None or costs.shape[1] < 2 or len(material.classes) != 2:
+        return None
+    positive = material.classes.index(material.positive)
+    chance = told[:, positive]
+    thresholds = np.linspace(0, 1, _THRESHOLDS + 2)
+    every: list[Any] = []
+    for threshold in thresholds:
+        act = np.where(chance >= threshold, positive, 1 - positive)
+        paid = costs[np.arange(len(true)), act, true]
+        half = 1.96 * paid.std() / np.sqrt(len(paid))
+        every.append((paid.mean(), paid.mean() - half, paid.mean() + half))
+    cost, low, high = np.array(every).T
+    return CostCurve(
+        thresholds.tolist(), cost.tolist(), low.tolist(), high.tolist(), float(thresholds[int(cost.argmin())])
+    )

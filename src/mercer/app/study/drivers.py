@@ -1,0 +1,132 @@
+"""What drives predictions: columns that matter on unseen rows, and how."""
+
+import time
+from typing import Any
+
+import numpy as np
+
+from mercer._source.threads import n_threads, run_numbered
+from mercer.app.study.material import Material
+from mercer.app.study.options import Options
+from mercer.app.study.record import Dependence, Driver
+from mercer.app.study.selection import Selection
+from mercer.model_selection import score_interval
+
+__all__ = ["dependences", "drivers"]
+
+_MOST_ROWS = 1000
+_MOST_COLUMNS = 60
+_REPEATS = 3
+_GRID = 20
+_BACKGROUND = 200
+_MOST_CATEGORIES = 8
+
+
+def drivers(
+    selection: Selection, material: Material, options: Options, strength: dict[str, float], seconds: float = np.inf
+) -> list[Driver]:
+    """How much the score on unseen rows falls when a column is shuffled, most important first.
+
+    The models of the outer splits are asked, each about its own test rows. Of very many columns those are looked at
+    that say most about the target alone; of little time, fewer columns and shuffles are made.
+    """
+    names = sorted(material.kinds, key=lambda name: -strength.get(name, 0.0))[:_MOST_COLUMNS]
+    plan, models = selection.plan, selection.winner.models[: selection.plan.folds]
+    threads = n_threads(options.n_jobs)
+    names, repeats = _afford(plan, models[0], names, seconds / len(models), options.seed)
+    falls: list[list[float]] = []
+
+    def shuffle(fold: int) -> list[float]:
+        random = np.random.default_rng([options.seed, fold])
+        rows = _some(plan.outer[fold][1], random)
+        frame = plan.rows.X.iloc[rows]
+        whole = plan.rows.score(models[fold], frame, rows)
+        return [
+            whole - float(np.mean([_shuffled(plan, models[fold], frame, rows, name, random) for _ in range(repeats)]))
+            for name in names
+        ]
+
+    run_numbered(shuffle, len(models), threads, falls.append)
+    table = np.array(falls).T
+    found = []
+    for name, one in zip(names, table):
+        interval = score_interval(one, test_share=plan.test_share, level=options.level)
+        found.append(Driver(name, interval.mean, interval.low, interval.high))
+    return sorted(found, key=lambda one: -one.mean)
+
+
+def _some(rows: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    return rows if len(rows) <= _MOST_ROWS else np.sort(random.choice(rows, _MOST_ROWS, replace=False))
+
+
+def _afford(plan: Any, model: Any, names: list[str], seconds: float, seed: int) -> tuple[list[str], int]:
+    """How many columns, and how many shuffles of each, there is time for."""
+    if not np.isfinite(seconds):
+        return names, _REPEATS
+    random = np.random.default_rng(seed)
+    rows = _some(plan.outer[0][1], random)
+    began = time.perf_counter()
+    _shuffled(plan, model, plan.rows.X.iloc[rows], rows, names[0], random)
+    n_shuffles = int(seconds / max(time.perf_counter() - began, 1e-6))
+    repeats = int(np.clip(n_shuffles // len(names), 1, _REPEATS))
+    return names[: max(1, n_shuffles // repeats)], repeats
+
+
+def _shuffled(plan: Any, model: Any, frame: Any, rows: np.ndarray, name: str, random: np.random.Generator) -> float:
+    other = frame.copy(deep=False)
+    other[name] = frame[name].to_numpy()[random.permutation(len(frame))]
+    return plan.rows.score(model, other.astype({name: frame[name].dtype}), rows)
+
+
+def dependences(model: Any, material: Material, names: list[str], options: Options) -> list[Dependence]:
+    """The mean prediction as a column varies and the others stay, with the middle half of the rows."""
+    random = np.random.default_rng(options.seed)
+    rows = np.arange(len(material))
+    if len(rows) > _BACKGROUND:
+        rows = np.sort(random.choice(rows, _BACKGROUND, replace=False))
+    background = material.X.iloc[rows]
+    return [one for name in names if (one := _dependence(model, material, name, background)) is not None]
+
+
+def _dependence(model: Any, material: Material, name: str, background: Any) -> Dependence | None:
+    kind, column = material.kinds[name], material.X[name]
+    if kind == "text":
+        return None
+    if kind == "category":
+        values = column.value_counts().index[:_MOST_CATEGORIES].tolist()
+        shown: list[Any] = [str(one) for one in values]
+    else:
+        known = column.dropna()
+        values = list(dict.fromkeys(known.quantile(np.linspace(0.02, 0.98, _GRID), interpolation="nearest").tolist()))
+        shown = [one.isoformat() if hasattr(one, "isoformat") else float(one) for one in values]
+    if len(values) < 2:
+        return None
+    means, lows, highs = [], [], []
+    for value in values:
+        other = background.copy(deep=False)
+        other[name] = value
+        told = _response(model, other.astype({name: column.dtype}), material)
+        means.append(float(told.mean()))
+        low, high = np.quantile(told, [0.25, 0.75])
+        lows.append(float(low))
+        highs.append(float(high))
+    return Dependence(name, shown, means, lows, highs, _label(material))
+
+
+def _shown_class(material: Material) -> str:
+    if material.positive is not None:
+        return material.positive
+    names, counts = np.unique(material.y, return_counts=True)
+    return str(names[counts.argmax()])
+
+
+def _label(material: Material) -> str:
+    return f"probability of `{_shown_class(material)}`" if material.classes else "prediction"
+
+
+def _response(model: Any, frame: Any, material: Material) -> np.ndarray:
+    if not material.classes:
+        return np.asarray(model.predict(frame), dtype=float)
+    if not hasattr(model, "predict_proba"):
+        return np.asarray(model.predict(frame) == _shown_class(material), dtype=float)
+    return np.asarray(model.predict_proba(frame))[:, list(model.classes_).index(_shown_class(material))]

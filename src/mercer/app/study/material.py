@@ -1,0 +1,151 @@
+"""The rows a study works on: features and target of those whose target is known."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mercer.app.table.column_type import category_texts
+from mercer.app.table.roles import Roles
+from mercer.app.table.table import Table
+from mercer.errors import DataError
+from mercer.model_selection._splits import Splitting
+
+__all__ = ["Material", "draw", "gather", "without_rare"]
+
+# Names that mean that something is so, where a class of two is to be shown.
+_YES = {"yes", "true", "1", "y", "positive", "pos", "bad", "fraud", "default", "failure", "churn", "spam", "malignant"}
+
+
+@dataclass(frozen=True)
+class Material:
+    """Features, target, and what else is known of each row.
+
+    `rows` are numbers in the table from 0; `classes` are sorted, and `positive` is one of two.
+    """
+
+    task: str
+    X: Any
+    y: np.ndarray
+    rows: np.ndarray
+    kinds: dict[str, str]
+    classes: list[str]
+    positive: str | None = None
+    weight: np.ndarray | None = None
+    groups: np.ndarray | None = None
+    time: np.ndarray | None = None
+    cost: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def take(self, chosen: np.ndarray) -> "Material":
+        """Some of the rows."""
+        parts = {name: getattr(self, name) for name in ("y", "rows", "weight", "groups", "time", "cost")}
+        kept = {name: None if one is None else one[chosen] for name, one in parts.items()}
+        return replace(self, X=self.X.iloc[chosen], **kept)
+
+    def splitting(self) -> Splitting:
+        """What a split of the rows must respect."""
+        return Splitting(self.y if self.task == "classification" else None, self.groups, self.time)
+
+
+def gather(table: Table, roles: Roles, positive: str | None = None) -> Material:
+    """Take features and target out of a table; rows without a target are left out."""
+    frame = table.frame
+    if not roles.features:
+        message = f"{table.name}: no column is left to predict from; keep one with --keep COLUMN."
+        raise DataError(message)
+    if roles.target is not None:
+        frame = frame[frame[roles.target].notna()]
+    y, classes = np.zeros(len(frame)), []
+    if roles.task == "classification":
+        y = np.asarray(category_texts(frame[roles.target]), dtype=str)
+        classes = [str(name) for name in np.unique(y)]
+    elif roles.task == "regression":
+        y = frame[roles.target].to_numpy(dtype=float)
+    return Material(
+        roles.task,
+        frame[roles.features],
+        y,
+        frame.index.to_numpy(),
+        dict(roles.kinds),
+        classes,
+        _positive(y, classes, positive),
+        _numbers(frame, roles.weight),
+        None if roles.group is None else np.asarray(category_texts(frame[roles.group].fillna("")), dtype=str),
+        _times(frame, roles.time),
+        _numbers(frame, roles.cost),
+    )
+
+
+def without_rare(material: Material, fewest: int) -> tuple[Material, list[str]]:
+    """The rows of classes with at least so many rows, and the names of the other classes."""
+    if not material.classes:
+        return material, []
+    counts = {name: int((material.y == name).sum()) for name in material.classes}
+    rare = [name for name, count in counts.items() if count < fewest]
+    kept = [name for name in material.classes if name not in rare]
+    if not rare:
+        return material, []
+    if len(kept) < 2:
+        message = (
+            f"the target: two classes must have at least {fewest} rows each; got {max(counts.values())} and fewer."
+        )
+        raise DataError(message)
+    rows = np.flatnonzero(np.isin(material.y, kept))
+    known = replace(material.take(rows), classes=kept)
+    return replace(known, positive=_positive(known.y, kept, None)), rare
+
+
+def draw(material: Material, most: int, seed: int) -> Material:
+    """At most so many rows: of each class its share, whole groups, and evenly through time."""
+    n_rows = len(material)
+    if n_rows <= most:
+        return material
+    random = np.random.default_rng(seed)
+    if material.time is not None:
+        order = np.argsort(material.time, kind="stable")
+        return material.take(np.sort(order[np.linspace(0, n_rows - 1, most).astype(int)]))
+    if material.groups is not None:
+        names, sizes = np.unique(material.groups, return_counts=True)
+        order = random.permutation(len(names))
+        taken = names[order[: max(10, int(np.searchsorted(np.cumsum(sizes[order]), most)))]]
+        return material.take(np.flatnonzero(np.isin(material.groups, taken)))
+    if material.task != "classification":
+        return material.take(np.sort(random.choice(n_rows, most, replace=False)))
+    kept = []
+    for name in material.classes:
+        members = np.flatnonzero(material.y == name)
+        share = min(len(members), max(50, round(most * len(members) / n_rows)))
+        kept.append(random.choice(members, share, replace=False))
+    return material.take(np.sort(np.concatenate(kept)))
+
+
+def _positive(y: np.ndarray, classes: list[str], given: str | None) -> str | None:
+    if len(classes) != 2:
+        return None
+    if given is not None:
+        if given not in classes:
+            message = f"--positive: the class must be one of {classes[0]!r} and {classes[1]!r}; got {given!r}."
+            raise DataError(message)
+        return given
+    named = [name for name in classes if name.lower() in _YES]
+    if len(named) == 1:
+        return named[0]
+    counts = [int((y == name).sum()) for name in classes]
+    return classes[0] if counts[0] < counts[1] else classes[1]
+
+
+def _numbers(frame: Any, name: str | None) -> np.ndarray | None:
+    return None if name is None else frame[name].to_numpy(dtype=float)
+
+
+def _times(frame: Any, name: str | None) -> np.ndarray | None:
+    """Times as numbers; a missing one comes first."""
+    if name is None:
+        return None
+    column = frame[name]
+    if column.dtype.kind == "M":
+        return column.to_numpy().astype("datetime64[ns]").astype(np.int64)
+    return column.fillna(column.min()).to_numpy(dtype=float)

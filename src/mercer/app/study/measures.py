@@ -1,0 +1,87 @@
+"""Other measures of the chosen model on unseen rows, beside the one it was chosen by."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import (
+    accuracy_score,
+    balanced_accuracy_score,
+    brier_score_loss,
+    f1_score,
+    log_loss,
+    mean_absolute_error,
+    r2_score,
+    roc_auc_score,
+    root_mean_squared_error,
+)
+
+from mercer.app.study.diagnosis import decided
+from mercer.app.study.material import Material
+from mercer.app.study.options import Options
+from mercer.app.study.selection import Selection
+from mercer.model_selection import score_interval
+
+__all__ = ["other_metrics"]
+
+Measure = Callable[[np.ndarray, np.ndarray, np.ndarray, Any], float]
+
+
+def _area(true: np.ndarray, told: np.ndarray, answer: np.ndarray, weight: Any) -> float:
+    if told.shape[1] == 2:
+        return float(roc_auc_score(true == 1, told[:, 1], sample_weight=weight))
+    return float(roc_auc_score(true, told, multi_class="ovr", labels=range(told.shape[1]), sample_weight=weight))
+
+
+def _log_loss(true: np.ndarray, told: np.ndarray, answer: np.ndarray, weight: Any) -> float:
+    return float(log_loss(true, told, labels=range(told.shape[1]), sample_weight=weight))
+
+
+def _brier(true: np.ndarray, told: np.ndarray, answer: np.ndarray, weight: Any) -> float:
+    return float(brier_score_loss(true, told, labels=range(told.shape[1]), sample_weight=weight))
+
+
+_OF_CLASSES: dict[str, Measure] = {
+    "balanced accuracy": lambda true, told, answer, weight: balanced_accuracy_score(true, answer, sample_weight=weight),
+    "accuracy": lambda true, told, answer, weight: accuracy_score(true, answer, sample_weight=weight),
+    "F1, mean over classes": lambda true, told, answer, weight: f1_score(
+        true, answer, average="macro", zero_division=0, sample_weight=weight
+    ),
+    "area under the ROC curve": _area,
+    "log loss": _log_loss,
+    "Brier score": _brier,
+}
+_OF_NUMBERS: dict[str, Measure] = {
+    "R²": lambda true, told, answer, weight: r2_score(true, told, sample_weight=weight),
+    "root mean squared error": lambda true, told, answer, weight: root_mean_squared_error(
+        true, told, sample_weight=weight
+    ),
+    "mean absolute error": lambda true, told, answer, weight: mean_absolute_error(true, told, sample_weight=weight),
+}
+
+
+def other_metrics(
+    selection: Selection, material: Material, options: Options, costs: np.ndarray | None
+) -> dict[str, list[float]]:
+    """Value and interval of each measure, from the folds of the chosen model."""
+    told = selection.winner.predictions
+    true = np.searchsorted(material.classes, material.y) if material.classes else material.y
+    found = {}
+    for name, measure in (_OF_CLASSES if material.classes else _OF_NUMBERS).items():
+        if name == selection.metric.words:
+            continue
+        scores = []
+        for _, test in selection.plan.outer[: selection.plan.folds]:
+            answer = decided(told[test], material, costs) if material.classes else told[test]
+            weight = None if material.weight is None else material.weight[test]
+            try:
+                scores.append(float(measure(true[test], told[test], answer, weight)))
+            except ValueError:  # a fold without one of the classes has no such measure
+                continue
+        if len(scores) > 1:
+            interval = score_interval(scores, test_share=selection.plan.test_share, level=options.level)
+            least = 0.0 if name != "R²" else -np.inf
+            most = np.inf if name.startswith(("log", "root", "mean")) else 1.0
+            ends = [float(np.clip(one, least, most)) for one in (interval.low, interval.high)]
+            found[name] = [interval.mean, *ends]
+    return found

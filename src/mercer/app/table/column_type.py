@@ -1,0 +1,195 @@
+"""Plain types for columns: numbers, dates and texts out of whatever a file or a frame holds."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mercer.app.study.record import Notice
+from mercer.app.table.delimited import MISSING
+from mercer.app.table.table import named
+
+__all__ = ["Typing", "category_texts", "type_columns"]
+
+# From this share of numbers on, the other values of a column are taken for mistakes.
+_MOSTLY = 0.9
+_SOME = 0.5
+_YEARS = (1500, 2500)
+_FORMATS = {
+    "/": ("%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y"),
+    "-": ("%Y-%m-%d", "%d-%m-%Y", "%d-%b-%Y"),
+    ".": ("%d.%m.%Y",),
+    " ": ("%d %b %Y", "%b %d, %Y", "%d %B %Y", "%B %d, %Y"),
+}
+_CLOCKS = ("", " %H:%M", " %H:%M:%S", "T%H:%M:%S")
+
+
+@dataclass
+class Typing:
+    """Makes columns plain, one after the other, and keeps what it had to say.
+
+    `kinds` are the kinds that columns were given: a number is read as one whatever else it holds, and a category or a
+    text is left as it is written.
+    """
+
+    kinds: dict[str, str] = field(default_factory=dict)
+    notices: list[Notice] = field(default_factory=list)
+
+    def plain(self, name: str, column: Any) -> Any:
+        """The column as float64, int64, bool, datetime64 or text."""
+        import pandas
+
+        given = self.kinds.get(name)
+        kind = column.dtype
+        if isinstance(kind, pandas.CategoricalDtype):
+            return self.plain(name, column.astype(kind.categories.dtype if len(kind.categories) else "float64"))
+        if isinstance(kind, pandas.DatetimeTZDtype):
+            column = column.dt.tz_convert("UTC").dt.tz_localize(None)
+        if column.dtype.kind == "M":
+            return self._dates_in_range(name, column)
+        if column.dtype.kind == "m":
+            return column.dt.total_seconds()
+        if column.dtype.kind == "c":
+            return self.plain(name, column.map(str))
+        if column.dtype.kind in "iuf":
+            return _numbers(column)
+        if column.dtype.kind == "b":
+            return column.astype(bool) if not column.isna().any() else _texts(column.astype(object))
+        return self._from_objects(name, column, given)
+
+    def _from_objects(self, name: str, column: Any, given: str | None) -> Any:
+        """A column of text, or of several types."""
+        import pandas
+
+        known = column.dropna()
+        if len(known) == 0:
+            return pandas.Series(np.full(len(column), np.nan), index=column.index)
+        if column.dtype == object and not isinstance(known.iloc[0], str):
+            kinds = {type(value) for value in known}
+            if kinds <= {int, float, np.float64, np.int64} or {kind.__name__ for kind in kinds} == {"Decimal"}:
+                return _numbers(column.astype(float))
+            if all(hasattr(value, "year") for value in known):
+                return self.plain(name, pandas.to_datetime(column, errors="coerce"))
+        texts = _texts(column)
+        if given in ("category", "text", "id", "ignored"):
+            return texts
+        return self._from_texts(name, texts, given)
+
+    def _from_texts(self, name: str, texts: Any, given: str | None) -> Any:
+        import pandas
+
+        counts = texts.value_counts()
+        n_known = int(counts.sum())
+        if n_known == 0:
+            return pandas.Series(np.full(len(texts), np.nan), index=texts.index)
+        values = counts.index.to_numpy(dtype=object)
+        # Most columns of text are told from the commonest values; only the others are looked at whole.
+        if given is None and not _has_digits(values[:200]):
+            return texts
+        numbers = pandas.to_numeric(pandas.Series(values, dtype=object), errors="coerce").to_numpy(dtype=float)
+        share = counts.to_numpy()[~np.isnan(numbers)].sum() / n_known
+        if given == "number" or (given is None and share >= _MOSTLY):
+            self._say_mixed(name, values[np.isnan(numbers)], round((1 - share) * n_known), n_known)
+            return _numbers(texts.map(dict(zip(values, numbers))).astype(float))
+        if given in (None, "date", "time"):
+            dates = self._from_dates(name, values, counts.to_numpy(), given is not None)
+            if dates is not None:
+                return texts.map(dict(zip(values, dates))).astype("datetime64[s]")
+        if share >= _SOME:
+            others = named(*values[np.isnan(numbers)][:2])
+            said = f"{share:.0%} of its values are numbers and the others texts, such as {others}; it is read as text."
+            self.notices.append(Notice("warning", name, said, f"give --number {name} to count those as missing"))
+        return texts
+
+    def _say_mixed(self, name: str, wrong: np.ndarray, count: int, n_known: int) -> None:
+        if count:
+            verb = "is not a number" if count == 1 else "are not numbers"
+            said = f"{count} of {n_known} values {verb} ({named(*wrong[:3], most=3)}) and taken for missing."
+            self.notices.append(Notice("warning", name, said, f"correct them, or give --category {name}"))
+
+    def _from_dates(self, name: str, values: np.ndarray, counts: np.ndarray, given: bool) -> np.ndarray | None:
+        """Dates in one of the common forms, or None if most are not."""
+        import pandas
+
+        texts = pandas.Series(values, dtype=object)
+        mark = next((mark for mark in _FORMATS if mark in str(values[0])[1:5]), " ")
+        best, best_share, ties = None, 0.0, 0
+        for form in _FORMATS[mark]:
+            for clock in _CLOCKS if len(str(values[0])) > 11 else ("",):
+                parsed = pandas.to_datetime(texts, format=form + clock, errors="coerce")
+                share = counts[parsed.notna().to_numpy()].sum() / counts.sum()
+                ties += int(share == best_share and share > 0)
+                if share > best_share:
+                    best, best_share, ties = parsed, share, 0
+        if best is None or best_share < (_SOME if given else _MOSTLY):
+            return None
+        if ties:
+            example = f"{named(values[0])} was read as {best.iloc[0].day} {best.iloc[0]:%B %Y}"
+            said = f"Its dates can be read with the day or the month first; {example}."
+            self.notices.append(Notice("warning", name, said, "write dates as year-month-day"))
+        self._say_out_of_range(name, values[best.isna().to_numpy()], int(counts[best.isna().to_numpy()].sum()))
+        return self._dates_in_range(name, best).to_numpy()
+
+    def _dates_in_range(self, name: str, column: Any) -> Any:
+        column = column.astype("datetime64[s]")
+        years = column.dt.year
+        outside = ((years < _YEARS[0]) | (years > _YEARS[1])).to_numpy()
+        if outside.any():
+            self._say_out_of_range(name, column[outside].dt.strftime("%Y-%m-%d").unique(), int(outside.sum()))
+            column = column.mask(outside)
+        return column
+
+    def _say_out_of_range(self, name: str, values: Any, count: int) -> None:
+        if count:
+            verb = "date is" if count == 1 else "dates are"
+            said = f"{count} {verb} out of range ({named(*values[:3], most=3)}) and taken for missing."
+            self.notices.append(Notice("warning", name, said, "correct them"))
+
+
+def _has_digits(values: np.ndarray) -> bool:
+    return sum(any(letter.isdigit() for letter in str(value)) for value in values) >= _SOME * len(values)
+
+
+def _numbers(column: Any) -> Any:
+    """float64, or int64 where nothing is missing; infinities are no numbers of a table."""
+    if column.dtype == np.uint64:
+        # Half of these have no int64.
+        return column.astype("float64")
+    if column.dtype.kind in "iu" and not hasattr(column.dtype, "numpy_dtype"):
+        return column.astype("int64")
+    values = column.to_numpy(dtype="float64", na_value=np.nan)
+    if np.isinf(values).any():
+        values = np.where(np.isinf(values), np.nan, values)
+    if column.dtype.kind in "iu" and not np.isnan(values).any():
+        return column.astype("int64")
+    return column.__class__(values, index=column.index)
+
+
+def _texts(column: Any) -> Any:
+    """Text without blanks around it; what people write for missing is missing."""
+    import pandas
+
+    if column.dtype == object:
+        column = column.map(lambda value: value if isinstance(value, str) else str(value), na_action="ignore")
+    column = column.astype("str").str.strip()
+    missing = column.isin(MISSING)
+    return column.mask(missing) if missing.any() else column.astype(pandas.StringDtype(na_value=np.nan))
+
+
+def type_columns(frame: Any, kinds: dict[str, str] | None = None) -> tuple[Any, list[Notice]]:
+    """The frame with plain columns, and what had to be guessed."""
+    import pandas
+
+    typing = Typing(dict(kinds or {}))
+    columns = {name: typing.plain(name, frame[name]) for name in frame.columns}
+    return pandas.DataFrame(columns, index=frame.index), typing.notices
+
+
+def category_texts(column: Any) -> Any:
+    """The values of a column as names of categories: whole numbers without a point, whatever their type."""
+    values = column
+    if values.dtype.kind == "f":
+        known = values.dropna()
+        if len(known) and (known == np.floor(known)).all():
+            values = values.astype("Int64")
+    return values.astype(object).map(str, na_action="ignore")

@@ -1,0 +1,299 @@
+"""Text with delimiters: finding out how a file is written, and reading it with pyarrow."""
+
+import codecs
+import csv
+import gzip
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from mercer.app.study.record import Notice
+from mercer.app.table.format import FORMATS, Place
+from mercer.app.table.table import check_names, named
+from mercer.errors import DataError
+
+__all__ = ["MISSING", "Dialect", "find_dialect", "open_batches", "read_delimited"]
+
+# What people write where there is nothing.
+MISSING = [
+    "",
+    "NA",
+    "N/A",
+    "n/a",
+    "NaN",
+    "nan",
+    "-nan",
+    "NULL",
+    "Null",
+    "null",
+    "None",
+    "none",
+    "<NA>",
+    "#N/A",
+    "#NA",
+    "?",
+]
+_DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar"}
+_SAMPLE = 2**18
+_BLOCK = 2**22
+# Of a file whose lines differ more than this in their number of fields, no line can be trusted.
+_MOST_RAGGED = 0.05
+# The share of lines with as many fields as the first that makes a table, and what one column alone counts for.
+_REGULAR = 0.8
+_ALONE = 0.5
+_NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
+_DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a file of delimited text is written."""
+
+    delimiter: str
+    encoding: str
+    names: list[str]
+    headed: bool = True
+    decimal: str = "."
+    long_values: bool = False  # quoted values with line ends inside
+    compressed: bool = False
+    notices: list[Notice] = field(default_factory=list)
+
+
+def find_dialect(place: Place, delimiter: str | None, encoding: str | None, compressed: bool = False) -> Dialect:
+    """Look at the start of the file and say how it is written."""
+    with _bytes(place, compressed) as file:
+        sample = file.read(_SAMPLE)
+        # A header may be longer than any sample: a million names are eight million bytes.
+        sample += file.readline(2**26)
+    encoding, notices = _encoding(place, sample, encoding)
+    text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(sample).removeprefix("\ufeff")
+    if delimiter is not None:
+        delimiter = {"tab": "\t", "\\t": "\t"}.get(delimiter, delimiter)
+    chosen, records = _delimiter(place, text, delimiter)
+    usual = "\t" if place.name.lower().removesuffix(".gz").endswith((".tsv", ".tab")) else ","
+    if delimiter is None and chosen != usual and len(records[0]) > 1:
+        said = f"The columns are separated by a {_DELIMITERS[chosen]}, by the look of the first lines."
+        notices.append(Notice("note", "the table", said, "give --delimiter if that is wrong"))
+    names = [name.strip() for name in records[0]]
+    headed = not all(_NUMBER.fullmatch(name) for name in names)
+    if not headed:
+        names = [f"column_{number}" for number in range(1, len(names) + 1)]
+        said = f"The first line holds numbers, not names: the columns are called {named(*names, most=3)}."
+        notices.append(Notice("warning", "the table", said, "write the names into the first line"))
+    check_names(place.name, names)
+    fields_below = [one for record in records[1:200] for one in record]
+    decimal = "."
+    pointed = any("." in one for one in fields_below if _NUMBER.fullmatch(one))
+    if chosen != "," and not pointed and any(map(_DECIMAL_COMMA.fullmatch, fields_below)):
+        decimal = ","
+        notices.append(Notice("note", "the table", "Numbers are read with a decimal comma."))
+    return Dialect(chosen, encoding, names, headed, decimal, '"' in text, compressed, notices)
+
+
+def _bytes(place: Place, compressed: bool) -> Any:
+    return gzip.open(place.open()) if compressed else place.open()
+
+
+def _encoding(place: Place, sample: bytes, encoding: str | None) -> tuple[str, list[Notice]]:
+    if encoding is not None:
+        try:
+            codecs.getincrementaldecoder(encoding)().decode(sample)
+            return codecs.lookup(encoding).name, []
+        except LookupError:
+            message = f"{place.name}: --encoding must be an encoding that Python knows; got {encoding!r}. Try utf-8."
+            raise DataError(message) from None
+        except UnicodeDecodeError:
+            message = f"{place.name}: the file is not encoded in {encoding}. Leave out --encoding to have it guessed."
+            raise DataError(message) from None
+    if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16", [Notice("note", "the table", "The file is encoded in UTF-16.")]
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(sample)
+    except UnicodeDecodeError:
+        return old_encoding(sample)
+    return "utf-8", []
+
+
+def old_encoding(sample: bytes) -> tuple[str, list[Notice]]:
+    """The encoding of bytes that are not UTF-8."""
+    # Five bytes have no meaning in cp1252, all of them have one in latin-1.
+    encoding = "latin-1" if any(byte in sample for byte in b"\x81\x8d\x8f\x90\x9d") else "cp1252"
+    said = f"The file is not UTF-8; it is read as {encoding}."
+    return encoding, [Notice("warning", "the table", said, "give --encoding if letters look wrong")]
+
+
+def _records(text: str, delimiter: str) -> list[list[str]]:
+    """The first records; the last is left out, for the sample may end inside it."""
+    csv.field_size_limit(2**27)
+    records = [record for record in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if record]
+    return records if len(records) < 3 else records[:-1]
+
+
+def _delimiter(place: Place, text: str, given: str | None) -> tuple[str, list[list[str]]]:
+    """The delimiter under which the lines have the same number of fields, and as many as possible."""
+    if given is not None and len(given) != 1:
+        message = f"{place.name}: --delimiter must be one character; got {given!r}. Leave it out to have it guessed."
+        raise DataError(message)
+    tried = {}
+    for one in _DELIMITERS if given is None else dict.fromkeys([given, *_DELIMITERS]):
+        try:
+            tried[one] = _records(text, one)
+        except csv.Error:
+            continue
+    scores = {one: _regularity(records) for one, records in tried.items()}
+    best = max(scores, key=lambda one: scores[one], default=",")
+    if given is not None:
+        if given in tried and len(tried[given][0]) == 1 and scores[best][0] > 0.9 and len(tried[best][0]) > 1:
+            message = (
+                f"{place.name}: the delimiter {given!r} gives one column; {best!r} would give {len(tried[best][0])}. "
+                f"Give --delimiter {best!r}, or leave it out."
+            )
+            raise DataError(message)
+        best = given
+    plain = all(share == _ALONE for share, width in scores.values() if width == 1)
+    if not tried.get(best) or scores[best][0] < (_REGULAR if len(tried[best][0]) > 1 or not plain else _ALONE):
+        raise _no_table(place)
+    return best, tried[best]
+
+
+def _regularity(records: list[list[str]]) -> tuple[float, int]:
+    """The share of lines with as many fields as the first, and that number; one field alone counts for little."""
+    if not records:
+        return (0.0, 0)
+    width = len(records[0])
+    share = sum(len(record) == width for record in records) / len(records)
+    # A text without delimiters is regular under every delimiter it does not hold.
+    return (round(share, 1), width) if width > 1 else (min(share, _ALONE), width)
+
+
+def _no_table(place: Place) -> DataError:
+    message = (
+        f"{place.name}: not a table: no delimiter splits its lines into as many fields each. "
+        f"Give --delimiter, or a table as {FORMATS}."
+    )
+    return DataError(message)
+
+
+def _options(dialect: Dialect, kinds: dict[str, Any] | None, threads: bool = True) -> tuple[Any, Any, Any]:
+    from pyarrow import csv as arrow_csv
+
+    reading = arrow_csv.ReadOptions(
+        column_names=dialect.names,
+        skip_rows_after_names=0,
+        skip_rows=int(dialect.headed),
+        encoding=dialect.encoding,
+        block_size=_BLOCK,
+        use_threads=threads,
+    )
+    parsing = arrow_csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=dialect.long_values)
+    converting = arrow_csv.ConvertOptions(
+        null_values=MISSING, strings_can_be_null=True, decimal_point=dialect.decimal, column_types=kinds
+    )
+    return reading, parsing, converting
+
+
+def read_delimited(place: Place, dialect: Dialect, columns: list[str] | None) -> tuple[Any, list[Notice]]:
+    """The whole file as an Arrow table, with the notices of what was skipped."""
+    import pyarrow
+    from pyarrow import csv as arrow_csv
+
+    skipped: list[Any] = []
+
+    def skip(row: Any) -> str:
+        skipped.append(row)
+        return "skip"
+
+    reading, parsing, converting = _options(dialect, None)
+    parsing.invalid_row_handler = skip
+    if columns is not None:
+        converting.include_columns = columns
+    try:
+        with _input(place, dialect) as stream:
+            table = arrow_csv.read_csv(stream, reading, parsing, converting)
+    except pyarrow.ArrowInvalid as error:
+        return _second_reading(place, dialect, columns, str(error))
+    except UnicodeDecodeError as error:
+        raise _undecodable(place, dialect, error) from None
+    # Where bytes are no UTF-8, pyarrow leaves a column of bytes.
+    if any(pyarrow.types.is_binary(kind) for kind in table.schema.types):
+        return _second_reading(place, dialect, columns, "UTF8")
+    notices = list(dialect.notices)
+    if skipped:
+        notices.append(_ragged(place, table.num_rows, skipped))
+    return table, notices
+
+
+def _second_reading(place: Place, dialect: Dialect, columns: list[str] | None, said: str) -> tuple[Any, list[Notice]]:
+    """Read again what pyarrow stopped at: late bytes that are not UTF-8, or a quoted value across two blocks."""
+    if "UTF8" in said and dialect.encoding == "utf-8":
+        encoding, notices = old_encoding(b"")
+        return read_delimited(place, replace(dialect, encoding=encoding, notices=dialect.notices + notices), columns)
+    if not dialect.long_values:
+        return read_delimited(place, replace(dialect, long_values=True), columns)
+    message = f"{place.name}: the file cannot be read as a table ({said.splitlines()[0][:160]}). Correct that line."
+    raise DataError(message)
+
+
+def _undecodable(place: Place, dialect: Dialect, error: UnicodeDecodeError) -> DataError:
+    message = f"{place.name}: the file is not {dialect.encoding} ({error.reason}). Give --encoding."
+    return DataError(message)
+
+
+def _ragged(place: Place, n_rows: int, skipped: list[Any]) -> Notice:
+    expected = skipped[0].expected_columns
+    widths = Counter(row.actual_columns for row in skipped).most_common(1)[0][0]
+    if len(skipped) > max(10, _MOST_RAGGED * (n_rows + len(skipped))):
+        message = (
+            f"{place.name}: {len(skipped)} of {n_rows + len(skipped)} lines have another number of fields than the "
+            f"first line ({expected}), mostly {widths}. Give --delimiter, or quote values that hold the delimiter."
+        )
+        raise DataError(message)
+    lines = "line has" if len(skipped) == 1 else "lines have"
+    said = (
+        f"{len(skipped)} {lines} another number of fields than the first line ({expected}) and "
+        f"{'was' if len(skipped) == 1 else 'were'} skipped, such as {named(skipped[0].text)}."
+    )
+    return Notice("warning", "the table", said, "correct the file")
+
+
+def _input(place: Place, dialect: Dialect) -> Any:
+    import pyarrow
+
+    if dialect.compressed:
+        return (
+            pyarrow.PythonFile(_bytes(place, True))
+            if place.path is None
+            else pyarrow.input_stream(place.origin, compression="gzip")
+        )
+    return pyarrow.input_stream(place.origin)
+
+
+def open_batches(place: Place, dialect: Dialect, kinds: dict[str, Any], columns: list[str] | None) -> Iterator[Any]:
+    """The file as Arrow record batches of given types, a few megabytes at a time."""
+    from pyarrow import csv as arrow_csv
+
+    reading, parsing, converting = _options(dialect, kinds)
+    wrong: list[Any] = []
+
+    def stop(row: Any) -> str:
+        wrong.append(row)
+        return "skip"
+
+    parsing.invalid_row_handler = stop
+    if columns is not None:
+        converting.include_columns = columns
+    with _input(place, dialect) as stream:
+        for batch in arrow_csv.open_csv(stream, reading, parsing, converting):
+            if wrong:
+                break
+            yield batch
+    if wrong:
+        # Answers would no longer stand beside their questions.
+        message = (
+            f"{place.name}: line {named(wrong[0].text)} has {wrong[0].actual_columns} fields, the first line "
+            f"{wrong[0].expected_columns}. Correct it."
+        )
+        raise DataError(message)

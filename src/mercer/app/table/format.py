@@ -1,0 +1,123 @@
+"""What a file is, told by its first bytes: names lie, and standard input has none."""
+
+import io
+import sys
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from mercer.errors import DataError
+
+__all__ = ["FORMATS", "Place", "find_format", "find_place"]
+
+FORMATS = "CSV, TSV, Parquet, Arrow, Excel, JSON lines or SQLite"
+_MAGIC = {
+    b"PAR1": "parquet",
+    b"ARROW1": "arrow",
+    b"FEA1": "arrow",
+    b"\xff\xff\xff\xff": "stream",
+    b"SQLite format 3\x00": "sqlite",
+    b"\x1f\x8b": "gzip",
+}
+_STRANGERS = {
+    b"\x89PNG": "an image",
+    b"\xff\xd8\xff": "an image",
+    b"GIF8": "an image",
+    b"%PDF": "a PDF document",
+    b"\xd0\xcf\x11\xe0": "a file of old Excel or Word",
+    b"7z\xbc\xaf": "a 7z archive",
+    b"BZh": "a bzip2 archive",
+    b"\xfd7zXZ": "an xz archive",
+    b"\x28\xb5\x2f\xfd": "a Zstandard archive",
+    b"\x7fELF": "a program",
+    b"\x89HDF": "an HDF5 file",
+    b"\x93NUMPY": "a NumPy array",
+    b"\x80\x04\x95": "a pickle",
+    b"<!DOCTYPE": "a web page",
+    b"<html": "a web page",
+    b"<?xml": "an XML document",
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a table lies: a path, or bytes that came through standard input; and the part of the file it is."""
+
+    name: str
+    path: Path | None
+    content: bytes | None = None
+    part: str | None = None
+
+    def open(self) -> io.BufferedIOBase:
+        """The bytes, from the start."""
+        return io.BytesIO(self.content) if self.path is None else self.path.open("rb")
+
+    @property
+    def origin(self) -> str | io.BytesIO:
+        """What pyarrow opens: a path, which it can map, or a buffer."""
+        return io.BytesIO(self.content) if self.path is None else str(self.path)
+
+
+def find_place(source: str | Path) -> Place:
+    """Where `source` points; ``-`` is standard input and ``file::part`` a table in a file of several."""
+    text = str(source)
+    if text == "-":
+        return Place("standard input", None, sys.stdin.buffer.read())
+    part = None
+    if "::" in text and not Path(text).exists():
+        text, _, part = text.rpartition("::")
+    path = Path(text).expanduser()
+    if not path.exists():
+        message = f"{text}: there is no such file. Give the path of a table ({FORMATS}), or - for standard input."
+        raise DataError(message)
+    try:
+        if path.is_fifo():
+            # What comes through a pipe can be read once only.
+            return Place(path.name, None, path.read_bytes(), part)
+        if path.is_file():
+            path.open("rb").close()
+    except OSError as error:
+        message = f"{text}: the file cannot be read ({error.strerror}). Change its permissions, or copy it."
+        raise DataError(message) from None
+    return Place(path.name, path, part=part)
+
+
+def find_format(place: Place) -> str:
+    """The format: "delimited", "gzip", "json", "parquet", "folder", "arrow", "stream", "excel" or "sqlite"."""
+    if place.path is not None and place.path.is_dir():
+        return "folder"
+    with place.open() as file:
+        head = file.read(4096)
+    if not head.strip():
+        message = f"{place.name}: the file is empty. Give a table with a line of column names and rows below it."
+        raise DataError(message)
+    for magic, kind in _MAGIC.items():
+        if head.startswith(magic):
+            return kind
+    if head.startswith(b"PK\x03\x04"):
+        return _zipped(place)
+    for magic, kind in _STRANGERS.items():
+        if head.lstrip()[: len(magic)].lower() == magic.lower():
+            raise _refusal(place, kind)
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "delimited"
+    if b"\x00" in head:
+        raise _refusal(place, "neither text nor a known format")
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    return "json" if start.startswith((b'{"', b"[{", b"{ ", b"{}", b"[ {", b"[\n")) else "delimited"
+
+
+def _zipped(place: Place) -> str:
+    with place.open() as file:
+        try:
+            names = zipfile.ZipFile(file).namelist()
+        except zipfile.BadZipFile:
+            raise _refusal(place, "a damaged archive") from None
+    if "xl/workbook.xml" in names:
+        return "excel"
+    raise _refusal(place, "a zip archive")
+
+
+def _refusal(place: Place, kind: str) -> DataError:
+    message = f"{place.name}: not a table but {kind}. Give a table as {FORMATS}."
+    return DataError(message)

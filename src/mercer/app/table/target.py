@@ -1,0 +1,155 @@
+"""The target: whether it can be learnt, and by which task."""
+
+import difflib
+import re
+from typing import Any
+
+import numpy as np
+
+from mercer.app.study.record import Notice
+from mercer.app.table.column_summary import count_distinct
+from mercer.app.table.column_type import category_texts
+from mercer.app.table.table import Table, named
+from mercer.errors import DataError
+
+__all__ = ["FEWEST_ROWS", "check_column", "check_target", "find_task", "looks_like_target"]
+
+# Below this many rows, folds inside folds hold too few to say anything.
+FEWEST_ROWS = 20
+# Whole numbers with up to this many values are taken for classes.
+_FEW_VALUES = 10
+_MOST_CLASSES = 200
+_TASKS = ("classification", "regression", "structure")
+_NAMES = re.compile(
+    r"(target|label|class|outcome|response|y|churn(ed)?|default(ed)?|survived|species|diagnosis|fraud|failure|failed)",
+    re.IGNORECASE,
+)
+
+
+def check_column(table: Table, name: str | None, flag: str) -> None:
+    """Raise if the table has no column of that name."""
+    if name is None or name in table.frame.columns:
+        return
+    names = [str(one) for one in table.frame.columns]
+    close = difflib.get_close_matches(name, names, 1, 0.6) or [one for one in names if one.lower() == name.lower()]
+    hint = f"Did you mean {named(close[0])}?" if close else f"Give {flag} one of them."
+    message = f"{table.name}: there is no column {named(name)}; the columns are {named(*names)}. {hint}"
+    raise DataError(message)
+
+
+def find_task(table: Table, target: str | None, task: str | None) -> tuple[str, list[Notice]]:
+    """The task, as asked for or as the target suggests, and how sure that is."""
+    if task is not None and task not in _TASKS:
+        message = f"{table.name}: --task must be one of {', '.join(_TASKS)}; got {task!r}."
+        raise DataError(message)
+    if target is None:
+        if task in ("classification", "regression"):
+            message = f"{table.name}: {task} needs a target; give --target NAME."
+            raise DataError(message)
+        return "structure", []
+    if task == "structure":
+        message = f"{table.name}: structure has no target; leave out --target {target}, or --task."
+        raise DataError(message)
+    column = table.frame[target]
+    if column.dtype.kind == "M":
+        message = f"{table.name}: target {named(target)} must be numbers or classes; got dates. Choose another column."
+        raise DataError(message)
+    if task == "regression" and column.dtype.kind not in "if":
+        example = named(column.dropna().iloc[0]) if column.notna().any() else "nothing"
+        message = (
+            f"{table.name}: target {named(target)} must hold numbers for regression; got values such as {example}. "
+            f"Leave out --task, or choose another column."
+        )
+        raise DataError(message)
+    if task is not None:
+        return task, []
+    return _guessed_task(column, target)
+
+
+def _guessed_task(column: Any, target: str) -> tuple[str, list[Notice]]:
+    if column.dtype.kind not in "if":
+        return "classification", []
+    distinct = count_distinct(column)
+    known = column.dropna().to_numpy(dtype=float)
+    if distinct > _FEW_VALUES or not np.array_equal(known, np.floor(known)):
+        return "regression", []
+    if distinct == 2:
+        return "classification", []
+    said = f"Its {distinct} whole numbers are taken for classes."
+    return "classification", [Notice("note", target, said, "give --task regression to predict it as a number")]
+
+
+def check_target(table: Table, target: str, task: str) -> list[Notice]:
+    """Raise if the target cannot be learnt; else say what to know about it."""
+    column = table.frame[target]
+    known = column.dropna()
+    distinct = count_distinct(known)
+    n_missing = len(column) - len(known)
+    if len(known) == 0:
+        message = f"{table.name}: target {named(target)} is missing in every row. Choose another column."
+        raise DataError(message)
+    if distinct == 1:
+        message = (
+            f"{table.name}: target {named(target)} must have at least two values; every row has "
+            f"{named(category_texts(known).iloc[0])}. Choose another column."
+        )
+        raise DataError(message)
+    _check_unique(table, target, known, distinct, task)
+    if len(known) < FEWEST_ROWS:
+        have = f"got {len(known)}" if n_missing == 0 else f"got {len(known)} where the target is known"
+        message = f"{table.name}: a study needs at least {FEWEST_ROWS} rows; {have}. Add rows."
+        raise DataError(message)
+    notices = []
+    if n_missing:
+        said = f"The target is missing in {n_missing} of {len(column)} rows; they are left out."
+        notices.append(Notice("warning", target, said, "fill it in, or remove the rows"))
+    return notices + (_check_classes(table, target, known) if task == "classification" else [])
+
+
+def _check_unique(table: Table, target: str, known: Any, distinct: int, task: str) -> None:
+    counting = known.dtype.kind == "i" and distinct == len(known) and int(known.max()) - int(known.min()) < len(known)
+    if distinct == len(known) and (task == "classification" or counting):
+        message = (
+            f"{table.name}: target {named(target)} has another value in every row, like an id; nothing can be learnt "
+            f"from values that never come again. Choose another column."
+        )
+        raise DataError(message)
+
+
+def _check_classes(table: Table, target: str, known: Any) -> list[Notice]:
+    counts = category_texts(known).value_counts()
+    if len(counts) > _MOST_CLASSES:
+        cure = "Give --task regression" if known.dtype.kind in "if" else "Merge classes"
+        message = (
+            f"{table.name}: target {named(target)} may have at most {_MOST_CLASSES} classes; got {len(counts)}. "
+            f"{cure}, or choose another column."
+        )
+        raise DataError(message)
+    single = [name for name, count in counts.items() if count == 1]
+    if single:
+        subject = f"class {named(single[0])} of" if len(single) == 1 else f"classes {named(*single)} of"
+        verb = "has one row" if len(single) == 1 else "have one row each"
+        message = (
+            f"{table.name}: {subject} target {named(target)} {verb}; a class needs at least two, one to learn from and "
+            f"one to be tried on. Remove or merge {'it' if len(single) == 1 else 'them'}."
+        )
+        raise DataError(message)
+    rare = counts.iloc[-1]
+    if rare < 10:
+        said = f"Class {named(counts.index[-1])} has {rare} rows: its scores are hardly more than luck."
+        return [Notice("warning", target, said, "collect more of them, or merge classes")]
+    share = rare / counts.sum()
+    if share < 0.1:
+        said = f"Classes are unequal: {named(counts.index[-1])} is {share:.1%} of the rows."
+        return [Notice("note", target, said, "the scores weigh classes alike; give costs if mistakes differ in price")]
+    return []
+
+
+def looks_like_target(table: Table) -> str | None:
+    """The column that looks most like a target, if one does: by its name, or the last one if it has few values."""
+    names = [str(name) for name in table.frame.columns]
+    by_name = [name for name in names if _NAMES.fullmatch(name)]
+    if by_name:
+        return by_name[-1]
+    last = table.frame[names[-1]]
+    return names[-1] if len(last) >= FEWEST_ROWS and 2 <= count_distinct(last) <= _FEW_VALUES else None

@@ -1,0 +1,87 @@
+"""Writing a table block by block, in the format that the name of the file asks for."""
+
+import contextlib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from mercer.errors import DataError
+
+__all__ = ["Writer"]
+
+_ENDINGS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".jsonl": "json",
+    ".ndjson": "json",
+}
+
+
+class Writer:
+    """A table that grows; a file takes the place of an earlier one when it is complete."""
+
+    def __init__(self, path: Path | None, kind: str) -> None:
+        self.path = path
+        self.kind = kind
+        self.half = None if path is None else path.with_name(path.name + ".part")
+        self._file: Any = None
+        self._sink: Any = None
+
+    @classmethod
+    def open(cls, path: str | Path | None) -> "Writer":
+        """A writer to a file, or of CSV to standard output."""
+        if path is None or str(path) == "-":
+            return cls(None, "csv")
+        place = Path(path).expanduser()
+        kind = _ENDINGS.get(place.suffix.lower())
+        if kind is None:
+            message = f"{place.name}: the ending must be one of {', '.join(_ENDINGS)}. Give -o another name."
+            raise DataError(message)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        return cls(place, kind)
+
+    def __enter__(self) -> "Writer":
+        self._file = sys.stdout.buffer if self.half is None else self.half.open("wb")
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if self._sink is not None and self.kind != "json":
+            # A sink that cannot be ended after an error has nothing more to say.
+            with contextlib.suppress(Exception) if error is not None else contextlib.nullcontext():
+                self._sink.close()
+        if self.half is None:
+            self._file.flush()
+            return
+        self._file.close()
+        if error is None:
+            self.half.replace(self.path)
+        else:
+            self.half.unlink(missing_ok=True)
+
+    def write(self, table: Any) -> None:
+        """Add the rows of an Arrow table; all have the same columns."""
+        if self.kind == "json":
+            lines = (json.dumps(row, default=str, ensure_ascii=False) for row in table.to_pylist())
+            self._file.write("".join(line + "\n" for line in lines).encode())
+            return
+        if self._sink is None:
+            self._sink = self._opened(table.schema)
+        self._sink.write_table(table.cast(self._schema))
+
+    def _opened(self, schema: Any) -> Any:
+        import pyarrow
+        from pyarrow import csv, parquet
+
+        self._schema = schema
+        if self.kind == "parquet":
+            return parquet.ParquetWriter(self._file, schema, compression="zstd")
+        if self.kind == "arrow":
+            return pyarrow.ipc.new_file(self._file, schema)
+        delimiter = "\t" if self.kind == "tsv" else ","
+        options = csv.WriteOptions(delimiter=delimiter, quoting_style="needed")
+        return csv.CSVWriter(self._file, schema, write_options=options)

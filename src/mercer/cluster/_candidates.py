@@ -1,0 +1,62 @@
+"""What clustering offers to a study of structure."""
+
+from typing import Any
+
+import numpy as np
+
+from mercer._base.candidate import Candidate, Shape
+from mercer.cluster._hdbscan import HDBSCAN
+from mercer.cluster._k_means import KMeans
+
+__all__ = ["CANDIDATES"]
+
+# All distances between rows are looked at, if not kept.
+_MOST_ROWS = 20_000
+
+
+def _k_means(shape: Shape) -> Any:
+    return KMeans(2, n_init=5, random_state=shape.seed)
+
+
+def _density(shape: Shape) -> Any:
+    return HDBSCAN(copy=True)
+
+
+def _sizes(shape: Shape) -> dict[str, list[int]]:
+    """Groups of at least a fiftieth or a tenth of the rows: smaller ones are odd rows."""
+    return {"min_cluster_size": sorted({max(5, shape.n_rows // share) for share in (100, 50, 20, 10)})}
+
+
+def _too_many(shape: Shape) -> str:
+    return f"for at most {_MOST_ROWS} rows, here are {shape.n_rows}" if shape.n_rows > _MOST_ROWS else ""
+
+
+def _count(model: Any) -> tuple[float, str]:
+    n_numbers = int(np.size(model.cluster_centers_))
+    return float(n_numbers), f"{len(model.cluster_centers_)} centres"
+
+
+CANDIDATES = (
+    Candidate(
+        "k-means",
+        "clustering",
+        ("clustering",),
+        10,
+        _k_means,
+        {"n_clusters": [2, 3, 4, 5, 6, 7, 8]},
+        ("scaled", "dense"),
+        complexity=_count,
+        text="Groups around centres, each row with the nearest.",
+    ),
+    Candidate(
+        "density clusters",
+        "clustering",
+        ("clustering",),
+        40,
+        _density,
+        _sizes,
+        ("scaled", "dense"),
+        _too_many,
+        text="Dense regions of any shape; rows between them belong to none (HDBSCAN).",
+    ),
+)

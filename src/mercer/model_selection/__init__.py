@@ -1,0 +1,58 @@
+"""Choosing models: nested cross-validation, candidates from simple to complex, and what their scores are worth."""
+
+from mercer._base.candidate import Candidate, Shape
+from mercer.model_selection._bias_variance import BiasVariance, bias_variance, resampled_bias_variance
+from mercer.model_selection._complexity import (
+    degrees_of_freedom,
+    parameter_count,
+    roughness,
+    vc_dimension,
+    weight_norm,
+)
+from mercer.model_selection._curves import ScoreCurve, complexity_curve, learning_curve
+from mercer.model_selection._estimates import (
+    ErrorEstimates,
+    SelectionOptimism,
+    compare_estimates,
+    simulate_selection,
+)
+from mercer.model_selection._interval import ScoreInterval, score_interval
+from mercer.model_selection._nested import NestedResult, nested_cv
+from mercer.model_selection._plan import Trial
+from mercer.model_selection._registry import candidates
+from mercer.model_selection._rule import one_standard_error
+from mercer.model_selection._search import SearchResult, search_settings
+from mercer.model_selection._sources import SourceReport, compare_sources
+from mercer.model_selection._trial import Contender
+
+__all__ = [
+    "BiasVariance",
+    "Candidate",
+    "Contender",
+    "ErrorEstimates",
+    "NestedResult",
+    "ScoreCurve",
+    "ScoreInterval",
+    "SearchResult",
+    "SelectionOptimism",
+    "Shape",
+    "SourceReport",
+    "Trial",
+    "bias_variance",
+    "candidates",
+    "compare_estimates",
+    "compare_sources",
+    "complexity_curve",
+    "degrees_of_freedom",
+    "learning_curve",
+    "nested_cv",
+    "one_standard_error",
+    "parameter_count",
+    "resampled_bias_variance",
+    "roughness",
+    "score_interval",
+    "search_settings",
+    "simulate_selection",
+    "vc_dimension",
+    "weight_norm",
+]

@@ -1,0 +1,198 @@
+"""How complex a model is: parameters, effective degrees of freedom, size of weights, roughness, VC dimension."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from mercer.errors import DataError, ParameterError
+
+__all__ = ["degrees_of_freedom", "parameter_count", "roughness", "vc_dimension", "weight_norm"]
+
+_WEIGHTS = ("coef_", "intercept_")
+
+
+def parameter_count(model: Any) -> int:
+    """Count the numbers that a fitted linear model, or the last step of a pipeline, has learned and uses.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        With ``coef_``.
+
+    Returns
+    -------
+    int
+        Coefficients that are not zero, and intercepts.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from mercer.linear_model import Lasso
+    >>> from mercer.model_selection import parameter_count
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> parameter_count(Lasso(0.1).fit(X, y)), parameter_count(Lasso(1.0).fit(X, y))
+    (8, 4)
+    """
+    last = _weighted("parameter_count", model)
+    return int(np.count_nonzero(last.coef_)) + int(np.size(getattr(last, "intercept_", ())))
+
+
+def weight_norm(model: Any) -> float:
+    """Norm of the coefficients of a fitted linear model, or of the last step of a pipeline; without the intercept.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        With ``coef_``.
+
+    Returns
+    -------
+    float
+        The Euclidean norm.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from mercer.linear_model import Ridge
+    >>> from mercer.model_selection import weight_norm
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> weight_norm(Ridge(0.1).fit(X, y)) > weight_norm(Ridge(10.0).fit(X, y))
+    True
+    """
+    return float(np.linalg.norm(_weighted("weight_norm", model).coef_))
+
+
+def _weighted(subject: str, model: Any) -> Any:
+    last = model[-1] if hasattr(model, "steps") else model
+    if not hasattr(last, "coef_"):
+        message = f"{subject}: the model must be fitted and have coef_; got {type(last).__name__} without."
+        raise DataError(message)
+    return last
+
+
+def degrees_of_freedom(estimator: Any, X: Any, y: Any = None, *, step: float = 1e-3) -> float:
+    r"""Effective degrees of freedom of a regressor: how far each prediction follows its own target, summed.
+
+    .. math:: df = \sum_i \frac{\partial \hat y_i}{\partial y_i} = \operatorname{tr} S
+
+    where predictions are :math:`S y`, as those of least squares, ridge, splines and kernel smoothers are.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A regressor.
+    X : array-like of shape (n_samples, n_features)
+        The rows.
+    y : array-like of shape (n_samples,) or None, default=None
+        Where to look; None takes zeros, which is all the same for linear smoothers.
+    step : float, default=1e-3
+        Change of each target; any is exact for linear smoothers.
+
+    Returns
+    -------
+    float
+        Between 0 and the number of rows for linear smoothers.
+
+    Notes
+    -----
+    Fits n_samples + 1 times.
+
+    References
+    ----------
+    J. Ye, *On measuring and correcting the effects of data mining and model selection*, Journal of the American
+    Statistical Association 93 (1998).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.linear_model import LinearRegression
+    >>> from mercer.model_selection import degrees_of_freedom
+    >>> X = np.random.default_rng(0).normal(size=(30, 4))
+    >>> round(degrees_of_freedom(LinearRegression(), X), 6)
+    5.0
+    """
+    X = np.asarray(X, dtype=float)
+    target = np.zeros(len(X)) if y is None else np.asarray(y, dtype=float)
+    before = clone(estimator).fit(X, target).predict(X)
+    total = 0.0
+    for row in range(len(X)):
+        moved = target.copy()
+        moved[row] += step
+        total += float(clone(estimator).fit(X, moved).predict(X[row : row + 1])[0] - before[row]) / step
+    return total
+
+
+def roughness(function: Callable[[np.ndarray], Any], low: float, high: float, *, n_points: int = 1001) -> float:
+    r"""Roughness of a function of one variable, :math:`\int f''(x)^2 dx`, on a grid.
+
+    Parameters
+    ----------
+    function : callable
+        Takes an array of shape (n_points, 1), as ``predict`` does.
+    low, high : float
+        The ends.
+    n_points : int, default=1001
+        Points of the grid.
+
+    Returns
+    -------
+    float
+        0 for a straight line.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.model_selection import roughness
+    >>> round(roughness(lambda x: np.sin(x[:, 0]), 0.0, np.pi), 3)  # half of pi
+    1.571
+    """
+    if not low < high or n_points < 3:
+        message = f"roughness: low must be below high, and n_points at least 3; got {low}, {high} and {n_points}."
+        raise ParameterError(message)
+    x = np.linspace(low, high, n_points)
+    values = np.asarray(function(x[:, None]), dtype=float).ravel()
+    width = x[1] - x[0]
+    bend = np.diff(values, 2) / width**2
+    # The ends have no second difference; they take their neighbour's, and the sum is a trapezium's.
+    squares = np.concatenate([bend[:1], bend, bend[-1:]]) ** 2
+    return float(np.sum((squares[1:] + squares[:-1]) / 2) * width)
+
+
+def vc_dimension(model_class: str, n_features: int = 1) -> float:
+    """The Vapnik-Chervonenkis dimension of classes of binary classifiers for which it is known.
+
+    Parameters
+    ----------
+    model_class : {"hyperplanes", "origin hyperplanes", "thresholds", "intervals", "boxes", "balls", "sine"}
+        Halfspaces with and without an offset; one-dimensional thresholds, intervals; boxes along the axes; balls; and
+        the sign of sin(w x), which has one parameter and no finite dimension.
+    n_features : int, default=1
+        Columns.
+
+    Returns
+    -------
+    float
+        The most points that can be labelled in every way.
+
+    Examples
+    --------
+    >>> from mercer.model_selection import vc_dimension
+    >>> vc_dimension("hyperplanes", 2), vc_dimension("sine")
+    (3, inf)
+    """
+    known = {
+        "hyperplanes": n_features + 1,
+        "origin hyperplanes": n_features,
+        "thresholds": 1,
+        "intervals": 2,
+        "boxes": 2 * n_features,
+        "balls": n_features + 1,
+        "sine": math.inf,
+    }
+    if model_class not in known:
+        message = f"vc_dimension: model_class must be one of {', '.join(known)}; got {model_class!r}."
+        raise ParameterError(message)
+    return known[model_class]

@@ -1,0 +1,83 @@
+"""An honest interval for a score from folds that share their training rows."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import t as student
+
+from mercer.errors import ParameterError
+
+__all__ = ["ScoreInterval", "score_interval"]
+
+
+@dataclass(frozen=True)
+class ScoreInterval:
+    """A mean of fold scores, and where the score on new rows lies.
+
+    Attributes
+    ----------
+    mean : float
+        Of the fold scores.
+    low, high : float
+        Ends of the interval.
+    level : float
+        The probability that it is meant to cover with.
+    standard_error : float
+        Of the mean, corrected for training rows in common.
+    """
+
+    mean: float
+    low: float
+    high: float
+    level: float
+    standard_error: float
+
+
+def score_interval(scores: Any, *, test_share: float, level: float = 0.95) -> ScoreInterval:
+    """Interval for a generalisation score by the corrected resampled t statistic.
+
+    Scores of folds are not independent: any two folds train on rows in common. The variance of their mean is therefore
+    taken as (1/J + n_test/n_train) s^2 in place of s^2/J, with s^2 the variance of the J scores.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_splits,)
+        One score per split.
+    test_share : float
+        Rows of a test fold divided by rows of a training part: 1/4 for five folds.
+    level : float, default=0.95
+        Probability of covering.
+
+    Returns
+    -------
+    ScoreInterval
+        The mean, and the interval around it.
+
+    Notes
+    -----
+    It assumes scores that are roughly normal, rows that are exchangeable (or groups, or times that go on as they were),
+    and it is about models fitted to as many rows as a training part had. It tends to be too wide rather than too
+    narrow. A single split has no interval: its ends are infinite.
+
+    References
+    ----------
+    C. Nadeau and Y. Bengio, *Inference for the generalization error*, Machine Learning 52 (2003).
+
+    Examples
+    --------
+    >>> from mercer.model_selection import score_interval
+    >>> found = score_interval([0.80, 0.84, 0.79, 0.83, 0.84], test_share=0.25)
+    >>> round(found.mean, 2), round(found.low, 2), round(found.high, 2)
+    (0.82, 0.78, 0.86)
+    """
+    if not 0 < level < 1:
+        message = f"score_interval: level must be a number in (0, 1); got {level}."
+        raise ParameterError(message)
+    found = np.asarray(scores, dtype=float)
+    mean = float(found.mean())
+    if len(found) < 2:
+        return ScoreInterval(mean, -np.inf, np.inf, level, np.inf)
+    error = float(np.sqrt((1 / len(found) + test_share) * found.var(ddof=1)))
+    half = float(student.ppf(0.5 + level / 2, len(found) - 1)) * error
+    return ScoreInterval(mean, mean - half, mean + half, level, error)

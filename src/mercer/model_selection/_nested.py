@@ -1,0 +1,267 @@
+"""Nested cross-validation: choosing and judging on rows that are kept apart."""
+
+import time as clock
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.metrics import check_scoring
+from sklearn.utils import check_random_state
+
+from mercer._source.threads import n_threads
+from mercer.errors import DataError, ParameterError
+from mercer.model_selection._interval import ScoreInterval, score_interval
+from mercer.model_selection._plan import OutOfTimeError, Plan, Trial, make_plan
+from mercer.model_selection._rule import one_standard_error
+from mercer.model_selection._splits import Splitting
+from mercer.model_selection._trial import Contender, Rows, fit_weights
+
+__all__ = ["RULES", "NestedResult", "conclude", "nested_cv"]
+
+RULES = ("one_standard_error", "best")
+
+
+@dataclass(frozen=True)
+class NestedResult:
+    """What nested cross-validation found.
+
+    Attributes
+    ----------
+    trials : list of Trial
+        One per contender: its inner and outer scores, the settings chosen in each split, and its predictions of rows
+        that were unseen.
+    scores : ndarray of shape (n_splits,)
+        The score of the whole procedure on each outer test part: of the contender and setting that the inner folds of
+        that split chose.
+    choices : list of str
+        The contender that the inner folds of each outer split chose.
+    interval : ScoreInterval
+        The mean of `scores`, and an interval for the score on new rows.
+    selection_bias : float
+        By how much the inner scores of what was chosen exceed its scores on rows without a part in the choice.
+    winner : str
+        The contender for all rows: the simplest within one standard error of the best, or the best.
+    setting : dict
+        Its setting for all rows.
+    estimator : estimator or None
+        The winner with this setting, fitted to all rows.
+    unfinished : list of str
+        Contenders left out because the time was over.
+    """
+
+    trials: list[Trial]
+    scores: np.ndarray
+    choices: list[str]
+    interval: ScoreInterval
+    selection_bias: float
+    winner: str
+    setting: dict[str, Any]
+    estimator: Any = None
+    unfinished: tuple[str, ...] = ()
+
+    def trial(self, name: str) -> Trial:
+        """The trial of the contender called `name`."""
+        return next(one for one in self.trials if one.name == name)
+
+
+def nested_cv(
+    candidates: Any,
+    X: Any,
+    y: Any,
+    *,
+    space: Any = None,
+    scoring: Any = None,
+    outer: int = 5,
+    inner: int = 3,
+    repeats: int = 1,
+    groups: Any = None,
+    time: Any = None,
+    sample_weight: Any = None,
+    level: float = 0.95,
+    rule: str = "one_standard_error",
+    keep_models: bool = False,
+    refit: bool = True,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+    max_time: float | None = None,
+    watch: Callable[[str, int, int], None] | None = None,
+) -> NestedResult:
+    """Choose a model and its settings, and judge the choice on rows that had no part in it.
+
+    Each outer split keeps a part of the rows away. Inside the rest, inner folds choose the setting of each contender
+    and then the contender; what they chose is fitted to the rest and scored on the part kept away. The mean of these
+    scores is an honest estimate for the whole procedure, choosing included.
+
+    Parameters
+    ----------
+    candidates : estimator, mapping of str to estimator, or sequence of Contender
+        What to choose from, simple ones first. Preparation belongs into a pipeline, so that it is done in each fold.
+    X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+        The rows.
+    y : array-like of shape (n_samples,)
+        The target.
+    space : mapping or None, default=None
+        Settings to choose from, as scikit-learn's ``ParameterGrid`` takes them; for several estimators a mapping from
+        their names to such spaces. A Contender brings its own.
+    scoring : str, callable or None, default=None
+        As in scikit-learn; None takes the estimator's own score.
+    outer, inner : int, default=5, 3
+        Folds outside and inside.
+    repeats : int, default=1
+        Times that the outer folds are drawn anew.
+    groups : array-like of shape (n_samples,) or None, default=None
+        Rows of one group are never on both sides of a split.
+    time : array-like of shape (n_samples,) or None, default=None
+        Training rows come before test rows. Excludes `groups` and `repeats`.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        For fits that take weights, and for scores.
+    level : float, default=0.95
+        Of the interval.
+    rule : {"one_standard_error", "best"}, default="one_standard_error"
+        Which contender is chosen: the simplest within one standard error of the best, or the best.
+    keep_models : bool, default=False
+        Whether the model of each outer split is kept in its trial.
+    refit : bool, default=True
+        Whether the winner is fitted to all rows.
+    n_jobs : int or None, default=None
+        Threads over the splits; None takes all. Never changes a number.
+    random_state : int, RandomState instance or None, default=None
+        Draws the folds.
+    max_time : float or None, default=None
+        Seconds after which no further contender is finished; the first always is.
+    watch : callable or None, default=None
+        Called as ``watch(name, done, total)`` when a part of a contender's work is done.
+
+    Returns
+    -------
+    NestedResult
+        Scores, choices, interval, and the winner fitted to all rows.
+
+    Notes
+    -----
+    Takes ``outer * repeats * (inner * settings + 1)`` fits per contender. Settings of the last step of a pipeline share
+    the fitted steps before it. The setting for all rows is the one with the best inner score over all outer splits. For
+    what the interval assumes see :func:`score_interval`.
+
+    References
+    ----------
+    S. Varma and R. Simon, *Bias in error estimation when using cross-validation for model selection*, BMC
+    Bioinformatics 7 (2006).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from mercer.discriminant_analysis import LinearDiscriminantAnalysis
+    >>> from mercer.model_selection import nested_cv
+    >>> from mercer.neighbors import NearestCentroid
+    >>> X, y = load_wine(return_X_y=True)
+    >>> models = {"centroid": NearestCentroid(), "linear": LinearDiscriminantAnalysis()}
+    >>> found = nested_cv(models, X, y, random_state=0)
+    >>> found.winner, bool(found.interval.low > 0.9)
+    ('linear', True)
+    """
+    contenders = _read_contenders(candidates, space)
+    _check_options(rule, time, groups, repeats)
+    labels = np.asarray(y)
+    if labels.ndim != 1:
+        message = f"nested_cv: y must have one dimension; got {labels.ndim}."
+        raise DataError(message)
+    first = contenders[0].estimator
+    seed = int(check_random_state(random_state).randint(2**31 - 2**20))
+    known = Splitting(
+        labels if is_classifier(first) else None,
+        None if groups is None else np.asarray(groups),
+        None if time is None else np.asarray(time),
+    )
+    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    rows = Rows(X, labels, weight, check_scoring(first, scoring=scoring))
+    plan = make_plan(rows, known, outer=outer, inner=inner, repeats=repeats, seed=seed)
+    trials, unfinished = _run_all(plan, contenders, n_threads(n_jobs), max_time, keep_models, watch)
+    found = conclude(plan, trials, rule=rule, level=level, unfinished=unfinished)
+    return _refit(found, contenders, rows) if refit else found
+
+
+def conclude(
+    plan: Plan, trials: Sequence[Trial], *, rule: str = "one_standard_error", level: float = 0.95, unfinished: Any = ()
+) -> NestedResult:
+    """Choose among finished trials, inside each outer split and for all rows."""
+    ranks = [one.rank for one in trials]
+    inside = np.stack([one.inner_at_choice() for one in trials])
+    outside = np.stack([one.scores for one in trials])
+    picked = [_pick(inside[:, fold], ranks, rule) for fold in range(inside.shape[1])]
+    folds = np.arange(len(picked))
+    scores = outside[picked, folds]
+    winner = trials[_pick(outside, ranks, rule)]
+    return NestedResult(
+        list(trials),
+        scores,
+        [trials[one].name for one in picked],
+        score_interval(scores, test_share=plan.test_share, level=level),
+        float((inside[picked, folds].mean(axis=1) - scores).mean()),
+        winner.name,
+        winner.best_setting,
+        None,
+        tuple(unfinished),
+    )
+
+
+def _pick(scores: np.ndarray, ranks: Sequence[float], rule: str) -> int:
+    if rule == "best":
+        return int(scores.mean(axis=1).argmax())
+    return one_standard_error(scores, ranks)
+
+
+def _read_contenders(candidates: Any, space: Any) -> list[Contender]:
+    if hasattr(candidates, "fit"):
+        return [Contender(type(candidates).__name__, candidates, space or {})]
+    if isinstance(candidates, Mapping):
+        spaces = space or {}
+        unknown = sorted(set(spaces) - set(candidates))
+        if unknown:
+            message = (
+                "nested_cv: the names in space must be among those of the candidates, "
+                f"{', '.join(map(repr, candidates))}; got {unknown[0]!r}."
+            )
+            raise ParameterError(message)
+        return [
+            Contender(name, estimator, spaces.get(name, {}), rank)
+            for rank, (name, estimator) in enumerate(candidates.items())
+        ]
+    contenders = list(candidates)
+    if not contenders:
+        message = "nested_cv: candidates must hold at least one; got none."
+        raise ParameterError(message)
+    return contenders
+
+
+def _check_options(rule: str, time: Any, groups: Any, repeats: int) -> None:
+    if rule not in RULES:
+        message = f"nested_cv: rule must be one of {', '.join(map(repr, RULES))}; got {rule!r}."
+        raise ParameterError(message)
+    if time is not None and (groups is not None or repeats != 1):
+        message = "nested_cv: time goes with neither groups nor repeats: splits forward in time are fixed by the order."
+        raise ParameterError(message)
+
+
+def _run_all(
+    plan: Plan, contenders: list[Contender], threads: int, max_time: float | None, keep: bool, watch: Any
+) -> tuple[list[Trial], list[str]]:
+    trials: list[Trial] = []
+    deadline = None if max_time is None else clock.monotonic() + max_time
+    for number, contender in enumerate(contenders):
+        tell = None if watch is None else (lambda done, total, name=contender.name: watch(name, done, total))
+        try:
+            limit = deadline if trials else None
+            trials.append(plan.run(contender, threads=threads, deadline=limit, watch=tell, keep=keep))
+        except OutOfTimeError:
+            return trials, [one.name for one in contenders[number:]]
+    return trials, []
+
+
+def _refit(found: NestedResult, contenders: list[Contender], rows: Rows) -> NestedResult:
+    contender = next(one for one in contenders if one.name == found.winner)
+    model = clone(contender.estimator).set_params(**found.setting)
+    model.fit(rows.X, rows.y, **fit_weights(model, rows.weight))
+    return NestedResult(**{**vars(found), "estimator": model})

@@ -1,0 +1,183 @@
+"""A plan: the splits of a nested comparison, on which contenders are tried one after the other."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import ParameterGrid
+
+from mercer._source.threads import run_numbered
+from mercer.model_selection._splits import Split, Splitting, split_rows
+from mercer.model_selection._trial import Contender, Rows, fit_settings, respond, take_rows
+
+__all__ = ["OutOfTimeError", "Plan", "Trial", "make_plan"]
+
+
+class OutOfTimeError(Exception):
+    """The time allowed was over before a trial was."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What nested cross-validation found of one contender.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    rank : float
+        Its complexity.
+    settings : list of dict
+        The settings tried.
+    inner_scores : ndarray of shape (n_outer, n_settings, n_inner)
+        Scores inside the training part of each outer split.
+    chosen : ndarray of shape (n_outer,)
+        The number of the setting with the best mean inner score, for each outer split.
+    scores : ndarray of shape (n_outer,)
+        Scores of the chosen settings on the outer test rows, which had no part in choosing them.
+    train_scores : ndarray of shape (n_outer,)
+        The same on the rows they were fitted to.
+    predictions : ndarray
+        What the models said of rows while these were unseen, in the first repeat: class probabilities, or values.
+        Rows that are never tested hold NaN, or None.
+    seconds : float
+        Of all its fits together.
+    models : list
+        The model of each outer split, where they were kept.
+    """
+
+    name: str
+    rank: float
+    settings: list[dict[str, Any]]
+    inner_scores: np.ndarray
+    chosen: np.ndarray
+    scores: np.ndarray
+    train_scores: np.ndarray
+    predictions: np.ndarray
+    seconds: float
+    models: list[Any] = field(default_factory=list)
+
+    @property
+    def best_setting(self) -> dict[str, Any]:
+        """The setting with the best inner score over all outer splits, for the fit to all rows."""
+        return self.settings[int(self.inner_scores.mean(axis=(0, 2)).argmax())]
+
+    @property
+    def chosen_settings(self) -> list[dict[str, Any]]:
+        """The setting chosen in each outer split."""
+        return [self.settings[one] for one in self.chosen]
+
+    def inner_at_choice(self) -> np.ndarray:
+        """Inner scores of the chosen settings, of shape (n_outer, n_inner)."""
+        return self.inner_scores[np.arange(len(self.chosen)), self.chosen]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Outer splits, and inner splits of the training part of each, in rows of the whole."""
+
+    rows: Rows
+    classes: np.ndarray | None
+    outer: list[Split]
+    inner: list[list[Split]]
+    folds: int
+
+    @property
+    def test_share(self) -> float:
+        """Test rows divided by training rows, over all splits."""
+        return float(np.mean([len(test) / len(train) for train, test in self.outer]))
+
+    def n_fits(self, contender: Contender) -> int:
+        """How many fits a trial takes."""
+        n_settings = len(ParameterGrid(_space(contender.space)))
+        return sum(len(splits) for splits in self.inner) * n_settings + len(self.outer)
+
+    def run(
+        self,
+        contender: Contender,
+        *,
+        threads: int = 1,
+        deadline: float | None = None,
+        watch: Callable[[int, int], None] | None = None,
+        keep: bool = False,
+    ) -> Trial:
+        """Try a contender; the same numbers for any number of threads."""
+        settings = [dict(one) for one in ParameterGrid(_space(contender.space))]
+        tasks = [(fold, split) for fold, splits in enumerate(self.inner) for split in splits]
+        n_steps = len(tasks) + len(self.outer)
+        verdicts: list[Any] = []
+
+        def receive(one: Any) -> None:
+            verdicts.append(one)
+            if watch is not None:
+                watch(len(verdicts), n_steps)
+
+        def look_inside(number: int) -> Any:
+            _check_clock(deadline)
+            return fit_settings(contender.estimator, settings, self.rows, *tasks[number][1])
+
+        run_numbered(look_inside, len(tasks), threads, receive)
+        inner = np.array([[one.test for one in verdict] for verdict in verdicts], dtype=float)
+        inner = inner.reshape(len(self.outer), -1, len(settings)).transpose(0, 2, 1)
+        seconds = sum(one.seconds for verdict in verdicts for one in verdict)
+        chosen = inner.mean(axis=2).argmax(axis=1)
+
+        def look_outside(fold: int) -> Any:
+            _check_clock(deadline)
+            setting = [settings[chosen[fold]]]
+            found = fit_settings(
+                contender.estimator, setting, self.rows, *self.outer[fold], train_score=True, keep=True
+            )[0]
+            unseen = take_rows(self.rows.X, self.outer[fold][1])
+            told = respond(found.model, unseen, self.classes) if fold < self.folds else None
+            return found, told
+
+        n_inside = len(verdicts)
+        run_numbered(look_outside, len(self.outer), threads, receive)
+        outside = verdicts[n_inside:]
+        return Trial(
+            contender.name,
+            contender.rank,
+            settings,
+            inner,
+            chosen,
+            np.array([one.test for one, _ in outside]),
+            np.array([one.train for one, _ in outside]),
+            self._gather([told for _, told in outside[: self.folds]]),
+            seconds + sum(one.seconds for one, _ in outside),
+            [one.model for one, _ in outside] if keep else [],
+        )
+
+    def _gather(self, told: list[np.ndarray]) -> np.ndarray:
+        """Predictions of the first repeat's folds, in the order of the rows."""
+        shape = (len(self.rows.y), *told[0].shape[1:])
+        number = np.issubdtype(told[0].dtype, np.number)
+        whole = np.full(shape, np.nan if number else None, dtype=float if number else object)
+        for (_, test), one in zip(self.outer, told):
+            whole[test] = one
+        return whole
+
+
+def _space(space: Any) -> Any:
+    return [dict(space)] if isinstance(space, Mapping) else [dict(one) for one in space]
+
+
+def _check_clock(deadline: float | None) -> None:
+    if deadline is not None and time.monotonic() > deadline:
+        raise OutOfTimeError
+
+
+def make_plan(rows: Rows, known: Splitting, *, outer: int = 5, inner: int = 3, repeats: int = 1, seed: int = 0) -> Plan:
+    """Split the rows: outer folds, and inner folds inside each outer training part."""
+    splits = split_rows(len(rows.y), known, outer, repeats, seed)
+    inside = [
+        [
+            (train[fitting], train[judging])
+            for fitting, judging in split_rows(len(train), known.take(train), inner, 1, seed + 1 + number)
+        ]
+        for number, (train, _) in enumerate(splits)
+    ]
+    classes = None if known.labels is None else np.unique(known.labels)
+    return Plan(rows, classes, splits, inside, outer)

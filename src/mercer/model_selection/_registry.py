@@ -1,0 +1,79 @@
+"""Finding candidates: every family that lists some is asked."""
+
+import importlib
+import importlib.util
+from typing import Any
+
+from sklearn.dummy import DummyClassifier, DummyRegressor
+
+from mercer._base.candidate import TASKS, Candidate, Shape
+from mercer._families import FAMILIES
+from mercer.errors import ParameterError
+
+__all__ = ["candidates"]
+
+
+def _guess_class(shape: Shape) -> Any:
+    return DummyClassifier(strategy="prior")
+
+
+def _guess_mean(shape: Shape) -> Any:
+    return DummyRegressor(strategy="mean")
+
+
+def _one_number(model: Any) -> tuple[float, str]:
+    return 0.0, "no columns used"
+
+
+_CONSTANTS = (
+    Candidate(
+        "the constant guess",
+        "baseline",
+        ("classification",),
+        0,
+        _guess_class,
+        complexity=_one_number,
+        text="The shares of the classes, whatever the row.",
+    ),
+    Candidate(
+        "the constant guess",
+        "baseline",
+        ("regression",),
+        0,
+        _guess_mean,
+        complexity=_one_number,
+        text="The mean, whatever the row.",
+    ),
+)
+
+
+def candidates(task: str) -> list[Candidate]:
+    """List the candidates for a task, from simple to complex.
+
+    Every family is asked for what it offers, so that a new one is found by itself.
+
+    Parameters
+    ----------
+    task : {"classification", "regression", "clustering"}
+        What the models are for.
+
+    Returns
+    -------
+    list of Candidate
+        In the order of their ranks; the constant guess comes first.
+
+    Examples
+    --------
+    >>> from mercer.model_selection import candidates
+    >>> candidates("regression")[0].name
+    'the constant guess'
+    """
+    if task not in TASKS:
+        message = f"candidates: task must be one of {', '.join(map(repr, TASKS))}; got {task!r}."
+        raise ParameterError(message)
+    found = list(_CONSTANTS)
+    for family in FAMILIES:
+        name = f"mercer.{family}._candidates"
+        if importlib.util.find_spec(name) is not None:
+            found.extend(importlib.import_module(name).CANDIDATES)
+    return sorted((one for one in found if task in one.tasks), key=lambda one: (one.rank, one.name))

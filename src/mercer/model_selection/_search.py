@@ -1,0 +1,218 @@
+"""Looking for settings: every one, some at random, or where a model of the scores expects most."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm
+from sklearn.base import clone, is_classifier
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import Matern, WhiteKernel
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import ParameterGrid, ParameterSampler
+from sklearn.utils import check_random_state
+
+from mercer._source.threads import n_threads, run_numbered
+from mercer.errors import ParameterError
+from mercer.model_selection._splits import Split, Splitting, split_rows
+from mercer.model_selection._trial import Rows, fit_settings, fit_weights
+
+__all__ = ["SearchResult", "search_settings"]
+
+METHODS = ("grid", "random", "model")
+# Draws among which the model of the scores looks for the most promising.
+_DRAWS = 256
+# Settings drawn at random before the model of the scores is asked.
+_FIRST = 6
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """Settings and their scores.
+
+    Attributes
+    ----------
+    settings : list of dict
+        In the order they were tried.
+    scores : ndarray of shape (n_settings, n_splits)
+        On unseen rows; greater is better.
+    best : int
+        The number of the setting with the best mean; the first among equals.
+    estimator : estimator or None
+        With the best setting, fitted to all rows.
+    """
+
+    settings: list[dict[str, Any]]
+    scores: np.ndarray
+    best: int
+    estimator: Any = None
+
+    @property
+    def best_setting(self) -> dict[str, Any]:
+        """The setting with the best mean score."""
+        return self.settings[self.best]
+
+
+def search_settings(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    space: Mapping[str, Any],
+    *,
+    method: str = "grid",
+    n_settings: int = 20,
+    scoring: Any = None,
+    folds: int = 5,
+    groups: Any = None,
+    time: Any = None,
+    sample_weight: Any = None,
+    refit: bool = True,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+) -> SearchResult:
+    """Look for the setting of an estimator with the best cross-validated score.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Whose parameters are looked for.
+    X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+        The rows.
+    y : array-like of shape (n_samples,)
+        The target.
+    space : mapping of str to sequence or distribution
+        Values of each parameter; of SciPy a distribution, such as ``loguniform(1e-3, 1e3)``, but for the grid.
+    method : {"grid", "random", "model"}, default="grid"
+        Every combination; some drawn at random; or one after the other, each where a Gaussian process fitted to the
+        scores so far expects the greatest improvement.
+    n_settings : int, default=20
+        How many settings are tried; the grid tries all.
+    scoring, folds, groups, time, sample_weight
+        As in :func:`learning_curve`.
+    refit : bool, default=True
+        Whether the best setting is fitted to all rows.
+    n_jobs : int or None, default=None
+        Threads over the splits; None takes all. Never changes a number.
+    random_state : int, RandomState instance or None, default=None
+        Draws folds and settings.
+
+    Returns
+    -------
+    SearchResult
+        The table of settings and scores, and the best.
+
+    Notes
+    -----
+    The best score of a search is no estimate for new rows: it was chosen for being good. :func:`nested_cv` gives one.
+
+    References
+    ----------
+    D. Jones, M. Schonlau and W. Welch, *Efficient global optimization of expensive black-box functions*, Journal of
+    Global Optimization 13 (1998).
+
+    Examples
+    --------
+    >>> from scipy.stats import loguniform
+    >>> from sklearn.datasets import load_diabetes
+    >>> from mercer.linear_model import Ridge
+    >>> from mercer.model_selection import search_settings
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> found = search_settings(Ridge(), X, y, {"alpha": loguniform(1e-4, 1e3)}, method="model", random_state=0)
+    >>> bool(found.best_setting["alpha"] < 1)
+    True
+    """
+    if method not in METHODS:
+        message = f"search_settings: method must be one of {', '.join(map(repr, METHODS))}; got {method!r}."
+        raise ParameterError(message)
+    y = np.asarray(y)
+    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    rows = Rows(X, y, weight, check_scoring(estimator, scoring=scoring))
+    known = Splitting(
+        y if is_classifier(estimator) else None,
+        None if groups is None else np.asarray(groups),
+        None if time is None else np.asarray(time),
+    )
+    seed = int(check_random_state(random_state).randint(2**31 - 2**20))
+    judge = _Judge(estimator, rows, split_rows(len(y), known, folds, 1, seed), n_threads(n_jobs))
+    if method == "grid":
+        settings = [dict(one) for one in ParameterGrid(space)]
+        scores = judge(settings)
+    elif method == "random":
+        settings = _drawn(space, n_settings, seed)
+        scores = judge(settings)
+    else:
+        settings, scores = _ask_the_model(judge, space, n_settings, seed)
+    best = int(scores.mean(axis=1).argmax())
+    model = None
+    if refit:
+        model = clone(estimator).set_params(**settings[best])
+        model.fit(X, y, **fit_weights(model, weight))
+    return SearchResult(settings, scores, best, model)
+
+
+@dataclass(frozen=True)
+class _Judge:
+    """Scores settings on fixed splits."""
+
+    estimator: Any
+    rows: Rows
+    splits: list[Split]
+    threads: int
+
+    def __call__(self, settings: list[dict[str, Any]]) -> np.ndarray:
+        found: list[list[float]] = []
+
+        def look(number: int) -> list[float]:
+            verdicts = fit_settings(self.estimator, settings, self.rows, *self.splits[number])
+            return [one.test for one in verdicts]
+
+        run_numbered(look, len(self.splits), self.threads, found.append)
+        return np.array(found).T
+
+
+def _drawn(space: Mapping[str, Any], n_settings: int, seed: int) -> list[dict[str, Any]]:
+    listed = {name: values if hasattr(values, "rvs") else list(values) for name, values in space.items()}
+    if not any(hasattr(values, "rvs") for values in listed.values()):
+        n_settings = min(n_settings, len(ParameterGrid(listed)))
+    return [dict(one) for one in ParameterSampler(listed, n_settings, random_state=seed)]
+
+
+def _ask_the_model(
+    judge: _Judge, space: Mapping[str, Any], n_settings: int, seed: int
+) -> tuple[list[dict[str, Any]], np.ndarray]:
+    """Settings one after the other, each of the greatest expected improvement."""
+    settings = _drawn(space, min(_FIRST, n_settings), seed)
+    scores = judge(settings)
+    pool = _drawn(space, _DRAWS, seed + 1)
+    places = _coordinates(space, settings + pool)
+    known, free = list(places[: len(settings)]), list(range(len(pool)))
+    while len(settings) < n_settings and free:
+        means = scores.mean(axis=1)
+        spread = float(means.std()) or 1.0
+        kernel = Matern(length_scale=0.3, nu=2.5) + WhiteKernel(1e-2)
+        process = GaussianProcessRegressor(kernel, optimizer=None).fit(np.array(known), (means - means.mean()) / spread)
+        expected, error = process.predict(places[len(places) - len(pool) :][free], return_std=True)
+        gain = expected - (means.max() - means.mean()) / spread
+        improvement = gain * norm.cdf(gain / error) + error * norm.pdf(gain / error)
+        chosen = free.pop(int(improvement.argmax()))
+        settings.append(pool[chosen])
+        known.append(places[len(places) - len(pool) + chosen])
+        scores = np.vstack([scores, judge([pool[chosen]])])
+    return settings, scores
+
+
+def _coordinates(space: Mapping[str, Any], settings: list[dict[str, Any]]) -> np.ndarray:
+    """Settings as points of a unit cube; numbers that span decades by their logarithm, names by their order."""
+    columns = []
+    for name, values in space.items():
+        told = [one[name] for one in settings]
+        if all(isinstance(one, (int, float, np.number)) and not isinstance(one, bool) for one in told):
+            column = np.array(told, dtype=float)
+            if column.min() > 0 and column.max() / column.min() > 100:
+                column = np.log(column)
+        else:
+            listed = list(values)
+            column = np.array([listed.index(one) for one in told], dtype=float)
+        columns.append((column - column.min()) / (float(np.ptp(column)) or 1.0))
+    return np.stack(columns, axis=1)

@@ -1,0 +1,147 @@
+"""Whether data is representative: train on one source of rows, test on another."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.metrics import check_scoring
+from sklearn.utils import check_random_state
+
+from mercer.errors import DataError
+from mercer.model_selection._splits import Splitting, split_rows
+from mercer.model_selection._trial import take_rows
+
+__all__ = ["SourceReport", "compare_sources"]
+
+
+@dataclass(frozen=True)
+class SourceReport:
+    """Scores of models trained on one source of rows and tested on another.
+
+    Attributes
+    ----------
+    sources : list
+        Their names.
+    scores : ndarray of shape (n_sources, n_sources)
+        Row: trained on; column: tested on. The diagonal is cross-validated.
+    at_home, away : ndarray of shape (n_columns,)
+        How much the score falls when a column is shuffled, on unseen rows of the training source and of the others.
+    columns : list
+        Names or numbers of the columns.
+    """
+
+    sources: list[Any]
+    scores: np.ndarray
+    at_home: np.ndarray
+    away: np.ndarray
+    columns: list[Any]
+
+    @property
+    def loss_abroad(self) -> float:
+        """Mean score at home less mean score away."""
+        n_sources = len(self.sources)
+        home = float(np.trace(self.scores)) / n_sources
+        return home - (float(self.scores.sum()) - home * n_sources) / (n_sources * (n_sources - 1))
+
+    @property
+    def shortcut(self) -> Any:
+        """The column that is worth most more at home than away: the suspect, where the score falls abroad."""
+        return self.columns[int((self.at_home - self.away).argmax())]
+
+
+def compare_sources(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    source: Any,
+    *,
+    scoring: Any = None,
+    folds: int = 5,
+    random_state: Any = None,
+) -> SourceReport:
+    """Train on the rows of each source and test on those of every other.
+
+    A model that leans on an artefact of one collection of data scores well on unseen rows of that collection, and badly
+    on another. Columns are shuffled one at a time to see which it leans on.
+
+    Parameters
+    ----------
+    estimator : estimator
+        What is fitted.
+    X : array-like or frame of shape (n_samples, n_features)
+        The rows.
+    y : array-like of shape (n_samples,)
+        The target.
+    source : array-like of shape (n_samples,)
+        Where each row is from.
+    scoring : str, callable or None, default=None
+        As in scikit-learn; None takes the estimator's own score.
+    folds : int, default=5
+        Of cross-validation inside a source.
+    random_state : int, RandomState instance or None, default=None
+        Draws folds and shuffles.
+
+    Returns
+    -------
+    SourceReport
+        Scores by source, and what each column is worth at home and away.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.linear_model import LogisticRegression
+    >>> from mercer.model_selection import compare_sources
+    >>> random = np.random.default_rng(0)
+    >>> y, source = random.integers(0, 2, 400), np.repeat(["camera", "web"], 200)
+    >>> mark = np.where(source == "camera", y, random.integers(0, 2, 400))
+    >>> X = np.column_stack([random.normal(size=400) + y, mark])
+    >>> report = compare_sources(LogisticRegression(), X, y, source, random_state=0)
+    >>> report.shortcut, bool(report.scores[0, 0] > report.scores[0, 1] + 0.1)
+    (1, True)
+    """
+    y, source = np.asarray(y), np.asarray(source)
+    names = np.unique(source)
+    if len(names) < 2:
+        message = f"compare_sources: rows must come from at least two sources; got {len(names)}."
+        raise DataError(message)
+    scorer = check_scoring(estimator, scoring=scoring)
+    seed = int(check_random_state(random_state).randint(2**31 - 2**20))
+    random = np.random.default_rng(seed)
+    columns = list(X.columns) if hasattr(X, "columns") else list(range(X.shape[1]))
+    scores = np.zeros((len(names), len(names)))
+    falls: list[list[np.ndarray]] = [[], []]
+    for place, name in enumerate(names):
+        rows = np.flatnonzero(source == name)
+        known = Splitting(y[rows] if is_classifier(estimator) else None)
+        inside = []
+        for train, test in split_rows(len(rows), known, folds, 1, seed):
+            model = clone(estimator).fit(take_rows(X, rows[train]), y[rows[train]])
+            whole, lost = _occluded(model, take_rows(X, rows[test]), y[rows[test]], scorer, random, columns)
+            inside.append(whole)
+            falls[0].append(lost)
+        scores[place, place] = np.mean(inside)
+        model = clone(estimator).fit(take_rows(X, rows), y[rows])
+        for other in np.flatnonzero(names != name):
+            there = np.flatnonzero(source == names[other])
+            scores[place, other], lost = _occluded(model, take_rows(X, there), y[there], scorer, random, columns)
+            falls[1].append(lost)
+    at_home, away = (np.mean(one, axis=0) for one in falls)
+    return SourceReport(names.tolist(), scores, at_home, away, columns)
+
+
+def _occluded(
+    model: Any, X: Any, y: np.ndarray, scorer: Any, random: np.random.Generator, columns: list[Any]
+) -> tuple[float, np.ndarray]:
+    """The score, and how much it falls when each column is shuffled."""
+    whole = float(scorer(model, X, y))
+    lost = []
+    for number, name in enumerate(columns):
+        order = random.permutation(len(y))
+        other = X.copy()
+        if hasattr(X, "columns"):
+            other[name] = X[name].to_numpy()[order]
+        else:
+            other[:, number] = X[order, number]
+        lost.append(whole - float(scorer(model, other, y)))
+    return whole, np.array(lost)

@@ -1,0 +1,139 @@
+"""Trying one contender on one split of the rows: fit, choose nothing, score."""
+
+import inspect
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+
+__all__ = ["Contender", "Rows", "Verdict", "fit_settings", "fit_weights", "respond", "take_rows"]
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A model in a comparison.
+
+    Attributes
+    ----------
+    name : str
+        What the results call it.
+    estimator : estimator
+        Not fitted; a pipeline where columns have to be prepared, so that this happens inside each fold.
+    space : mapping of str to sequence
+        Settings to choose from, as scikit-learn's ``ParameterGrid`` takes them.
+    rank : float
+        Its complexity beside the others; of those as good as the best the lowest is chosen.
+    """
+
+    name: str
+    estimator: Any
+    space: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]] = field(default_factory=dict)
+    rank: float = 0.0
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a comparison, and how a fitted model is scored on some of them."""
+
+    X: Any
+    y: np.ndarray
+    weight: np.ndarray | None
+    scorer: Callable[..., float]
+
+    def score(self, model: Any, X: Any, rows: np.ndarray) -> float:
+        """The score of `model` on `X`, which are `rows` as the model sees them."""
+        weight = {} if self.weight is None else {"sample_weight": self.weight[rows]}
+        return float(self.scorer(model, X, self.y[rows], **weight))
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One setting, fitted to the training rows of one split."""
+
+    test: float
+    train: float | None
+    seconds: float
+    model: Any = None
+
+
+def take_rows(X: Any, rows: np.ndarray) -> Any:
+    """Some rows of an array, a sparse matrix or a frame."""
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    if hasattr(X, "take_batch") or type(X).__module__.startswith("pyarrow"):
+        return X.take(rows)
+    return X[rows]
+
+
+def _weighing(model: Any, weight: np.ndarray | None) -> dict[str, Any]:
+    """The weights as `model` takes them in ``fit``."""
+    if weight is None or "sample_weight" not in inspect.signature(model.fit).parameters:
+        return {}
+    return {"sample_weight": weight}
+
+
+def fit_settings(
+    estimator: Any,
+    settings: Sequence[Mapping[str, Any]],
+    rows: Rows,
+    train: np.ndarray,
+    test: np.ndarray,
+    *,
+    train_score: bool = False,
+    keep: bool = False,
+) -> list[Verdict]:
+    """Fit every setting to `train` and score it on `test`.
+
+    Settings of a pipeline that touch its last step alone share the steps before it, which are fitted once: to the
+    training rows and to nothing else.
+    """
+    last = estimator.steps[-1][0] if isinstance(estimator, Pipeline) and len(estimator.steps) > 1 else None
+    X, y = take_rows(rows.X, train), rows.y[train]
+    unseen = take_rows(rows.X, test)
+    weight = None if rows.weight is None else rows.weight[train]
+    shared = last is not None and all(name.startswith(f"{last}__") for one in settings for name in one)
+    first: Pipeline | None = None
+    model_of: Any = estimator
+    if shared:
+        first, model_of = clone(estimator[:-1]), estimator.steps[-1][1]
+        X, unseen = first.fit_transform(X, y), None
+        unseen = first.transform(take_rows(rows.X, test))
+    verdicts = []
+    for setting in settings:
+        began = time.perf_counter()
+        model = clone(model_of).set_params(
+            **({name.removeprefix(f"{last}__"): value for name, value in setting.items()} if shared else setting)
+        )
+        model.fit(X, y, **fit_weights(model, weight))
+        verdict = Verdict(
+            rows.score(model, unseen, test),
+            rows.score(model, X, train) if train_score else None,
+            time.perf_counter() - began,
+            (Pipeline([*first.steps, (last, model)]) if first is not None else model) if keep else None,
+        )
+        verdicts.append(verdict)
+    return verdicts
+
+
+def fit_weights(model: Any, weight: np.ndarray | None) -> dict[str, Any]:
+    if weight is None or not isinstance(model, Pipeline):
+        return _weighing(model, weight)
+    name, last = model.steps[-1]
+    return {f"{name}__{key}": value for key, value in _weighing(last, weight).items()}
+
+
+def respond(model: Any, X: Any, classes: np.ndarray | None) -> np.ndarray:
+    """What a fitted model says of rows: class probabilities in the order of `classes` if it has them, else values."""
+    if classes is None or not hasattr(model, "predict_proba"):
+        return np.asarray(model.predict(X))
+    told = np.asarray(model.predict_proba(X), dtype=float)
+    if np.array_equal(model.classes_, classes):
+        return told
+    # A fold may have missed a rare class: its probability is then zero.
+    whole = np.zeros((len(told), len(classes)))
+    whole[:, np.searchsorted(classes, model.classes_)] = told
+    return whole

@@ -1,0 +1,293 @@
+"""A table of mixed columns as numbers: the first step of a model that takes tables as they are."""
+
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import csc_array, csr_array, hstack
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._base import fitting
+from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule
+from mercer._solver import Certificate, Dense, Solution, Solver, Step
+from mercer._source import open_source
+from mercer._source.memory import forecast
+from mercer._source.threads import run_numbered
+from mercer.errors import DataError
+from mercer.preprocessing._basis import Basis
+from mercer.preprocessing._coding import CategoryCoding, DateCoding, NumberCoding, TextCoding
+from mercer.preprocessing._columns import Columns, open_columns
+
+__all__ = ["TableEncoder"]
+
+# Below this share of entries that are not zero, and from this many columns on, sparse rows are smaller and faster.
+_SPARSE_SHARE = 0.1
+_SPARSE_COLUMNS = 64
+_DEFINED = "Categories, words and middle numbers are counted; nothing is optimised."
+_KINDS = ("number", "category", "date", "text", "ignored")
+
+
+class TableEncoder(Basis):
+    """Turn a table of mixed columns into numbers.
+
+    Each column gives columns of its kind: a *number* itself; a *category* one of c, :math:`x_k = 1` for the category
+    and 0 elsewhere; a *date* the day and where in the year, the week and the day it lies; a *text* which of the
+    commonest words it holds. What is missing is filled with the middle of the training rows, and said in a column of
+    its own. Categories that are rare in the training rows and categories that are not there are coded alike.
+
+    Parameters
+    ----------
+    kinds : one of 'auto' or an instance of dict, default='auto'
+        ``"number"``, ``"category"``, ``"date"``, ``"text"`` or ``"ignored"`` for columns by name (of an array: by
+        number). Columns without one have the kind of their type: text is a category.
+    categories : one of 'indicator', 'code', default='indicator'
+        A column for each category, or one column with its number, which trees can split.
+    min_frequency : an integer in [1, inf), default=5
+        Rows that a category or a word must have to get a column of its own.
+    max_categories : an integer in [1, inf), default=30
+        The most categories of a column that get one; the commonest do.
+    dates : a boolean, default=True
+        Whether dates give the cycles of year, week and day beside the number of days.
+    texts : an integer in [0, inf), default=100
+        The most words that a column of texts gives.
+    missing : one of 'indicator', 'fill', 'keep', default='indicator'
+        Fill what is missing and say so in a column, fill it only, or leave NaN where a number is missing.
+    sparse_output : one of 'auto' or a boolean, default='auto'
+        Whether rows come out as CSR; ``"auto"`` means where there are many columns and few entries.
+    dtype : one of 'float32', 'float64' or None, default=None
+        Of the output; None means float32 where all numbers are, else float64.
+    max_time : a number in [0, inf) or None, default=None
+        Has no effect: one pass ends by itself. Kept so that estimators can be exchanged.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all that are free. Never changes a result.
+
+    Attributes
+    ----------
+    kinds_ : list of str
+        The kind of each column.
+    categories_ : list
+        For each column the categories with a column of their own, None where it is no category.
+    words_ : list
+        For each column its vocabulary, None where it is no text.
+    feature_columns_ : ndarray of int of shape (n_features_out,)
+        The number of the column that each output column comes from.
+    sparse_output_ : bool
+        Whether rows come out as CSR.
+    history_, converged_, n_iter_, certificate_
+        As every estimator has them; nothing is optimised.
+    n_features_in_, feature_names_in_
+        Number and names of the columns.
+
+    Notes
+    -----
+    Frames of pandas, polars and Arrow, and arrays of numbers or of objects, in memory. Cost: one look at each value;
+    a middle number is found in linear time. The one-of-c columns of a category sum to one over the categories, the
+    others and the missing, so that no order is implied. A whole number is spelled alike as integer and as float, so
+    that a missing value elsewhere in the column does not make another category of it. Numbers are not scaled.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> from mercer.preprocessing import TableEncoder
+    >>> cars = pandas.DataFrame({"maker": ["Audi", "BMW", "VW", "Audi"], "age": [3.0, None, 7.0, 5.0]})
+    >>> encoder = TableEncoder(min_frequency=1).fit(cars)
+    >>> encoder.get_feature_names_out().tolist()
+    ['maker=Audi', 'maker=BMW', 'maker=VW', 'age', 'age is missing']
+    >>> encoder.transform(cars)[1]
+    array([0., 1., 0., 5., 1.])
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "kinds": Choice("auto") | Instance(dict),
+        "categories": Choice("indicator", "code"),
+        "min_frequency": Integer(1),
+        "max_categories": Integer(1),
+        "dates": Boolean(),
+        "texts": Integer(0),
+        "missing": Choice("indicator", "fill", "keep"),
+        "sparse_output": Choice("auto") | Boolean(),
+        "dtype": Choice("float32", "float64") | Nothing(),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+
+    def __init__(
+        self,
+        kinds: str | dict[str, str] = "auto",
+        *,
+        categories: str = "indicator",
+        min_frequency: int = 5,
+        max_categories: int = 30,
+        dates: bool = True,
+        texts: int = 100,
+        missing: str = "indicator",
+        sparse_output: str | bool = "auto",
+        dtype: str | None = None,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kinds = kinds
+        self.categories = categories
+        self.min_frequency = min_frequency
+        self.max_categories = max_categories
+        self.dates = dates
+        self.texts = texts
+        self.missing = missing
+        self.sparse_output = sparse_output
+        self.dtype = dtype
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None) -> "TableEncoder":
+        """Look at the training rows.
+
+        Parameters
+        ----------
+        X : frame or array-like of shape (n_samples, n_features)
+            Rows.
+        y : None
+            Ignored; there for pipelines.
+
+        Returns
+        -------
+        self
+            The fitted transformer.
+        """
+        columns = open_columns(self, X, reset=True)
+        kinds = self._kinds(columns)
+        # The driver wants rows; the columns of a frame are reached by name, and their numbers stand for them.
+        source = open_source(np.arange(columns.n_rows, dtype=np.float64)[:, None], threads=self._threads())
+        outcome = self._drive(lambda start: self._learn(columns, kinds), source)
+        if outcome.interrupt is None:
+            outcome.converged, outcome.reason, self.converged_ = True, "converged", True
+        self._conclude(outcome)
+        return self
+
+    def _kinds(self, columns: Columns) -> dict[str, str]:
+        told = self.kinds if isinstance(self.kinds, dict) else {}
+        given = {self._name(columns, key): kind for key, kind in told.items()}
+        for name, kind in given.items():
+            if kind not in _KINDS:
+                message = f"TableEncoder: kinds[{name!r}] must be one of {', '.join(_KINDS)}; got {kind!r}."
+                raise DataError(message)
+        return {name: given.get(name) or columns.kind(number) for number, name in enumerate(columns.names)}
+
+    def _name(self, columns: Columns, key: Any) -> str:
+        """The column that a key of `kinds` means."""
+        if isinstance(key, int) and 0 <= key < len(columns.names):
+            return columns.names[key]
+        if key not in columns.names:
+            known = ", ".join(columns.names[:8])
+            message = f"TableEncoder: kinds must name columns of the table; got {key!r}, and the columns are {known}."
+            raise DataError(message)
+        return str(key)
+
+    def _learn(self, columns: Columns, kinds: dict[str, str]) -> Solver:
+        codings: list[Any] = []
+        for number, kind in enumerate(kinds.values()):
+            coding = yield Dense(partial(self._coding, columns, number, kind))
+            codings.append(coding)
+        certificate = Certificate.none(_DEFINED)
+        state = (tuple(kinds.values()), tuple(codings))
+        yield Step(0.0, state, certificate)
+        return Solution(state, True, certificate)
+
+    def _coding(self, columns: Columns, number: int, kind: str) -> Any:
+        if kind == "number":
+            return NumberCoding.learn(columns, number, self.missing)
+        if kind == "date":
+            return DateCoding.learn(columns, number, self.missing, self.dates)
+        if kind == "text":
+            return TextCoding.learn(columns, number, self.texts, self.min_frequency)
+        if kind == "category":
+            coded = self.categories == "code"
+            return CategoryCoding.learn(columns, number, self.missing, coded, self.min_frequency, self.max_categories)
+        return None
+
+    def _fitted(self, state: Any) -> dict[str, Any]:
+        kinds, codings = state
+        widths = [0 if one is None else len(one.names("")) for one in codings]
+        return {
+            "kinds_": list(kinds),
+            "categories_": [getattr(one, "categories", None) for one in codings],
+            "words_": [getattr(one, "words", None) for one in codings],
+            "feature_columns_": np.repeat(np.arange(len(codings)), widths),
+            "sparse_output_": self._is_sparse(codings, sum(widths)),
+            "_codings": list(codings),
+        }
+
+    def _is_sparse(self, codings: list[Any], width: int) -> bool:
+        if self.sparse_output != "auto":
+            return bool(self.sparse_output)
+        entries = sum(one.density for one in codings if one is not None)
+        return width >= _SPARSE_COLUMNS and entries < _SPARSE_SHARE * width
+
+    def transform(self, X: Any) -> Any:
+        """Turn rows into numbers.
+
+        Parameters
+        ----------
+        X : frame or array-like of shape (n_samples, n_features)
+            Rows, with the columns of the fit; a frame may have others too.
+
+        Returns
+        -------
+        ndarray or csr_array of shape (n_samples, n_features_out)
+            The numbers.
+        """
+        check_is_fitted(self)
+        columns = open_columns(self, X, reset=False)
+        dtype = np.dtype(self.dtype or columns.dtype)
+        if self.sparse_output_:
+            return self._sparse_rows(columns, dtype)
+        width = self._n_features_out
+        purpose = f"{width} columns of {columns.n_rows} rows"
+        forecast("TableEncoder", float(dtype.itemsize) * columns.n_rows * width, purpose, "set sparse_output=True")
+        out = np.empty((columns.n_rows, width), dtype=dtype)
+        places = self._places_out()
+
+        def write(number: int) -> None:
+            if self._codings[number] is not None:
+                self._codings[number].write(columns, number, out[:, places[number] : places[number + 1]])
+
+        run_numbered(write, len(self._codings), self._threads(), lambda done: None)
+        return out
+
+    def _places_out(self) -> np.ndarray:
+        widths = [0 if one is None else len(one.names("")) for one in self._codings]
+        return np.concatenate([[0], np.cumsum(widths)])
+
+    def _sparse_rows(self, columns: Columns, dtype: np.dtype) -> csr_array:
+        parts = []
+        for number, coding in enumerate(self._codings):
+            if coding is None:
+                continue
+            shape = (columns.n_rows, len(coding.names("")))
+            if coding.kind == "text" or (coding.kind == "category" and not coding.codes):
+                rows, places = _entries(coding, columns, number)
+                parts.append(csr_array((np.ones(len(rows), dtype), (rows, places)), shape=shape))
+            else:
+                dense = np.empty(shape, dtype=dtype)
+                coding.write(columns, number, dense)
+                parts.append(csc_array(dense))
+        return csr_array(hstack(parts, format="csr", dtype=dtype))
+
+    def _names(self, columns: list[str]) -> list[str]:
+        used = zip(columns, self._codings)
+        return [name for column, coding in used if coding is not None for name in coding.names(column)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        return tags
+
+
+def _entries(coding: Any, columns: Columns, number: int) -> tuple[Any, Any]:
+    """Rows and places of the ones of a category or a text."""
+    if coding.kind == "text":
+        return coding.entries(columns, number)
+    places = coding.places(columns, number)
+    rows = np.flatnonzero(places >= 0)
+    return rows, places[rows]

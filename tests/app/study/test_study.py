@@ -1,0 +1,286 @@
+"""A study answers what can be predicted, how well and by what, and its record says how it knows."""
+
+import re
+import time
+import warnings
+
+import numpy as np
+import pandas
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from sklearn.metrics import balanced_accuracy_score, r2_score
+
+import mercer
+from mercer.app.study import Options, study
+from mercer.app.study.record_file import read_record, write_record
+from mercer.app.table import guess_roles, read_table
+from mercer.errors import DataError, ParameterError
+
+FEW = ["nearest centroid", "linear discriminant", "ridge regression", "curves, ridge regression"]
+
+
+def _study(frame, target="target", given=None, watch=None, **options):
+    table = read_table(frame)
+    roles, notices = guess_roles(table, target=target, **(given or {}))
+    known = [one for one in FEW if one in _names(roles.task)] if target else None
+    chosen = {"candidates": known, "debug": True, "quick": True, "folds": 3, "inner": 2, **options}
+    return study(table, roles, Options(**chosen), watch, notices)
+
+
+def _names(task):
+    return [one.name for one in mercer.model_selection.candidates(task)]
+
+
+def _flowers(n_rows=240, seed=0, classes=("no", "yes"), share=0.5):
+    random = np.random.default_rng(seed)
+    true = random.random(n_rows) < share
+    return pandas.DataFrame(
+        {
+            "height": random.normal(size=n_rows) + 2.0 * true,
+            "width": random.normal(size=n_rows),
+            "colour": np.where(random.random(n_rows) < 0.3 + 0.4 * true, "red", "blue"),
+            "target": np.where(true, *classes[::-1]),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def flowers():
+    return _study(_flowers(), quick=False, folds=5)
+
+
+def test_a_classification_fills_every_part(flowers, tmp_path):
+    record = flowers.record
+    assert record.question.positive == "yes"
+    assert record.question.splits == "5 folds, stratified"
+    assert record.answer.startswith("Whether `target` is `yes` can be predicted with ")
+    assert "guessing gets 50)" in record.answer
+    for part in ("sureness", "candidates", "learning", "complexity", "bias_variance", "confusion", "calibration"):
+        assert getattr(record, part), part
+    for part in ("rates", "drivers", "dependences", "map", "hardest", "fit", "findings"):
+        assert getattr(record, part), part
+    assert record.drivers[0].column == "height"
+    assert {one.status for one in record.candidates} <= {"chosen", "best", "as good", "worse", "skipped"}
+    write_record(record, tmp_path)
+    assert read_record(tmp_path) == record
+
+
+def test_the_confusion_counts_every_row_once_and_agrees_with_the_score(flowers):
+    counts = np.array(flowers.record.confusion.counts)
+    assert counts.sum() == 240
+    balanced = np.mean(np.diag(counts) / counts.sum(axis=1))
+    assert flowers.record.sureness.score == pytest.approx(balanced, abs=0.02)
+
+
+@pytest.mark.catalogue("WF-12")
+def test_the_model_takes_frames_and_survives_its_file(flowers, tmp_path):
+    place = tmp_path / "model.mercer"
+    mercer.save(flowers.model, place)
+    fresh = _flowers(50, seed=1).drop(columns="target")
+    fresh.loc[3, "colour"] = "never seen"
+    fresh.loc[4, "height"] = np.nan
+    again = mercer.load(place)
+    np.testing.assert_array_equal(again.predict(fresh), flowers.model.predict(fresh))
+    np.testing.assert_array_equal(again.predict_proba(fresh), flowers.model.predict_proba(fresh))
+
+
+@pytest.mark.catalogue("WF-12")
+def test_the_same_seed_gives_the_same_record():
+    one, other = (_study(_flowers(), n_jobs=n_jobs).record for n_jobs in (1, 2))
+    assert one.sureness == other.sureness
+    assert one.drivers == other.drivers
+    assert one.hardest == other.hardest
+    assert one.learning == other.learning
+
+
+def test_a_regression_fills_its_parts_and_sees_a_curve():
+    random = np.random.default_rng(0)
+    x = random.uniform(-3, 3, 300)
+    y = np.sin(2 * x) + random.normal(0, 0.3, 300)
+    frame = pandas.DataFrame({"x": x, "idle": random.normal(size=300), "target": y})
+    record = _study(frame).record
+    assert next(one for one in record.candidates if one.status == "chosen").name == "curves, ridge regression"
+    assert record.question.metric == "R²"
+    assert len(record.residuals.true) == 300
+    assert record.sureness.floor is None or record.sureness.floor > record.sureness.score
+    assert record.drivers[0].column == "x"
+    assert "mean absolute error" in record.sureness.other_metrics
+
+
+def test_noise_cannot_be_predicted():
+    frame = _flowers()
+    frame["target"] = np.random.default_rng(3).permutation(frame["target"])
+    record = _study(frame).record
+    assert "cannot be predicted better than by guessing beyond doubt: the best try gets" in record.answer
+    assert record.sureness.low <= 0.5
+
+
+def test_a_rare_class_is_decided_for_where_it_is_likelier_than_usual():
+    record = _study(_flowers(600, share=0.08)).record
+    counts = np.array(record.confusion.counts)
+    assert counts[1, 1] / counts[1].sum() > 0.6
+    assert any("has" in one.text and "of the rows" in one.text for one in record.data.notices)
+
+
+def test_probabilities_that_are_off_are_calibrated_inside_the_folds():
+    random = np.random.default_rng(0)
+    true = random.integers(0, 2, 400)
+    # Ten copies of one column, which naive Bayes takes for independent: it is far too sure.
+    frame = pandas.DataFrame({f"copy {k}": random.normal(scale=0.05, size=400) for k in range(10)})
+    frame = frame.add(random.normal(size=400) + true, axis=0).assign(target=np.where(true, "yes", "no"))
+    filters = list(warnings.filters)
+    found = _study(frame, candidates=["naive Bayes"], n_jobs=2)
+    assert filters == warnings.filters
+    assert any("are calibrated (sigmoid), inside each fold" in one.text for one in found.record.data.notices)
+    assert found.record.calibration.error < 0.08
+    assert found.record.sureness.other_metrics["log loss"][0] < 0.65
+    sure = found.model.predict_proba(frame.drop(columns="target")).max(axis=1)
+    assert np.mean(sure > 0.99) < 0.05
+
+
+@pytest.mark.catalogue("DT-11")
+def test_costs_turn_probabilities_into_actions():
+    found = _study(_flowers(), costs=[[0.0, 10.0], [1.0, 0.0]], actions=["leave", "pick"])
+    decision = found.record.decision
+    assert decision.actions == ["leave", "pick"]
+    assert decision.cost <= min(decision.alternatives.values())
+    assert decision.curve.best < 0.5
+    assert sum(decision.shares) == pytest.approx(1.0)
+    assert set(found.model.predict(_flowers(40, seed=2).drop(columns="target"))) <= {"leave", "pick"}
+
+
+def test_a_row_may_bring_its_own_cost_and_decisions_may_be_declined():
+    frame = _flowers()
+    frame["loss"] = np.random.default_rng(0).uniform(0, 20, len(frame))
+    decision = _study(frame, given={"cost": "loss"}).record.decision
+    assert decision.costs == []
+    assert decision.cost < decision.alternatives["always no"]
+    declined = _study(_flowers(), reject=0.1).record.decision
+    assert declined.actions[-1] == "reject"
+    assert 0 < declined.shares[-1] < 1
+
+
+def test_a_class_too_rare_to_be_judged_is_left_out_and_said():
+    frame = _flowers(120)
+    frame.loc[:1, "target"] = "odd"
+    record = _study(frame).record
+    assert record.question.classes == ["no", "yes"]
+    assert any("too few rows to learn from" in one.text and "`odd`" in one.text for one in record.data.notices)
+
+
+def test_splits_go_forward_in_time():
+    frame = _flowers()
+    frame["day"] = pandas.date_range("2024-01-01", periods=len(frame))
+    record = _study(frame, given={"time": "day"}).record
+    assert record.question.splits == "3 folds, forward in `day`"
+    assert np.sum(record.confusion.counts) == 180
+
+
+def test_a_budget_is_kept():
+    frame = _flowers(20_000)
+    began = time.monotonic()
+    record = _study(frame, budget=8.0, candidates=None, quick=False).record
+    assert time.monotonic() - began < 8.0 * 1.1 + 2.0  # the table is read and its roles guessed in the rest
+    assert record.candidates[0].score == 0.5
+    assert all(one.score is not None or one.text for one in record.candidates)
+    assert record.origin.budget == 8.0
+
+
+def test_an_interrupted_study_ends_with_the_best_so_far():
+    def press(event):
+        if event.text == "linear discriminant":
+            raise KeyboardInterrupt
+
+    found = _study(_flowers(), watch=press)
+    assert found.record.origin.interrupted
+    assert {one.name: one.status for one in found.record.candidates}["linear discriminant"] == "skipped"
+    assert found.model.predict(_flowers(5).drop(columns="target")).shape == (5,)
+    assert any("interrupted" in one.text for one in found.record.data.notices)
+
+
+def test_an_interrupt_before_anything_was_found_goes_through():
+    def press(event):
+        if event.text == "the constant guess":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        _study(_flowers(), watch=press)
+
+
+def test_an_interrupt_late_leaves_out_the_rest():
+    def press(event):
+        if event.text == "the learning curve":
+            raise KeyboardInterrupt
+
+    record = _study(_flowers(), watch=press).record
+    assert record.learning is None
+    assert record.drivers
+    assert record.map is not None
+    assert record.sureness.floor_text == ""
+    said = "interrupted before: the learning curve, the irreducible part"
+    assert any(said in one.text for one in record.data.notices)
+    assert record.origin.interrupted
+
+
+def test_groups_are_found_without_a_target():
+    table = mercer.datasets.load_visitors()
+    record = _study(table.frame, target=None).record
+    assert record.structure.method == "density clusters"
+    assert len([one for one in record.structure.clusters if one.name != "no group"]) == 4
+    assert record.structure.stability > 0.8
+    assert record.structure.number is not None
+    assert len(record.structure.odd_rows) == 10
+    assert record.map.groups
+
+
+@pytest.mark.parametrize("table", [load_wine, load_breast_cancer, load_diabetes])
+def test_the_interval_covers_the_score_on_rows_kept_apart(table):
+    covered = [_covers(table, seed) for seed in range(3)]
+    assert sum(covered) >= 2
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("table", [load_wine, load_breast_cancer, load_diabetes])
+def test_the_interval_covers_the_score_over_many_splits(table):
+    covered = [_covers(table, seed) for seed in range(40)]
+    assert np.mean(covered) >= 0.9
+
+
+def _covers(table, seed):
+    frame = table(as_frame=True).frame
+    kept = np.random.default_rng(seed).random(len(frame)) < 0.35
+    task = "regression" if table is load_diabetes else "classification"
+    found = _study(frame[~kept].reset_index(drop=True), given={"task": task, "keep_leaks": True}, seed=seed, folds=5)
+    apart = frame[kept]
+    told = found.model.predict(apart.drop(columns="target"))
+    if task == "regression":
+        score, spread = r2_score(apart["target"], told), 0.0
+    else:
+        score = balanced_accuracy_score(apart["target"].astype(str), told)
+        # The score on rows kept apart is itself known from few rows only.
+        spread = 2 * np.sqrt(score * (1 - score) / len(apart)) + 1 / len(apart)
+    sure = found.record.sureness
+    return sure.low - spread <= score <= sure.high + spread
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"metric": "speed"}, "metric: must be one of balanced_accuracy, accuracy, f1_macro, roc_auc, log_loss for "),
+        ({"costs": [[0, 1, 2]]}, "costs: each action must have one cost per class, no, yes; got 3 for 2 classes."),
+        ({"actions": ["a"], "costs": [[0, 1], [1, 0]]}, "costs: there must be one name per action, 2; got 1."),
+        ({"candidates": ["magic"]}, "candidates: must be among "),
+        ({"positive": "maybe"}, "--positive: the class must be one of 'no' and 'yes'; got 'maybe'."),
+    ],
+)
+def test_wrong_options_are_refused(options, text):
+    with pytest.raises((ParameterError, DataError), match=re.escape(text)):
+        _study(_flowers(60), **options)
+
+
+def test_a_study_shows_itself_and_is_silent(flowers):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _study(_flowers(80))
+    pytest.importorskip("mercer.app.report")
+    assert flowers._repr_html_().startswith("<iframe srcdoc=")

@@ -1,0 +1,242 @@
+"""What each column is for: guessed with a reason, overridden by name, and refused where nothing can be learnt."""
+
+import numpy as np
+import pandas
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
+
+from mercer.app.table import guess_roles, read_table
+from mercer.errors import DataError
+
+RNG = np.random.default_rng(0)
+N = 300
+
+
+def table_of(**columns):
+    return read_table(pandas.DataFrame(columns))
+
+
+def roles_of(table, **options):
+    roles, notices = guess_roles(table, **options)
+    return {column.name: column.role for column in roles.columns}, notices
+
+
+@pytest.fixture(scope="module")
+def shop():
+    late = RNG.choice(["yes", "no"], N, p=[0.2, 0.8])
+    return table_of(
+        customer_id=np.arange(N) + 7,
+        name=[f"customer {k}" for k in range(N)],
+        shop_id=RNG.integers(0, 60, N),
+        age=RNG.integers(18, 90, N),
+        paid=RNG.normal(50, 9, N),
+        city=RNG.choice(["Ulm", "Bonn", None], N),
+        since=pandas.date_range("2020-01-01", periods=N),
+        same=np.ones(N),
+        gone=[None] * N,
+        rare=[1.0 if k < 3 else None for k in range(N)],
+        comment=[f"the {k}th customer said very many words" for k in range(N)],
+        member=RNG.random(N) < 0.5,
+        reminder=np.where(late == "yes", 1 + RNG.random(N), RNG.random(N)),
+        late=late,
+    )
+
+
+def test_each_column_gets_the_role_that_its_values_and_name_suggest(shop):
+    found, _ = roles_of(shop, target="late")
+    assert found == {
+        "customer_id": "id",
+        "name": "id",
+        "shop_id": "id",
+        "age": "number",
+        "paid": "number",
+        "city": "category",
+        "since": "date",
+        "same": "constant",
+        "gone": "constant",
+        "rare": "ignored",
+        "comment": "text",
+        "member": "category",
+        "reminder": "leak",
+        "late": "target",
+    }
+    roles, _ = guess_roles(shop, target="late")
+    assert roles.features == list(roles.kinds) == ["age", "paid", "city", "since", "comment", "member"]
+    by_name = {column.name: column for column in roles.columns}
+    assert by_name["customer_id"].reason == "another whole number in every row"
+    assert by_name["city"].missing == shop.frame["city"].isna().sum()
+    assert sum(by_name["paid"].counts) == N
+    assert len(by_name["paid"].edges) == len(by_name["paid"].counts) + 1
+    assert by_name["reminder"].association > 0.98
+
+
+def test_what_was_left_out_is_said_with_the_way_to_keep_it(shop):
+    _, notices = roles_of(shop, target="late")
+    said = {notice.subject: notice for notice in notices}
+    assert said["reminder"].level == "danger"
+    assert said["reminder"].cure == "give --keep reminder if it is known when you predict"
+    assert said["shop_id"].cure == "give --group shop_id if rows of one value belong together, or --keep shop_id"
+    assert said["rare"].text == "99.0% of its values are missing; it is left out."
+
+
+def test_every_guess_can_be_overridden(shop):
+    given = {"age": "category", "reminder": "keep", "customer_id": "number", "paid": "ignored", "rare": "keep"}
+    found, notices = roles_of(shop, target="late", group="shop_id", given=given)
+    assert (found["age"], found["reminder"], found["customer_id"]) == ("category", "number", "number")
+    assert (found["paid"], found["rare"], found["shop_id"]) == ("ignored", "number", "group")
+    assert [notice.level for notice in notices if notice.subject == "reminder"] == ["warning"]
+    assert roles_of(shop, target="late", keep_leaks=True)[0]["reminder"] == "number"
+
+
+def test_no_column_of_the_well_known_tables_is_taken_for_a_leak():
+    for load in (load_iris, load_wine, load_breast_cancer, load_diabetes):
+        roles, _ = guess_roles(read_table(load(as_frame=True).frame), target="target")
+        assert all(column.role in ("number", "target") for column in roles.columns), load.__name__
+
+
+def test_a_copy_of_a_number_and_an_exact_map_of_categories_are_leaks():
+    price = RNG.lognormal(3, 1, N)
+    table = table_of(
+        price=price, cents=np.round(price * 100), noise=RNG.normal(size=N), size=price + RNG.normal(0, 9, N)
+    )
+    assert roles_of(table, target="price")[0] == {
+        "price": "target",
+        "cents": "leak",
+        "noise": "number",
+        "size": "number",
+    }
+    kind = RNG.integers(0, 3, N)
+    table = table_of(kind=np.array(["a", "b", "c"])[kind], code=np.array(["x1", "x2", "x3"])[kind], n=RNG.random(N))
+    assert roles_of(table, target="kind")[0]["code"] == "leak"
+
+
+@pytest.mark.parametrize(
+    ("values", "task"),
+    [
+        (["a", "b"] * 30, "classification"),
+        ([True, False] * 30, "classification"),
+        ([0, 1] * 30, "classification"),
+        ([1.0, 2.0, 3.0] * 20, "classification"),
+        ([0.5, 1.5, 2.5] * 20, "regression"),
+        (list(range(0, 120, 2)), "regression"),
+        ([k % 12 for k in range(60)], "regression"),
+    ],
+)
+def test_the_task_follows_from_the_target(values, task):
+    roles, _ = guess_roles(table_of(y=values, x=RNG.random(60)), target="y")
+    assert roles.task == task
+
+
+def test_whole_numbers_taken_for_classes_are_said_and_can_be_had_as_numbers():
+    table = table_of(stars=[1, 2, 3] * 20, x=RNG.random(60))
+    _, notices = roles_of(table, target="stars")
+    assert notices[0].cure == "give --task regression to predict it as a number"
+    assert guess_roles(table, target="stars", task="regression")[0].task == "regression"
+
+
+def test_without_a_target_the_task_is_structure_and_a_likely_target_is_named():
+    roles, notices = guess_roles(table_of(x=RNG.random(60), churn=["a", "b"] * 30))
+    assert (roles.task, roles.target) == ("structure", None)
+    assert notices[0].cure == "give --target churn to predict it"
+
+
+def test_missing_targets_and_rare_classes_are_said():
+    y = ["a"] * 40 + ["b"] * 12 + [None] * 8
+    _, notices = roles_of(table_of(y=y, x=RNG.random(60)), target="y")
+    assert notices[0].text == "The target is missing in 8 of 60 rows; they are left out."
+    _, notices = roles_of(table_of(y=["a"] * 55 + ["b"] * 5, x=RNG.random(60)), target="y")
+    assert notices[0].text == "Class `b` has 5 rows: its scores are hardly more than luck."
+
+
+ERRORS = [
+    (
+        {"y": ["a", "b"] * 30},
+        {"target": "z"},
+        "there is no column `z`; the columns are `y`, `x`. Give --target one of them.",
+    ),
+    (
+        {"yes": ["a", "b"] * 30},
+        {"target": "yess"},
+        "there is no column `yess`; the columns are `yes`, `x`. Did you mean `yes`?",
+    ),
+    ({"y": [None] * 60}, {"target": "y"}, "target `y` is missing in every row. Choose another column."),
+    (
+        {"y": [3] * 60},
+        {"target": "y"},
+        "target `y` must have at least two values; every row has `3`. Choose another column.",
+    ),
+    (
+        {"y": [f"k{k}" for k in range(60)]},
+        {"target": "y"},
+        "target `y` has another value in every row, like an id; nothing can be learnt from values that never come "
+        "again. Choose another column.",
+    ),
+    (
+        {"y": range(60)},
+        {"target": "y"},
+        "target `y` has another value in every row, like an id; nothing can be learnt from values that never come "
+        "again. Choose another column.",
+    ),
+    (
+        {"y": ["a"] * 59 + ["b"]},
+        {"target": "y"},
+        "class `b` of target `y` has one row; a class needs at least two, one to learn from and one to be tried on. "
+        "Remove or merge it.",
+    ),
+    (
+        {"y": [k // 2 for k in range(60)]},
+        {"target": "y", "task": "tasty"},
+        "--task must be one of classification, regression, structure; got 'tasty'.",
+    ),
+    (
+        {"y": ["a", "b"] * 30},
+        {"target": "y", "task": "regression"},
+        "target `y` must hold numbers for regression; got values such as `a`. Leave out --task, or choose another "
+        "column.",
+    ),
+    ({"y": [1, 2] * 30}, {"task": "regression"}, "regression needs a target; give --target NAME."),
+    (
+        {"y": [1, 2] * 30},
+        {"target": "y", "task": "structure"},
+        "structure has no target; leave out --target y, or --task.",
+    ),
+    (
+        {"y": pandas.date_range("2020-01-01", periods=60)},
+        {"target": "y"},
+        "target `y` must be numbers or classes; got dates. Choose another column.",
+    ),
+    (
+        {"y": [1, 2] * 30},
+        {"target": "y", "given": {"x": "ignored"}},
+        "no column is left to learn from; left out were `x`. Give --keep COLUMN.",
+    ),
+    (
+        {"y": [1, 2] * 30, "w": [-1.0] * 60},
+        {"target": "y", "weight": "w"},
+        "weight `w` must hold numbers of at least 0 in every row. Choose another column.",
+    ),
+    (
+        {"y": [1, 2] * 30, "t": ["x", "y"] * 30},
+        {"target": "y", "time": "t"},
+        "time `t` must hold a date or a number in every row. Choose another column.",
+    ),
+    (
+        {"y": [1, 2] * 30, "t": ["x", "y"] * 30},
+        {"target": "y", "given": {"t": "number"}},
+        "column `t` must hold numbers; got values such as `x`. Give --category.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("columns", "options", "words"), ERRORS, ids=range(len(ERRORS)))
+def test_what_cannot_be_studied_is_refused_in_a_sentence(columns, options, words):
+    with pytest.raises(DataError) as caught:
+        guess_roles(table_of(**columns, x=RNG.random(60)), **options)
+    assert str(caught.value) == f"frame: {words}"
+
+
+def test_ten_rows_are_too_few():
+    for options in ({"target": "y"}, {}):
+        with pytest.raises(DataError) as caught:
+            guess_roles(table_of(y=["a", "b"] * 5, x=range(10)), **options)
+        assert str(caught.value) == "frame: a study needs at least 20 rows; got 10. Add rows."

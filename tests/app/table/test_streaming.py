@@ -1,0 +1,106 @@
+"""Going through a table block by block gives what reading it whole gives, in pieces of bounded size."""
+
+import sqlite3
+
+import numpy as np
+import pandas
+import pytest
+
+from mercer.app.table import blocks, read_table
+from mercer.app.table.writing import Writer
+from mercer.errors import DataError
+from tests.app.table.test_reading import FRAME, KINDS, write
+
+TYPES = {"number": "number", "gap": "number", "city": "category", "day": "date", "open": "truth", "count": "numeral"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_blocks_of_every_format_are_the_rows_of_the_table(kind, tmp_path):
+    path = write(tmp_path, kind)
+    found = list(blocks(path, 7, kinds=TYPES))
+    if kind in ("parquet", "folder", "arrow", "sqlite", "xlsx"):
+        assert max(map(len, found)) <= 7
+    whole = pandas.concat(found, ignore_index=True)
+    expected = FRAME[list(TYPES)].astype({"open": int}) if kind == "sqlite" else FRAME[list(TYPES)]
+    pandas.testing.assert_frame_equal(whole, expected, check_dtype=False)
+
+
+def test_a_long_text_comes_in_several_blocks_of_the_same_types(tmp_path):
+    path = tmp_path / "long.csv"
+    pandas.DataFrame({"a": np.arange(900_000) * 1.25, "b": ["x", "y", "z"] * 300_000}).to_csv(path, index=False)
+    found = list(blocks(path, kinds={"a": "number", "b": "category"}))
+    assert len(found) > 1
+    assert {str(frame["a"].dtype) for frame in found} == {"float64"}
+    assert sum(map(len, found)) == 900_000
+    assert found[-1]["a"].iloc[-1] == 899_999 * 1.25
+
+
+def test_a_value_of_another_type_far_down_is_missing_and_no_row_is_lost_or_repeated(tmp_path):
+    path = tmp_path / "long.csv"
+    numbers = [str(k) for k in range(1_300_000)]
+    numbers[1_200_000] = "many"
+    path.write_text("a,b\n" + "".join(f"{value},w\n" for value in numbers), encoding="utf-8")
+    found = pandas.concat(blocks(path, kinds={"a": "number"}), ignore_index=True)["a"]
+    assert np.flatnonzero(found.isna()).tolist() == [1_200_000]
+    known = found.drop(1_200_000)
+    assert (known == known.index).all()
+
+
+def test_a_ragged_line_ends_the_stream_for_answers_must_stand_beside_their_rows(tmp_path):
+    path = tmp_path / "ragged.csv"
+    path.write_text("a,b\n" + "1,2\n" * 30 + "1,2,3\n", encoding="utf-8")
+    with pytest.raises(DataError) as caught:
+        list(blocks(path))
+    assert str(caught.value) == "ragged.csv: line `1,2,3` has 3 fields, the first line 2. Correct it."
+
+
+def test_lines_of_json_may_lack_what_others_have(tmp_path):
+    path = tmp_path / "t.jsonl"
+    lines = ['{"a": 1, "b": "x"}'] * 400_000 + ['{"a": 2}'] * 400_000
+    path.write_text("\n".join(lines), encoding="utf-8")
+    found = list(blocks(path, kinds={"a": "number", "b": "category"}))
+    assert len(found) > 2
+    whole = pandas.concat(found, ignore_index=True)
+    assert whole["a"].sum() == 1_200_000
+    assert whole["b"].isna().sum() == 400_000
+
+
+def test_truth_values_of_sqlite_are_truth_values_again(tmp_path):
+    path = tmp_path / "t.sqlite"
+    with sqlite3.connect(path) as connection:
+        pandas.DataFrame({"open": [1, 0, 1]}).to_sql("t", connection, index=False)
+    assert next(iter(blocks(path, kinds={"open": "truth"})))["open"].tolist() == [True, False, True]
+
+
+def test_a_column_that_is_not_there_is_named(tmp_path):
+    path = write(tmp_path, "parquet")
+    with pytest.raises(DataError, match="there is no column `price`; there are `number`, `count`"):
+        next(blocks(path, kinds={"price": "number"}))
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "arrow", "jsonl"])
+def test_what_is_written_block_by_block_is_read_back(ending, tmp_path):
+    import pyarrow
+
+    path = tmp_path / "deep" / f"out.{ending}"
+    with Writer.open(path) as writer:
+        for start in (0, 15):
+            part = FRAME[["number", "city", "open"]][start : start + 15]
+            writer.write(pyarrow.Table.from_pandas(part, preserve_index=False))
+    assert [one.name for one in path.parent.iterdir()] == [f"out.{ending}"]
+    found = read_table(path).frame
+    pandas.testing.assert_frame_equal(found, FRAME[["number", "city", "open"]][:30], check_dtype=False)
+
+
+def test_a_file_that_was_not_completed_leaves_the_earlier_one(tmp_path):
+    path = tmp_path / "out.csv"
+    path.write_text("old", encoding="utf-8")
+
+    def fail():
+        with Writer.open(path) as writer:
+            writer.write("no table")
+
+    with pytest.raises(AttributeError):
+        fail()
+    assert path.read_text(encoding="utf-8") == "old"
+    assert [one.name for one in tmp_path.iterdir()] == ["out.csv"]

@@ -1,0 +1,32 @@
+"""The commands of the guide work as they are typed."""
+
+import re
+import shlex
+from pathlib import Path
+
+from mercer.app.command import main
+
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "run.md"
+
+
+def test_every_command_of_the_guide_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    commands = re.findall(r"^\$ mercer (.*)$", GUIDE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert [command.split()[0] for command in commands].count("run") == 2
+    for command in commands:
+        words = shlex.split(command)
+        # One candidate shows that the words are understood; a reader has more patience.
+        few = ["--quick", "--candidates", "naive Bayes", "--no-open"] if words[0] == "run" else []
+        assert main([*words, *few]) == 0, command
+    assert {"report", "second", "predicted.parquet"} <= {one.name for one in tmp_path.iterdir()}
+    assert "Both runs studied the same table." in capsys.readouterr().out
+
+
+def test_the_configuration_of_the_guide_is_understood(tmp_path):
+    from mercer.app.commands.config import read_config
+
+    text = re.search(r"^```toml\n(.*?)^```$", GUIDE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)[1]
+    (tmp_path / "mercer.toml").write_text(text, encoding="utf-8")
+    found = read_config(str(tmp_path / "mercer.toml"))
+    assert found["time"] == ["60s"]
+    assert found["costs"] == {"yes": {"no": 1}, "no": {"yes": 20}}
