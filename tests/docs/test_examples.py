@@ -109,6 +109,7 @@ ROOMS = [
     "mercer.datasets",
     "mercer.inspection",
     "mercer.metrics",
+    "mercer.model_selection",
     "mercer.optim",
     "mercer.errors",
 ]

@@ -108,7 +108,8 @@ class ScoreCurveDisplay:
         if self.level is not None:
             ax.axhline(self.level, color="tab:blue", linestyle="--", label="possible")
         gap = abs(self.train_[-1] - self.test_[-1])
-        ax.annotate(f"gap {gap:.2g}", (x[-1], (self.train_[-1] + self.test_[-1]) / 2), ha="right")
+        middle = (x[-1], (self.train_[-1] + self.test_[-1]) / 2)
+        ax.annotate(f"gap {gap:.2g}", middle, (0, 18), textcoords="offset points", ha="right")
         if self.curve.label != "training rows":
             ax.axvline(x[self.best_], color="tab:red", linestyle=":")
         ax.set(xlabel=self.curve.label, ylabel="error" if self.negate else "score")

@@ -162,7 +162,8 @@ def resampled_bias_variance(
     n_test = max(1, round(test_share * len(y)))
     test, pool = np.sort(order[:n_test]), order[n_test:]
     classes = None if labels is None else np.unique(y)
-    unseen, told = take_rows(X, test), []
+    unseen = take_rows(X, test)
+    told: list[np.ndarray] = []
 
     def predict(number: int) -> np.ndarray:
         half = np.sort(growing_order(pool, labels, seed + 1 + number, False)[: len(pool) // 2])

@@ -22,8 +22,8 @@ FEW = ["nearest centroid", "linear discriminant", "ridge regression", "curves, r
 def _study(frame, target="target", given=None, watch=None, **options):
     table = read_table(frame)
     roles, notices = guess_roles(table, target=target, **(given or {}))
-    known = {"mercer": [one for one in FEW if one in _names(roles.task)]} if target else {}
-    chosen = {"candidates": known.get("mercer"), "debug": True, "quick": True, **options}
+    known = [one for one in FEW if one in _names(roles.task)] if target else None
+    chosen = {"candidates": known, "debug": True, "quick": True, "folds": 3, "inner": 2, **options}
     return study(table, roles, Options(**chosen), watch, notices)
 
 
@@ -46,7 +46,7 @@ def _flowers(n_rows=240, seed=0, classes=("no", "yes"), share=0.5):
 
 @pytest.fixture(scope="module")
 def flowers():
-    return _study(_flowers(), quick=False)
+    return _study(_flowers(), quick=False, folds=5)
 
 
 def test_a_classification_fills_every_part(flowers, tmp_path):
@@ -111,7 +111,7 @@ def test_noise_cannot_be_predicted():
     frame = _flowers()
     frame["target"] = np.random.default_rng(3).permutation(frame["target"])
     record = _study(frame).record
-    assert "cannot be predicted from these columns better than by guessing" in record.answer
+    assert "cannot be predicted better than by guessing beyond doubt: the best try gets" in record.answer
     assert record.sureness.low <= 0.5
 
 
@@ -120,6 +120,22 @@ def test_a_rare_class_is_decided_for_where_it_is_likelier_than_usual():
     counts = np.array(record.confusion.counts)
     assert counts[1, 1] / counts[1].sum() > 0.6
     assert any("has" in one.text and "of the rows" in one.text for one in record.data.notices)
+
+
+def test_probabilities_that_are_off_are_calibrated_inside_the_folds():
+    random = np.random.default_rng(0)
+    true = random.integers(0, 2, 400)
+    # Ten copies of one column, which naive Bayes takes for independent: it is far too sure.
+    frame = pandas.DataFrame({f"copy {k}": random.normal(scale=0.05, size=400) for k in range(10)})
+    frame = frame.add(random.normal(size=400) + true, axis=0).assign(target=np.where(true, "yes", "no"))
+    filters = list(warnings.filters)
+    found = _study(frame, candidates=["naive Bayes"], n_jobs=2)
+    assert filters == warnings.filters
+    assert any("are calibrated (sigmoid), inside each fold" in one.text for one in found.record.data.notices)
+    assert found.record.calibration.error < 0.08
+    assert found.record.sureness.other_metrics["log loss"][0] < 0.65
+    sure = found.model.predict_proba(frame.drop(columns="target")).max(axis=1)
+    assert np.mean(sure > 0.99) < 0.05
 
 
 @pytest.mark.catalogue("DT-11")
@@ -144,12 +160,20 @@ def test_a_row_may_bring_its_own_cost_and_decisions_may_be_declined():
     assert 0 < declined.shares[-1] < 1
 
 
+def test_a_class_too_rare_to_be_judged_is_left_out_and_said():
+    frame = _flowers(120)
+    frame.loc[:1, "target"] = "odd"
+    record = _study(frame).record
+    assert record.question.classes == ["no", "yes"]
+    assert any("too few rows to learn from" in one.text and "`odd`" in one.text for one in record.data.notices)
+
+
 def test_splits_go_forward_in_time():
     frame = _flowers()
     frame["day"] = pandas.date_range("2024-01-01", periods=len(frame))
     record = _study(frame, given={"time": "day"}).record
-    assert record.question.splits == "5 folds, forward in `day`"
-    assert np.sum(record.confusion.counts) == 200
+    assert record.question.splits == "3 folds, forward in `day`"
+    assert np.sum(record.confusion.counts) == 180
 
 
 def test_a_budget_is_kept():
@@ -157,7 +181,8 @@ def test_a_budget_is_kept():
     began = time.monotonic()
     record = _study(frame, budget=8.0, candidates=None, quick=False).record
     assert time.monotonic() - began < 8.0 * 1.1 + 2.0  # the table is read and its roles guessed in the rest
-    assert record.sureness.score > 0.7
+    assert record.candidates[0].score == 0.5
+    assert all(one.score is not None or one.text for one in record.candidates)
     assert record.origin.budget == 8.0
 
 
@@ -190,7 +215,10 @@ def test_an_interrupt_late_leaves_out_the_rest():
     record = _study(_flowers(), watch=press).record
     assert record.learning is None
     assert record.drivers
-    assert record.map is None
+    assert record.map is not None
+    assert record.sureness.floor_text == ""
+    said = "interrupted before: the learning curve, the irreducible part"
+    assert any(said in one.text for one in record.data.notices)
     assert record.origin.interrupted
 
 
@@ -222,7 +250,7 @@ def _covers(table, seed):
     frame = table(as_frame=True).frame
     kept = np.random.default_rng(seed).random(len(frame)) < 0.35
     task = "regression" if table is load_diabetes else "classification"
-    found = _study(frame[~kept].reset_index(drop=True), given={"task": task, "keep_leaks": True}, seed=seed)
+    found = _study(frame[~kept].reset_index(drop=True), given={"task": task, "keep_leaks": True}, seed=seed, folds=5)
     apart = frame[kept]
     told = found.model.predict(apart.drop(columns="target"))
     if task == "regression":

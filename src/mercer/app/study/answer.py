@@ -25,8 +25,8 @@ def answer(
     better = sure.low > sure.baseline if metric.greater_is_better else sure.high < sure.baseline
     if chosen.family == "baseline" or not better:
         said = (
-            f"{subject} cannot be predicted from these columns better than by guessing: the best try gets "
-            f"{spoken(sure.score, metric)} {metric.words} {numbers}"
+            f"From these columns {subject[:1].lower() + subject[1:]} cannot be predicted better than by guessing "
+            f"beyond doubt: the best try gets {spoken(sure.score, metric)} {metric.words} {numbers}"
         )
     else:
         n_used = len(material.kinds)

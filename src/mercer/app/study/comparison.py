@@ -59,7 +59,7 @@ def _with_score(offer: Offer, trial: Trial, status: str, selection: Selection, o
     complexity, words = float(offer.rank), f"rank {offer.rank}"
     if offer.complexity is not None:
         complexity, words = offer.complexity(model_of(trial.models[0]))
-    prefixes = ("model__estimator__", "model__")
+    prefixes = ("model__estimator__estimator__", "model__estimator__", "model__")
     return Candidate(
         offer.name,
         offer.family,

@@ -3,7 +3,6 @@
 import numpy as np
 from sklearn.base import clone
 
-from mercer._source.threads import n_threads
 from mercer.app.study.material import Material, draw
 from mercer.app.study.options import Options
 from mercer.app.study.record import BiasVariance, Candidate, Curve
@@ -32,7 +31,7 @@ def learning(selection: Selection, material: Material, options: Options) -> Curv
         for number, (train, _) in enumerate(splits)
     ]
     estimator = selection.contenders[selection.result.winner].estimator
-    threads = n_threads(options.n_jobs)
+    threads = selection.threads(options.n_jobs)
     train, test = score_sizes(estimator, plan.rows, splits, orders, sizes, threads, selection.result.setting)
     sign = 1.0 if metric.greater_is_better else -1.0
     return Curve(
@@ -75,7 +74,7 @@ def bias_and_variance(
                 sample.X,
                 sample.y,
                 n_sets=10,
-                n_jobs=options.n_jobs,
+                n_jobs=selection.threads(options.n_jobs),
                 random_state=options.seed,
             )
         )

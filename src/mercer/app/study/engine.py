@@ -15,13 +15,14 @@ from mercer._config import config_context
 from mercer._source.threads import n_threads
 from mercer.app.study import comparison, diagnosis
 from mercer.app.study.answer import answer, findings
+from mercer.app.study.calibrating import calibrate
 from mercer.app.study.clock import Clock
 from mercer.app.study.curves import bias_and_variance, learning
 from mercer.app.study.decisions import Stakes, decide, read_stakes
 from mercer.app.study.drivers import dependences, drivers
 from mercer.app.study.final import fit_final, own_words
 from mercer.app.study.floor import contradictions, floor
-from mercer.app.study.material import Material, draw, gather
+from mercer.app.study.material import Material, draw, gather, without_rare
 from mercer.app.study.measures import other_metrics
 from mercer.app.study.options import Options, ProgressEvent
 from mercer.app.study.plane import map_rows
@@ -35,7 +36,8 @@ from mercer.app.table.table import Table
 
 __all__ = ["Study", "study"]
 
-# Under a budget: the share of it for the first candidate, numbers of rows whose encoding is timed, and the fewest to compare on.
+# Under a budget: the share of it for the first candidate, numbers of rows whose encoding is timed, and the fewest rows
+# to compare on.
 _FIRST_SHARE = 0.05
 _PROBES = (500, 1000, 8000)
 _FEWEST_ROWS = 2000
@@ -107,9 +109,18 @@ def study(
 def _supervised(
     table: Table, roles: Roles, options: Options, clock: Clock, material: Material, notices: list[Notice]
 ) -> Study:
+    material, few = without_rare(material, options.inner + 2)
+    if few:
+        names = " and ".join(f"`{name}`" for name in few)
+        text = f"Classes with too few rows to learn from and be judged on are left out: {names}."
+        notices = [*notices, Notice("warning", "the target", text, "Add rows of them, or join them with others.")]
     stakes = read_stakes(material, options)
     sample = draw(material, _enough_rows(material, options), options.seed)
     selection = select(sample, options, clock)
+    if sample.classes:
+        said = clock.attempt("calibrating", lambda: _calibrated(selection, sample, options), 0.6, "", _needs(selection))
+        if said:
+            clock.notices.append(Notice("note", "the model", said))
     listed = comparison.compare(selection, options)
     keep_winner(selection)
     chosen = next(one for one in listed if one.status == "chosen")
@@ -131,7 +142,7 @@ def _supervised(
 def _enough_rows(material: Material, options: Options) -> int:
     """Rows on which candidates are compared: fewer where time is short.
 
-    Of a budget the first candidate, which does little more than encode the rows again and again, may take a small share.
+    Of a budget the first candidate, which does little more than encode rows again and again, may take a small share.
     """
     if options.budget is None or len(material) <= _FEWEST_ROWS:
         return options.max_rows
@@ -148,6 +159,15 @@ def _enough_rows(material: Material, options: Options) -> int:
     return min(options.max_rows, max(_FEWEST_ROWS, n_rows))
 
 
+def _needs(selection: Selection) -> float:
+    """Seconds of calibrating: four fits for each outer one."""
+    return 4 * len(selection.plan.outer) * selection.seconds[selection.result.winner]
+
+
+def _calibrated(selection: Selection, material: Material, options: Options) -> str:
+    return calibrate(selection, material, options, diagnosis.seen(selection.winner.predictions))
+
+
 def _settle(
     selection: Selection, material: Material, sample: Material, options: Options, clock: Clock, stakes: Stakes | None
 ) -> tuple[Any, Fit]:
@@ -156,7 +176,7 @@ def _settle(
         growth = len(material) / max(len(selection.plan.outer[0][0]), 1)
         needs = 1.5 * selection.seconds[selection.result.winner] * n_threads(options.n_jobs) * growth
         rows = material if needs < max(clock.left(), 1.0) or len(sample) == len(material) else sample
-        if rows is sample:
+        if len(rows) < len(material):
             text = f"There was no time to fit the chosen model to all rows: it is fitted to {len(sample)}."
             clock.notices.append(Notice("warning", "the model", text, "Give more time."))
         try:
@@ -209,20 +229,20 @@ def _parts(
         "what drives predictions", lambda: drivers(selection, sample, options, strength, 0.4 * clock.left()), 0.72, []
     )
     top = [one.column for one in parts["drivers"][:6] if one.mean > 0]
+    shown = top or list(sample.kinds)[:6]
+    parts["hardest"] = clock.attempt("hard rows", lambda: _hardest(sample.take(kept), told[kept], shown), 0.76, [])
+    parts["map"] = clock.attempt("a map of the rows", lambda: map_rows(sample.take(kept), told[kept], seed), 0.78)
     parts["dependences"] = clock.attempt("dependence", lambda: dependences(model, sample, top[:4], options), 0.8, [])
     parts["learning"] = clock.attempt(
         "the learning curve", lambda: learning(selection, sample, options), 0.83, None, 12 * once
     )
-    parts["map"] = clock.attempt("a map of the rows", lambda: map_rows(sample.take(kept), told[kept], seed), 0.9)
     low = clock.attempt("the irreducible part", lambda: floor(sample, metric, sure.score, seed), 0.92, (None, ""))
     parts["sureness"] = replace(sure, floor=low[0], floor_text=low[1], other_metrics=other)
     if not options.quick:
         parts["bias_variance"] = clock.attempt(
             "bias and variance", lambda: bias_and_variance(selection, sample, listed, options), 0.94, None, every
         )
-    shown = top or list(sample.kinds)[:6]
-    hard = clock.attempt("hard rows", lambda: _hardest(sample.take(kept), told[kept], shown), 0.98, [])
-    return parts | {"hardest": hard}
+    return parts
 
 
 def _true(material: Material) -> np.ndarray:

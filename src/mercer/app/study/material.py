@@ -11,7 +11,7 @@ from mercer.app.table.table import Table
 from mercer.errors import DataError
 from mercer.model_selection._splits import Splitting
 
-__all__ = ["Material", "draw", "gather"]
+__all__ = ["Material", "draw", "gather", "without_rare"]
 
 # Names that mean that something is so, where a class of two is to be shown.
 _YES = {"yes", "true", "1", "y", "positive", "pos", "bad", "fraud", "default", "failure", "churn", "spam", "malignant"}
@@ -77,6 +77,25 @@ def gather(table: Table, roles: Roles, positive: str | None = None) -> Material:
         _times(frame, roles.time),
         _numbers(frame, roles.cost),
     )
+
+
+def without_rare(material: Material, fewest: int) -> tuple[Material, list[str]]:
+    """The rows of classes with at least so many rows, and the names of the other classes."""
+    if not material.classes:
+        return material, []
+    counts = {name: int((material.y == name).sum()) for name in material.classes}
+    rare = [name for name, count in counts.items() if count < fewest]
+    kept = [name for name in material.classes if name not in rare]
+    if not rare:
+        return material, []
+    if len(kept) < 2:
+        message = (
+            f"the target: two classes must have at least {fewest} rows each; got {max(counts.values())} and fewer."
+        )
+        raise DataError(message)
+    rows = np.flatnonzero(np.isin(material.y, kept))
+    known = replace(material.take(rows), classes=kept)
+    return replace(known, positive=_positive(known.y, kept, None)), rare
 
 
 def draw(material: Material, most: int, seed: int) -> Material:

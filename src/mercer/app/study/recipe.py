@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -62,6 +63,9 @@ def contender_of(candidate: Candidate, material: Material, n_columns: int, seed:
 
 
 def model_of(pipeline: Any) -> Any:
-    """The fitted model inside a pipeline, without the decision around it."""
+    """The fitted model inside a pipeline, without the decision and the calibration around it."""
     last = pipeline.steps[-1][1]
-    return getattr(last, "estimator_", last)
+    inside = getattr(last, "estimator_", last)
+    if isinstance(inside, CalibratedClassifierCV):
+        return inside.calibrated_classifiers_[0].estimator
+    return inside

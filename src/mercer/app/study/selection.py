@@ -39,6 +39,12 @@ class Selection:
     result: NestedResult | None = None
     seconds: dict[str, float] = field(default_factory=dict)  # by the clock, for one fit of each candidate
 
+    calibrated: bool = False
+
+    def threads(self, n_jobs: int | None) -> int:
+        """Threads over fits of the winner: scikit-learn's calibration sets warning filters, which all threads share."""
+        return 1 if self.calibrated else n_threads(n_jobs)
+
     @property
     def winner(self) -> Trial:
         """The trial of the candidate that was chosen."""
