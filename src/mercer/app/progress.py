@@ -23,7 +23,7 @@ class Progress:
 
     def __init__(self, quiet: bool = False) -> None:
         self.quiet = quiet
-        self.last = -_EVERY
+        self.last = time.monotonic()
         self.bar: Any = None
         self.task: Any = None
 

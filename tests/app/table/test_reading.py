@@ -12,7 +12,7 @@ import pyarrow
 import pytest
 from pyarrow import feather
 
-from mercer.app.table import read_table
+from mercer.app.table import guess_roles, read_table
 from mercer.errors import DataError
 
 N = 40
@@ -184,3 +184,23 @@ def test_infinities_and_what_people_write_for_nothing_are_missing(tmp_path):
     assert table.frame["b"].tolist()[::3] == ["x", "y"]
     assert table.frame["b"].isna().sum() == 2
     assert np.isnan(table.frame["c"].iloc[0])
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "xlsx", "sqlite", "csv.gz", "jsonl", "csv"])
+def test_a_damaged_file_is_refused_in_a_sentence_or_read(kind, tmp_path):
+    """Bytes changed at random places: a reader may notice or not, but neither crashes nor raises anything else."""
+    whole = write(tmp_path, kind).read_bytes()
+    random = np.random.default_rng(0)
+    refused = 0
+    for number in range(30):
+        torn = bytearray(whole)
+        for place in random.integers(0, len(torn), 5):
+            torn[place] = random.integers(0, 256)
+        path = tmp_path / f"torn{number}"
+        path.write_bytes(bytes(torn[: random.integers(len(torn) // 2, len(torn))] if number % 3 == 0 else torn))
+        try:
+            table = read_table(path)
+            guess_roles(table, target=str(table.frame.columns[-1]))
+        except (DataError, MemoryError):
+            refused += 1
+    assert refused > 0

@@ -110,6 +110,16 @@ def test_a_copy_of_a_number_and_an_exact_map_of_categories_are_leaks():
     assert roles_of(table, target="kind")[0]["code"] == "leak"
 
 
+def test_huge_numbers_and_close_moments_are_told_apart():
+    late = RNG.random(N) < 0.5
+    table = table_of(y=late, huge=np.where(late, 1e300, 1e299), x=RNG.random(N))
+    assert roles_of(table, target="y")[0]["huge"] == "leak"
+    moments = pandas.Timestamp("2024-01-01") + pandas.to_timedelta(
+        late.astype(int) * 600 + RNG.integers(0, 500, N), "s"
+    )
+    assert roles_of(table_of(y=late, when=moments, x=RNG.random(N)), target="y")[0]["when"] == "leak"
+
+
 @pytest.mark.parametrize(
     ("values", "task"),
     [

@@ -50,14 +50,13 @@ def associations(frame: Any, target: Any, task: str, kinds: dict[str, str]) -> d
 
 
 def _coded(column: Any, kind: str) -> np.ndarray:
-    """The column as numbers: categories by the order of their names, missing as NaN."""
-    if kind == "date":
-        seconds = column.to_numpy().astype("datetime64[s]").astype(float)
-        return np.where(column.isna().to_numpy(), np.nan, seconds)
-    if kind == "number" and column.dtype.kind in "ifb":
-        return column.to_numpy(dtype=float)
-    texts = category_texts(column).fillna("").to_numpy(dtype=str)
-    return np.unique(texts, return_inverse=True)[1].astype(float)
+    """The column as places in the order of its values, which is all that trees look at; missing as NaN."""
+    if kind == "category" or column.dtype.kind not in "ifbM":
+        texts = category_texts(column).fillna("").to_numpy(dtype=str)
+        return np.unique(texts, return_inverse=True)[1].astype(float)
+    missing = column.isna().to_numpy()
+    places = np.unique(column.to_numpy(), return_inverse=True)[1].reshape(-1).astype(float)
+    return np.where(missing, np.nan, places)
 
 
 def _association(x: np.ndarray, kind: str, y: np.ndarray, task: str, folds: list[Any]) -> float:

@@ -190,6 +190,7 @@ def category_texts(column: Any) -> Any:
     values = column
     if values.dtype.kind == "f":
         known = values.dropna()
-        if len(known) and (known == np.floor(known)).all():
+        # Beyond 2 to the 53rd a float says nothing of its last digits.
+        if len(known) and (known == np.floor(known)).all() and (np.abs(known) < 2.0**53).all():
             values = values.astype("Int64")
     return values.astype(object).map(str, na_action="ignore")

@@ -3,12 +3,14 @@
 import io
 import sys
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from mercer.errors import DataError
+from mercer.errors import DataError, MercerError
 
-__all__ = ["FORMATS", "Place", "find_format", "find_place"]
+__all__ = ["FORMATS", "Place", "damage", "find_format", "find_place"]
 
 FORMATS = "CSV, TSV, Parquet, Arrow, Excel, JSON lines or SQLite"
 _MAGIC = {
@@ -56,6 +58,19 @@ class Place:
     def origin(self) -> str | io.BytesIO:
         """What pyarrow opens: a path, which it can map, or a buffer."""
         return io.BytesIO(self.content) if self.path is None else str(self.path)
+
+
+@contextmanager
+def damage(place: Place) -> Iterator[None]:
+    """Say of whatever a reader raises that the file is damaged: each format has exceptions of its own for that."""
+    try:
+        yield
+    except (MercerError, MemoryError, ModuleNotFoundError):
+        raise
+    except Exception as error:
+        said = str(error).splitlines()[0][:160] if str(error) else type(error).__name__
+        message = f"{place.name}: the file is damaged ({said}). Write it again."
+        raise DataError(message) from None
 
 
 def find_place(source: str | Path) -> Place:

@@ -9,28 +9,28 @@ from pathlib import Path
 from typing import Any
 
 from mercer.app.study.record import Notice
-from mercer.app.table.format import Place
+from mercer.app.table.format import Place, damage
 from mercer.app.table.table import named
 from mercer.errors import DataError
 
-__all__ = ["is_json_list", "json_blocks", "parquet_files", "read_other", "sqlite_blocks"]
+__all__ = ["is_json_list", "json_blocks", "parquet_files", "read_other", "sqlite_blocks", "validated"]
 
 
 def read_other(kind: str, place: Place, sheet: str | None, query: str | None) -> tuple[Any, list[Notice]]:
     """The table as Arrow or pandas gives it, and what had to be guessed."""
     readers = {"parquet": _parquet, "arrow": _arrow, "stream": _stream, "folder": _folder, "json": _json}
-    if kind == "excel":
-        return _excel(place, sheet or place.part)
-    if kind == "sqlite":
-        return _sqlite(place, query or place.part)
-    try:
-        return readers[kind](place), []
-    except DataError:
-        raise
-    except Exception as error:
-        # Each format has exceptions of its own for a damaged file; all of them mean the same to the reader.
-        message = f"{place.name}: the file is damaged ({str(error).splitlines()[0][:160]}). Write it again."
-        raise DataError(message) from None
+    with damage(place):
+        if kind == "excel":
+            return _excel(place, sheet or place.part)
+        if kind == "sqlite":
+            return _sqlite(place, query or place.part)
+        return validated(readers[kind](place)), []
+
+
+def validated(table: Any) -> Any:
+    """The Arrow table, whose offsets and texts were looked at: those of a damaged file may point anywhere."""
+    table.validate(full=True)
+    return table
 
 
 def _parquet(place: Place) -> Any:
@@ -107,11 +107,7 @@ def json_blocks(place: Place, columns: list[str] | None, size: int = 2**22) -> I
 
     with place.open() as file:
         while lines := file.readlines(size):
-            try:
-                table = _parsed(io.BytesIO(b"".join(lines)))
-            except pyarrow.ArrowInvalid as error:
-                message = f"{place.name}: the file is damaged ({str(error).splitlines()[0][:160]}). Write it again."
-                raise DataError(message) from None
+            table = _parsed(io.BytesIO(b"".join(lines)))
             for name in columns or ():
                 if name not in table.column_names:
                     table = table.append_column(name, pyarrow.nulls(len(table)))
@@ -158,11 +154,7 @@ def _connected(place: Place) -> Any:
 
 
 def _chosen_table(place: Place, connection: Any, query: str | None) -> str:
-    try:
-        found = connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')").fetchall()
-    except sqlite3.DatabaseError as error:
-        message = f"{place.name}: the database cannot be read ({error}). Copy it again."
-        raise DataError(message) from None
+    found = connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')").fetchall()
     names = sorted(name for (name,) in found if not name.startswith("sqlite_"))
     if query in names:
         return query

@@ -9,7 +9,7 @@ from typing import Any
 from mercer.app.study.record import Notice
 from mercer.app.table.column_type import type_columns
 from mercer.app.table.delimited import find_dialect, read_delimited
-from mercer.app.table.format import Place, find_format, find_place
+from mercer.app.table.format import Place, damage, find_format, find_place
 from mercer.app.table.other_formats import parquet_files, read_other
 from mercer.app.table.table import Table, check_names, named
 from mercer.errors import DataError
@@ -60,9 +60,10 @@ def read_table(
     with ThreadPoolExecutor(1) as pool:
         digest = pool.submit(_file_digest, place)
         if kind in ("delimited", "gzip"):
-            dialect = find_dialect(place, delimiter, encoding, kind == "gzip")
-            _check_wanted(place.name, dialect.names, columns)
-            found, notices = read_delimited(place, dialect, list(columns) if columns else None)
+            with damage(place):
+                dialect = find_dialect(place, delimiter, encoding, kind == "gzip")
+                _check_wanted(place.name, dialect.names, columns)
+                found, notices = read_delimited(place, dialect, list(columns) if columns else None)
         else:
             found, notices = read_other(kind, place, sheet, query)
         frame = as_frame(found, place.name, columns)

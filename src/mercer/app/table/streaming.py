@@ -13,8 +13,15 @@ from typing import Any
 from mercer.app.study.record import Notice
 from mercer.app.table.column_type import type_columns
 from mercer.app.table.delimited import Dialect, find_dialect, old_encoding, open_batches
-from mercer.app.table.format import Place, find_format, find_place
-from mercer.app.table.other_formats import is_json_list, json_blocks, parquet_files, read_other, sqlite_blocks
+from mercer.app.table.format import Place, damage, find_format, find_place
+from mercer.app.table.other_formats import (
+    is_json_list,
+    json_blocks,
+    parquet_files,
+    read_other,
+    sqlite_blocks,
+    validated,
+)
 from mercer.app.table.reading import as_frame
 from mercer.app.table.table import check_names, named
 from mercer.errors import DataError
@@ -58,11 +65,13 @@ class Stream:
         place = find_place(source)
         kind = find_format(place)
         if kind in ("delimited", "gzip"):
-            dialect = find_dialect(place, delimiter, encoding, kind == "gzip")
+            with damage(place):
+                dialect = find_dialect(place, delimiter, encoding, kind == "gzip")
             return cls(place, kind, dialect.names, rows=rows, dialect=dialect)
         if kind in ("parquet", "folder", "arrow", "stream", "sqlite") or (kind == "json" and not is_json_list(place)):
             stream = cls(place, kind, [], rows=rows, sheet=sheet, query=query)
-            stream.names = stream._find_names()
+            with damage(place):
+                stream.names = stream._find_names()
         else:
             # Excel files are small, and a JSON list ends with its last byte: they are read whole.
             frame = as_frame(read_other(kind, place, sheet, query)[0], place.name)
@@ -78,16 +87,12 @@ class Stream:
             return list(next(sqlite_blocks(self.place, self.query or self.place.part, 1)).columns)
         if self.kind == "json":
             return next(json_blocks(self.place, None)).column_names
-        try:
-            if self.kind in ("parquet", "folder"):
-                first = parquet_files(self.place)[0] if self.kind == "folder" else self.place.origin
-                return parquet.ParquetFile(first).schema_arrow.names
-            with self.place.open() as file:
-                opened = pyarrow.ipc.open_file(file) if self.kind == "arrow" else pyarrow.ipc.open_stream(file)
-                return opened.schema.names
-        except (pyarrow.ArrowInvalid, OSError) as error:
-            message = f"{self.place.name}: the file is damaged ({str(error).splitlines()[0][:160]}). Write it again."
-            raise DataError(message) from None
+        if self.kind in ("parquet", "folder"):
+            first = parquet_files(self.place)[0] if self.kind == "folder" else self.place.origin
+            return parquet.ParquetFile(first).schema_arrow.names
+        with self.place.open() as file:
+            opened = pyarrow.ipc.open_file(file) if self.kind == "arrow" else pyarrow.ipc.open_stream(file)
+            return opened.schema.names
 
     def select(self, kinds: dict[str, str], others: list[str]) -> "Stream":
         """The same table with columns of known kinds, and others as they are."""
@@ -96,7 +101,12 @@ class Stream:
 
     def __iter__(self) -> Iterator[Any]:
         """Frames of plain columns."""
-        for frame in self._raw_frames():
+        frames = self._raw_frames()
+        while True:
+            with damage(self.place):
+                frame = next(frames, None)
+            if frame is None:
+                return
             plain, notices = type_columns(as_frame(frame, self.place.name, self.columns), self._typing)
             for name, kind in self.kinds.items():
                 # SQLite has no truth values: it holds 0 and 1.
@@ -131,7 +141,7 @@ class Stream:
             files = parquet_files(self.place) if self.kind == "folder" else [self.place.origin]
             for one in files:
                 for batch in parquet.ParquetFile(one).iter_batches(self.rows, columns=self.columns):
-                    yield pyarrow.table(batch)
+                    yield validated(pyarrow.table(batch))
             return
         with self.place.open() as file:
             if self.kind == "arrow":
@@ -140,7 +150,7 @@ class Stream:
             else:
                 batches = iter(pyarrow.ipc.open_stream(file))
             for batch in batches:
-                table = pyarrow.table(batch)
+                table = validated(pyarrow.table(batch))
                 for start in range(0, len(table), self.rows):
                     yield table.slice(start, self.rows)
 
