@@ -14,4 +14,5 @@ FAMILIES = (
     "naive_bayes",
     "neighbors",
     "preprocessing",
+    "tree",
 )
