@@ -133,3 +133,24 @@ cdef inline int drawn(int[::1] order, Py_ssize_t number, long long seed) noexcep
     order[other] = order[number]
     order[number] = feature
     return feature
+
+
+cdef inline double drawn_threshold(long long seed, Py_ssize_t feature, double low, double high) noexcept nogil:
+    """A number from `low` on and below `high`, as if drawn evenly."""
+    cdef double share = mixed(seed + 7919 * (feature + 1)) / 4294967296.0
+    cdef double value = low * (1.0 - share) + high * share
+    return low if value >= high or value < low else value
+
+
+cdef inline Py_ssize_t last_below(
+    const double[::1] table, Py_ssize_t first, Py_ssize_t last, double value
+) noexcept nogil:
+    """The last place from `first` to `last` whose number is at most `value`; the first one always is."""
+    cdef Py_ssize_t middle
+    while first < last:
+        middle = (first + last + 1) // 2
+        if table[middle] <= value:
+            first = middle
+        else:
+            last = middle - 1
+    return first

@@ -2,7 +2,7 @@
 
 import numpy
 
-__all__ = ["drawn", "gather_keys", "mixed", "order_keys", "place_of"]
+__all__ = ["drawn", "drawn_threshold", "gather_keys", "last_below", "mixed", "order_keys", "place_of"]
 
 
 def gather_keys(codes, feature, rows, start, stop, missing, keys, span):
@@ -43,3 +43,15 @@ def drawn(order, number, seed):
     other = number + mixed(int(seed) + 0x9E3779B9 * (number + 1)) % (len(order) - number)
     order[number], order[other] = order[other], order[number]
     return int(order[number])
+
+
+def drawn_threshold(seed, feature, low, high):
+    """A number from `low` on and below `high`, as if drawn evenly."""
+    share = mixed(int(seed) + 7919 * (feature + 1)) / 4294967296.0
+    value = low * (1.0 - share) + high * share
+    return low if value >= high or value < low else value
+
+
+def last_below(table, first, last, value):
+    """The last place from `first` to `last` whose number is at most `value`; the first one always is."""
+    return int(first) + max(int(numpy.searchsorted(table[first : last + 1], value, side="right")) - 1, 0)

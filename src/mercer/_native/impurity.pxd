@@ -58,3 +58,37 @@ cdef inline bint allowed(double low, double high, int sign, const double[::1] bo
     if low < bounds[0] or low > bounds[1] or high < bounds[0] or high > bounds[1]:
         return False
     return (high - low) * sign >= 0.0
+
+
+cdef inline void judge(
+    const double[::1] left,
+    const double[::1] total,
+    double left_weight,
+    double rows,
+    double count,
+    const double[::1] place,
+    const double[::1] settings,
+    const double[::1] bounds,
+    double[::1] best,
+) noexcept nogil:
+    """Keep a split if it is allowed and better than the best so far.
+
+    `place`: the weight of the node, the feature, the cut, where missing rows go, the order asked for (2: none), and the
+    worth where it is known (otherwise NaN). `settings`: rows a side needs, weight it needs, outputs, kind, ..., at 7
+    the slot whose mean is bounded. `best`: worth, feature, cut, side.
+    """
+    cdef double right_weight = place[0] - left_weight, value = place[5]
+    cdef Py_ssize_t slot = <Py_ssize_t> settings[7]
+    if rows < settings[0] or count - rows < settings[0] or left_weight < settings[1] or right_weight < settings[1]:
+        return
+    if place[4] != 2.0 and not allowed(
+        left[slot] / left_weight, (total[slot] - left[slot]) / right_weight, <int> place[4], bounds
+    ):
+        return
+    if value != value:
+        value = worth(left, total, left_weight, right_weight, settings[2], <int> settings[3])
+    if value > best[0]:
+        best[0] = value
+        best[1] = place[1]
+        best[2] = place[2]
+        best[3] = place[3]

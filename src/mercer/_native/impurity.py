@@ -4,7 +4,7 @@ import math
 
 from mercer._native import inline
 
-__all__ = ["allowed", "undivided", "worth"]
+__all__ = ["allowed", "judge", "undivided", "worth"]
 
 
 def _x_log_x(x):
@@ -39,3 +39,19 @@ def allowed(low, high, sign, bounds):
     if min(low, high) < bounds[0] or max(low, high) > bounds[1]:
         return False
     return (high - low) * sign >= 0.0
+
+
+def judge(left, total, left_weight, rows, count, place, settings, bounds, best):
+    """Keep a split if it is allowed and better than the best so far."""
+    right_weight, slot = place[0] - left_weight, int(settings[7])
+    if min(rows, count - rows) < settings[0] or min(left_weight, right_weight) < settings[1]:
+        return
+    if place[4] != 2.0:
+        values = left[slot] / left_weight, (total[slot] - left[slot]) / right_weight
+        if not allowed(*values, int(place[4]), bounds):
+            return
+    value = place[5]
+    if math.isnan(value):
+        value = worth(left, total, left_weight, right_weight, settings[2], int(settings[3]))
+    if value > best[0]:
+        best[0], best[1], best[2], best[3] = value, place[1], place[2], place[3]

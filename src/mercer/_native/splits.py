@@ -20,48 +20,6 @@ code = cython.fused_type(cython.uchar, cython.ushort, cython.int)
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def judge(
-    left: cython.const[cython.double][::1],
-    total: cython.const[cython.double][::1],
-    left_weight: cython.double,
-    rows: cython.double,
-    count: cython.double,
-    place: cython.const[cython.double][::1],
-    settings: cython.const[cython.double][::1],
-    bounds: cython.const[cython.double][::1],
-    best: cython.double[::1],
-) -> cython.void:
-    """Keep a split if it is allowed and better than the best so far.
-
-    `place`: the weight of the node, the feature, the cut, where missing rows go, the order asked for (2: none), and the
-    worth where it is known (otherwise NaN).
-    """
-    right_weight: cython.double = place[0] - left_weight
-    slot: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, settings[7])
-    value: cython.double = place[5]
-    if rows < settings[0] or count - rows < settings[0] or left_weight < settings[1] or right_weight < settings[1]:
-        return
-    if place[4] != 2.0 and not impurity.allowed(
-        left[slot] / left_weight,
-        (total[slot] - left[slot]) / right_weight,
-        cython.cast(cython.int, place[4]),
-        bounds,
-    ):
-        return
-    if value != value:
-        value = impurity.worth(
-            left, total, left_weight, right_weight, settings[2], cython.cast(cython.int, settings[3])
-        )
-    if value > best[0]:
-        best[0] = value
-        best[1] = place[1]
-        best[2] = place[2]
-        best[3] = place[3]
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
 def scan_keys(
     keys: cython.const[cython.longlong][::1],
     known: cython.Py_ssize_t,
@@ -124,7 +82,7 @@ def scan_keys(
                 if place[5] <= best[0]:
                     continue
             place[2] = keys[i] >> 32
-            judge(left, total, left_weight, rows, count, place, settings, bounds, best)
+            impurity.judge(left, total, left_weight, rows, count, place, settings, bounds, best)
 
 
 @cython.cfunc
@@ -181,7 +139,7 @@ def scan_cells(
                 left[s] += cells[cell * width + 2 + s]
             place[2] = cell + least
             place[5] = place[6]
-            judge(left, total, left_weight, rows, count, place, settings, bounds, best)
+            impurity.judge(left, total, left_weight, rows, count, place, settings, bounds, best)
 
 
 def search_splits(
@@ -193,6 +151,7 @@ def search_splits(
     stops: cython.const[cython.longlong][::1],
     seeds: cython.const[cython.longlong][::1],
     features: cython.const[cython.int][::1],
+    kinds: cython.const[cython.uchar][::1],
     slots: cython.const[cython.int][:, ::1],
     amounts: cython.const[cython.double][:, ::1],
     weight: cython.const[cython.double][::1],
@@ -217,11 +176,11 @@ def search_splits(
     missing : (2, d), the rank and the coarse code that stand for a missing value, -1 where there are none
     rows, starts, stops : the rows of all nodes, and where each node's begin and end
     seeds : (k,), a number below 2^32 for each node, which decides the order of the features
-    features : the features to look at
+    features : the features to look at; kinds : (d,) or empty, not zero for those that are left to another search
     slots, amounts, weight : (n, outputs), (n, outputs), (n,)
     signs : (d,) or empty, the order that is asked for; bounds : (k, 2), of the values
     settings : rows a side needs, weight it needs, outputs, kind of impurity, features to look at, rows of a coarse
-        search, whether sums of squares are exact, the slot whose mean is bounded
+        search, whether sums of squares are exact, the slot whose mean is bounded, NaN
     keys : (2, m), order : (d,), own_slots, own_amounts : (m, outputs), own_weight : (m,), sums : (3, slots or 8), cells
         : scratch
     best : (k, 5), written: gain, feature (-1 where no split is allowed), cut, side (0 right, 1 left, 2 none missing),
@@ -275,6 +234,8 @@ def search_splits(
                 if settings[4] < features.shape[0]:
                     f = code_order.drawn(order, seen, seeds[t])
                 seen += 1
+                if kinds.shape[0] and kinds[f]:
+                    continue
                 if fuzzy:
                     known = code_order.gather_keys(coarse, f, rows, start, stops[t], missing[1, f], keys[0], keys[2])
                 else:

@@ -14,7 +14,7 @@ from mercer.tree._target import Described
 __all__ = ["GrowthState", "assemble", "resumed_levels", "state_of"]
 
 Array = Any
-_NODE_FIELDS = ("left", "right", "feature", "threshold", "missing_left")
+_NODE_FIELDS = ("left", "right", "feature", "threshold", "missing_left", "categories")
 
 
 @plain
@@ -23,6 +23,7 @@ class GrowthState:
     """A tree as it grows, level by level, and the rows of its last level."""
 
     nodes: dict[str, Array]
+    words: Array
     sizes: Array
     rows: Array
     starts: Array
@@ -35,7 +36,8 @@ def state_of(growth: Growth) -> GrowthState:
     """What is needed to grow on, or to predict."""
     last = growth.levels[-1]
     sizes = np.array([len(level.starts) for level in growth.levels])
-    return GrowthState(_nodes(growth.levels), sizes, last.rows, last.starts, last.stops, last.seeds, last.bounds)
+    words = np.concatenate([np.zeros(0, np.int64), *growth.words])
+    return GrowthState(_nodes(growth.levels), words, sizes, last.rows, last.starts, last.stops, last.seeds, last.bounds)
 
 
 def _nodes(levels: list[Level]) -> dict[str, Array]:
@@ -66,8 +68,9 @@ def resumed_levels(state: GrowthState) -> list[Level]:
     return levels
 
 
-def assemble(nodes: dict[str, Array], n_features: int, n_classes: Array, dtype: Any = np.float64) -> BinaryTree:
-    """The tree of some nodes, numbered so that children come after parents."""
+def assemble(state: GrowthState, n_features: int, n_classes: Array) -> BinaryTree:
+    """The tree that a state holds, its nodes numbered depth first."""
+    nodes = state.nodes
     left, right = nodes["left"], nodes["right"]
     numbers, sizes = np.empty(len(left), np.int64), np.empty(len(left), np.int64)
     node_rows.number_nodes(left, right, sizes, numbers)
@@ -81,17 +84,17 @@ def assemble(nodes: dict[str, Array], n_features: int, n_classes: Array, dtype: 
     return BinaryTree(
         n_features=n_features,
         n_classes=n_classes,
-        children_left=placed(left),
-        children_right=placed(right),
-        feature=placed(nodes["feature"]),
+        children_left=placed(left.astype(np.int32)),
+        children_right=placed(right.astype(np.int32)),
+        feature=placed(nodes["feature"].astype(np.int32)),
         threshold=placed(nodes["threshold"]),
         missing_go_to_left=placed(nodes["missing_left"]),
         impurity=placed(nodes["impurity"]),
-        n_node_samples=placed(nodes["n_rows"]),
+        n_node_samples=placed(nodes["n_rows"].astype(np.int32)),
         weighted_n_node_samples=placed(nodes["weights"]),
         value=_shaped(placed(nodes["values"]), n_classes),
-        categories=np.full(len(left), -1, np.int64),
-        words=np.zeros(0, np.int64),
+        categories=placed(nodes["categories"]) if len(state.words) else np.zeros(0, np.int64),
+        words=state.words,
     )
 
 

@@ -40,7 +40,7 @@ class BinaryTree:
         Of the rows of the fit.
     value : (node_count, n_outputs, max_n_classes)
         Shares of the classes, or the value that a node predicts.
-    categories : (node_count,)
+    categories : (node_count,), or empty where no column is categorical
         Where in `words` the categories that go left begin; -1 for a numeric split.
     words : int64
         For each categorical split: how many pairs of words follow; in each pair the 32 categories seen, and those of
@@ -99,15 +99,12 @@ class BinaryTree:
     @cached_property
     def _packed(self) -> tuple[Array, ...]:
         """What walking down needs: features, right children, thresholds, sides, words."""
-        inner = self.children_left != LEAF
+        arrays = self.feature, self.children_right, self.threshold, self.missing_go_to_left, self.words
+        if len(self.categories) == 0:
+            return arrays
         categorical = self.categories >= 0
-        return (
-            np.where(inner, self.feature, 0).astype(np.int32),
-            self.children_right.astype(np.int32),
-            np.where(categorical, self.categories, self.threshold).astype(np.float64),
-            (self.missing_go_to_left + 2 * categorical).astype(np.uint8),
-            self.words,
-        )
+        thresholds = np.where(categorical, self.categories, self.threshold).astype(np.float64)
+        return *arrays[:2], thresholds, (self.missing_go_to_left + 2 * categorical).astype(np.uint8), self.words
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in ("_packed", "depths")}

@@ -32,6 +32,8 @@ class Columns:
         Ranks in at most 255 steps of about equally many rows.
     edges : (d, 256) int32
         The last rank of each step.
+    kinds : (d,) uint8, or empty
+        One for columns of categories, whose ranks have no order; empty if there are none.
     """
 
     codes: Array
@@ -40,6 +42,7 @@ class Columns:
     missing: Array
     coarse: Array
     edges: Array
+    kinds: Array
 
     @property
     def n_features(self) -> int:
@@ -48,6 +51,11 @@ class Columns:
     @property
     def n_rows(self) -> int:
         return self.codes.shape[1]
+
+    @property
+    def n_codes(self) -> Array:
+        """How many codes each column has, with that of missing values."""
+        return np.diff(self.offsets) + (self.missing[0] >= 0)
 
     def thresholds(self, features: Array, lower: Array, upper: Array) -> Array:
         """Half way between two ranks of each feature; infinity where there is no upper one."""
@@ -61,7 +69,7 @@ class Columns:
         return np.where(open_above, np.inf, middle)
 
 
-def encode_columns(X: Array, threads: int, subject: str, coarse: bool = False) -> Columns:
+def encode_columns(X: Array, threads: int, subject: str, coarse: bool = False, kinds: Array | None = None) -> Columns:
     """Rank the values of every column of a matrix, dense or sparse by columns; NaN is missing."""
     n, d = X.shape
     forecast(subject, n * d * (4 + coarse) + 24 * n * threads, f"the ranks of {n} x {d} values", "fit fewer rows")
@@ -86,7 +94,9 @@ def encode_columns(X: Array, threads: int, subject: str, coarse: bool = False) -
     coarse_missing = np.where(has_missing, coarse_missing, -1)
     if small is not np.int32:
         codes = codes.astype(small)
-    return Columns(codes, table, offsets, np.stack([ranks, coarse_missing.astype(np.int32)]), coarse_codes, edges)
+    missing = np.stack([ranks, coarse_missing.astype(np.int32)])
+    kinds = np.zeros(0, np.uint8) if kinds is None or not kinds.any() else kinds.astype(np.uint8)
+    return Columns(codes, table, offsets, missing, coarse_codes, edges, kinds)
 
 
 def _encode_column(column: Array, codes: Array) -> Array:

@@ -56,6 +56,8 @@ class DecisionTreeClassifier(ClassifierMixin, TreeModel):
         The price of a leaf in cost-complexity pruning: the smallest tree that minimises impurity plus price is kept.
     monotonic_cst : an array-like or None, default=None
         For each feature 1 if the probability of the second class must rise with it, -1 if it must fall, 0 if free.
+    categorical_features : an array-like or one of 'from_dtype' or None, default=None
+        The columns that hold categories, by number, mask or name, or those of a frame that have such a type.
     max_time : a number in [0, inf) or None, default=None
         Seconds after which growth ends with the levels that are complete.
     n_jobs : an integer in (-inf, inf) or None, default=None
@@ -121,6 +123,7 @@ class DecisionTreeClassifier(ClassifierMixin, TreeModel):
         class_weight: Any = None,
         ccp_alpha: float = 0.0,
         monotonic_cst: Any = None,
+        categorical_features: Any = None,
         max_time: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -137,6 +140,7 @@ class DecisionTreeClassifier(ClassifierMixin, TreeModel):
         self.class_weight = class_weight
         self.ccp_alpha = ccp_alpha
         self.monotonic_cst = monotonic_cst
+        self.categorical_features = categorical_features
         self.max_time = max_time
         self.n_jobs = n_jobs
 
@@ -225,9 +229,9 @@ class DecisionTreeRegressor(RegressorMixin, TreeModel):
 
     Parameters
     ----------
-    criterion : one of 'squared_error', 'friedman_mse', 'poisson', default='squared_error'
-        The impurity: the variance; 'friedman_mse' chooses the same splits; 'poisson' is half the mean Poisson
-        deviance, for counts.
+    criterion : one of 'squared_error', 'friedman_mse', 'absolute_error', 'poisson', default='squared_error'
+        The impurity: the variance; 'friedman_mse' chooses the same splits; the mean distance from the median, which a
+        leaf then predicts; half the mean Poisson deviance, for counts.
     splitter : one of 'best', 'random', default='best'
         Whether all thresholds are tried, or one drawn at random for each feature.
     max_depth : an integer in [1, inf) or None, default=None
@@ -250,6 +254,8 @@ class DecisionTreeRegressor(RegressorMixin, TreeModel):
         The price of a leaf in cost-complexity pruning.
     monotonic_cst : an array-like or None, default=None
         For each feature 1 if predictions must rise with it, -1 if they must fall, 0 if free.
+    categorical_features : an array-like or one of 'from_dtype' or None, default=None
+        The columns that hold categories, by number, mask or name, or those of a frame that have such a type.
     max_time : a number in [0, inf) or None, default=None
         Seconds after which growth ends with the levels that are complete.
     n_jobs : an integer in (-inf, inf) or None, default=None
@@ -288,7 +294,7 @@ class DecisionTreeRegressor(RegressorMixin, TreeModel):
     """
 
     _parameters: ClassVar[dict[str, Rule]] = {
-        "criterion": Choice("squared_error", "friedman_mse", "poisson"),
+        "criterion": Choice("squared_error", "friedman_mse", "absolute_error", "poisson"),
         **TREE_PARAMETERS,
     }
 
@@ -307,6 +313,7 @@ class DecisionTreeRegressor(RegressorMixin, TreeModel):
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
         monotonic_cst: Any = None,
+        categorical_features: Any = None,
         max_time: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -322,6 +329,7 @@ class DecisionTreeRegressor(RegressorMixin, TreeModel):
         self.min_impurity_decrease = min_impurity_decrease
         self.ccp_alpha = ccp_alpha
         self.monotonic_cst = monotonic_cst
+        self.categorical_features = categorical_features
         self.max_time = max_time
         self.n_jobs = n_jobs
 

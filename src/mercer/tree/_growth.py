@@ -5,10 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from mercer._native import node_rows, splits
+from mercer._native import node_rows
+from mercer._source.memory import forecast
 from mercer._source.threads import run_numbered
-from mercer.tree._binary_tree import LEAF, UNDEFINED, BinaryTree
+from mercer.tree._binary_tree import LEAF, UNDEFINED
 from mercer.tree._columns import Columns
+from mercer.tree._categories import words_of
+from mercer.tree._search import search_categories, search_part
 from mercer.tree._target import Described
 
 __all__ = ["Growth", "Level", "Rules"]
@@ -16,8 +19,6 @@ __all__ = ["Growth", "Level", "Rules"]
 Array = Any
 # Visits (a row in a column) of one call: some milliseconds of work.
 _VISITS = 2**19
-# Numbers in a histogram: it stays in the second cache.
-_CELLS = 2**15
 _EPSILON = np.finfo(np.float64).eps
 
 
@@ -32,6 +33,7 @@ class Rules:
     min_decrease: float = 0.0
     max_features: int = 1
     coarse_rows: float = np.inf
+    random: bool = False
     signs: Array = field(default_factory=lambda: np.zeros(0, np.int8))
 
 
@@ -51,12 +53,15 @@ class Level:
     feature: Array = field(init=False)
     threshold: Array = field(init=False)
     missing_left: Array = field(init=False)
+    categories: Array = field(init=False)
+    goes: Array | None = None
 
     def __post_init__(self) -> None:
         k = len(self.starts)
         self.left, self.right = np.full(k, LEAF, np.int64), np.full(k, LEAF, np.int64)
         self.feature, self.threshold = np.full(k, UNDEFINED, np.int64), np.full(k, float(UNDEFINED))
         self.missing_left = np.zeros(k, np.uint8)
+        self.categories = np.full(k, -1, np.int64)
 
 
 def mixed(x: Array) -> Array:
@@ -79,6 +84,8 @@ class Growth:
     threads: int = 1
     levels: list[Level] = field(default_factory=list)
     n_nodes: int = 1
+    words: list[Array] = field(default_factory=list)
+    n_words: int = 0
 
     def plant(self, rows: Array, seed: int) -> None:
         """Begin with the root."""
@@ -121,18 +128,29 @@ class Growth:
 
         def work(number: int) -> None:
             nodes, features, out = parts[number]
-            self._search(level, at[nodes], features, best[nodes] if out is None else out)
+            table = best[nodes] if out is None else out
+            search_part(self.columns, self.target, self.rules, level, at[nodes], features, table)
 
         run_numbered(work, len(parts), self.threads)
         self._join(parts, best)
-        fuzzy = (best[:, 4] > 0) & (best[:, 1] >= 0)
+        fuzzy = (best[:, 4] > 0) & (best[:, 1] >= 0) & (not self.rules.random)
         if fuzzy.any():
             features = best[fuzzy, 1].astype(np.int64)
             best[fuzzy, 2] = self.columns.edges[features, best[fuzzy, 2].astype(np.int64)]
+        if len(self.columns.kinds):
+            self._search_categories(level, at, best)
         best[:, 0] *= self.target.unit
         small = best[:, 0] / self.whole_weight + _EPSILON < self.rules.min_decrease
         best[small, 1] = -1
         return best
+
+    def _search_categories(self, level: Level, at: Array, best: Array) -> None:
+        most = int(self.columns.n_codes[self.columns.kinds > 0].max())
+        cure = "join rare categories, or limit the tree by max_depth or max_leaf_nodes"
+        forecast("trees", 2.0 * len(level.starts) * most, f"splits of {len(at)} nodes by {most} categories", cure)
+        if level.goes is None:
+            level.goes = np.zeros((len(level.starts), most), np.uint8)
+        level.goes[at] = search_categories(self.columns, self.target, self.rules, level, at, best)
 
     def _parts(self, counts: Array) -> list[tuple[slice, Array, Array | None]]:
         """Work for one call each: a run of nodes, or a run of features of a large node, with a table of its own."""
@@ -167,42 +185,6 @@ class Growth:
             if features[0] == 0 or better:
                 best[nodes.start] = out[0]
 
-    def _search(self, level: Level, at: Array, features: Array, best: Array) -> None:
-        columns, target, rules = self.columns, self.target, self.rules
-        starts, stops = level.starts[at], level.stops[at]
-        most, outputs = int((stops - starts).max()), target.slots.shape[1]
-        settings = np.array(
-            [
-                *(rules.min_rows_leaf, rules.min_weight_leaf / (target.weight_step), target.n_outputs, target.kind),
-                *(rules.max_features, rules.coarse_rows if columns.coarse.size else np.inf),
-                *(target.exact_squares, target.bounded_slot, np.nan),
-            ]
-        )
-        splits.search_splits(
-            columns.codes,
-            columns.coarse,
-            columns.missing,
-            level.rows,
-            starts,
-            stops,
-            level.seeds[at],
-            features,
-            target.slots,
-            target.amounts,
-            target.scaled,
-            rules.signs,
-            level.bounds[at],
-            settings,
-            np.empty((3, max(most, 2)), np.int64),
-            np.empty(len(features), np.int32),
-            np.empty((most, outputs), np.int32),
-            np.empty((most, outputs)),
-            np.empty(most),
-            np.empty((3, target.n_slots + 8)),
-            np.empty(_CELLS),
-            best,
-        )
-
     def divide(self, level: Level, at: Array, best: Array, first: int) -> Level:
         """Split nodes, note it in their level, and return their children, whose numbers begin with `first`."""
         features, cuts = best[:, 1].astype(np.int32), best[:, 2].astype(np.int32)
@@ -211,14 +193,15 @@ class Growth:
         counts = stops - starts
         places = np.cumsum(counts) - counts
         rows, found = np.empty(int(counts.sum()), np.int32), np.empty((len(at), 3), np.int64)
-        nothing = np.zeros((1, 1), np.uint8)
+        goes = np.zeros((1, 1), np.uint8) if level.goes is None else (level.goes == 3).astype(np.uint8)
+        cuts = np.where(cuts < 0, -1 - at, cuts).astype(np.int32)
         runs = _runs(counts, _VISITS)
 
         def work(number: int) -> None:
             run = runs[number]
             node_rows.divide_rows(
                 *(self.columns.codes, self.columns.missing[0], level.rows, starts[run], stops[run], features[run]),
-                *(cuts[run], sides[run], places[run], nothing, np.empty(int(counts[run].max()), np.int32), rows),
+                *(cuts[run], sides[run], places[run], goes, np.empty(int(counts[run].max()), np.int32), rows),
                 found[run],
             )
 
@@ -230,11 +213,25 @@ class Growth:
         level.left[at] = first + 2 * np.arange(len(at))
         level.right[at] = level.left[at] + 1
         level.feature[at] = features
-        level.threshold[at] = self.columns.thresholds(features, found[:, 1], found[:, 2])
+        lower = np.where(cuts < 0, 0, found[:, 1])
+        middles = self.columns.thresholds(features, lower, np.where(cuts < 0, 0, found[:, 2]))
+        level.threshold[at] = np.where(np.isinf(middles), middles, best[:, 4]) if self.rules.random else middles
+        self._note_categories(level, at, features, cuts)
         level.missing_left[at] = np.where(sides == 2, heavier, sides)
         seeds = np.stack([mixed(level.seeds[at] + 0x51ED2701), mixed(level.seeds[at] + 0x2545F491)], axis=1).ravel()
         bounds = self._bounds(level.bounds[at], known, features)
         return Level(rows, begins, ends, seeds, bounds, known, level.depth + 1)
+
+    def _note_categories(self, level: Level, at: Array, features: Array, cuts: Array) -> None:
+        """Keep the sets of categories that go left."""
+        for node, feature in zip(at[cuts < 0].tolist(), features[cuts < 0].tolist()):
+            goes = level.goes[node, : self.columns.offsets[feature + 1] - self.columns.offsets[feature]]
+            seen = np.flatnonzero(goes)
+            numbers = self.columns.table[self.columns.offsets[feature] + seen].astype(np.int64)
+            self.words.append(words_of(numbers, goes[seen] == 3))
+            level.categories[node] = self.n_words
+            level.threshold[node] = np.nan
+            self.n_words += len(self.words[-1])
 
     def _describe(self, rows: Array, starts: Array, stops: Array) -> Described:
         runs = _runs(stops - starts, _VISITS)

@@ -13,7 +13,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from mercer._base.validation import FLOATS, checked_weight
-from mercer.errors import DataError
+from mercer.errors import DataError, UnsupportedError
+from mercer.tree._categories import CategoryTable, learn_categories
 from mercer.tree._columns import Columns, encode_columns
 from mercer.tree._growth import Rules
 from mercer.tree._target import class_target, value_target
@@ -37,6 +38,7 @@ class Problem:
     labels: Array
     classes: list[Array]
     class_factor: Array | None
+    categories: CategoryTable | None = None
 
     @property
     def n_classes(self) -> Array:
@@ -49,7 +51,7 @@ class Problem:
 
     def attributes(self) -> dict[str, Any]:
         """The fitted attributes that do not depend on a tree."""
-        found: dict[str, Any] = {"n_outputs_": self.labels.shape[1]}
+        found: dict[str, Any] = {"n_outputs_": self.labels.shape[1], "_categories": self.categories}
         if self.classes:
             alone = len(self.classes) == 1
             found["classes_"] = self.classes[0] if alone else self.classes
@@ -64,14 +66,16 @@ class Problem:
 
     def encode(self, threads: int, subject: str, coarse: bool = False) -> Columns:
         """The columns as ranks."""
-        return encode_columns(csc_array(self.X) if issparse(self.X) else self.X, threads, subject, coarse)
+        kinds = None if self.categories is None else self.categories.kinds(self.X.shape[1])
+        return encode_columns(csc_array(self.X) if issparse(self.X) else self.X, threads, subject, coarse, kinds)
 
 
 def open_problem(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
     """Check rows, targets and weights as the user gave them."""
+    name = type(estimator).__name__
+    X, table = _with_categories(estimator, X, name)
     rows = {"dtype": list(FLOATS), "order": "C", "accept_sparse": "csr", "ensure_all_finite": False}
     X, y = validate_data(estimator, X, y, validate_separately=(rows, {"ensure_2d": False, "dtype": None}))
-    name = type(estimator).__name__
     check_values(name, X)
     y = np.atleast_1d(y)
     if y.shape[0] != X.shape[0]:
@@ -87,11 +91,27 @@ def open_problem(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
         found = [np.unique(columns[:, k], return_inverse=True) for k in range(columns.shape[1])]
         labels = np.stack([numbers for _, numbers in found], axis=1)
         factor = _class_factor(estimator, y, labels, weight)
-        return Problem(X, y, weight, labels, [classes for classes, _ in found], factor)
+        return Problem(X, y, weight, labels, [classes for classes, _ in found], factor, table)
     targets = np.ascontiguousarray(columns, dtype=np.float64)
     if estimator.criterion == "poisson":
         _check_counts(name, targets, weight)
-    return Problem(X, y, weight, targets, [], None)
+    return Problem(X, y, weight, targets, [], None, table)
+
+
+def _with_categories(estimator: Any, X: Any, name: str) -> tuple[Any, CategoryTable | None]:
+    """Rows with numbers for categories, and what these stand for."""
+    wish = estimator.categorical_features
+    if wish is None:
+        return X, None
+    if issparse(X) or estimator.criterion == "absolute_error":
+        got = "sparse rows" if issparse(X) else "criterion='absolute_error'"
+        message = (
+            f"{name}: categorical_features cannot be had together with {got}; encode the categories as numbers, or use "
+            f"{'dense rows' if issparse(X) else 'another criterion'}."
+        )
+        raise UnsupportedError(message)
+    table = learn_categories(wish, X, name)
+    return (table.encode(X, name), table) if len(table.columns) else (X, None)
 
 
 def check_values(name: str, X: Array) -> None:
@@ -155,6 +175,7 @@ def rules_of(estimator: Any, problem: Problem) -> Rules:
         max_depth=math.inf if estimator.max_depth is None else estimator.max_depth,
         min_decrease=estimator.min_impurity_decrease,
         max_features=features_looked_at(estimator.max_features, d),
+        random=estimator.splitter == "random",
         signs=_signs(estimator, problem),
     )
 
@@ -187,8 +208,8 @@ def _signs(estimator: Any, problem: Problem) -> Array:
     signs = np.asarray(estimator.monotonic_cst)
     if signs.shape != (problem.X.shape[1],):
         message = (
-            f"{name}: monotonic_cst has shape {signs.shape[0] if signs.ndim == 1 else signs.shape} but the input data X "
-            f"has {problem.X.shape[1]} features. Give one sign per feature."
+            f"{name}: monotonic_cst has shape {signs.shape[0] if signs.ndim == 1 else signs.shape} but the input data "
+            f"X has {problem.X.shape[1]} features. Give one sign per feature."
         )
         raise DataError(message)
     if not np.isin(signs, (-1, 0, 1)).all():
@@ -196,5 +217,8 @@ def _signs(estimator: Any, problem: Problem) -> Array:
             f"{name}: monotonic_cst must be None or an array-like of -1, 0 or 1, but got {np.unique(signs)}. Give one "
             f"sign per feature."
         )
+        raise DataError(message)
+    if problem.categories is not None and signs[problem.categories.columns].any():
+        message = f"{name}: monotonic_cst must be 0 for categorical columns, which have no order; got {signs.tolist()}."
         raise DataError(message)
     return signs.astype(np.int8)

@@ -99,7 +99,7 @@ def cut_branches(tree: BinaryTree, cut: Array) -> BinaryTree:
     numbers = np.cumsum(kept) - 1
 
     def children(old: Array) -> Array:
-        return np.where((old == LEAF) | leaf, LEAF, numbers[old])[kept]
+        return np.where((old == LEAF) | leaf, LEAF, numbers[old])[kept].astype(np.int32)
 
     changed: dict[str, Any] = {
         "children_left": children(tree.children_left),
@@ -107,7 +107,7 @@ def cut_branches(tree: BinaryTree, cut: Array) -> BinaryTree:
         "feature": np.where(leaf, UNDEFINED, tree.feature)[kept],
         "threshold": np.where(leaf, float(UNDEFINED), tree.threshold)[kept],
         "missing_go_to_left": np.where(leaf, 0, tree.missing_go_to_left).astype(np.uint8)[kept],
-        "categories": np.where(leaf, -1, tree.categories)[kept],
+        "categories": np.where(leaf, -1, tree.categories)[kept] if len(tree.categories) else tree.categories,
     }
     same = ("impurity", "n_node_samples", "weighted_n_node_samples", "value")
     return replace(tree, **changed, **{name: getattr(tree, name)[kept] for name in same})

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._native import node_rows
+from mercer._native import median_splits, node_rows
 
 __all__ = ["ClassTarget", "Described", "ValueTarget", "class_target", "value_target"]
 
@@ -44,6 +44,11 @@ class ClassTarget:
     n_slots: int
     amounts: Array = field(init=False)
     bounded_slot = 1
+
+    @property
+    def order_slot(self) -> int:
+        """The slot whose share orders categories, so that the best set is a run of them; -1 if none does."""
+        return 1 if self.n_slots == 2 and self.n_outputs == 1 else -1
 
     def __post_init__(self) -> None:
         amounts = np.repeat(self.scaled[:, None], self.slots.shape[1], axis=1)
@@ -92,8 +97,14 @@ class ValueTarget:
     weight_step: float
     origin: Array
     step: float
+    ranks: Array
     exact_squares = False
     bounded_slot = 0
+
+    @property
+    def order_slot(self) -> int:
+        """The slot whose mean orders categories, so that the best set is a run of them; -1 if none does."""
+        return 0 if self.n_outputs == 1 else -1
 
     @property
     def n_outputs(self) -> int:
@@ -106,12 +117,18 @@ class ValueTarget:
     def describe(self, rows: Array, starts: Array, stops: Array) -> Described:
         """Sum the rows of nodes."""
         shape = len(starts), self.n_outputs
+        keys = np.empty((3, max(2, int((stops - starts).max(initial=0)))), np.int64)
         means, variances, weights = np.empty(shape), np.empty(shape), np.empty(shape[0])
         equal = np.empty(shape[0], np.uint8)
         node_rows.describe_values(rows, starts, stops, self.targets, self.weight, means, variances, equal, weights)
         impurity = np.maximum(variances, 0.0).mean(axis=1)
         if self.kind == POISSON:
             impurity = self._deviance(rows, starts, stops, means, weights)
+        elif self.kind == ABSOLUTE:
+            median_splits.describe_medians(
+                *(rows, starts, stops, self.ranks, self.targets, self.scaled, self.weight, keys, means, variances)
+            )
+            impurity = variances.mean(axis=1)
         pure = equal.astype(bool)
         return Described(weights, means, np.where(pure, 0.0, impurity), pure)
 
@@ -168,9 +185,13 @@ def value_target(y: Array, weight: Array, criterion: str) -> ValueTarget:
         amounts = np.rint((y - origin) / step) * weight[:, None]
     else:
         amounts = np.rint(weight[:, None] * ((y - origin) / step))
-    kind = {"squared_error": SQUARES, "friedman_mse": SQUARES, "poisson": POISSON}[criterion]
-    unit = (step if kind == POISSON else step**2 / weight_step) / y.shape[1]
+    kinds = {"squared_error": SQUARES, "friedman_mse": SQUARES, "poisson": POISSON, "absolute_error": ABSOLUTE}
+    kind = kinds[criterion]
+    unit = (step**2 / weight_step if kind == SQUARES else step) / y.shape[1]
+    ranks = np.zeros((0, 0), np.int32)
+    if kind == ABSOLUTE:
+        ranks = np.stack([np.unique(column, return_inverse=True)[1] for column in y.T]).astype(np.int32)
     slots = np.broadcast_to(np.arange(y.shape[1], dtype=np.int32), y.shape)
     return ValueTarget(
-        y, np.ascontiguousarray(slots), weight, scaled, amounts, kind, unit, weight_step, origin, step / weight_step
+        y, np.ascontiguousarray(slots), weight, scaled, amounts, kind, unit, weight_step, origin, step / weight_step, ranks
     )

@@ -20,7 +20,7 @@ from mercer.tree._assembly import GrowthState, assemble, resumed_levels, state_o
 from mercer.tree._best_first import grow_best_first
 from mercer.tree._binary_tree import LEAF, BinaryTree
 from mercer.tree._growth import Growth
-from mercer.tree._problem import Problem, check_values, open_problem, rules_of
+from mercer.tree._problem import check_values, open_problem, rules_of
 from mercer.tree._pruning import prune, pruning_path
 
 __all__ = ["TREE_PARAMETERS", "TreeModel"]
@@ -38,6 +38,7 @@ TREE_PARAMETERS: dict[str, Rule] = {
     "min_impurity_decrease": Real(0),
     "ccp_alpha": Real(0),
     "monotonic_cst": ArrayRule() | Nothing(),
+    "categorical_features": ArrayRule() | Choice("from_dtype") | Nothing(),
     "max_time": Real(0) | Nothing(),
     "n_jobs": Integer() | Nothing(),
 }
@@ -83,6 +84,7 @@ class TreeModel(MultiOutputMixin, Estimator):
         if state is not None:
             growth.levels = resumed_levels(state)
             growth.n_nodes = int(state.sizes.sum())
+            growth.words, growth.n_words = [state.words], len(state.words)
         elif self.max_leaf_nodes is not None:
             state = yield Dense(lambda: grow_best_first(growth, self.max_leaf_nodes))
             yield Step(_cost(state.nodes) / whole, state, GREEDY, {"leaves": _n_leaves(state.nodes)})
@@ -96,14 +98,16 @@ class TreeModel(MultiOutputMixin, Estimator):
         return Solution(state, True, GREEDY)
 
     def _fitted(self, state: GrowthState) -> dict[str, Any]:
-        tree = assemble(state.nodes, self.n_features_in_, self._n_classes)
+        tree = assemble(state, self.n_features_in_, self._n_classes)
         return {"tree_": prune(tree, self.ccp_alpha)}
 
     def _rows(self, X: Any) -> Array:
         """Rows to predict for, checked; a few of NumPy need no more than a look."""
-        if (rows := few_rows(self, X)) is not None:
+        table = self.__dict__.get("_categories")
+        if table is None and (rows := few_rows(self, X)) is not None:
             return rows
         check_is_fitted(self)
+        X = X if table is None else table.encode(X, type(self).__name__)
         X = checked_rows(self, X, reset=False, accept_sparse="csr", ensure_all_finite=False)
         check_values(type(self).__name__, X)
         return X
