@@ -22,6 +22,12 @@ REPLACED: dict[str, tuple[str, ...]] = {
     ),
     "decomposition": ("IncrementalPCA", "PCA"),
     "discriminant_analysis": ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"),
+    "ensemble": (
+        "ExtraTreesClassifier",
+        "ExtraTreesRegressor",
+        "RandomForestClassifier",
+        "RandomForestRegressor",
+    ),
     "linear_model": (
         *("BayesianRidge", "ElasticNet", "ElasticNetCV", "HuberRegressor", "Lasso", "LassoCV", "LinearRegression"),
         *("LogisticRegression", "LogisticRegressionCV", "Perceptron", "QuantileRegressor"),
@@ -31,6 +37,12 @@ REPLACED: dict[str, tuple[str, ...]] = {
     "mixture": ("GaussianMixture",),
     "naive_bayes": ("BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB"),
     "neighbors": ("KernelDensity", "NearestCentroid"),
+    "tree": (
+        "DecisionTreeClassifier",
+        "DecisionTreeRegressor",
+        "ExtraTreeClassifier",
+        "ExtraTreeRegressor",
+    ),
     "metrics.cluster": (
         "calinski_harabasz_score",
         "davies_bouldin_score",

@@ -82,7 +82,7 @@ def test_trees_grown_to_the_end_are_those_of_scikit_learn(criterion):
     X = random.normal(size=(400, 4)).astype(np.float32)
     y = X @ [2.0, 1.0, -1.0, 0.5] + random.normal(size=400)
     y = (y > 0) + (y > 1.5) if criterion in CLASSES else np.exp(y)
-    settings = {"criterion": criterion.replace("friedman_mse", "squared_error"), "min_samples_leaf": 8}
+    settings = {"criterion": criterion.replace("friedman_mse", "squared_error"), "min_samples_leaf": 8, "max_depth": 4}
     theirs = getattr(sklearn.tree, f"DecisionTree{kind}")(**settings, random_state=0).fit(X, y).tree_
     ours = {"Classifier": DecisionTreeClassifier, "Regressor": DecisionTreeRegressor}[kind](
         **settings | {"criterion": criterion}

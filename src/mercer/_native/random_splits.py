@@ -34,6 +34,9 @@ def search_random_splits(
     settings: cython.const[cython.double][::1],
     keys: cython.longlong[:, ::1],
     order: cython.int[::1],
+    own_slots: cython.int[:, ::1],
+    own_amounts: cython.double[:, ::1],
+    own_weight: cython.double[::1],
     sums: cython.double[:, ::1],
     best: cython.double[:, ::1],
 ):
@@ -56,7 +59,7 @@ def search_random_splits(
     left_weight: cython.double
     before: cython.double
     threshold: cython.double
-    is_left: cython.bint
+    go: cython.double
     total: cython.double[::1] = sums[0, 8:]
     left: cython.double[::1] = sums[1, 8:]
     place: cython.double[::1] = sums[2, :8]
@@ -66,10 +69,13 @@ def search_random_splits(
             place[0] = 0.0
             for i in range(total.shape[0]):
                 total[i] = 0.0
-            for i in range(starts[t], stops[t]):
-                r = rows[i]
+            for i in range(count):
+                r = rows[starts[t] + i]
+                own_weight[i] = weight[r]
                 place[0] += weight[r]
                 for o in range(slots.shape[1]):
+                    own_slots[i, o] = slots[r, o]
+                    own_amounts[i, o] = amounts[r, o]
                     total[slots[r, o]] += amounts[r, o]
             best[t, 0] = -1e308
             best[t, 1] = -1.0
@@ -108,13 +114,13 @@ def search_random_splits(
                 for i in range(left.shape[0]):
                     left[i] = 0.0
                 for i in range(count):
-                    is_left = (keys[0, i] >> 32) <= cut if i < known else place[3] == 1.0
-                    if is_left:
-                        r = rows[starts[t] + code_order.place_of(keys[0, i])]
-                        n_left += 1.0
-                        left_weight += weight[r]
-                        for o in range(slots.shape[1]):
-                            left[slots[r, o]] += amounts[r, o]
+                    # A product with 0 or 1 in the place of a branch, which nobody could foresee.
+                    go = 1.0 if ((keys[0, i] >> 32) <= cut if i < known else place[3] == 1.0) else 0.0
+                    r = code_order.place_of(keys[0, i])
+                    n_left += go
+                    left_weight += go * own_weight[r]
+                    for o in range(slots.shape[1]):
+                        left[own_slots[r, o]] += go * own_amounts[r, o]
                 before = best[t, 0]
                 impurity.judge(left, total, left_weight, n_left, count, place, settings, bounds[t], best[t])
                 if best[t, 0] > before:

@@ -142,6 +142,118 @@ def scan_cells(
             impurity.judge(left, total, left_weight, rows, count, place, settings, bounds, best)
 
 
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def keep_single(
+    sum: cython.double,
+    weight: cython.double,
+    rows: cython.double,
+    count: cython.double,
+    total: cython.double,
+    place: cython.const[cython.double][::1],
+    settings: cython.const[cython.double][::1],
+    cut: cython.double,
+    best: cython.double[::1],
+) -> cython.void:
+    """Keep a split of nodes with a single sum if it is allowed and better than the best so far."""
+    rest: cython.double = place[0] - weight
+    value: cython.double = sum * sum / weight + (total - sum) * (total - sum) / rest
+    if rows < settings[0] or count - rows < settings[0] or weight < settings[1] or rest < settings[1]:
+        return
+    if value > best[0]:
+        best[0] = value
+        best[1] = place[1]
+        best[2] = cut
+        best[3] = 2.0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def scan_single_keys(
+    keys: cython.const[cython.longlong][::1],
+    count: cython.Py_ssize_t,
+    amounts: cython.const[cython.double][:, ::1],
+    weights: cython.const[cython.double][::1],
+    total: cython.double,
+    place: cython.const[cython.double][::1],
+    settings: cython.const[cython.double][::1],
+    best: cython.double[::1],
+) -> cython.void:
+    """As :func:`scan_keys` where there is a single sum, squared, and nothing missing: most searches are of this kind.
+
+    A split is worth looking at closely if s^2 / w + r^2 / v > b, or s^2 v + r^2 w > b w v, which needs no division.
+    """
+    i: cython.Py_ssize_t
+    p: cython.Py_ssize_t
+    sum: cython.double = 0.0
+    weight: cython.double = 0.0
+    rest: cython.double
+    other: cython.double
+    bound: cython.double = best[0] * (1.0 - 1e-12)
+    for i in range(count - 1):
+        p = code_order.place_of(keys[i])
+        sum += amounts[p, 0]
+        weight += weights[p]
+        if keys[i] >> 32 == keys[i + 1] >> 32:
+            continue
+        rest = place[0] - weight
+        other = total - sum
+        if sum * sum * rest + other * other * weight > bound * (weight * rest):
+            keep_single(sum, weight, i + 1, count, total, place, settings, keys[i] >> 32, best)
+            bound = best[0] * (1.0 - 1e-12)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def scan_single_cells(
+    coarse: cython.const[cython.uchar][:, ::1],
+    feature: cython.Py_ssize_t,
+    rows: cython.const[cython.int][::1],
+    start: cython.Py_ssize_t,
+    count: cython.Py_ssize_t,
+    amounts: cython.const[cython.double][:, ::1],
+    weights: cython.const[cython.double][::1],
+    total: cython.double,
+    cells: cython.double[::1],
+    place: cython.const[cython.double][::1],
+    settings: cython.const[cython.double][::1],
+    best: cython.double[::1],
+) -> cython.bint:
+    """As :func:`scan_cells` where there is a single sum, squared, and nothing missing; whether the codes vary."""
+    i: cython.Py_ssize_t
+    cell: cython.Py_ssize_t
+    sum: cython.double = 0.0
+    weight: cython.double = 0.0
+    seen: cython.double = 0.0
+    rest: cython.double
+    other: cython.double
+    bound: cython.double = best[0] * (1.0 - 1e-12)
+    for i in range(1024):
+        cells[i] = 0.0
+    for i in range(count):
+        cell = 4 * cython.cast(cython.Py_ssize_t, coarse[feature, rows[start + i]])
+        cells[cell] += 1.0
+        cells[cell + 1] += weights[i]
+        cells[cell + 2] += amounts[i, 0]
+    for i in range(256):
+        if cells[4 * i] == 0.0:
+            continue
+        seen += cells[4 * i]
+        weight += cells[4 * i + 1]
+        sum += cells[4 * i + 2]
+        if seen == count:
+            return cells[4 * i] != count
+        rest = place[0] - weight
+        other = total - sum
+        if sum * sum * rest + other * other * weight > bound * (weight * rest):
+            keep_single(sum, weight, seen, count, total, place, settings, i, best)
+            bound = best[0] * (1.0 - 1e-12)
+    return True
+
+
 def search_splits(
     codes: cython.const[code][:, ::1],
     coarse: cython.const[cython.uchar][:, ::1],
@@ -199,6 +311,8 @@ def search_splits(
     n_slots: cython.Py_ssize_t = sums.shape[1] - 8
     outputs: cython.Py_ssize_t = slots.shape[1]
     fuzzy: cython.bint
+    single: cython.bint
+    plain: cython.bint = sums.shape[1] == 9 and slots.shape[1] == 1 and settings[3] == 0.0
     whole: cython.double
     total: cython.double[::1] = sums[0, 8:]
     left: cython.double[::1] = sums[1, 8:]
@@ -236,6 +350,15 @@ def search_splits(
                 seen += 1
                 if kinds.shape[0] and kinds[f]:
                     continue
+                single = plain and missing[0, f] < 0 and (signs.shape[0] == 0)
+                place[1] = f
+                if fuzzy and single:
+                    if scan_single_cells(
+                        coarse, f, rows, start, count, own_amounts, own_weight, total[0], cells, place, settings,
+                        best[t],
+                    ):
+                        varied += 1
+                    continue
                 if fuzzy:
                     known = code_order.gather_keys(coarse, f, rows, start, stops[t], missing[1, f], keys[0], keys[2])
                 else:
@@ -243,7 +366,6 @@ def search_splits(
                 if known == 0 or (known == count and keys[2, 0] == keys[2, 1]):
                     continue
                 varied += 1
-                place[1] = f
                 if signs.shape[0]:
                     place[4] = signs[f]
                 place[5] = nothing
@@ -266,6 +388,9 @@ def search_splits(
                         bounds[t],
                         best[t],
                     )
+                elif single:
+                    code_order.order_keys(keys[0], keys[1], known, keys[2, 0], keys[2, 1])
+                    scan_single_keys(keys[0], count, own_amounts, own_weight, total[0], place, settings, best[t])
                 else:
                     code_order.order_keys(keys[0], keys[1], known, keys[2, 0], keys[2, 1])
                     scan_keys(

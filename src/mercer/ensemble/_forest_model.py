@@ -4,6 +4,7 @@ import warnings
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy.sparse import csr_array, hstack
@@ -22,20 +23,22 @@ from mercer.ensemble._packed_forest import PackedForest
 from mercer.errors import DataError, ParameterError
 from mercer.tree._binary_tree import BinaryTree
 from mercer.tree._problem import Problem, check_values, open_problem, rules_of
+from mercer.tree._share import Share
 
 __all__ = ["FOREST_PARAMETERS", "ForestModel"]
 
 Array = Any
 # Nodes with at least this many rows are searched in 255 steps of a column, smaller ones exactly: below, a step holds
-# fewer than four rows, and a search by sorting costs no more.
-_COARSE_ROWS = 1024
+# about one row, and a search by sorting costs no more.
+_COARSE_ROWS = 256
+_PACKED: "WeakKeyDictionary[Any, tuple[list[Any], PackedForest]]" = WeakKeyDictionary()
 FOREST_PARAMETERS: dict[str, Rule] = {
     "n_estimators": Integer(1),
     "max_depth": Integer(1) | Nothing(),
-    "min_samples_split": Integer(2) | Real(0, 1, "right"),
-    "min_samples_leaf": Integer(1) | Real(0, 1, "neither"),
+    "min_samples_split": Integer(2) | Share(0, 1, "right"),
+    "min_samples_leaf": Integer(1) | Share(0, 1, "neither"),
     "min_weight_fraction_leaf": Real(0, 0.5),
-    "max_features": Integer(1) | Real(0, 1, "right") | Choice("sqrt", "log2") | Nothing(),
+    "max_features": Integer(1) | Share(0, 1, "right") | Choice("sqrt", "log2") | Nothing(),
     "max_leaf_nodes": Integer(2) | Nothing(),
     "min_impurity_decrease": Real(0),
     "bootstrap": Boolean(),
@@ -45,7 +48,7 @@ FOREST_PARAMETERS: dict[str, Rule] = {
     "verbose": Boolean() | Integer(0),
     "warm_start": Boolean(),
     "ccp_alpha": Real(0),
-    "max_samples": Integer(1) | Real(0, closed="neither") | Nothing(),
+    "max_samples": Integer(1) | Share(0, closed="neither") | Nothing(),
     "monotonic_cst": ArrayRule() | Nothing(),
     "categorical_features": ArrayRule() | Choice("from_dtype") | Nothing(),
     "max_time": Real(0) | Nothing(),
@@ -171,11 +174,9 @@ class ForestModel(MultiOutputMixin, Estimator):
         return drawn
 
     def _fitted(self, state: ForestState) -> dict[str, Any]:
-        packed = PackedForest.of(state.trees)
-        trees = packed.shared(state.trees)
-        members = [self._tree_model(tree, seed) for tree, seed in zip(trees, self._member_seeds)]
+        members = [self._tree_model(tree, seed) for tree, seed in zip(state.trees, self._member_seeds)]
         unseen = {"_oob_sums": state.oob_sums, "_oob_counts": state.oob_counts}
-        return {"estimators_": members, "estimator_": self._member(), "_packed_forest": packed} | unseen
+        return {"estimators_": members, "estimator_": self._member()} | unseen
 
     def _tree_model(self, tree: BinaryTree, seed: int) -> Any:
         """A fitted tree of its own."""
@@ -203,16 +204,16 @@ class ForestModel(MultiOutputMixin, Estimator):
             )
             warnings.warn(message, UserWarning, stacklevel=6)
 
-    def __getstate__(self) -> dict[str, Any]:
-        # Trees and the rest of the state say it all; the joined arrays are made again when they are needed.
-        return {name: value for name, value in super().__getstate__().items() if name != "_packed_forest"}
-
     def _packed(self) -> PackedForest:
-        packed = self.__dict__.get("_packed_forest")
-        if packed is None:
-            check_is_fitted(self)
-            packed = self._packed_forest = PackedForest.of([member.tree_ for member in self.estimators_])
-        return packed
+        """All trees in a few arrays, joined when they are first needed; the trees then are views of these."""
+        kept = _PACKED.get(self)
+        if kept is None or kept[0] is not self.estimators_:
+            trees = [member.tree_ for member in self.estimators_]
+            packed = PackedForest.of(trees)
+            for member, tree in zip(self.estimators_, packed.shared(trees)):
+                member.tree_ = tree
+            kept = _PACKED[self] = (self.estimators_, packed)
+        return kept[1]
 
     def _rows(self, X: Any) -> Array:
         """Rows to predict for, checked; a few of NumPy need no more than a look."""

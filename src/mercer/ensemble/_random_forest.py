@@ -93,7 +93,7 @@ class RandomForestClassifier(ForestClassifier):
     Notes
     -----
     A tree costs O(m k) a level for m rows and k features looked at, after every column was ranked once. Nodes of at least
-    1024 rows are searched in 255 steps of about equally many rows, smaller nodes exactly; trees are as accurate as those
+    256 rows are searched in 255 steps of about equally many rows, smaller nodes exactly; trees are as accurate as those
     of an exact search throughout. Trees grow in parallel, each from a seed of its own. Missing values (NaN) go to the side
     that gains more. With `sample_weight` rows are drawn in proportion to it. Rows must be in memory.
 
@@ -263,7 +263,7 @@ class RandomForestRegressor(ForestRegressor):
     Notes
     -----
     A tree costs O(m k) a level for m rows and k features looked at, after every column was ranked once. Nodes of at least
-    1024 rows are searched in 255 steps of about equally many rows, smaller nodes exactly; trees are as accurate as those
+    256 rows are searched in 255 steps of about equally many rows, smaller nodes exactly; trees are as accurate as those
     of an exact search throughout. Trees grow in parallel, each from a seed of its own. Missing values (NaN) go to the side
     that gains more. With `sample_weight` rows are drawn in proportion to it. Rows must be in memory.
 

@@ -215,7 +215,7 @@ class Growth:
         level.feature[at] = features
         lower = np.where(cuts < 0, 0, found[:, 1])
         middles = self.columns.thresholds(features, lower, np.where(cuts < 0, 0, found[:, 2]))
-        level.threshold[at] = np.where(np.isinf(middles), middles, best[:, 4]) if self.rules.random else middles
+        level.threshold[at] = best[:, 4] if self.rules.random else middles
         self._note_categories(level, at, features, cuts)
         level.missing_left[at] = np.where(sides == 2, heavier, sides)
         seeds = np.stack([mixed(level.seeds[at] + 0x51ED2701), mixed(level.seeds[at] + 0x2545F491)], axis=1).ravel()
@@ -250,14 +250,15 @@ class Growth:
         signs = self.rules.signs
         if len(signs) == 0:
             return children
+        # Values are first kept within what their parent may be, so that the middle is, too.
+        known.values[:] = self.target.clip(known.values, children)
         values = self.target.bounded(known.values)
         middle = (values[::2] + values[1::2]) / 2
         rising, falling = signs[features] > 0, signs[features] < 0
         for child, upper, lower in ((0, rising, falling), (1, falling, rising)):
             children[child::2, 1] = np.where(upper, middle, children[child::2, 1])
             children[child::2, 0] = np.where(lower, middle, children[child::2, 0])
-        known_values = known.values
-        known_values[:] = self.target.clip(known_values, children)
+        known.values[:] = self.target.clip(known.values, children)
         return children
 
 

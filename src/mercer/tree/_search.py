@@ -31,19 +31,19 @@ def search_part(columns: Columns, target: Any, rules: Any, level: Any, at: Array
     limits = rules.signs, level.bounds[at], settings
     keys, order = np.empty((3, max(most, 2)), np.int64), np.empty(len(features), np.int32)
     sums = np.empty((3, target.n_slots + 8))
+    outputs = target.slots.shape[1]
+    own = np.empty((most, outputs), np.int32), np.empty((most, outputs)), np.empty(most)
     if target.kind == ABSOLUTE:
         _search_medians(columns, target, rules, nodes, features, limits, keys, order, sums, best)
     elif rules.random:
         random_splits.search_random_splits(
             *(columns.codes, columns.missing[0], columns.table, columns.offsets, *nodes, features, columns.kinds),
-            *(target.slots, target.amounts, target.scaled, *limits, keys, order, sums, best),
+            *(target.slots, target.amounts, target.scaled, *limits, keys, order, *own, sums, best),
         )
     else:
-        outputs = target.slots.shape[1]
         splits.search_splits(
             *(columns.codes, columns.coarse, columns.missing, *nodes, features, columns.kinds, target.slots),
-            *(target.amounts, target.scaled, *limits, keys, order, np.empty((most, outputs), np.int32)),
-            *(np.empty((most, outputs)), np.empty(most), sums, np.empty(_CELLS), best),
+            *(target.amounts, target.scaled, *limits, keys, order, *own, sums, np.empty(_CELLS), best),
         )
 
 

@@ -1,7 +1,7 @@
 """What a tree is to predict, in the form that split searches sum: whole numbers, so that sums are exact."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,10 +30,12 @@ class Described:
 class ClassTarget:
     """Labels: the weight of each class is summed in a slot of its own.
 
-    ``unit`` turns what a split gains into weighted impurity; ``first_slots`` says where each output's classes begin.
+    ``unit`` turns what a split gains into weighted impurity; ``first_slots`` says where each output's classes begin, and
+    ``labels`` has each row's slots. For Gini's index of two classes a single sum will do: with s the weight of the second
+    class less that of the first, the squares of both sum to (w^2 + s^2) / 2, and the search sees amounts of either sign.
     """
 
-    slots: Array
+    labels: Array
     weight: Array
     scaled: Array
     first_slots: Array
@@ -41,18 +43,22 @@ class ClassTarget:
     unit: float
     weight_step: float
     exact_squares: bool
+    slots: Array
+    amounts: Array
     n_slots: int
-    amounts: Array = field(init=False)
-    bounded_slot = 1
+
+    @property
+    def is_signed(self) -> bool:
+        return self.n_slots == 1
+
+    @property
+    def bounded_slot(self) -> int:
+        return 0 if self.is_signed else 1
 
     @property
     def order_slot(self) -> int:
         """The slot whose share orders categories, so that the best set is a run of them; -1 if none does."""
-        return 1 if self.n_slots == 2 and self.n_outputs == 1 else -1
-
-    def __post_init__(self) -> None:
-        amounts = np.repeat(self.scaled[:, None], self.slots.shape[1], axis=1)
-        object.__setattr__(self, "amounts", amounts)
+        return 0 if self.is_signed else 1 if self.n_slots == 2 and self.n_outputs == 1 else -1
 
     @property
     def n_outputs(self) -> int:
@@ -60,8 +66,8 @@ class ClassTarget:
 
     def describe(self, rows: Array, starts: Array, stops: Array) -> Described:
         """Sum the rows of nodes."""
-        counts, weights = np.empty((len(starts), self.n_slots)), np.empty(len(starts))
-        node_rows.describe_classes(rows, starts, stops, self.slots, self.weight, counts, weights)
+        counts, weights = np.empty((len(starts), self.first_slots[-1])), np.empty(len(starts))
+        node_rows.describe_classes(rows, starts, stops, self.labels, self.weight, counts, weights)
         fractions = counts / weights[:, None]
         with np.errstate(divide="ignore", invalid="ignore"):
             terms = fractions**2 if self.kind == SQUARES else fractions * np.log2(fractions)
@@ -74,11 +80,12 @@ class ClassTarget:
         return Described(weights, fractions, impurity, pure)
 
     def bounded(self, values: Array) -> Array:
-        """The numbers that monotone constraints bound."""
-        return values[:, 1]
+        """The numbers that monotone constraints bound, in the units of the search."""
+        return 2 * values[:, 1] - 1 if self.is_signed else values[:, 1]
 
     def clip(self, values: Array, bounds: Array) -> Array:
         """Values kept within bounds."""
+        bounds = (bounds + 1) / 2 if self.is_signed else bounds
         second = np.clip(values[:, 1], bounds[:, 0], bounds[:, 1])
         return np.stack([1.0 - second, second], axis=1)
 
@@ -169,7 +176,11 @@ def class_target(labels: Array, n_classes: Array, weight: Array, criterion: str)
     kind = SQUARES if criterion == "gini" else ENTROPY
     unit = step / len(n_classes) / (1.0 if kind == SQUARES else math.log(2.0))
     exact = kind == SQUARES and float(scaled.sum()) < 2.0**26
-    return ClassTarget(slots, weight, scaled, first, kind, unit, step, exact, int(first[-1]))
+    if kind == SQUARES and n_classes.tolist() == [2]:
+        parts = np.zeros_like(slots), (2.0 * slots - 1.0) * scaled[:, None], 1
+        return ClassTarget(slots, weight, scaled, first, kind, unit / 2, step, False, *parts)
+    amounts = np.repeat(scaled[:, None], slots.shape[1], axis=1)
+    return ClassTarget(slots, weight, scaled, first, kind, unit, step, exact, slots, amounts, int(first[-1]))
 
 
 def value_target(y: Array, weight: Array, criterion: str) -> ValueTarget:

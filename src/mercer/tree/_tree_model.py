@@ -22,6 +22,7 @@ from mercer.tree._binary_tree import LEAF, BinaryTree
 from mercer.tree._growth import Growth
 from mercer.tree._problem import check_values, open_problem, rules_of
 from mercer.tree._pruning import prune, pruning_path
+from mercer.tree._share import Share
 
 __all__ = ["TREE_PARAMETERS", "TreeModel"]
 
@@ -29,10 +30,10 @@ Array = Any
 TREE_PARAMETERS: dict[str, Rule] = {
     "splitter": Choice("best", "random"),
     "max_depth": Integer(1) | Nothing(),
-    "min_samples_split": Integer(2) | Real(0, 1, "right"),
-    "min_samples_leaf": Integer(1) | Real(0, 1, "neither"),
+    "min_samples_split": Integer(2) | Share(0, 1, "right"),
+    "min_samples_leaf": Integer(1) | Share(0, 1, "neither"),
     "min_weight_fraction_leaf": Real(0, 0.5),
-    "max_features": Integer(1) | Real(0, 1, "right") | Choice("sqrt", "log2") | Nothing(),
+    "max_features": Integer(1) | Share(0, 1, "right") | Choice("sqrt", "log2") | Nothing(),
     "random_state": Seed(),
     "max_leaf_nodes": Integer(2) | Nothing(),
     "min_impurity_decrease": Real(0),
@@ -113,7 +114,8 @@ class TreeModel(MultiOutputMixin, Estimator):
         return X
 
     def _values(self, X: Any) -> Array:
-        return self.tree_.predict(self._rows(X), self._threads()).astype(self._dtype, copy=False)
+        rows = self._rows(X)
+        return self.tree_.predict(rows, self._threads()).astype(self._dtype, copy=False)
 
     def apply(self, X: Any, check_input: bool = True) -> Array:
         """Return the leaf of each row, by its number in ``tree_``.
@@ -129,7 +131,8 @@ class TreeModel(MultiOutputMixin, Estimator):
         -------
         leaves : ndarray of shape (n_samples,)
         """
-        return self.tree_.apply(self._rows(X), self._threads())
+        rows = self._rows(X)
+        return self.tree_.apply(rows, self._threads())
 
     def decision_path(self, X: Any, check_input: bool = True) -> csr_array:
         """Return the nodes that each row passes on its way to a leaf.
@@ -146,7 +149,8 @@ class TreeModel(MultiOutputMixin, Estimator):
         indicator : sparse array of shape (n_samples, node_count)
             Ones at the nodes that a row passes.
         """
-        return self.tree_.decision_path(self._rows(X))
+        rows = self._rows(X)
+        return self.tree_.decision_path(rows)
 
     def get_depth(self) -> int:
         """Return the depth of the tree: the most splits between the root and a leaf."""
