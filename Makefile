@@ -49,6 +49,9 @@ sklearn-suite: build
 		sklearn.neighbors.tests.test_nearest_centroid \
 		sklearn.covariance.tests.test_covariance \
 		sklearn.tests.test_discriminant_analysis \
+		sklearn.tree.tests.test_tree \
+		sklearn.tree.tests.test_monotonic_tree \
+		sklearn.ensemble.tests.test_forest \
 		sklearn.tests.test_naive_bayes
 
 test-all: lint build

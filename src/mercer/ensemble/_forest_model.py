@@ -25,13 +25,18 @@ from mercer.tree._binary_tree import BinaryTree
 from mercer.tree._problem import Problem, check_values, open_problem, rules_of
 from mercer.tree._share import Share
 
-__all__ = ["FOREST_PARAMETERS", "ForestModel"]
+__all__ = ["DRAWN", "FOREST_PARAMETERS", "ForestModel"]
 
 Array = Any
 # Nodes with at least this many rows are searched in 255 steps of a column, smaller ones exactly: below, a step holds
 # about one row, and a search by sorting costs no more.
 _COARSE_ROWS = 256
 _PACKED: "WeakKeyDictionary[Any, tuple[list[Any], PackedForest]]" = WeakKeyDictionary()
+# Laws that a forest of trees on draws of the rows keeps in distribution only.
+DRAWN = {
+    "weights": "rows are drawn at random: a weight equals repetitions in distribution",
+    "row order": "rows are drawn at random by their numbers: another order is another draw",
+}
 FOREST_PARAMETERS: dict[str, Rule] = {
     "n_estimators": Integer(1),
     "max_depth": Integer(1) | Nothing(),
@@ -60,15 +65,19 @@ class ForestModel(MultiOutputMixin, Estimator):
 
     _objective_moves: ClassVar[str | None] = None
     _law_exceptions: ClassVar[dict[str, str]] = {
-        "memory": "the rows are kept as ranks, column by column, while trees grow",
-        "weights": "rows are drawn at random: a weight equals repetitions in distribution",
-        "row order": "rows are drawn at random by their numbers: another order is another draw",
+        "memory": "the rows are kept as ranks, column by column, while trees grow"
     }
     splitter: ClassVar[str] = "best"
     estimators_: list[Any]
     n_outputs_: int
     _oob_sums: Any
     _oob_counts: Any
+
+    @property
+    def _check_exceptions(self) -> dict[str, str]:  # type: ignore[override]
+        if not self.bootstrap:
+            return {}
+        return {f"check_sample_weight_equivalence_on_{kind}_data": DRAWN["weights"] for kind in ("dense", "sparse")}
 
     def _member(self, **parameters: Any) -> Any:
         """A tree of the kind this forest is made of."""
@@ -135,6 +144,8 @@ class ForestModel(MultiOutputMixin, Estimator):
     def _growth(self, problem: Problem, weighted: bool, before: ForestState | None, threads: int) -> ForestGrowth:
         n = problem.X.shape[0]
         weight = problem.full_weight if weighted or problem.class_factor is not None else None
+        # Rows of equal weight are drawn as rows without any.
+        weight = None if weight is None or (weight == weight[0]).all() else weight
         rules = replace(rules_of(self, problem), coarse_rows=_COARSE_ROWS)
         name = type(self).__name__
         old = [] if before is None else vars(self).get("_member_seeds", [])[: len(before.trees)]

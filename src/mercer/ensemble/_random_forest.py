@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from mercer._base import fitting
 from mercer._base.parameter import Choice, Instance, Nothing, Rule
 from mercer.ensemble._forest_kinds import ForestClassifier, ForestRegressor
-from mercer.ensemble._forest_model import FOREST_PARAMETERS
+from mercer.ensemble._forest_model import DRAWN, FOREST_PARAMETERS, ForestModel
 
 __all__ = ["RandomForestClassifier", "RandomForestRegressor"]
 
@@ -116,6 +116,7 @@ class RandomForestClassifier(ForestClassifier):
         "criterion": Choice("gini", "entropy", "log_loss"),
         "class_weight": Choice("balanced", "balanced_subsample") | Instance(dict, list) | Nothing(),
     }
+    _law_exceptions: ClassVar[dict[str, str]] = ForestModel._law_exceptions | DRAWN
 
     def __init__(
         self,
@@ -285,6 +286,7 @@ class RandomForestRegressor(ForestRegressor):
         **FOREST_PARAMETERS,
         "criterion": Choice("squared_error", "friedman_mse", "absolute_error", "poisson"),
     }
+    _law_exceptions: ClassVar[dict[str, str]] = ForestModel._law_exceptions | DRAWN
 
     def __init__(
         self,

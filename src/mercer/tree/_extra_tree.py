@@ -17,14 +17,39 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
 
     Parameters
     ----------
-    criterion, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_leaf_nodes
-        As of :class:`DecisionTreeClassifier`.
+    criterion : one of 'gini', 'entropy', 'log_loss', default='gini'
+        The impurity I; 'entropy' and 'log_loss' are the same.
     splitter : one of 'best', 'random', default='random'
         Whether all thresholds are tried, or one drawn at random for each feature.
+    max_depth : an integer in [1, inf) or None, default=None
+        The most questions from the root to a leaf; None means no limit.
+    min_samples_split : an integer in [2, inf) or a number in (0, 1], default=2
+        The rows a node needs to be split, or their share.
+    min_samples_leaf : an integer in [1, inf) or a number in (0, 1), default=1
+        The rows each side of a split needs, or their share.
+    min_weight_fraction_leaf : a number in [0, 0.5], default=0.0
+        The share of the weight that each side of a split needs.
     max_features : an integer in [1, inf) or a number in (0, 1] or one of 'sqrt', 'log2' or None, default='sqrt'
-        How many features a node draws; None means all.
-    random_state, min_impurity_decrease, class_weight, ccp_alpha, monotonic_cst, categorical_features, max_time, n_jobs
-        As of :class:`DecisionTreeClassifier`.
+        How many features, drawn at random, a node looks at; None means all. More are looked at where those drawn are
+        constant.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        The seed of what is drawn.
+    max_leaf_nodes : an integer in [2, inf) or None, default=None
+        The most leaves; the tree then grows where a split gains most.
+    min_impurity_decrease : a number in [0, inf), default=0.0
+        What a split must gain, as a share of all weight.
+    class_weight : one of 'balanced' or an instance of dict or list or None, default=None
+        Factors for the weights of classes; "balanced" makes classes weigh the same. For several outputs a list.
+    ccp_alpha : a number in [0, inf), default=0.0
+        The price of a leaf in cost-complexity pruning: the smallest tree that minimises impurity plus price is kept.
+    monotonic_cst : an array-like or None, default=None
+        For each feature 1 if the probability of the second class must rise with it, -1 if it must fall, 0 if free.
+    categorical_features : an array-like or one of 'from_dtype' or None, default=None
+        The columns that hold categories, by number, mask or name, or those of a frame that have such a type.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which growth ends with the levels that are complete.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all that are free. Never changes a result.
 
     Attributes
     ----------
@@ -101,14 +126,37 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
 
     Parameters
     ----------
-    criterion, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_leaf_nodes
-        As of :class:`DecisionTreeRegressor`.
+    criterion : one of 'squared_error', 'friedman_mse', 'absolute_error', 'poisson', default='squared_error'
+        The impurity: the variance; 'friedman_mse' chooses the same splits; the mean distance from the median, which a
+        leaf then predicts; half the mean Poisson deviance, for counts.
     splitter : one of 'best', 'random', default='random'
         Whether all thresholds are tried, or one drawn at random for each feature.
+    max_depth : an integer in [1, inf) or None, default=None
+        The most questions from the root to a leaf; None means no limit.
+    min_samples_split : an integer in [2, inf) or a number in (0, 1], default=2
+        The rows a node needs to be split, or their share.
+    min_samples_leaf : an integer in [1, inf) or a number in (0, 1), default=1
+        The rows each side of a split needs, or their share.
+    min_weight_fraction_leaf : a number in [0, 0.5], default=0.0
+        The share of the weight that each side of a split needs.
     max_features : an integer in [1, inf) or a number in (0, 1] or one of 'sqrt', 'log2' or None, default=1.0
-        How many features a node draws; None means all.
-    random_state, min_impurity_decrease, ccp_alpha, monotonic_cst, categorical_features, max_time, n_jobs
-        As of :class:`DecisionTreeRegressor`.
+        How many features, drawn at random, a node looks at; None means all.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        The seed of what is drawn.
+    max_leaf_nodes : an integer in [2, inf) or None, default=None
+        The most leaves; the tree then grows where a split gains most.
+    min_impurity_decrease : a number in [0, inf), default=0.0
+        What a split must gain, as a share of all weight.
+    ccp_alpha : a number in [0, inf), default=0.0
+        The price of a leaf in cost-complexity pruning.
+    monotonic_cst : an array-like or None, default=None
+        For each feature 1 if predictions must rise with it, -1 if they must fall, 0 if free.
+    categorical_features : an array-like or one of 'from_dtype' or None, default=None
+        The columns that hold categories, by number, mask or name, or those of a frame that have such a type.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which growth ends with the levels that are complete.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all that are free. Never changes a result.
 
     Attributes
     ----------

@@ -12,7 +12,9 @@ from sklearn.utils import assert_all_finite, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from mercer._base.opening import check_place
 from mercer._base.validation import FLOATS, checked_weight
+from mercer._source import place_of
 from mercer.errors import DataError, UnsupportedError
 from mercer.tree._categories import CategoryTable, learn_categories
 from mercer.tree._columns import Columns, encode_columns
@@ -73,10 +75,15 @@ class Problem:
 def open_problem(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
     """Check rows, targets and weights as the user gave them."""
     name = type(estimator).__name__
+    if (place := place_of(X, y)) != "memory":
+        check_place(estimator, place)
     X, table = _with_categories(estimator, X, name)
     rows = {"dtype": list(FLOATS), "order": "C", "accept_sparse": "csr", "ensure_all_finite": False}
     X, y = validate_data(estimator, X, y, validate_separately=(rows, {"ensure_2d": False, "dtype": None}))
     check_values(name, X)
+    if not issparse(X) and np.isnan(X[0]).all() and np.isnan(X).all():
+        message = f"{name}: X holds NaN only, so that there is nothing to split by; give at least one value."
+        raise DataError(message)
     y = np.atleast_1d(y)
     if y.shape[0] != X.shape[0]:
         message = (
