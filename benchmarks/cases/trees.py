@@ -78,9 +78,7 @@ CASES = (
         "random_forest",
         "random forest of 100 trees, 100 000 x 30, two classes, sqrt(d) features",
         make_classes,
-        contestants(
-            {"mercer": f"mercer.{FOREST}", "sklearn": f"sklearn.{FOREST}", "sklearnex": f"sklearnex.{FOREST}"}
-        ),
+        contestants({"mercer": f"mercer.{FOREST}", "sklearn": f"sklearn.{FOREST}", "sklearnex": f"sklearnex.{FOREST}"}),
         judged,
         Agreement("log_loss", "lower", 0.02),
     ),

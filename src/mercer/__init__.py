@@ -44,11 +44,11 @@ __all__ = [
     "objectives",
     "optim",
     "preprocessing",
-    "tree",
     "save",
     "set_config",
     "show_versions",
     "to_device",
+    "tree",
     "watch",
 ]
 

@@ -315,8 +315,20 @@ def search_category_splits(
                 place[4] = 2.0 if bounds[t, 0] == -bounds[t, 1] and bounds[t, 1] > 1e308 else 0.0
                 before = best[t, 0]
                 try_sets(
-                    cells, where[1], present, where[2], mode, seeds[t], total, left, stops[t] - starts[t], place,
-                    settings, bounds[t], goes[t], best[t],
+                    cells,
+                    where[1],
+                    present,
+                    where[2],
+                    mode,
+                    seeds[t],
+                    total,
+                    left,
+                    stops[t] - starts[t],
+                    place,
+                    settings,
+                    bounds[t],
+                    goes[t],
+                    best[t],
                 )
                 if best[t, 0] > before and missing[f] >= 0:
                     for i in range(present):

@@ -47,7 +47,7 @@ def drawn(order, number, seed):
 
 def drawn_threshold(seed, feature, low, high):
     """A number from `low` on and below `high`, as if drawn evenly."""
-    share = mixed(int(seed) + 7919 * (feature + 1)) / 4294967296.0
+    share = mixed(int(seed) + 7919 * (int(feature) + 1)) / 4294967296.0
     value = low * (1.0 - share) + high * share
     return low if value >= high or value < low else value
 

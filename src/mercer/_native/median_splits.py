@@ -1,7 +1,7 @@
 """The best split of nodes into two by one column, for the mean absolute distance from the median.
 
-The targets of a node are ranked once. A Fenwick tree over these ranks holds the weights and weighted targets of the rows
-on the left; what is on the right is the whole less that. A row moves in O(log m), and so does the search for a median.
+The targets of a node are ranked once. A Fenwick tree over these ranks holds the weights and weighted targets of rows on
+the left; what is on the right is the whole less that. A row moves in O(log m), and so does the search for a median.
 """
 
 import cython
@@ -240,8 +240,9 @@ def search_median_splits(
     """Write the best split of each node, as ``splits.search_splits`` does, for weighted distances from the median.
 
     `table` is empty, or holds with `offsets` the numbers of all ranks: then one threshold is drawn for each feature, as
-    in ``random_splits``, and written beside the split. `ranks`: (outputs, n), the order of the targets; `amounts`: (n, outputs), weighted targets in whole steps;
-    `places` : (outputs, m), `values` : (outputs, m), `trees` : (2, outputs, 2, m + 1) and the others as there : scratch.
+    in ``random_splits``, and written beside the split. `ranks`: (outputs, n), the order of the targets; `amounts`:
+    (n, outputs), weighted targets in whole steps; `places`, `values`: (outputs, m), `trees`: (2, outputs, 2, m + 1)
+    and the others as there: scratch.
     """
     t: cython.Py_ssize_t
     i: cython.Py_ssize_t
@@ -284,9 +285,7 @@ def search_median_splits(
                     total[o] += own_amounts[p, o]
                     values[o, i] = own_amounts[p, o] / own_weight[p]
                     put(trees[1, o], count, i, own_weight[p], own_amounts[p, o])
-                undivided -= spread(
-                    trees[0, o], trees[1, o], True, place[0], total[o], values[o], count, medians[:1]
-                )
+                undivided -= spread(trees[0, o], trees[1, o], True, place[0], total[o], values[o], count, medians[:1])
             best[t, 0] = -1e308
             best[t, 1] = -1.0
             best[t, 4] = 0.0
@@ -321,8 +320,23 @@ def search_median_splits(
                         place[3] = 0.0
                 code_order.order_keys(keys[0], keys[1], known, keys[2, 0], keys[2, 1])
                 scan_medians(
-                    keys[0], known, count, places, values, own_amounts, own_weight, total, left, trees[0], trees[1],
-                    place, medians, only, settings, bounds[t], best[t],
+                    keys[0],
+                    known,
+                    count,
+                    places,
+                    values,
+                    own_amounts,
+                    own_weight,
+                    total,
+                    left,
+                    trees[0],
+                    trees[1],
+                    place,
+                    medians,
+                    only,
+                    settings,
+                    bounds[t],
+                    best[t],
                 )
                 if best[t, 0] > before:
                     best[t, 4] = threshold

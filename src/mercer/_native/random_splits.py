@@ -1,4 +1,4 @@
-"""Splits at thresholds drawn at random, one for each feature: the best of them, for criteria that are functions of sums.
+"""The best of splits at thresholds drawn at random, one for each feature, for criteria that are functions of sums.
 
 Sums, limits and scratch are those of ``splits``.
 """
@@ -99,7 +99,10 @@ def search_random_splits(
                 threshold = code_order.drawn_threshold(
                     seeds[t], f, table[offsets[f] + keys[2, 0]], table[offsets[f] + keys[2, 1]]
                 )
-                cut = code_order.last_below(table, offsets[f] + keys[2, 0], offsets[f] + keys[2, 1], threshold) - offsets[f]
+                cut = (
+                    code_order.last_below(table, offsets[f] + keys[2, 0], offsets[f] + keys[2, 1], threshold)
+                    - offsets[f]
+                )
                 place[1] = f
                 place[2] = cut
                 place[3] = 2.0

@@ -45,7 +45,6 @@ def scan_keys(
     left_weight: cython.double
     one: cython.double
     two: cython.double
-    squares: cython.bint = settings[6] != 0.0
     for side in range(2 if known < count else 1):
         rows = count - known if side else 0
         left_weight = 0.0
@@ -77,7 +76,7 @@ def scan_keys(
                     continue
             elif side or known == count:
                 continue
-            if squares:
+            if settings[6] != 0.0:
                 place[5] = one / left_weight + two / (place[0] - left_weight)
                 if place[5] <= best[0]:
                     continue
@@ -105,7 +104,7 @@ def scan_cells(
     bounds: cython.const[cython.double][::1],
     best: cython.double[::1],
 ) -> cython.void:
-    """As :func:`scan_keys`, from sums by code: for nodes with many rows of few codes. Missing rows have the last cell."""
+    """As :func:`scan_keys`, from sums by code, for many rows of few codes. Missing rows have the last cell."""
     width: cython.Py_ssize_t = total.shape[0] + 2
     i: cython.Py_ssize_t
     o: cython.Py_ssize_t
@@ -138,34 +137,8 @@ def scan_cells(
             for s in range(total.shape[0]):
                 left[s] += cells[cell * width + 2 + s]
             place[2] = cell + least
-            place[5] = place[6]
+            place[5] = settings[8]
             impurity.judge(left, total, left_weight, rows, count, place, settings, bounds, best)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def keep_single(
-    sum: cython.double,
-    weight: cython.double,
-    rows: cython.double,
-    count: cython.double,
-    total: cython.double,
-    place: cython.const[cython.double][::1],
-    settings: cython.const[cython.double][::1],
-    cut: cython.double,
-    best: cython.double[::1],
-) -> cython.void:
-    """Keep a split of nodes with a single sum if it is allowed and better than the best so far."""
-    rest: cython.double = place[0] - weight
-    value: cython.double = sum * sum / weight + (total - sum) * (total - sum) / rest
-    if rows < settings[0] or count - rows < settings[0] or weight < settings[1] or rest < settings[1]:
-        return
-    if value > best[0]:
-        best[0] = value
-        best[1] = place[1]
-        best[2] = cut
-        best[3] = 2.0
 
 
 @cython.cfunc
@@ -176,9 +149,11 @@ def scan_single_keys(
     count: cython.Py_ssize_t,
     amounts: cython.const[cython.double][:, ::1],
     weights: cython.const[cython.double][::1],
-    total: cython.double,
-    place: cython.const[cython.double][::1],
+    total: cython.const[cython.double][::1],
+    left: cython.double[::1],
+    place: cython.double[::1],
     settings: cython.const[cython.double][::1],
+    bounds: cython.const[cython.double][::1],
     best: cython.double[::1],
 ) -> cython.void:
     """As :func:`scan_keys` where there is a single sum, squared, and nothing missing: most searches are of this kind.
@@ -199,9 +174,11 @@ def scan_single_keys(
         if keys[i] >> 32 == keys[i + 1] >> 32:
             continue
         rest = place[0] - weight
-        other = total - sum
+        other = total[0] - sum
         if sum * sum * rest + other * other * weight > bound * (weight * rest):
-            keep_single(sum, weight, i + 1, count, total, place, settings, keys[i] >> 32, best)
+            left[0] = sum
+            place[2] = keys[i] >> 32
+            impurity.judge(left, total, weight, i + 1, count, place, settings, bounds, best)
             bound = best[0] * (1.0 - 1e-12)
 
 
@@ -216,10 +193,12 @@ def scan_single_cells(
     count: cython.Py_ssize_t,
     amounts: cython.const[cython.double][:, ::1],
     weights: cython.const[cython.double][::1],
-    total: cython.double,
+    total: cython.const[cython.double][::1],
+    left: cython.double[::1],
     cells: cython.double[::1],
-    place: cython.const[cython.double][::1],
+    place: cython.double[::1],
     settings: cython.const[cython.double][::1],
+    bounds: cython.const[cython.double][::1],
     best: cython.double[::1],
 ) -> cython.bint:
     """As :func:`scan_cells` where there is a single sum, squared, and nothing missing; whether the codes vary."""
@@ -247,9 +226,11 @@ def scan_single_cells(
         if seen == count:
             return cells[4 * i] != count
         rest = place[0] - weight
-        other = total - sum
+        other = total[0] - sum
         if sum * sum * rest + other * other * weight > bound * (weight * rest):
-            keep_single(sum, weight, seen, count, total, place, settings, i, best)
+            left[0] = sum
+            place[2] = i
+            impurity.judge(left, total, weight, seen, count, place, settings, bounds, best)
             bound = best[0] * (1.0 - 1e-12)
     return True
 
@@ -309,26 +290,23 @@ def search_splits(
     varied: cython.Py_ssize_t
     span: cython.Py_ssize_t
     n_slots: cython.Py_ssize_t = sums.shape[1] - 8
-    outputs: cython.Py_ssize_t = slots.shape[1]
     fuzzy: cython.bint
     single: cython.bint
     plain: cython.bint = sums.shape[1] == 9 and slots.shape[1] == 1 and settings[3] == 0.0
-    whole: cython.double
     total: cython.double[::1] = sums[0, 8:]
     left: cython.double[::1] = sums[1, 8:]
     place: cython.double[::1] = sums[2, :8]
-    nothing: cython.double = settings[8]
     with cython.nogil:
         for t in range(starts.shape[0]):
             start = starts[t]
             count = stops[t] - start
-            whole = 0.0
+            place[0] = 0.0
             for i in range(n_slots):
                 total[i] = 0.0
             for i in range(count):
                 own_weight[i] = weight[rows[start + i]]
-                whole += own_weight[i]
-                for o in range(outputs):
+                place[0] += own_weight[i]
+                for o in range(slots.shape[1]):
                     own_slots[i, o] = slots[rows[start + i], o]
                     own_amounts[i, o] = amounts[rows[start + i], o]
                     total[own_slots[i, o]] += own_amounts[i, o]
@@ -336,8 +314,6 @@ def search_splits(
             best[t, 0] = -1e308
             best[t, 1] = -1.0
             best[t, 4] = fuzzy
-            place[0] = whole
-            place[6] = nothing
             place[4] = 2.0
             for i in range(features.shape[0]):
                 order[i] = features[i]
@@ -352,9 +328,23 @@ def search_splits(
                     continue
                 single = plain and missing[0, f] < 0 and (signs.shape[0] == 0)
                 place[1] = f
+                place[3] = 2.0
+                place[5] = settings[8]
                 if fuzzy and single:
                     if scan_single_cells(
-                        coarse, f, rows, start, count, own_amounts, own_weight, total[0], cells, place, settings,
+                        coarse,
+                        f,
+                        rows,
+                        start,
+                        count,
+                        own_amounts,
+                        own_weight,
+                        total,
+                        left,
+                        cells,
+                        place,
+                        settings,
+                        bounds[t],
                         best[t],
                     ):
                         varied += 1
@@ -368,7 +358,6 @@ def search_splits(
                 varied += 1
                 if signs.shape[0]:
                     place[4] = signs[f]
-                place[5] = nothing
                 span = keys[2, 1] - keys[2, 0] + 1
                 if (span + 1) * (n_slots + 2) <= 4 * count and (span + 1) * (n_slots + 2) <= cells.shape[0]:
                     scan_cells(
@@ -390,7 +379,9 @@ def search_splits(
                     )
                 elif single:
                     code_order.order_keys(keys[0], keys[1], known, keys[2, 0], keys[2, 1])
-                    scan_single_keys(keys[0], count, own_amounts, own_weight, total[0], place, settings, best[t])
+                    scan_single_keys(
+                        keys[0], count, own_amounts, own_weight, total, left, place, settings, bounds[t], best[t]
+                    )
                 else:
                     code_order.order_keys(keys[0], keys[1], known, keys[2, 0], keys[2, 1])
                     scan_keys(
@@ -408,4 +399,4 @@ def search_splits(
                         best[t],
                     )
             if best[t, 1] >= 0.0:
-                best[t, 0] -= impurity.undivided(total, whole, settings[2], cython.cast(cython.int, settings[3]))
+                best[t, 0] -= impurity.undivided(total, place[0], settings[2], cython.cast(cython.int, settings[3]))

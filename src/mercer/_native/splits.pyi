@@ -9,6 +9,7 @@ def search_splits(
     stops: ndarray,
     seeds: ndarray,
     features: ndarray,
+    kinds: ndarray,
     slots: ndarray,
     amounts: ndarray,
     weight: ndarray,

@@ -40,7 +40,7 @@ class ExtraTreesClassifier(ForestClassifier):
     bootstrap : a boolean, default=False
         Whether each tree has its own draw of rows, with replacement, or all of them.
     oob_score : a boolean or a callable, default=False
-        Whether rows are judged by the trees that did not see them: the accuracy, or a function of truth and prediction.
+        Whether rows are judged by trees that did not see them: the accuracy, or a function of truth and prediction.
     n_jobs : an integer in (-inf, inf) or None, default=None
         Threads; None means all that are free. Never changes a result.
     random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
@@ -88,9 +88,9 @@ class ExtraTreesClassifier(ForestClassifier):
 
     Notes
     -----
-    Every node draws one threshold for each feature it looks at, evenly between the least and greatest value of its rows,
-    and takes the best of these splits: cheaper than a search of all, with less correlated trees. Trees see all rows unless
-    `bootstrap`. Missing values (NaN) go to a side drawn at random. Rows must be in memory.
+    Every node draws one threshold for each feature it looks at, evenly between the least and greatest value of its
+    rows, and takes the best of these splits: cheaper than a search of all, with less correlated trees. Trees see all
+    rows unless `bootstrap`. Missing values (NaN) go to a side drawn at random. Rows must be in memory.
 
     References
     ----------
@@ -211,7 +211,7 @@ class ExtraTreesRegressor(ForestRegressor):
     bootstrap : a boolean, default=False
         Whether each tree has its own draw of rows, with replacement, or all of them.
     oob_score : a boolean or a callable, default=False
-        Whether rows are judged by the trees that did not see them: the R squared, or a function of truth and prediction.
+        Whether rows are judged by trees that did not see them: R squared, or a function of truth and prediction.
     n_jobs : an integer in (-inf, inf) or None, default=None
         Threads; None means all that are free. Never changes a result.
     random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
@@ -255,9 +255,9 @@ class ExtraTreesRegressor(ForestRegressor):
 
     Notes
     -----
-    Every node draws one threshold for each feature it looks at, evenly between the least and greatest value of its rows,
-    and takes the best of these splits: cheaper than a search of all, with less correlated trees. Trees see all rows unless
-    `bootstrap`. Missing values (NaN) go to a side drawn at random. Rows must be in memory.
+    Every node draws one threshold for each feature it looks at, evenly between the least and greatest value of its
+    rows, and takes the best of these splits: cheaper than a search of all, with less correlated trees. Trees see all
+    rows unless `bootstrap`. Missing values (NaN) go to a side drawn at random. Rows must be in memory.
 
     References
     ----------

@@ -177,9 +177,9 @@ class ForestModel(MultiOutputMixin, Estimator):
         if drawn < max(10, n ** (1 / 3)):
             total = f"the number of samples is {n}" if weight is None else f"the total sum of sample weights is {whole}"
             message = (
-                f"{type(self).__name__}: Using the fractional value max_samples={self.max_samples} when {total} results "
-                f"in a low number ({drawn}) of bootstrap samples. We recommend passing `max_samples` as an integer "
-                f"instead."
+                f"{type(self).__name__}: Using the fractional value max_samples={self.max_samples} when {total} "
+                f"results in a low number ({drawn}) of bootstrap samples. We recommend passing `max_samples` as an "
+                f"integer instead."
             )
             warnings.warn(message, UserWarning, stacklevel=6)
         return drawn

@@ -16,7 +16,6 @@ Array = Any
 # Rows of one call, and how many of them go down a tree together.
 _RUN, _TOGETHER = 4096, 512
 _DENSE_CELLS = 2**20
-_SHARED = ("feature", "children_right", "threshold", "missing_go_to_left")
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +43,7 @@ class PackedForest:
                 (*part[:2], np.where(part[3] >= 2, part[2] + begin, part[2]), *part[3:])
                 for part, begin in zip(parts, begins)
             ]
-        joined = [np.concatenate([part[k] for part in parts]) for k in range(5)]
+        joined: Any = [np.concatenate([part[k] for part in parts]) for k in range(5)]
         values = np.concatenate([tree.value.reshape(tree.node_count, -1) for tree in trees])
         return cls(roots, *joined, values)
 
@@ -65,7 +64,7 @@ class PackedForest:
             views.append(replace(tree, **own))
         return views
 
-    def _walk(self) -> tuple[Array, ...]:
+    def _walk(self) -> Any:
         return self.roots, self.features, self.rights, self.thresholds, self.sides, self.words
 
     def sums(self, X: Array, threads: int) -> Array:

@@ -18,8 +18,8 @@ class RandomForestClassifier(ForestClassifier):
 
         p(x) = 1/T sum_t p_t(x).
 
-    Averaging leaves the bias of a tree and lowers the variance, to rho s^2 + (1 - rho) s^2 / T for trees of variance s^2
-    and correlation rho; drawing features lowers rho.
+    Averaging leaves the bias of a tree and lowers the variance, to rho s^2 + (1 - rho) s^2 / T for trees of variance
+    s^2 and correlation rho; drawing features lowers rho.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class RandomForestClassifier(ForestClassifier):
     bootstrap : a boolean, default=True
         Whether each tree has its own draw of rows, with replacement, or all of them.
     oob_score : a boolean or a callable, default=False
-        Whether rows are judged by the trees that did not see them: the accuracy, or a function of truth and prediction.
+        Whether rows are judged by trees that did not see them: the accuracy, or a function of truth and prediction.
     n_jobs : an integer in (-inf, inf) or None, default=None
         Threads; None means all that are free. Never changes a result.
     random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
@@ -92,10 +92,10 @@ class RandomForestClassifier(ForestClassifier):
 
     Notes
     -----
-    A tree costs O(m k) a level for m rows and k features looked at, after every column was ranked once. Nodes of at least
-    256 rows are searched in 255 steps of about equally many rows, smaller nodes exactly; trees are as accurate as those
-    of an exact search throughout. Trees grow in parallel, each from a seed of its own. Missing values (NaN) go to the side
-    that gains more. With `sample_weight` rows are drawn in proportion to it. Rows must be in memory.
+    A tree costs O(m k) a level for m rows and k features looked at, after every column was ranked once. Nodes of at
+    least 256 rows are searched in 255 steps of about equally many rows, smaller nodes exactly; trees are as accurate as
+    those of an exact search throughout. Trees grow in parallel, each from a seed of its own. Missing values (NaN) go to
+    the side that gains more. With `sample_weight` rows are drawn in proportion to it. Rows must be in memory.
 
     References
     ----------
@@ -190,7 +190,7 @@ class RandomForestRegressor(ForestRegressor):
     """A random forest for numbers: the mean of trees that each saw another draw of rows.
 
     Each of T trees is grown on rows drawn with replacement, and each of its splits is the best by one of the features
-    drawn for it, by default all (Breiman took a third: ``max_features=1/3``). The forest predicts the mean of the trees,
+    drawn for it, by default all (Breiman took a third: ``max_features=1/3``). The forest predicts the mean of trees,
 
         f(x) = 1/T sum_t f_t(x),
 
@@ -219,7 +219,7 @@ class RandomForestRegressor(ForestRegressor):
     bootstrap : a boolean, default=True
         Whether each tree has its own draw of rows, with replacement, or all of them.
     oob_score : a boolean or a callable, default=False
-        Whether rows are judged by the trees that did not see them: the R squared, or a function of truth and prediction.
+        Whether rows are judged by trees that did not see them: R squared, or a function of truth and prediction.
     n_jobs : an integer in (-inf, inf) or None, default=None
         Threads; None means all that are free. Never changes a result.
     random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
@@ -263,10 +263,10 @@ class RandomForestRegressor(ForestRegressor):
 
     Notes
     -----
-    A tree costs O(m k) a level for m rows and k features looked at, after every column was ranked once. Nodes of at least
-    256 rows are searched in 255 steps of about equally many rows, smaller nodes exactly; trees are as accurate as those
-    of an exact search throughout. Trees grow in parallel, each from a seed of its own. Missing values (NaN) go to the side
-    that gains more. With `sample_weight` rows are drawn in proportion to it. Rows must be in memory.
+    A tree costs O(m k) a level for m rows and k features looked at, after every column was ranked once. Nodes of at
+    least 256 rows are searched in 255 steps of about equally many rows, smaller nodes exactly; trees are as accurate as
+    those of an exact search throughout. Trees grow in parallel, each from a seed of its own. Missing values (NaN) go to
+    the side that gains more. With `sample_weight` rows are drawn in proportion to it. Rows must be in memory.
 
     References
     ----------

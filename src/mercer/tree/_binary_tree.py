@@ -97,7 +97,7 @@ class BinaryTree:
         return int(self.depths.max())
 
     @cached_property
-    def _packed(self) -> tuple[Array, ...]:
+    def _packed(self) -> Any:
         """What walking down needs: features, right children, thresholds, sides, words."""
         arrays = self.feature, self.children_right, self.threshold, self.missing_go_to_left, self.words
         if len(self.categories) == 0:
@@ -126,7 +126,7 @@ class BinaryTree:
         return leaves
 
     def predict(self, X: Array, threads: int = 1) -> Array:
-        """The value of each row's leaf, of shape (n, n_outputs, max_n_classes), without the second axis if it is one."""
+        """The value of each row's leaf: (n, n_outputs, max_n_classes), without the second axis if it is one."""
         values = self.value.take(self.apply(X, threads), axis=0)
         return values[:, 0] if self.n_outputs == 1 else values
 
@@ -147,8 +147,8 @@ class BinaryTree:
         left, right = self.children_left[inner], self.children_right[inner]
         cost = self.weighted_n_node_samples * self.impurity
         gain = cost[inner] - cost[left] - cost[right]
-        importances = np.bincount(self.feature[inner], gain, minlength=self.n_features)
-        importances /= self.weighted_n_node_samples[0]
+        importances: Array = np.bincount(self.feature[inner], gain, minlength=self.n_features)
+        importances = importances / self.weighted_n_node_samples[0]
         total = importances.sum()
         return importances / total if normalize and total > 0.0 else importances
 

@@ -79,7 +79,7 @@ def _named_columns(wish: Any, names: list[str] | None, categorical: list[int], d
         return np.flatnonzero(wanted).tolist()
     if wanted.dtype.kind in "UO" and names is not None and all(name in names for name in wanted):
         return sorted(names.index(name) for name in wanted)
-    if wanted.size == 0 or (wanted.dtype.kind in "iu" and (0 <= wanted).all() and (wanted < d).all()):
+    if wanted.size == 0 or (wanted.dtype.kind in "iu" and (wanted >= 0).all() and (wanted < d).all()):
         return sorted(set(wanted.astype(int).tolist()))
     message = (
         f"{subject}: categorical_features must name columns by numbers below {d}, by a mask of {d} booleans, or by the "
@@ -140,7 +140,7 @@ def _codes(values: Array, known: Array) -> Array:
 
 
 def words_of(numbers: Array, is_left: Array) -> Array:
-    """The categories that a node has seen, and those of them that go left, as bits: how many pairs of words, and these."""
+    """The categories that a node has seen, and those that go left, as bits: how many pairs of words, and these."""
     n_pairs = int(numbers.max()) // 32 + 1
     words = np.zeros((n_pairs, 2), np.int64)
     bits = np.int64(1) << (numbers % 32)

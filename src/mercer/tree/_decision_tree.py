@@ -288,7 +288,8 @@ class DecisionTreeRegressor(RegressorMixin, TreeModel):
     Examples
     --------
     >>> from mercer.tree import DecisionTreeRegressor
-    >>> model = DecisionTreeRegressor(max_depth=1).fit([[0], [1], [2], [3], [4], [5], [6], [7]], [4, 0, 5, 0, 5, 5, 5, 5])
+    >>> X, y = [[0], [1], [2], [3], [4], [5], [6], [7]], [4, 0, 5, 0, 5, 5, 5, 5]
+    >>> model = DecisionTreeRegressor(max_depth=1).fit(X, y)
     >>> float(model.tree_.threshold[0]), model.predict([[0], [7]]).tolist()
     (3.5, [2.25, 5.0])
     """

@@ -9,8 +9,8 @@ from mercer._native import node_rows
 from mercer._source.memory import forecast
 from mercer._source.threads import run_numbered
 from mercer.tree._binary_tree import LEAF, UNDEFINED
-from mercer.tree._columns import Columns
 from mercer.tree._categories import words_of
+from mercer.tree._columns import Columns
 from mercer.tree._search import search_categories, search_part
 from mercer.tree._target import Described
 

@@ -30,9 +30,9 @@ class Described:
 class ClassTarget:
     """Labels: the weight of each class is summed in a slot of its own.
 
-    ``unit`` turns what a split gains into weighted impurity; ``first_slots`` says where each output's classes begin, and
-    ``labels`` has each row's slots. For Gini's index of two classes a single sum will do: with s the weight of the second
-    class less that of the first, the squares of both sum to (w^2 + s^2) / 2, and the search sees amounts of either sign.
+    ``unit`` turns what a split gains into weighted impurity; ``first_slots`` says where each output's classes begin,
+    ``labels`` each row's slots. For Gini's index of two classes a single sum will do: with s the weight of the second
+    class less that of the first, the squares of both sum to (w^2 + s^2) / 2, and amounts have either sign.
     """
 
     labels: Array
@@ -204,5 +204,15 @@ def value_target(y: Array, weight: Array, criterion: str) -> ValueTarget:
         ranks = np.stack([np.unique(column, return_inverse=True)[1] for column in y.T]).astype(np.int32)
     slots = np.broadcast_to(np.arange(y.shape[1], dtype=np.int32), y.shape)
     return ValueTarget(
-        y, np.ascontiguousarray(slots), weight, scaled, amounts, kind, unit, weight_step, origin, step / weight_step, ranks
+        y,
+        np.ascontiguousarray(slots),
+        weight,
+        scaled,
+        amounts,
+        kind,
+        unit,
+        weight_step,
+        origin,
+        step / weight_step,
+        ranks,
     )
