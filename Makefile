@@ -56,6 +56,9 @@ sklearn-suite: build
 		sklearn.svm.tests.test_svm \
 		sklearn.svm.tests.test_sparse \
 		sklearn.tests.test_discriminant_analysis \
+		sklearn.tree.tests.test_tree \
+		sklearn.tree.tests.test_monotonic_tree \
+		sklearn.ensemble.tests.test_forest \
 		sklearn.tests.test_naive_bayes
 
 test-all: lint build

@@ -29,6 +29,7 @@ __all__ = [
     "decision",
     "decomposition",
     "discriminant_analysis",
+    "ensemble",
     "errors",
     "estimation",
     "forecast",
@@ -54,6 +55,7 @@ __all__ = [
     "set_config",
     "show_versions",
     "to_device",
+    "tree",
     "watch",
 ]
 

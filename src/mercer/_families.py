@@ -8,6 +8,7 @@ FAMILIES = (
     "decision",
     "decomposition",
     "discriminant_analysis",
+    "ensemble",
     "estimation",
     "gaussian_process",
     "kernel_approximation",
@@ -18,4 +19,5 @@ FAMILIES = (
     "neighbors",
     "preprocessing",
     "svm",
+    "tree",
 )

@@ -25,6 +25,12 @@ REPLACED: dict[str, tuple[str, ...]] = {
     "gaussian_process": ("GaussianProcessClassifier", "GaussianProcessRegressor"),
     "kernel_approximation": ("Nystroem", "RBFSampler"),
     "kernel_ridge": ("KernelRidge",),
+    "ensemble": (
+        "ExtraTreesClassifier",
+        "ExtraTreesRegressor",
+        "RandomForestClassifier",
+        "RandomForestRegressor",
+    ),
     "linear_model": (
         *("BayesianRidge", "ElasticNet", "ElasticNetCV", "HuberRegressor", "Lasso", "LassoCV", "LinearRegression"),
         *("LogisticRegression", "LogisticRegressionCV", "Perceptron", "QuantileRegressor"),
@@ -35,6 +41,12 @@ REPLACED: dict[str, tuple[str, ...]] = {
     "naive_bayes": ("BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB"),
     "neighbors": ("KernelDensity", "NearestCentroid"),
     "svm": ("SVC", "SVR", "LinearSVC", "LinearSVR", "NuSVC", "NuSVR", "OneClassSVM"),
+    "tree": (
+        "DecisionTreeClassifier",
+        "DecisionTreeRegressor",
+        "ExtraTreeClassifier",
+        "ExtraTreeRegressor",
+    ),
     "metrics.cluster": (
         "calinski_harabasz_score",
         "davies_bouldin_score",
@@ -154,6 +166,12 @@ DIFFERENCES: dict[str, str] = {
     ),
     "test_sgd::test_validation_mask_correctly_subsets": "replaces a private class of scikit-learn",
     "test_sgd::test_sgd_error_on_zero_validation_weight": "weights that are all zero are refused before any split",
+    "test_tree::test_almost_constant_feature*": "values that differ are told apart, however little",
+    "test_tree::test_big_input": "values beyond float32 are kept in float64",
+    "test_tree::test_huge_allocations": "pokes the private builder of scikit-learn's tree",
+    "test_tree::test_deterministic_pickle": "history_ has the seconds of each fit",
+    "test_tree::test_build_pruned_tree_*": "pokes private functions of scikit-learn's Cython",
+    "test_tree::test_friedman_mse_deprecation": "friedman_mse stays: it chooses the splits of squared_error",
     "test_kde::test_kernel_density_sampling": "every kernel can be sampled from, not only Gaussian and tophat",
     "test_discriminant_analysis::test_lda_transform": (
         "solver='lsqr' finds the axes too, as combinations of its coefficients"

@@ -1,0 +1,128 @@
+"""Rows sent down many trees, and the values of their leaves added up.
+
+A few hundred rows go down a tree together, a step each in turn: the next node of one row is fetched while others move.
+"""
+
+import cython
+
+__all__ = ["add_values", "find_many_leaves"]
+
+real = cython.fused_type(cython.float, cython.double)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def send_down(
+    X: cython.const[real][:, ::1],
+    rows: cython.const[cython.int][::1],
+    first: cython.Py_ssize_t,
+    root: cython.int,
+    features: cython.const[cython.int][::1],
+    rights: cython.const[cython.int][::1],
+    thresholds: cython.const[cython.double][::1],
+    sides: cython.const[cython.uchar][::1],
+    words: cython.const[cython.longlong][::1],
+    at: cython.int[::1],
+    count: cython.Py_ssize_t,
+) -> cython.void:
+    """Write to `at` the leaves of `count` rows from `first` on; a tree's own numbers count from `root`.
+
+    A node's record is as in ``tree_walk``.
+    """
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    node: cython.Py_ssize_t
+    start: cython.Py_ssize_t
+    number: cython.Py_ssize_t
+    value: cython.double
+    is_left: cython.bint
+    moving: cython.bint = True
+    for i in range(count):
+        at[i] = root
+    while moving:
+        moving = False
+        for i in range(count):
+            node = at[i]
+            if rights[node] < 0:
+                continue
+            j = rows[first + i] if rows.shape[0] else first + i
+            value = X[j, features[node]]
+            if sides[node] < 2 and value == value:
+                is_left = value <= thresholds[node]
+            else:
+                is_left = (sides[node] & 1) != 0
+                if sides[node] >= 2:
+                    start = cython.cast(cython.Py_ssize_t, thresholds[node])
+                    if 0.0 <= value < 32.0 * words[start]:
+                        number = cython.cast(cython.Py_ssize_t, value)
+                        if (words[start + 1 + 2 * (number // 32)] >> (number % 32)) & 1:
+                            is_left = ((words[start + 2 + 2 * (number // 32)] >> (number % 32)) & 1) != 0
+            at[i] = cython.cast(cython.int, node + 1) if is_left else root + rights[node]
+            moving = True
+
+
+def add_values(
+    X: cython.const[real][:, ::1],
+    rows: cython.const[cython.int][::1],
+    roots: cython.const[cython.int][::1],
+    features: cython.const[cython.int][::1],
+    rights: cython.const[cython.int][::1],
+    thresholds: cython.const[cython.double][::1],
+    sides: cython.const[cython.uchar][::1],
+    words: cython.const[cython.longlong][::1],
+    values: cython.const[cython.double][:, ::1],
+    at: cython.int[::1],
+    sums: cython.double[:, ::1],
+):
+    """Add the values of each row's leaves in all trees to `sums`, tree after tree.
+
+    `rows`: which rows of X, or empty for all; `roots`: (trees,), where each tree's nodes begin; `at`: scratch, as many
+    rows as go down together.
+    """
+    t: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    v: cython.Py_ssize_t
+    first: cython.Py_ssize_t
+    count: cython.Py_ssize_t
+    n: cython.Py_ssize_t = sums.shape[0]
+    step: cython.Py_ssize_t = at.shape[0]
+    with cython.nogil:
+        first = 0
+        while first < n:
+            count = step if first + step <= n else n - first
+            for t in range(roots.shape[0]):
+                send_down(X, rows, first, roots[t], features, rights, thresholds, sides, words, at, count)
+                for i in range(count):
+                    for v in range(values.shape[1]):
+                        sums[first + i, v] += values[at[i], v]
+            first += step
+
+
+def find_many_leaves(
+    X: cython.const[real][:, ::1],
+    roots: cython.const[cython.int][::1],
+    features: cython.const[cython.int][::1],
+    rights: cython.const[cython.int][::1],
+    thresholds: cython.const[cython.double][::1],
+    sides: cython.const[cython.uchar][::1],
+    words: cython.const[cython.longlong][::1],
+    at: cython.int[::1],
+    leaves: cython.longlong[:, ::1],
+):
+    """Write the leaf of each row in each tree, by the tree's own numbers."""
+    t: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    first: cython.Py_ssize_t
+    count: cython.Py_ssize_t
+    n: cython.Py_ssize_t = leaves.shape[0]
+    step: cython.Py_ssize_t = at.shape[0]
+    with cython.nogil:
+        first = 0
+        while first < n:
+            count = step if first + step <= n else n - first
+            for t in range(roots.shape[0]):
+                send_down(X, roots[:0], first, roots[t], features, rights, thresholds, sides, words, at, count)
+                for i in range(count):
+                    leaves[first + i, t] = at[i] - roots[t]
+            first += step

@@ -1,0 +1,153 @@
+"""Growth of a forest: numbered trees, each with a seed of its own, some at a time on all threads."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from mercer._plain import plain
+from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._solver.request import Dense
+from mercer._source.threads import run_numbered
+from mercer.tree._assembly import assemble, state_of
+from mercer.tree._best_first import grow_best_first
+from mercer.tree._binary_tree import LEAF, BinaryTree
+from mercer.tree._columns import Columns
+from mercer.tree._growth import Growth, Rules
+from mercer.tree._problem import Problem, balanced_factor
+from mercer.tree._pruning import prune
+
+__all__ = ["ForestGrowth", "ForestState", "drawn_counts"]
+
+Array = Any
+# Trees grown between two looks at the clock: enough for many threads.
+_BATCH = 32
+NO_BOUND = Certificate.none("A forest is an average of greedy trees; nothing says how far it is from the best one.")
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class ForestState:
+    """The trees so far, and for each row the sum and number of the predictions of trees that did not see it."""
+
+    trees: list[BinaryTree]
+    oob_sums: Any
+    oob_counts: Any
+
+
+def drawn_counts(seed: int, n_rows: int, n_drawn: int, weight: Array | None) -> Array:
+    """How often each row is drawn for the tree of this seed; with weights, in proportion to them."""
+    stream = np.random.default_rng([seed, 1])
+    if weight is None:
+        drawn = stream.integers(0, n_rows, n_drawn)
+    else:
+        ends = np.cumsum(weight)
+        drawn = np.searchsorted(ends, stream.random(n_drawn) * ends[-1], side="right")
+        # Rounding can reach the end, where rows may have no weight.
+        drawn = np.minimum(drawn, np.flatnonzero(weight)[-1])
+    return np.bincount(drawn, minlength=n_rows)
+
+
+@dataclass(eq=False)
+class ForestGrowth:
+    """The solver: grows the trees whose seeds are given, and judges each row by trees that did not see it.
+
+    ``n_drawn`` is None for trees that see all rows; ``oob_error`` turns sums and counts into a number, or is None.
+    """
+
+    problem: Problem
+    columns: Callable[[], Columns]
+    rules: Rules
+    seeds: list[int]
+    criterion: str
+    max_leaves: int | None
+    ccp_alpha: float
+    min_weight_share: float
+    n_drawn: int | None
+    weight: Array | None
+    balanced: bool
+    oob_error: Callable[[Array, Array], float] | None
+    threads: int
+    stopped: bool = False
+
+    def solve(self, state: ForestState | None) -> Solver:
+        """Grow the trees that are not there yet, a step for each."""
+        columns = yield Dense(self.columns)
+        if state is None:
+            n = self.problem.X.shape[0] if self.oob_error else 0
+            state = ForestState([], np.zeros((n, int(self.problem.n_classes.sum()))), np.zeros(n, np.int64))
+        while len(state.trees) < len(self.seeds):
+            first = len(state.trees)
+            batch = yield Dense(lambda first=first: self._grow_some(columns, first))
+            for tree, rows, values in batch:
+                state = self._joined(state, tree, rows, values)
+                yield Step(self._impurity(state.trees), state, NO_BOUND, self._extra(state))
+        return Solution(state, True, NO_BOUND)
+
+    def _grow_some(self, columns: Columns, first: int) -> list[tuple[BinaryTree, Array, Array]]:
+        seeds = self.seeds[first : first + _BATCH]
+        found: list[tuple[BinaryTree, Array, Array]] = []
+        # A tree alone may use all threads; of several each has one.
+        inside = self.threads if len(seeds) == 1 else 1
+
+        def grow(number: int) -> tuple[BinaryTree, Array, Array]:
+            try:
+                return self._grow(columns, seeds[number], inside)
+            except BaseException:
+                self.stopped = True
+                raise
+
+        run_numbered(grow, len(seeds), self.threads, found.append)
+        return found
+
+    def _weights(self, seed: int) -> Array:
+        if self.n_drawn is None:
+            return self.problem.full_weight
+        counts = drawn_counts(seed, self.problem.X.shape[0], self.n_drawn, self.weight).astype(np.float64)
+        return counts * balanced_factor(self.problem.labels, counts) if self.balanced else counts
+
+    def _grow(self, columns: Columns, seed: int, threads: int) -> tuple[BinaryTree, Array, Array]:
+        weight = self._weights(seed)
+        rules = replace(self.rules, min_weight_leaf=self.min_weight_share * float(weight.sum()))
+        growth = Growth(columns, self.problem.target(self.criterion, weight), rules, threads)
+        root = int(np.random.SeedSequence(seed).generate_state(1)[0])
+        growth.plant(np.flatnonzero(weight > 0).astype(np.int32), root)
+        if self.max_leaves is None:
+            while not self.stopped and growth.grow_level():
+                pass
+            state = state_of(growth)
+        else:
+            state = grow_best_first(growth, self.max_leaves)
+        tree = prune(assemble(state, columns.n_features, self.problem.n_classes), self.ccp_alpha)
+        if self.oob_error is None:
+            return tree, np.zeros(0, np.int64), np.zeros((0, 0))
+        rows = np.flatnonzero(weight == 0)
+        X = self.problem.X[rows]
+        values = tree.value[tree.apply(X.tocsr() if issparse(X) else X)]
+        return tree, rows, values
+
+    def _joined(self, state: ForestState, tree: BinaryTree, rows: Array, values: Array) -> ForestState:
+        if self.oob_error is None:
+            return ForestState([*state.trees, tree], state.oob_sums, state.oob_counts)
+        sums, counts = state.oob_sums.copy(), state.oob_counts.copy()
+        begin = 0
+        for output, count in enumerate(self.problem.n_classes.tolist()):
+            sums[rows, begin : begin + count] += values[:, output, :count]
+            begin += count
+        counts[rows] += 1
+        return ForestState([*state.trees, tree], sums, counts)
+
+    def _impurity(self, trees: list[BinaryTree]) -> float:
+        """The mean impurity that the leaves of the last tree have left; each tree is its own problem."""
+        tree = trees[-1]
+        leaf = tree.children_left == LEAF
+        cost = tree.impurity[leaf] @ tree.weighted_n_node_samples[leaf]
+        return float(cost / tree.weighted_n_node_samples[0])
+
+    def _extra(self, state: ForestState) -> dict[str, float]:
+        found = {"nodes": float(state.trees[-1].node_count)}
+        if self.oob_error is not None:
+            found["oob_error"] = self.oob_error(state.oob_sums, state.oob_counts)
+        return found
