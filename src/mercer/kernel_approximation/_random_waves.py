@@ -59,8 +59,18 @@ class _Waves:
                     np.matmul(X[start : start + rows], weights, out=tile)
                 else:
                     tile[...] = X[start : start + rows] @ weights
-                kernel_values.waves(factor, offset, tile)
+                _raise_waves(factor, offset, tile)
         return out
+
+
+def _raise_waves(factor: float, offset: Array, tile: Array) -> None:
+    """Turn each element t into factor cos(t + offset): NumPy's cosine is the faster of float32, ours of float64."""
+    if tile.dtype == np.float64:
+        kernel_values.waves(factor, offset, tile)
+        return
+    tile += offset
+    np.cos(tile, out=tile)
+    tile *= tile.dtype.type(factor)
 
 
 class RBFSampler(FeatureMap):
