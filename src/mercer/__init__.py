@@ -28,6 +28,7 @@ __all__ = [
     "decision",
     "decomposition",
     "discriminant_analysis",
+    "ensemble",
     "errors",
     "estimation",
     "forecast",
@@ -46,11 +47,13 @@ __all__ = [
     "save",
     "set_config",
     "show_versions",
+    "theory",
     "to_device",
+    "tree",
     "watch",
 ]
 
-_PACKAGES = (*FAMILIES, "datasets", "inspection", "metrics", "objectives", "optim", "watch")
+_PACKAGES = (*FAMILIES, "datasets", "inspection", "metrics", "objectives", "optim", "theory", "watch")
 _HOMES = {
     "amdahl": "mercer._base.scaling",
     "forecast": "mercer._base.forecasting",

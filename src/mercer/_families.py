@@ -8,10 +8,12 @@ FAMILIES = (
     "decision",
     "decomposition",
     "discriminant_analysis",
+    "ensemble",
     "estimation",
     "linear_model",
     "mixture",
     "naive_bayes",
     "neighbors",
     "preprocessing",
+    "tree",
 )

@@ -350,4 +350,5 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("duality gap", "LassoCV"): lasso_gap,
     ("duality gap", "ElasticNetCV"): lasso_gap,
     ("mistakes", "Perceptron"): perceptron_mistakes,
+    ("optimality gap", "DecisionStump"): stump_gap,
 }

@@ -1,0 +1,7 @@
+"""Decision trees."""
+
+from mercer.tree._stump import DecisionStump
+
+__all__ = [
+    "DecisionStump",
+]
