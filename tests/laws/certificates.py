@@ -315,6 +315,18 @@ def bandwidth_bracket(model: Any, X: np.ndarray, y: Any) -> float:
     return float(abs(found.x - at))
 
 
+def stump_gap(model, X, y):
+    """How much less impurity the best of all splits leaves than the stump's, each tried by itself."""
+    codes = np.eye(len(model.classes_))[np.searchsorted(model.classes_, y)]
+
+    def left_over(right):
+        counts = np.array([codes[~right].sum(axis=0), codes[right].sum(axis=0)])
+        return (counts.sum(axis=1) - (counts**2).sum(axis=1) / np.maximum(counts.sum(axis=1), 1)).sum() / len(y)
+
+    tried = [left_over(column > value) for column in X.T for value in np.unique(column)]
+    return left_over(X[:, model.feature_] > model.threshold_) - min(tried)
+
+
 RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("fixed point", "DENCLUE"): denclue_fixed_point,
     ("fixed point", "GrowingKMeans"): kmeans_fixed_point,
