@@ -44,6 +44,7 @@ __all__ = [
     "objectives",
     "optim",
     "preprocessing",
+    "tree",
     "save",
     "set_config",
     "show_versions",

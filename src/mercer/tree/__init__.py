@@ -1,7 +1,10 @@
 """Decision trees."""
 
+from mercer.tree._decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from mercer.tree._stump import DecisionStump
 
 __all__ = [
     "DecisionStump",
+    "DecisionTreeClassifier",
+    "DecisionTreeRegressor",
 ]

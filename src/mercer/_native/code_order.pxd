@@ -1,0 +1,135 @@
+# The rows of a node in the order of their codes in one column. code_order.py is the uncompiled twin.
+#
+# A key is a code times 2^32 plus the row's place in the node, so that keys differ and their order is the stable one.
+
+cdef extern from *:
+    """
+    #include <stdint.h>
+    #include <string.h>
+
+    #define SMALL_RUN 24
+    #define MOST_BUCKETS 2048
+
+    static inline void mercer_insert_keys(int64_t *keys, Py_ssize_t n)
+    {
+        for (Py_ssize_t i = 1; i < n; i++) {
+            const int64_t key = keys[i];
+            Py_ssize_t j = i;
+            for (; j > 0 && keys[j - 1] > key; j--) keys[j] = keys[j - 1];
+            keys[j] = key;
+        }
+    }
+
+    /* One stable pass over the digit of `bits` bits above `shift`; returns the size of the fullest bucket. */
+    static inline int32_t mercer_digit_pass(const int64_t *from, int64_t *to, Py_ssize_t n, int64_t least, int shift,
+                                            int bits)
+    {
+        int32_t starts[MOST_BUCKETS + 1];
+        const int64_t mask = ((int64_t)1 << bits) - 1;
+        int32_t fullest = 0;
+        memset(starts, 0, sizeof(int32_t) * (mask + 2));
+        for (Py_ssize_t i = 0; i < n; i++) starts[((((from[i] >> 32) - least) >> shift) & mask) + 1]++;
+        for (int64_t b = 0; b <= mask; b++) {
+            fullest = starts[b + 1] > fullest ? starts[b + 1] : fullest;
+            starts[b + 1] += starts[b];
+        }
+        for (Py_ssize_t i = 0; i < n; i++) to[starts[(((from[i] >> 32) - least) >> shift) & mask]++] = from[i];
+        return fullest;
+    }
+
+    /* Few keys: one pass over the leading bits leaves runs that insertion puts right. Many: a pass for each digit. */
+    static inline void mercer_order_keys(int64_t *keys, int64_t *spare, Py_ssize_t n, int64_t least, int64_t greatest)
+    {
+        int width = 0, passes, bits, done = 0;
+        if (n <= SMALL_RUN) { mercer_insert_keys(keys, n); return; }
+        while ((greatest - least) >> width) width++;
+        if (width == 0) return;
+        if (n < 2048) {
+            bits = n < 256 ? 6 : 9;
+            if (width > bits) {
+                if (mercer_digit_pass(keys, spare, n, least, width - bits, bits) <= 32) {
+                    mercer_insert_keys(spare, n);
+                    memcpy(keys, spare, sizeof(int64_t) * n);
+                    return;
+                }
+            }
+        }
+        passes = (width + 10) / 11;
+        bits = (width + passes - 1) / passes;
+        for (int pass = 0; pass < passes; pass++) {
+            if (done) mercer_digit_pass(spare, keys, n, least, pass * bits, bits);
+            else mercer_digit_pass(keys, spare, n, least, pass * bits, bits);
+            done = !done;
+        }
+        if (done) memcpy(keys, spare, sizeof(int64_t) * n);
+    }
+    """
+    void mercer_order_keys(long long *keys, long long *spare, Py_ssize_t n, long long least,
+                           long long greatest) noexcept nogil
+
+ctypedef fused code:
+    unsigned char
+    unsigned short
+    int
+
+
+cdef inline Py_ssize_t gather_keys(
+    const code[:, ::1] codes,
+    Py_ssize_t feature,
+    const int[::1] rows,
+    Py_ssize_t start,
+    Py_ssize_t stop,
+    long long missing,
+    long long[::1] keys,
+    long long[::1] span,
+) noexcept nogil:
+    """Write a key for each row from `start` to `stop`, known values first; return how many are known.
+
+    `span` receives the least and the greatest code that is known.
+    """
+    cdef Py_ssize_t i, known = 0, unknown = stop - start
+    cdef long long value, least = 1LL << 40, greatest = -1
+    for i in range(start, stop):
+        value = codes[feature, rows[i]]
+        if value == missing:
+            unknown -= 1
+            keys[unknown] = (value << 32) + (i - start)
+            continue
+        least = value if value < least else least
+        greatest = value if value > greatest else greatest
+        keys[known] = (value << 32) + (i - start)
+        known += 1
+    span[0] = least
+    span[1] = greatest
+    return known
+
+
+cdef inline void order_keys(
+    long long[::1] keys, long long[::1] spare, Py_ssize_t n, long long least, long long greatest
+) noexcept nogil:
+    """Sort the first n keys, whose codes lie between `least` and `greatest`."""
+    mercer_order_keys(&keys[0], &spare[0], n, least, greatest)
+
+
+cdef inline Py_ssize_t place_of(long long key) noexcept nogil:
+    """The place in its node of the row that a key stands for."""
+    return key & 0xFFFFFFFFLL
+
+
+cdef inline long long mixed(long long x) noexcept nogil:
+    """A number below 2^32 made of another, as if at random; the products stay below 2^63."""
+    x &= 0xFFFFFFFFLL
+    x ^= x >> 16
+    x = (x * 0x7FEB352DLL) & 0xFFFFFFFFLL
+    x ^= x >> 15
+    x = (x * 0x5846CA6BLL) & 0xFFFFFFFFLL
+    return x ^ (x >> 16)
+
+
+cdef inline int drawn(int[::1] order, Py_ssize_t number, long long seed) noexcept nogil:
+    """The feature that comes at a place of a random order; `order` holds those that came before, and then the rest."""
+    cdef Py_ssize_t other = number + mixed(seed + 0x9E3779B9LL * (number + 1)) % (order.shape[0] - number)
+    cdef int feature = order[other]
+    order[other] = order[number]
+    order[number] = feature
+    return feature

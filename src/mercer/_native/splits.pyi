@@ -1,0 +1,26 @@
+from numpy import ndarray
+
+def search_splits(
+    codes: ndarray,
+    coarse: ndarray,
+    missing: ndarray,
+    rows: ndarray,
+    starts: ndarray,
+    stops: ndarray,
+    seeds: ndarray,
+    features: ndarray,
+    slots: ndarray,
+    amounts: ndarray,
+    weight: ndarray,
+    signs: ndarray,
+    bounds: ndarray,
+    settings: ndarray,
+    keys: ndarray,
+    order: ndarray,
+    own_slots: ndarray,
+    own_amounts: ndarray,
+    own_weight: ndarray,
+    sums: ndarray,
+    cells: ndarray,
+    best: ndarray,
+) -> None: ...

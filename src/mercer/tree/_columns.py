@@ -1,0 +1,146 @@
+"""Columns as ranks: what a tree needs to know of numbers is their order."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from mercer._source.memory import forecast
+from mercer._source.threads import run_numbered
+
+__all__ = ["Columns", "encode_columns"]
+
+Array = Any
+# A coarse code is a byte, and one value is kept for what is missing.
+_MOST_COARSE = 255
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The rows as codes, column by column.
+
+    Attributes
+    ----------
+    codes : (d, n) array of uint8, uint16 or int32
+        The rank of each value among the distinct values of its column.
+    table, offsets : (total,), (d + 1,)
+        The distinct values of all columns, one column after the other, and where each begins.
+    missing : (2, d) int32
+        The rank and the coarse code of missing values; -1 where a column has none.
+    coarse : (d, n) uint8, or (0, 0)
+        Ranks in at most 255 steps of about equally many rows.
+    edges : (d, 256) int32
+        The last rank of each step.
+    """
+
+    codes: Array
+    table: Array
+    offsets: Array
+    missing: Array
+    coarse: Array
+    edges: Array
+
+    @property
+    def n_features(self) -> int:
+        return len(self.codes)
+
+    @property
+    def n_rows(self) -> int:
+        return self.codes.shape[1]
+
+    def thresholds(self, features: Array, lower: Array, upper: Array) -> Array:
+        """Half way between two ranks of each feature; infinity where there is no upper one."""
+        starts = self.offsets[features]
+        open_above = upper >= self.offsets[features + 1] - starts
+        low = self.table[starts + lower]
+        high = self.table[starts + np.where(open_above, lower, upper)]
+        middle = low / 2 + high / 2
+        # Between neighbouring floats the middle may round up, and the upper value must stay on its side.
+        middle = np.where(middle >= high, low, middle)
+        return np.where(open_above, np.inf, middle)
+
+
+def encode_columns(X: Array, threads: int, subject: str, coarse: bool = False) -> Columns:
+    """Rank the values of every column of a matrix, dense or sparse by columns; NaN is missing."""
+    n, d = X.shape
+    forecast(subject, n * d * (4 + coarse) + 24 * n * threads, f"the ranks of {n} x {d} values", "fit fewer rows")
+    codes = np.empty((d, n), np.int32)
+    values: list[Array] = [None] * d
+
+    def encode(j: int) -> None:
+        values[j] = _encode_sparse(X, j, codes[j]) if issparse(X) else _encode_column(X[:, j], codes[j])
+
+    run_numbered(encode, d, threads)
+    lengths = np.array([len(distinct) for distinct in values])
+    has_missing = np.array([bool((codes[j] == lengths[j]).any()) for j in range(d)])
+    ranks = np.where(has_missing, lengths, -1).astype(np.int32)
+    most = int((lengths + has_missing).max())
+    small = np.uint8 if most <= 2**8 else np.uint16 if most <= 2**16 else np.int32
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    table = np.concatenate([*values, [0.0]])
+    parts = np.zeros((0, 0), np.uint8), np.zeros((0, 0), np.int32), np.full(d, -1, np.int32)
+    if coarse and small is not np.uint8:
+        parts = _coarsen(codes, lengths, threads)
+    coarse_codes, edges, coarse_missing = parts
+    coarse_missing = np.where(has_missing, coarse_missing, -1)
+    if small is not np.int32:
+        codes = codes.astype(small)
+    return Columns(codes, table, offsets, np.stack([ranks, coarse_missing.astype(np.int32)]), coarse_codes, edges)
+
+
+def _encode_column(column: Array, codes: Array) -> Array:
+    """Write ranks, and return the distinct values; what is missing has the rank after the last."""
+    column = np.ascontiguousarray(column)
+    # NaN sorts last.
+    order = np.argsort(column)
+    ordered = column[order]
+    n = len(ordered) - int(np.isnan(ordered).sum())
+    steps = np.empty(len(ordered), np.bool_)
+    steps[:1] = False
+    np.not_equal(ordered[1:], ordered[:-1], out=steps[1:])
+    steps[n + 1 :] = False
+    ranks = np.cumsum(steps, dtype=np.int32)
+    if n == 0:
+        ranks[:] = 0
+    codes[order] = ranks
+    steps[:1] = True
+    return ordered[:n][steps[:n]].astype(np.float64)
+
+
+def _encode_sparse(X: Array, j: int, codes: Array) -> Array:
+    rows = X.indices[X.indptr[j] : X.indptr[j + 1]]
+    given = X.data[X.indptr[j] : X.indptr[j + 1]]
+    if len(rows) == len(codes):
+        column = np.empty(len(codes), X.dtype)
+        column[rows] = given
+        return _encode_column(column, codes)
+    own = np.empty(len(rows) + 1, np.int32)
+    distinct = _encode_column(np.append(given, X.dtype.type(0)), own)
+    codes[:] = own[-1]
+    codes[rows] = own[:-1]
+    return distinct
+
+
+def _coarsen(codes: Array, lengths: Array, threads: int) -> tuple[Array, Array, Array]:
+    """Join ranks to at most 255 steps: a step is closed once it holds its share of the rows that are left."""
+    d, n = codes.shape
+    coarse, edges, missing = np.empty((d, n), np.uint8), np.zeros((d, 256), np.int32), np.empty(d, np.int32)
+
+    def work(j: int) -> None:
+        length = lengths[j]
+        counts = np.bincount(codes[j], minlength=length + 1)
+        if length <= _MOST_COARSE:
+            steps = np.arange(length)
+        else:
+            before = np.cumsum(counts[:length]) - counts[:length]
+            steps = np.minimum(before * _MOST_COARSE // max(1, counts[:length].sum()), _MOST_COARSE - 1)
+            steps = np.unique(steps, return_inverse=True)[1]
+        n_steps = int(steps[-1]) + 1 if length else 0
+        missing[j] = n_steps
+        lookup = np.append(steps, n_steps).astype(np.uint8)
+        coarse[j] = lookup[codes[j]]
+        edges[j, :n_steps] = np.append(np.flatnonzero(np.diff(steps)), length - 1) if length else []
+
+    run_numbered(work, d, threads)
+    return coarse, edges, missing

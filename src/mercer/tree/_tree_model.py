@@ -1,0 +1,202 @@
+"""What decision trees for classes and for numbers share."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.base import MultiOutputMixin, clone
+from sklearn.utils import Bunch
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._base import Estimator, few_rows, seed_sequence
+from mercer._base.parameter import Array as ArrayRule
+from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._base.validation import checked_rows
+from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._solver.request import Dense
+from mercer._source import open_source
+from mercer.tree._assembly import GrowthState, assemble, resumed_levels, state_of
+from mercer.tree._best_first import grow_best_first
+from mercer.tree._binary_tree import LEAF, BinaryTree
+from mercer.tree._growth import Growth
+from mercer.tree._problem import Problem, check_values, open_problem, rules_of
+from mercer.tree._pruning import prune, pruning_path
+
+__all__ = ["TREE_PARAMETERS", "TreeModel"]
+
+Array = Any
+TREE_PARAMETERS: dict[str, Rule] = {
+    "splitter": Choice("best", "random"),
+    "max_depth": Integer(1) | Nothing(),
+    "min_samples_split": Integer(2) | Real(0, 1, "right"),
+    "min_samples_leaf": Integer(1) | Real(0, 1, "neither"),
+    "min_weight_fraction_leaf": Real(0, 0.5),
+    "max_features": Integer(1) | Real(0, 1, "right") | Choice("sqrt", "log2") | Nothing(),
+    "random_state": Seed(),
+    "max_leaf_nodes": Integer(2) | Nothing(),
+    "min_impurity_decrease": Real(0),
+    "ccp_alpha": Real(0),
+    "monotonic_cst": ArrayRule() | Nothing(),
+    "max_time": Real(0) | Nothing(),
+    "n_jobs": Integer() | Nothing(),
+}
+GREEDY = Certificate.none("Each split is the best for its node; no bound says how far the whole is from the best tree.")
+
+
+class TreeModel(MultiOutputMixin, Estimator):
+    """The fit of a tree level by level, and what a fitted tree can say."""
+
+    _objective_moves: ClassVar[str | None] = "down"
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "memory": "the rows are kept as ranks, column by column, while it grows"
+    }
+    tree_: BinaryTree
+    n_outputs_: int
+    max_features_: int
+    criterion: str
+    random_state: Any
+    max_leaf_nodes: int | None
+    ccp_alpha: float
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        problem = open_problem(self, X, y, sample_weight)
+        rules = rules_of(self, problem)
+        source = open_source(problem.X, problem.y, problem.weight, self._threads())
+        given = problem.attributes() | {"max_features_": rules.max_features, "_dtype": problem.X.dtype.name}
+        self._n_classes = problem.n_classes
+
+        def start() -> Growth:
+            columns = problem.encode(source.threads, type(self).__name__)
+            weight = problem.full_weight
+            growth = Growth(columns, problem.target(self.criterion, weight), rules, source.threads)
+            seed = int(seed_sequence(self.random_state).generate_state(1)[0])
+            growth.plant(np.flatnonzero(weight > 0).astype(np.int32), seed)
+            return growth
+
+        outcome = self._drive(lambda state: self._solve(start, state), source, attributes=given)
+        self._conclude(outcome)
+
+    def _solve(self, start: Callable[[], Growth], state: GrowthState | None) -> Solver:
+        growth: Growth = yield Dense(start)
+        whole = growth.whole_weight
+        if state is not None:
+            growth.levels = resumed_levels(state)
+            growth.n_nodes = int(state.sizes.sum())
+        elif self.max_leaf_nodes is not None:
+            state = yield Dense(lambda: grow_best_first(growth, self.max_leaf_nodes))
+            yield Step(_cost(state.nodes) / whole, state, GREEDY, {"leaves": _n_leaves(state.nodes)})
+            return Solution(state, True, GREEDY)
+        else:
+            state = state_of(growth)
+            yield Step(_cost(state.nodes) / whole, state, GREEDY, {"leaves": 1.0})
+        while (yield Dense(growth.grow_level)):
+            state = state_of(growth)
+            yield Step(_cost(state.nodes) / whole, state, GREEDY, {"leaves": _n_leaves(state.nodes)})
+        return Solution(state, True, GREEDY)
+
+    def _fitted(self, state: GrowthState) -> dict[str, Any]:
+        tree = assemble(state.nodes, self.n_features_in_, self._n_classes)
+        return {"tree_": prune(tree, self.ccp_alpha)}
+
+    def _rows(self, X: Any) -> Array:
+        """Rows to predict for, checked; a few of NumPy need no more than a look."""
+        if (rows := few_rows(self, X)) is not None:
+            return rows
+        check_is_fitted(self)
+        X = checked_rows(self, X, reset=False, accept_sparse="csr", ensure_all_finite=False)
+        check_values(type(self).__name__, X)
+        return X
+
+    def _values(self, X: Any) -> Array:
+        return self.tree_.predict(self._rows(X), self._threads()).astype(self._dtype, copy=False)
+
+    def apply(self, X: Any, check_input: bool = True) -> Array:
+        """Return the leaf of each row, by its number in ``tree_``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        check_input : bool, default=True
+            Has no effect: rows are always checked. Kept so that scikit-learn's calls run.
+
+        Returns
+        -------
+        leaves : ndarray of shape (n_samples,)
+        """
+        return self.tree_.apply(self._rows(X), self._threads())
+
+    def decision_path(self, X: Any, check_input: bool = True) -> csr_array:
+        """Return the nodes that each row passes on its way to a leaf.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        check_input : bool, default=True
+            Has no effect: rows are always checked.
+
+        Returns
+        -------
+        indicator : sparse array of shape (n_samples, node_count)
+            Ones at the nodes that a row passes.
+        """
+        return self.tree_.decision_path(self._rows(X))
+
+    def get_depth(self) -> int:
+        """Return the depth of the tree: the most splits between the root and a leaf."""
+        check_is_fitted(self)
+        return self.tree_.max_depth
+
+    def get_n_leaves(self) -> int:
+        """Return the number of leaves."""
+        check_is_fitted(self)
+        return self.tree_.n_leaves
+
+    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
+        """Return the trees that cost-complexity pruning would make of the full one.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights.
+
+        Returns
+        -------
+        path : Bunch
+            ``ccp_alphas``: the values of `ccp_alpha` at which a branch goes, rising. ``impurities``: the weighted
+            impurity of the leaves that are then left.
+        """
+        full = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight=sample_weight)
+        alphas, impurities = pruning_path(full.tree_)
+        return Bunch(ccp_alphas=alphas, impurities=impurities)
+
+    @property
+    def feature_importances_(self) -> Array:
+        """How much the splits by each feature lower the impurity, as shares of the whole.
+
+        They favour columns with many distinct values, and are taken from the rows of the fit: a column of noise has a
+        positive share. ``sklearn.inspection.permutation_importance`` on other rows has neither flaw.
+        """
+        check_is_fitted(self)
+        return self.tree_.compute_feature_importances()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def _cost(nodes: dict[str, Array]) -> float:
+    leaf = nodes["left"] == LEAF
+    return float(nodes["weights"][leaf] @ nodes["impurity"][leaf])
+
+
+def _n_leaves(nodes: dict[str, Array]) -> float:
+    return float(np.count_nonzero(nodes["left"] == LEAF))
