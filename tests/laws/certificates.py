@@ -327,6 +327,19 @@ def stump_gap(model, X, y):
     return left_over(X[:, model.feature_] > model.threshold_) - min(tried)
 
 
+def largest_edge_gap(model, X, y):
+    """The largest edge of a stump under the model's distribution over rows, each tried, less the vote's objective."""
+    codes = np.searchsorted(model.classes_, y)
+    k = len(model.classes_)
+    weight = np.eye(k)[codes] * model.row_weight_[:, None]
+
+    def error(right):
+        return 1.0 - weight[~right].sum(axis=0).max() - weight[right].sum(axis=0).max()
+
+    least = min(error(column > value) for column in X.T for value in np.unique(column))
+    return 1.0 - least * k / (k - 1) - model.history_["objective"][-1]
+
+
 RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("fixed point", "DENCLUE"): denclue_fixed_point,
     ("fixed point", "GrowingKMeans"): kmeans_fixed_point,
@@ -363,4 +376,5 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("duality gap", "ElasticNetCV"): lasso_gap,
     ("mistakes", "Perceptron"): perceptron_mistakes,
     ("optimality gap", "DecisionStump"): stump_gap,
+    ("duality gap", "LPBoostClassifier"): largest_edge_gap,
 }

@@ -1,7 +1,22 @@
 """Ensembles: many models that answer as one."""
 
 from mercer.ensemble._ada_boost import AdaBoostClassifier
+from mercer.ensemble._ada_boost_regressor import AdaBoostRegressor
+from mercer.ensemble._lp_boost import LPBoostClassifier
+from mercer.ensemble._margin_program import MarginSolution, maximize_margin
+from mercer.ensemble._margins import best_step, exponential_loss, margin_distribution, margins, member_labels
+from mercer.ensemble._soft_ada_boost import RegularizedAdaBoost
 
 __all__ = [
     "AdaBoostClassifier",
+    "AdaBoostRegressor",
+    "LPBoostClassifier",
+    "MarginSolution",
+    "RegularizedAdaBoost",
+    "best_step",
+    "exponential_loss",
+    "margin_distribution",
+    "margins",
+    "maximize_margin",
+    "member_labels",
 ]

@@ -118,14 +118,18 @@ def has_words(X: Any) -> bool:
     return not all(kind.is_numeric() or kind == narwhals.Boolean for kind in frame.schema.values())
 
 
-def handed_rows(wrapper: Any, estimator: Any, X: Any, y: Any = None, reset: bool = True) -> Any:
+def handed_rows(
+    wrapper: Any, estimator: Any, X: Any, y: Any = None, *, reset: bool = True, numbers: bool = False
+) -> Any:
     """Rows as members are given them: checked as far as the member itself is not the one to judge."""
     if has_words(X):
         validate_data(wrapper, X, reset=reset, skip_check_array=True)
-        return X if y is None else (X, np.asarray(y))
+        return X if y is None else (X, np.asarray(y, dtype=np.float64 if numbers else None))
     rules: dict[str, Any] = {"accept_sparse": ["csr", "csc"], "allow_nd": True, "dtype": None, "reset": reset}
     rules["ensure_all_finite"] = "allow-nan" if get_tags(estimator).input_tags.allow_nan else True
-    return validate_data(wrapper, X, **rules) if y is None else validate_data(wrapper, X, y, **rules)
+    if y is None:
+        return validate_data(wrapper, X, **rules)
+    return validate_data(wrapper, X, y, y_numeric=numbers, **rules)
 
 
 def rows_at(X: Any, index: np.ndarray) -> Any:

@@ -1,6 +1,5 @@
 """The decision stump: one split of one column, the weak learner of boosting."""
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,49 +12,14 @@ from mercer._base import Estimator, few_rows, fitting
 from mercer._base.parameter import Choice, Integer, Nothing, Rule
 from mercer._base.validation import FLOATS, checked_weight
 from mercer._base.wrapping import check_wrapped_place
-from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer._source import Source, open_source
 from mercer.errors import DataError
+from mercer.tree._binary_tree import BinaryTree
 from mercer.tree._stump_search import Stump, sort_columns
 
-__all__ = ["DecisionStump", "StumpNodes", "fitted_table", "open_table", "stump_of"]
-
-
-@plain
-@dataclass(frozen=True)
-class StumpNodes:
-    """The nodes of a stump in the arrays of scikit-learn's ``tree_``: the root, and its two leaves if it splits."""
-
-    n_features: int
-    n_classes: Any
-    feature: Any
-    threshold: Any
-    children_left: Any
-    children_right: Any
-    missing_go_to_left: Any
-    value: Any
-    impurity: Any
-    n_node_samples: Any
-    weighted_n_node_samples: Any
-    n_outputs: int = 1
-    max_n_classes: int = 0
-
-    @property
-    def node_count(self) -> int:
-        """Number of nodes: 3, or 1 without a split."""
-        return len(self.feature)
-
-    @property
-    def max_depth(self) -> int:
-        """1, or 0 without a split."""
-        return int(self.node_count > 1)
-
-    @property
-    def n_leaves(self) -> int:
-        """Number of leaves."""
-        return 1 + self.max_depth
+__all__ = ["DecisionStump", "fitted_table", "open_table", "stump_of"]
 
 
 class DecisionStump(ClassifierMixin, Estimator):
@@ -90,7 +54,7 @@ class DecisionStump(ClassifierMixin, Estimator):
         Class shares of the two sides.
     error_ : float
         Share of the training weight that is classified wrongly.
-    tree_ : StumpNodes
+    tree_ : BinaryTree
         The stump in the arrays of a tree of depth one.
     feature_importances_ : ndarray of shape (n_features_in_,)
         One for the column, zero for others.
@@ -247,27 +211,26 @@ class DecisionStump(ClassifierMixin, Estimator):
         return self.tree_.n_leaves
 
     @property
-    def tree_(self) -> StumpNodes:
+    def tree_(self) -> BinaryTree:
         """The stump in the arrays of a tree of depth one."""
         check_is_fitted(self)
-        stump, leaf = self._stump, self._stump.feature < 0
-        sums = np.vstack([stump.weights.sum(axis=0), stump.weights])[: 1 if leaf else 3]
-        counts = np.array([stump.counts.sum(), *stump.counts])[: 1 if leaf else 3]
+        stump, n_nodes = self._stump, 1 if self._stump.feature < 0 else 3
+        sums = np.vstack([stump.weights.sum(axis=0), stump.weights])[:n_nodes]
         total = sums.sum(axis=1)
-        ends = [-1] if leaf else [1, -1, -1]
-        return StumpNodes(
+        return BinaryTree(
             n_features=self.n_features_in_,
             n_classes=np.array([self.n_classes_]),
-            feature=np.array([-2] if leaf else [stump.feature, -2, -2]),
-            threshold=np.array([-2.0] if leaf else [stump.threshold, -2.0, -2.0]),
-            children_left=np.array(ends),
-            children_right=np.array([-1] if leaf else [2, -1, -1]),
-            missing_go_to_left=np.array([stump.missing_left and not leaf, False, False][: len(ends)], dtype=np.uint8),
-            value=(sums / total[:, None])[:, None, :],
+            children_left=np.array([1, -1, -1] if n_nodes == 3 else [-1]),
+            children_right=np.array([2, -1, -1] if n_nodes == 3 else [-1]),
+            feature=np.array([stump.feature, -2, -2])[:n_nodes],
+            threshold=np.array([stump.threshold, -2.0, -2.0] if n_nodes == 3 else [-2.0]),
+            missing_go_to_left=np.array([stump.missing_left and n_nodes == 3, False, False], np.uint8)[:n_nodes],
             impurity=_impurities(sums, self.criterion),
-            n_node_samples=counts,
+            n_node_samples=np.array([stump.counts.sum(), *stump.counts])[:n_nodes],
             weighted_n_node_samples=total,
-            max_n_classes=self.n_classes_,
+            value=(sums / total[:, None])[:, None, :],
+            categories=np.full(n_nodes, -1),
+            words=np.zeros(0, np.int64),
         )
 
     @property
