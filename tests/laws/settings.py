@@ -118,6 +118,7 @@ SETTINGS = {
     "AdaBoostClassifier": [{"n_estimators": 20}, {"n_estimators": 5, "algorithm": "real"}],
     "AdaBoostRegressor": [{"n_estimators": 5}],
     "LPBoostClassifier": [{"n_estimators": 5, "nu": 0.5}],
+    "MultiwayTreeClassifier": [{"max_depth": 4}],
     "RegularizedAdaBoost": [{"n_estimators": 10}],
     "LogisticRegressionCV": [
         {"Cs": (1e-5, 1.0), "l1_ratios": (0.0,), "cv": 3, "scoring": None, "use_legacy_attributes": False},

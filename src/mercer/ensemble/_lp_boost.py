@@ -26,7 +26,7 @@ _STATEMENT = "No stump has an edge that exceeds the objective by more: the margi
 
 @plain
 @dataclass(frozen=True)
-class ProgramState:
+class ColumnState:
     """Stumps so far, their agreement with the labels, their weights, and the dual distribution over rows."""
 
     members: Any
@@ -49,12 +49,12 @@ class ColumnGeneration:
     nu: float | None
     tol: float
 
-    def solve(self, state: ProgramState | None) -> Solver:
+    def solve(self, state: ColumnState | None) -> Solver:
         """Stop when no stump's edge exceeds the objective by more than the tolerance."""
         n = len(self.labels)
         share = self.row_weight / self.row_weight.sum()
         if state is None:
-            state = ProgramState((), np.empty((n, 0)), np.empty(0), share, -1.0, np.inf)
+            state = ColumnState((), np.empty((n, 0)), np.empty(0), share, -1.0, np.inf)
         while state.gap > self.tol and len(state.members) < self.n_rounds:
             state = yield Dense(lambda now=state: self._next(now, share), heavy=True)
             certificate = Certificate.of("duality gap", state.gap, self.tol, _STATEMENT)
@@ -62,11 +62,11 @@ class ColumnGeneration:
         converged = bool(state.gap <= self.tol)
         return Solution(state, converged, Certificate.of("duality gap", state.gap, self.tol, _STATEMENT))
 
-    def _next(self, state: ProgramState, share: np.ndarray) -> ProgramState:
+    def _next(self, state: ColumnState, share: np.ndarray) -> ColumnState:
         if not state.members:
             state = self._added(state, *self._answers(state))
         found = maximize_margin(state.agreement, nu=self.nu, sample_weight=share)
-        state = ProgramState(
+        state = ColumnState(
             state.members, state.agreement, found.weights, found.row_weight, found.objective, np.inf
         )
         member, column = self._answers(state)
@@ -74,18 +74,18 @@ class ColumnGeneration:
         last = gap <= self.tol or len(state.members) == self.n_rounds
         grown = state if last else self._added(state, member, column)
         weights = np.concatenate([found.weights, np.zeros(len(grown.members) - len(found.weights))])
-        return ProgramState(grown.members, grown.agreement, weights, state.row_weight, state.objective, gap)
+        return ColumnState(grown.members, grown.agreement, weights, state.row_weight, state.objective, gap)
 
-    def _answers(self, state: ProgramState) -> tuple[Any, np.ndarray]:
+    def _answers(self, state: ColumnState) -> tuple[Any, np.ndarray]:
         member, answers = self.learn(state.row_weight, len(state.members))
         right = answers.table.argmax(axis=1)[answers.index] == self.labels
         return member, np.where(right, 1.0, -1.0 / max(self.n_classes - 1, 1))
 
     @staticmethod
-    def _added(state: ProgramState, member: Any, column: np.ndarray) -> ProgramState:
+    def _added(state: ColumnState, member: Any, column: np.ndarray) -> ColumnState:
         agreement = np.column_stack([state.agreement, column])
         weights = np.concatenate([state.weights, [0.0]])
-        return ProgramState((*state.members, member), agreement, weights, state.row_weight, state.objective, state.gap)
+        return ColumnState((*state.members, member), agreement, weights, state.row_weight, state.objective, state.gap)
 
 
 class LPBoostClassifier(BoostedVotes, Estimator):
@@ -146,7 +146,7 @@ class LPBoostClassifier(BoostedVotes, Estimator):
     >>> from mercer.ensemble import LPBoostClassifier
     >>> from sklearn.datasets import load_breast_cancer
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = LPBoostClassifier(nu=0.2, n_estimators=40).fit(X[::2], y[::2])
+    >>> model = LPBoostClassifier(n_estimators=40).fit(X[::2], y[::2])
     >>> model.score(X[1::2], y[1::2]) > 0.93
     True
     """
@@ -208,7 +208,7 @@ class LPBoostClassifier(BoostedVotes, Estimator):
         self._conclude(outcome, "raise n_estimators or tol")
         return self
 
-    def _fitted(self, state: ProgramState) -> dict[str, Any]:
+    def _fitted(self, state: ColumnState) -> dict[str, Any]:
         used = np.flatnonzero(state.weights > 0)
         stumps, sizes = [state.members[one] for one in used], state.weights[used]
         votes = [vote_table(one.shares, size, "SAMME") for one, size in zip(stumps, sizes, strict=True)]

@@ -30,7 +30,7 @@ def log2_tree_count(n_features: int, depth: int) -> float:
     >>> [log2_tree_count(4, depth) for depth in range(4)]
     [1.0, 4.0, 10.0, 22.0]
     >>> [consistent_sample_size(log2_tree_count(10, depth), 0.1) for depth in (1, 3, 5, 7)]
-    [67, 247, 965, 3836]
+    [67, 247, 966, 3842]
     """
     if not (n_features >= 1 and depth >= 0):
         message = (
