@@ -1,12 +1,35 @@
 """Decision trees."""
 
+from mercer.tree._conditions import Condition
 from mercer.tree._decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
+from mercer.tree._drawing import tree_svg
+from mercer.tree._error_pruning import prune_pessimistic, prune_reduced_error
+from mercer.tree._explanation import PathStep, RowExplanation, explain_rows
+from mercer.tree._export import export_graphviz, export_text
 from mercer.tree._multiway_classifier import MultiwayTreeClassifier
+from mercer.tree._pruning_choice import PruningChoice, prune_cost_complexity
+from mercer.tree._rules import Rule, RuleSet, leaf_regions, parse_rules, rules
 from mercer.tree._stump import DecisionStump
 
 __all__ = [
+    "Condition",
     "DecisionStump",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "MultiwayTreeClassifier",
+    "PathStep",
+    "PruningChoice",
+    "Rule",
+    "RuleSet",
+    "RowExplanation",
+    "explain_rows",
+    "export_graphviz",
+    "export_text",
+    "leaf_regions",
+    "parse_rules",
+    "prune_cost_complexity",
+    "prune_pessimistic",
+    "prune_reduced_error",
+    "rules",
+    "tree_svg",
 ]

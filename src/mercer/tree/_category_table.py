@@ -60,7 +60,7 @@ class CategoryTable:
 
             validate_data(self.estimator, X, reset=reset, skip_check_array=True)
             frame = narwhals.from_native(X, eager_only=True)
-            return [_plain(frame[name].to_numpy()) for name in frame.columns]
+            return [_plain(column.to_numpy()) for column in frame.iter_columns()]
         table = validate_data(self.estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
         return [_plain(table[:, j]) for j in range(table.shape[1])]
 
