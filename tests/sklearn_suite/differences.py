@@ -22,6 +22,12 @@ REPLACED: dict[str, tuple[str, ...]] = {
     ),
     "decomposition": ("IncrementalPCA", "PCA"),
     "discriminant_analysis": ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"),
+    "ensemble": (
+        "AdaBoostClassifier",
+        "AdaBoostRegressor",
+        "BaggingClassifier",
+        "BaggingRegressor",
+    ),
     "linear_model": (
         *("BayesianRidge", "ElasticNet", "ElasticNetCV", "HuberRegressor", "Lasso", "LassoCV", "LinearRegression"),
         *("LogisticRegression", "LogisticRegressionCV", "Perceptron", "QuantileRegressor"),

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.metrics import r2_score
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._base import Estimator, fitting, seed_sequence
 from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, Rule, Seed
@@ -208,6 +208,7 @@ class AdaBoostRegressor(RegressorMixin, Estimator):
         check_wrapped_place(self, X, y)
         self.estimator_ = self._base()
         rows, y = handed_rows(self, self.estimator_, X, y, numbers=True)
+        y = column_or_1d(y, warn=True)
         weight = checked_weight(self, sample_weight, len(y))
         if not self.resample:
             check_takes_weights(type(self).__name__, self.estimator_, "Set resample=True.")

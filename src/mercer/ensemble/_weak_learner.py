@@ -129,7 +129,7 @@ def handed_rows(
     rules["ensure_all_finite"] = "allow-nan" if get_tags(estimator).input_tags.allow_nan else True
     if y is None:
         return validate_data(wrapper, X, **rules)
-    return validate_data(wrapper, X, y, y_numeric=numbers, **rules)
+    return validate_data(wrapper, X, y, y_numeric=numbers, multi_output=numbers, **rules)
 
 
 def rows_at(X: Any, index: np.ndarray) -> Any:
