@@ -21,6 +21,7 @@ from mercer.ensemble._weak_learner import (
     StumpLearner,
     check_takes_weights,
     handed_rows,
+    handed_table,
     is_stump,
     shadow_source,
 )
@@ -232,7 +233,7 @@ class AdaBoostClassifier(BoostedVotes, Estimator):
             source = open_table(self, X, y, sample_weight)
             return source, source.whole(), source.y
         check_wrapped_place(self, X, y)
-        rows, y = handed_rows(self, DecisionStump() if self.estimator is None else self.estimator, X, y)
+        rows, y = handed_table(self, DecisionStump() if self.estimator is None else self.estimator, X, y)
         check_classification_targets(y)
         weight = checked_weight(self, sample_weight, len(y))
         return shadow_source(rows, y, weight, self._threads()), rows, y
@@ -251,7 +252,7 @@ class AdaBoostClassifier(BoostedVotes, Estimator):
         if X_val is None:
             return None
         native = isinstance(learner, StumpLearner)
-        rows = fitted_table(self, X_val) if native else handed_rows(self, self.estimator_, X_val, reset=False)
+        rows = fitted_table(self, X_val) if native else handed_rows(self, self.estimator_, X_val)
         y_val = np.asarray(y_val)
         labels = np.searchsorted(classes, y_val).clip(0, len(classes) - 1)
         unknown = y_val[classes[labels] != y_val]

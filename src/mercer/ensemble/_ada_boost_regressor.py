@@ -18,7 +18,15 @@ from mercer._base.wrapping import check_wrapped_place
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
-from mercer.ensemble._weak_learner import check_takes_weights, handed_rows, rows_at, seeded, shadow_source
+from mercer.ensemble._weak_learner import (
+    MemberList,
+    check_takes_weights,
+    handed_rows,
+    handed_table,
+    rows_at,
+    seeded,
+    shadow_source,
+)
 from mercer.tree import DecisionTreeRegressor
 
 __all__ = ["AdaBoostRegressor"]
@@ -83,7 +91,7 @@ class MedianRounds:
         return MedianState(members, weights, errors, weight / weight.sum())
 
 
-class AdaBoostRegressor(RegressorMixin, Estimator):
+class AdaBoostRegressor(MemberList, RegressorMixin, Estimator):
     r"""AdaBoost.R2: the weighted median of regressors, each learnt where its predecessors are far off.
 
     Each round fits a member h to rows drawn by their weights :math:`d_i`, takes the losses
@@ -162,11 +170,6 @@ class AdaBoostRegressor(RegressorMixin, Estimator):
         "row order": "rows are drawn by their numbers: equal in distribution only",
         "weights": "rows are drawn by their weights: equal to repetitions in distribution only",
     }
-    _check_exceptions: ClassVar[dict[str, str]] = Estimator._check_exceptions | {
-        f"check_sample_weight_equivalence_on_{kind}_data": "rows are drawn by their weights: equal in distribution only"
-        for kind in ("dense", "sparse")
-    }
-
     def __init__(
         self,
         estimator: Any = None,
@@ -207,7 +210,7 @@ class AdaBoostRegressor(RegressorMixin, Estimator):
         """
         check_wrapped_place(self, X, y)
         self.estimator_ = self._base()
-        rows, y = handed_rows(self, self.estimator_, X, y, numbers=True)
+        rows, y = handed_table(self, self.estimator_, X, y, numbers=True)
         y = column_or_1d(y, warn=True)
         weight = checked_weight(self, sample_weight, len(y))
         if not self.resample:
@@ -299,7 +302,7 @@ class AdaBoostRegressor(RegressorMixin, Estimator):
 
     def _answers(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        rows = handed_rows(self, self.estimator_, X, reset=False)
+        rows = handed_rows(self, self.estimator_, X)
         answers = np.column_stack([one.predict(rows) for one in self.estimators_])
         return answers.astype(np.float32) if getattr(rows, "dtype", None) == np.float32 else answers
 

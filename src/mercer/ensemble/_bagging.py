@@ -8,7 +8,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._base import fitting
 from mercer.ensemble._bagging_model import BaggingModel
@@ -130,79 +130,94 @@ class BaggingClassifier(ClassifierMixin, BaggingModel):
         self.n_classes_ = len(self.classes_)
         return codes
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Any, **params: Any) -> np.ndarray:
         """The mean of the members' probabilities, or shares of their votes.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
+        **params : dict
+            Metadata for the members, through scikit-learn\'s routing.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        total = self._sum_over_members(X, self._shares)
+        return self._mean_shares(X, "predict_proba", params)
+
+    def _mean_shares(self, X: Any, name: str, params: dict[str, Any]) -> np.ndarray:
+        check_is_fitted(self)
+        given = self._routed(name, params)
+        total = self._sum_over_members(X, lambda member, rows: self._shares(member, rows, given))
         return _like(X, total / len(self.estimators_))
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any, **params: Any) -> np.ndarray:
         """The class of the largest mean probability; the first among equals.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
+        **params : dict
+            Metadata for the members, through scikit-learn\'s routing.
 
         Returns
         -------
         ndarray of shape (n_samples,)
         """
-        shares = self.predict_proba(X)
+        shares = self._mean_shares(X, "predict", params)
         return self.classes_[shares.argmax(axis=1)]
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: Any, **params: Any) -> np.ndarray:
         """Logarithms of :meth:`predict_proba`.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
+        **params : dict
+            Metadata for the members, through scikit-learn\'s routing.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
         """
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return np.log(self._mean_shares(X, "predict_log_proba", params))
 
     @available_if(lambda self: hasattr(self._default() if self.estimator is None else self.estimator, "decision_function"))
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Any, **params: Any) -> np.ndarray:
         """The mean of the members' scores; there where they have them.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
+        **params : dict
+            Metadata for the members, through scikit-learn\'s routing.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, k)
         """
-        total = self._sum_over_members(X, lambda member, rows: np.asarray(member.decision_function(rows)))
+        check_is_fitted(self)
+        given = self._routed("decision_function", params)
+        total = self._sum_over_members(X, lambda member, rows: np.asarray(member.decision_function(rows, **given)))
         return total / len(self.estimators_)
 
-    def _shares(self, member: Any, rows: Any) -> np.ndarray:
+    def _shares(self, member: Any, rows: Any, params: dict[str, Any]) -> np.ndarray:
         codes = np.arange(self.n_classes_)
         if hasattr(member, "predict_proba"):
-            return aligned_shares(member, rows, codes)
-        return (np.asarray(member.predict(rows))[:, None] == codes).astype(np.float64)
+            return aligned_shares(member, rows, codes, params)
+        return (np.asarray(member.predict(rows, **params))[:, None] == codes).astype(np.float64)
 
     def _judge_left_out(self, rows: Any, y: np.ndarray) -> None:
         total = np.zeros((len(y), self.n_classes_))
         for number, member in enumerate(self.estimators_):
             left_out = np.setdiff1d(np.arange(len(y)), self._draws.rows(number))
             if len(left_out):
-                total[left_out] += self._shares(member, self._columns(rows[left_out], number))
+                total[left_out] += self._shares(member, self._columns(rows[left_out], number), {})
         judged = total.sum(axis=1)
         _warn_unjudged(judged)
         with np.errstate(invalid="ignore"):
@@ -281,19 +296,25 @@ class BaggingRegressor(RegressorMixin, BaggingModel):
     def _targets(self, y: np.ndarray) -> np.ndarray:
         return column_or_1d(y, warn=True) if y.ndim == 1 or y.shape[1] == 1 else y
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any, **params: Any) -> np.ndarray:
         """The mean of the members' predictions.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
+        **params : dict
+            Metadata for the members, through scikit-learn\'s routing.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_targets)
         """
-        total = self._sum_over_members(X, lambda member, rows: np.asarray(member.predict(rows), dtype=np.float64))
+        check_is_fitted(self)
+        given = self._routed("predict", params)
+        total = self._sum_over_members(
+            X, lambda member, rows: np.asarray(member.predict(rows, **given), dtype=np.float64)
+        )
         return _like(X, total / len(self.estimators_))
 
     def _judge_left_out(self, rows: Any, y: np.ndarray) -> None:

@@ -16,13 +16,13 @@ from mercer._base.validation import checked_weight
 from mercer._base.wrapping import check_wrapped_place
 from mercer._source.threads import run_numbered
 from mercer.ensemble._bags import Bags, BagState, Draws, fit_member
-from mercer.ensemble._weak_learner import handed_rows, shadow_source
+from mercer.ensemble._weak_learner import MemberList, handed_rows, handed_table, shadow_source
 from mercer.errors import ParameterError, UnsupportedError
 
 __all__ = ["BaggingModel"]
 
 
-class BaggingModel(Estimator):
+class BaggingModel(MemberList, Estimator):
     """Members fitted to rows and columns that were drawn for them."""
 
     _parameters: ClassVar[dict[str, Rule]] = {
@@ -90,7 +90,7 @@ class BaggingModel(Estimator):
         """Check, draw and fit; returns the rows as members see them, the targets, and the outcome."""
         check_wrapped_place(self, X, y)
         self.estimator_ = self._default() if self.estimator is None else self.estimator
-        rows, y = handed_rows(self, self.estimator_, X, y, numbers=numbers)
+        rows, y = handed_table(self, self.estimator_, X, y, numbers=numbers, finite=False)
         y = self._targets(y)
         weight = checked_weight(self, sample_weight, len(y))
         routed = process_routing(self, "fit", **fit_params) if fit_params else None
@@ -106,6 +106,8 @@ class BaggingModel(Estimator):
         )
         source = shadow_source(rows, y, weight, self._threads())
         outcome = self._drive(bags.solve, source, max_steps=-(-self.n_estimators // 8))
+        for name in ("oob_score_", "oob_decision_function_", "oob_prediction_"):
+            vars(self).pop(name, None)
         if self.oob_score:
             self._judge_left_out(rows, y)
         return outcome
@@ -116,9 +118,9 @@ class BaggingModel(Estimator):
         if size is None:
             size = n
         elif isinstance(size, float):
-            size = max(int(size * (n if weight is None else weight.sum())), 1)
+            size = self._drawn(size, n, weight)
         if not self.bootstrap and size > n:
-            message = f"{name}: Effective max_samples={size} must be <= n_samples={n} without replacement; lower it."
+            message = f"{name}: Effective max_samples={size} must be <= n_samples={n} to be able to sample without replacement."
             raise ParameterError(message)
         wide = self.max_features
         wide = max(1, int(wide * d)) if isinstance(wide, float) else int(wide)
@@ -129,6 +131,19 @@ class BaggingModel(Estimator):
         share = None if weight is None else weight / weight.sum()
         parts = self.n_estimators if self.partition else 0
         return Draws(entropy, n, d, int(size), wide, self.bootstrap, self.bootstrap_features, parts, share)
+
+    def _drawn(self, share: float, n: int, weight: np.ndarray | None) -> int:
+        """How many rows a share of them is, of their weight where weights are given."""
+        total = n if weight is None else weight.sum()
+        size = max(int(share * total), 1)
+        if size < max(10, n ** (1 / 3)):
+            told = "the number of samples" if weight is None else "the total sum of sample weights"
+            message = (
+                f"Using the fractional value max_samples={share} when {told} is {total} results in a low number "
+                f"({size}) of bootstrap samples. We recommend passing `max_samples` as an integer."
+            )
+            warnings.warn(message, UserWarning, stacklevel=6)
+        return size
 
     def _check_choice(self, n_before: int) -> None:
         name = type(self).__name__
@@ -161,7 +176,7 @@ class BaggingModel(Estimator):
     def _sum_over_members(self, X: Any, ask: Callable[[Any, Any], np.ndarray], check: bool = True) -> Any:
         """The sum of what members answer for rows, in the order of the members."""
         check_is_fitted(self)
-        rows = handed_rows(self, self.estimator_, X, reset=False) if check else X
+        rows = handed_rows(self, self.estimator_, X, finite=False) if check else X
         total: Any = None
 
         def add(answer: np.ndarray) -> None:
@@ -186,7 +201,22 @@ class BaggingModel(Estimator):
         """Where metadata given to ``fit`` and the predictions goes: to the members."""
         base = self._default() if self.estimator is None else self.estimator
         mapping = MethodMapping().add(caller="fit", callee="fit")
+        for name in ("predict", "predict_proba", "predict_log_proba", "decision_function"):
+            mapping.add(caller=name, callee=self._asked(base, name))
         return MetadataRouter(owner=self).add(estimator=base, method_mapping=mapping)
+
+    @staticmethod
+    def _asked(base: Any, name: str) -> str:
+        """The method of members that answers for one of the ensemble's."""
+        if name == "decision_function":
+            return name
+        return "predict_proba" if hasattr(base, "predict_proba") else "predict"
+
+    def _routed(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
+        """What of the metadata given to a prediction members are given."""
+        if not params:
+            return {}
+        return dict(getattr(process_routing(self, name, **params).estimator, self._asked(self.estimator_, name)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -97,9 +97,11 @@ def fit_member(estimator: Any, draws: Draws, number: int, X: Any, y: np.ndarray,
         X = X[:, features]
     if has_fit_parameter(member, "sample_weight"):
         counts = np.bincount(rows, minlength=draws.n_rows).astype(np.float64)
-        return member.fit(X, y, **fit_params, sample_weight=counts)
+        member.fit(X, y, **fit_params, sample_weight=counts)
+        return member
     taken = {
         name: value[rows] if hasattr(value, "shape") and len(value) == draws.n_rows else value
         for name, value in fit_params.items()
     }
-    return member.fit(rows_at(X, rows), y[rows], **taken)
+    member.fit(rows_at(X, rows), y[rows], **taken)
+    return member

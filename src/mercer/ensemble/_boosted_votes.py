@@ -14,7 +14,7 @@ from mercer._native import stump_search
 from mercer._plain import plain
 from mercer._source import Block, open_source
 from mercer.ensemble._boosting import Answers, vote_table
-from mercer.ensemble._weak_learner import EstimatorLearner, handed_rows
+from mercer.ensemble._weak_learner import EstimatorLearner, MemberList, handed_rows
 from mercer.tree._stump import fitted_table
 
 __all__ = ["BoostedVotes", "StumpVotes"]
@@ -50,7 +50,7 @@ class StumpVotes:
         return scores
 
 
-class BoostedVotes(ClassifierMixin):
+class BoostedVotes(MemberList, ClassifierMixin):
     """Predictions of a boosted classifier."""
 
     algorithm: str
@@ -208,7 +208,7 @@ class BoostedVotes(ClassifierMixin):
             check_is_fitted(self)
         if self._packed is None:
             total: Any = None
-            rows = handed_rows(self, self.estimator_, X, reset=False)
+            rows = handed_rows(self, self.estimator_, X)
             for total in self._summed(rows):
                 pass
             return total, np.float32 if getattr(rows, "dtype", None) == np.float32 else np.float64
@@ -220,7 +220,7 @@ class BoostedVotes(ClassifierMixin):
     def _staged_scores(self, X: Any) -> Iterator[np.ndarray]:
         check_is_fitted(self)
         if self._packed is None:
-            yield from self._summed(handed_rows(self, self.estimator_, X, reset=False))
+            yield from self._summed(handed_rows(self, self.estimator_, X))
             return
         rows = fitted_table(self, X)
         total = np.zeros((rows.shape[0], self.n_classes_))

@@ -159,7 +159,11 @@ class LPBoostClassifier(BoostedVotes, Estimator):
         "n_jobs": Integer() | Nothing(),
     }
     _objective_moves = "up"
-    _law_exceptions: ClassVar[dict[str, str]] = {"memory": "columns are sorted, and each stump's answers are kept"}
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "memory": "columns are sorted, and each stump's answers are kept",
+        "row order": "a linear program may have many best votes; which is found depends on the order of the rows",
+        "weights": "a linear program may have many best votes; which is found depends on how rows are counted",
+    }
 
     algorithm = "SAMME"
 

@@ -1,5 +1,6 @@
 """What boosting and bagging learn members from: stumps by their own search, or any other estimator."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,10 +18,12 @@ from mercer.tree._stump_search import SortedColumns, Stump
 
 __all__ = [
     "EstimatorLearner",
+    "MemberList",
     "StumpLearner",
     "aligned_shares",
     "check_takes_weights",
     "handed_rows",
+    "handed_table",
     "has_words",
     "is_stump",
     "rows_at",
@@ -80,9 +83,24 @@ class EstimatorLearner:
         return Answers(np.eye(len(self.classes)), np.clip(found, 0, len(self.classes) - 1))
 
 
-def aligned_shares(member: Any, X: Any, classes: np.ndarray) -> np.ndarray:
+class MemberList:
+    """An ensemble as a list of its members."""
+
+    estimators_: list[Any]
+
+    def __len__(self) -> int:
+        return len(self.estimators_)
+
+    def __getitem__(self, number: int) -> Any:
+        return self.estimators_[number]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.estimators_)
+
+
+def aligned_shares(member: Any, X: Any, classes: np.ndarray, params: dict[str, Any] | None = None) -> np.ndarray:
     """Class probabilities of a member with a column for each of `classes`, zero for those it does not know."""
-    shares = np.asarray(member.predict_proba(X), dtype=np.float64)
+    shares = np.asarray(member.predict_proba(X, **(params or {})), dtype=np.float64)
     if len(member.classes_) == len(classes):
         return shares
     whole = np.zeros((len(shares), len(classes)))
@@ -118,18 +136,41 @@ def has_words(X: Any) -> bool:
     return not all(kind.is_numeric() or kind == narwhals.Boolean for kind in frame.schema.values())
 
 
-def handed_rows(
-    wrapper: Any, estimator: Any, X: Any, y: Any = None, *, reset: bool = True, numbers: bool = False
-) -> Any:
-    """Rows as members are given them: checked as far as the member itself is not the one to judge."""
+def handed_rows(wrapper: Any, estimator: Any, X: Any, *, finite: bool = True) -> Any:
+    """Rows given to a fitted wrapper, as its members are given them."""
     if has_words(X):
-        validate_data(wrapper, X, reset=reset, skip_check_array=True)
-        return X if y is None else (X, np.asarray(y, dtype=np.float64 if numbers else None))
-    rules: dict[str, Any] = {"accept_sparse": ["csr", "csc"], "allow_nd": True, "dtype": None, "reset": reset}
-    rules["ensure_all_finite"] = "allow-nan" if get_tags(estimator).input_tags.allow_nan else True
+        validate_data(wrapper, X, reset=False, skip_check_array=True)
+        return X
+    return validate_data(wrapper, X, reset=False, **_rules(estimator, finite))
+
+
+def handed_table(
+    wrapper: Any, estimator: Any, X: Any, y: Any, *, numbers: bool = False, finite: bool = True
+) -> tuple[Any, np.ndarray]:
+    """Rows and targets of a fit as members are given them: checked as far as members are not the ones to judge."""
+    name = type(wrapper).__name__
     if y is None:
-        return validate_data(wrapper, X, **rules)
-    return validate_data(wrapper, X, y, y_numeric=numbers, multi_output=numbers, **rules)
+        message = f"{name}: requires y to be passed, but the target y is None. Give the targets."
+        raise DataError(message)
+    if has_words(X):
+        validate_data(wrapper, X, skip_check_array=True)
+        return X, np.asarray(y, dtype=np.float64 if numbers else None)
+    X, y = validate_data(wrapper, X, y, y_numeric=numbers, multi_output=numbers, **_rules(estimator, finite))
+    values = X.data if issparse(X) else X
+    if values.dtype.kind == "f" and values.size and np.isnan(values.flat[0]) and np.isnan(values).all():
+        message = f"{name}: X must have a value in some column; got NaN only. Give other columns."
+        raise DataError(message)
+    return X, y
+
+
+def _rules(estimator: Any, finite: bool) -> dict[str, Any]:
+    allowed = "allow-nan" if get_tags(estimator).input_tags.allow_nan else True
+    return {
+        "accept_sparse": ["csr", "csc"],
+        "allow_nd": True,
+        "dtype": None,
+        "ensure_all_finite": allowed if finite else False,
+    }
 
 
 def rows_at(X: Any, index: np.ndarray) -> Any:
