@@ -44,7 +44,6 @@ __all__ = [
     "objectives",
     "optim",
     "preprocessing",
-    "tree",
     "save",
     "set_config",
     "show_versions",

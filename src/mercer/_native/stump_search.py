@@ -233,7 +233,7 @@ def cast_votes(
             for t in range(features.shape[0]):
                 value = X[i, features[t]]
                 side = 0 if value <= thresholds[t] else 1
-                if value != value:  # noqa: PLR0124 - only NaN differs from itself
+                if value != value:
                     side = 1 - missing_left[t]
                 for k in range(out.shape[1]):
                     out[i, k] += votes[t, side, k]

@@ -258,7 +258,7 @@ class AdaBoostClassifier(BoostedVotes, Estimator):
         unknown = y_val[classes[labels] != y_val]
         if len(unknown):
             message = (
-                f"{type(self).__name__}: y_val must have labels of y; got {unknown[0]!r}. Drop those rows, or add rows "
+                f"{type(self).__name__}: y_val must have labels of y; got {unknown.tolist()[0]!r}. Drop those rows, or add rows "
                 f"of that class to the training rows."
             )
             raise DataError(message)

@@ -170,6 +170,7 @@ class AdaBoostRegressor(MemberList, RegressorMixin, Estimator):
         "row order": "rows are drawn by their numbers: equal in distribution only",
         "weights": "rows are drawn by their weights: equal to repetitions in distribution only",
     }
+
     def __init__(
         self,
         estimator: Any = None,
@@ -298,7 +299,9 @@ class AdaBoostRegressor(MemberList, RegressorMixin, Estimator):
     def feature_importances_(self) -> np.ndarray:
         """The members' importances, averaged with their weights; many different values favour a column."""
         check_is_fitted(self)
-        return np.average([one.feature_importances_ for one in self.estimators_], axis=0, weights=self.estimator_weights_)
+        return np.average(
+            [one.feature_importances_ for one in self.estimators_], axis=0, weights=self.estimator_weights_
+        )
 
     def _answers(self, X: Any) -> np.ndarray:
         check_is_fitted(self)

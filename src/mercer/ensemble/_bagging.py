@@ -186,7 +186,9 @@ class BaggingClassifier(ClassifierMixin, BaggingModel):
         with np.errstate(divide="ignore"):
             return np.log(self._mean_shares(X, "predict_log_proba", params))
 
-    @available_if(lambda self: hasattr(self._default() if self.estimator is None else self.estimator, "decision_function"))
+    @available_if(
+        lambda self: hasattr(self._default() if self.estimator is None else self.estimator, "decision_function")
+    )
     def decision_function(self, X: Any, **params: Any) -> np.ndarray:
         """The mean of the members' scores; there where they have them.
 

@@ -115,6 +115,12 @@ class BaggingModel(MemberList, Estimator):
     def _make_draws(self, rows: Any, n: int, weight: np.ndarray | None, resumed: bool) -> Draws:
         name, d = type(self).__name__, self.n_features_in_
         size = self.max_samples
+        if weight is not None and not self.bootstrap and not self.partition:
+            message = (
+                f"When fitting {name} with sample_weight it is recommended to use bootstrap=True, got "
+                f"{self.bootstrap}: without replacement, shares of draws are not those of the weights."
+            )
+            warnings.warn(message, UserWarning, stacklevel=5)
         if size is None:
             size = n
         elif isinstance(size, float):

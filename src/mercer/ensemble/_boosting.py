@@ -171,9 +171,7 @@ class Rounds:
         if self.patience is None or not state.validation_losses:
             return state
         best = int(np.argmin(state.validation_losses)) + 1
-        return replace(
-            state, members=state.members[:best], weights=state.weights[:best], errors=state.errors[:best]
-        )
+        return replace(state, members=state.members[:best], weights=state.weights[:best], errors=state.errors[:best])
 
     def _no_better_than_chance(self, state: BoostState, error: float) -> None:
         if not state.members:

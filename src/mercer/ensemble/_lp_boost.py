@@ -66,9 +66,7 @@ class ColumnGeneration:
         if not state.members:
             state = self._added(state, *self._answers(state))
         found = maximize_margin(state.agreement, nu=self.nu, sample_weight=share)
-        state = ColumnState(
-            state.members, state.agreement, found.weights, found.row_weight, found.objective, np.inf
-        )
+        state = ColumnState(state.members, state.agreement, found.weights, found.row_weight, found.objective, np.inf)
         member, column = self._answers(state)
         gap = max(float(column @ state.row_weight) - state.objective, 0.0)
         last = gap <= self.tol or len(state.members) == self.n_rounds
@@ -205,9 +203,7 @@ class LPBoostClassifier(BoostedVotes, Estimator):
         weight = np.ones(source.n_rows) if source.weight is None else source.weight
         columns = sort_columns(type(self).__name__, source.whole(), source.weight, source.threads)
         learner = StumpLearner(columns, labels.astype(np.int32), self.n_classes_, "error")
-        solver = ColumnGeneration(
-            learner.learn, labels, self.n_classes_, weight, self.n_estimators, self.nu, self.tol
-        )
+        solver = ColumnGeneration(learner.learn, labels, self.n_classes_, weight, self.n_estimators, self.nu, self.tol)
         outcome = self._drive(solver.solve, source, max_steps=self.n_estimators)
         self._conclude(outcome, "raise n_estimators or tol")
         return self

@@ -80,8 +80,9 @@ def margins(model: Any, X: Any, y: Any, *, n_members: int | None = None) -> np.n
     weights = np.asarray(getattr(model, "estimator_weights_", np.ones(found.shape[1])))[: found.shape[1]]
     y = column_or_1d(y)
     true = np.searchsorted(model.classes_, y).clip(0, len(model.classes_) - 1)
-    if not (model.classes_[true] == y).all():
-        message = f"margins: y must have labels of the model; got {y[model.classes_[true] != y][0]!r}. Drop those rows."
+    unknown = y[model.classes_[true] != y].tolist()
+    if unknown:
+        message = f"margins: y must have labels of the model; got {unknown[0]!r}. Drop those rows."
         raise DataError(message)
     votes = np.stack([(found == k) @ weights for k in range(len(model.classes_))], axis=1) / weights.sum()
     rows = np.arange(len(y))

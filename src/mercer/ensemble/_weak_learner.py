@@ -110,9 +110,7 @@ def aligned_shares(member: Any, X: Any, classes: np.ndarray, params: dict[str, A
 
 def seeded(member: Any, seed: np.random.SeedSequence) -> Any:
     """The member with a seed of its own in each ``random_state`` that it or a part of it has."""
-    names = sorted(
-        name for name in member.get_params() if name == "random_state" or name.endswith("__random_state")
-    )
+    names = sorted(name for name in member.get_params() if name == "random_state" or name.endswith("__random_state"))
     if names:
         numbers = seed.generate_state(len(names)) >> 1
         member.set_params(**dict(zip(names, numbers.tolist(), strict=True)))

@@ -11,7 +11,9 @@ from mercer.errors import DataError
 __all__ = ["agnostic_error_bound", "consistent_error_bound", "consistent_sample_size"]
 
 
-def consistent_error_bound(log2_size: float, n_samples: int, delta: float = 0.05, *, training_error: float = 0.0) -> float:
+def consistent_error_bound(
+    log2_size: float, n_samples: int, delta: float = 0.05, *, training_error: float = 0.0
+) -> float:
     r"""Bound the error of a hypothesis without training errors, out of a finite class.
 
     With probability :math:`1 - \delta` the true error is at most :math:`(\ln |H| + \ln (1/\delta)) / m`.
@@ -111,7 +113,9 @@ def agnostic_error_bound(training_error: float, log2_size: float, n_samples: int
 
 def _log_odds(name: str, log2_size: float, delta: float) -> float:
     if not log2_size >= 0:
-        message = f"{name}: log2_size must be a number in [0, inf); got {log2_size!r}. A class has a hypothesis at least."
+        message = (
+            f"{name}: log2_size must be a number in [0, inf); got {log2_size!r}. A class has a hypothesis at least."
+        )
         raise DataError(message)
     if not 0 < delta < 1:
         message = f"{name}: delta must be a number in (0, 1); got {delta!r}. It is the probability of failure."

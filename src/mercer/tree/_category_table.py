@@ -110,7 +110,7 @@ def _plain(column: np.ndarray) -> np.ndarray:
 
 
 def _is_missing(value: Any) -> bool:
-    return value is None or value != value or type(value).__name__ == "NAType"  # noqa: PLR0124
+    return value is None or value != value or type(value).__name__ == "NAType"
 
 
 def _present(column: np.ndarray) -> np.ndarray:

@@ -48,7 +48,7 @@ class Condition:
         if column.dtype.kind in "iufb":
             missing = np.isnan(column.astype(np.float64))
         else:
-            missing = np.array([one is None or one != one for one in column], dtype=bool)  # noqa: PLR0124
+            missing = np.array([one is None or one != one for one in column], dtype=bool)
         if self.operator == "missing":
             return missing
         if self.operator == "is":
@@ -106,7 +106,7 @@ def _binary_condition(model: Any, labels: list[str], parent: int, node: int) -> 
     tree = model.tree_
     feature, left = int(tree.feature[parent]), bool(tree.children_left[parent] == node)
     sides = getattr(tree, "missing_go_to_left", None)
-    with_missing = sides is not None and bool(sides.any()) and bool(sides[parent]) == left
+    with_missing = sides is not None and bool(sides[parent]) == left
     start = -1 if not hasattr(tree, "categories") else int(tree.categories[parent])
     if start < 0:
         operator = "<=" if left else ">"

@@ -96,7 +96,9 @@ def prune_pessimistic(model: Any, *, confidence: float = 0.25) -> Any:
         raise ParameterError(message)
     nodes = view(model)
     if nodes.classes is None:
-        message = f"prune_pessimistic: model must be a classification tree; got {type(model).__name__}. Use another rule."
+        message = (
+            f"prune_pessimistic: model must be a classification tree; got {type(model).__name__}. Use another rule."
+        )
         raise DataError(message)
     errors = nodes.weight * (1.0 - nodes.value.max(axis=1))
     upper = beta.ppf(1.0 - confidence, errors + 1.0, np.maximum(nodes.weight - errors, 1e-12))

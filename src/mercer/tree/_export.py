@@ -65,7 +65,7 @@ def export_text(
     nodes, conditions = node_conditions(decision_tree, feature_names)
     classes = _class_labels(nodes, class_names)
     lines: list[str] = []
-    indent = ("|" + " " * spacing) * 1
+    indent = "|" + " " * spacing
 
     def write(node: int, depth: int) -> None:
         lead = indent * depth + "|" + "-" * spacing + " "
@@ -73,8 +73,7 @@ def export_text(
         if not below:
             lines.append(lead + _leaf_text(nodes, node, classes, decimals, show_weights))
         elif depth > max_depth:
-            levels = _levels(nodes, node)
-            lines.append(f"{lead}truncated branch of depth {levels}" if levels > 1 else lead + _leaf_text(nodes, node, classes, decimals, show_weights))
+            lines.append(f"{lead}truncated branch of depth {_levels(nodes, node)}")
         else:
             for child in below:
                 lines.append(lead + _condition_text(conditions[child], decimals))
@@ -95,10 +94,8 @@ def _condition_text(one: Condition | None, decimals: int) -> str:
         return f"{one.name} is missing"
     if isinstance(one.value, float):
         # The wider blank lines the two comparisons up.
-        text = f"{one.name} {one.operator + ' ' * (2 - len(one.operator))} {one.value:.{decimals}f}"
-    else:
-        text = f"{one.name} {one.operator} {one.value}"
-    return text + (" or missing" if one.or_missing else "")
+        return f"{one.name} {one.operator + ' ' * (2 - len(one.operator))} {one.value:.{decimals}f}"
+    return f"{one.name} {one.operator} {one.value}"
 
 
 def _leaf_text(nodes: NodeView, node: int, classes: Any, decimals: int, show_weights: bool) -> str:

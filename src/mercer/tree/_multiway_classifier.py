@@ -49,10 +49,10 @@ class MultiwayTreeClassifier(ClassifierMixin, Estimator):
         with weights in the proportion of the known ones, as in C4.5.
     max_depth : an integer in [0, inf) or None, default=None
         The most splits on a path; 0 is the majority predictor.
-    min_samples_split : a number in [0, inf), default=2
-        Nodes of less weight are not split.
-    min_samples_leaf : a number in [0, inf), default=1
-        A split must leave every branch this weight.
+    min_samples_split : an integer in [2, inf), default=2
+        Nodes of fewer rows are not split.
+    min_samples_leaf : an integer in [1, inf), default=1
+        A split must leave every branch so many rows.
     min_gain : a number in [0, inf), default=0.0
         Splits that gain less are not made. Zero splits impure nodes also where nothing is gained at once.
     n_jobs : an integer in (-inf, inf) or None, default=None
@@ -101,8 +101,8 @@ class MultiwayTreeClassifier(ClassifierMixin, Estimator):
         "categorical_features": Choice("from_dtype") | Array() | Nothing(),
         "missing": Choice("branch", "fractional"),
         "max_depth": Integer(0) | Nothing(),
-        "min_samples_split": Real(0),
-        "min_samples_leaf": Real(0),
+        "min_samples_split": Integer(2),
+        "min_samples_leaf": Integer(1),
         "min_gain": Real(0),
         "n_jobs": Integer() | Nothing(),
     }
@@ -118,8 +118,8 @@ class MultiwayTreeClassifier(ClassifierMixin, Estimator):
         categorical_features: Any = "from_dtype",
         missing: str = "branch",
         max_depth: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
+        min_samples_split: int = 2,
+        min_samples_leaf: int = 1,
         min_gain: float = 0.0,
         n_jobs: int | None = None,
     ) -> None:

@@ -53,9 +53,9 @@ def quality(branches: np.ndarray, missing: np.ndarray, criterion: str, fractiona
 
 
 def categorical_gain(
-    codes: np.ndarray, classes: np.ndarray, n_codes: int, criterion: str, fractional: bool, least: float
+    codes: np.ndarray, classes: np.ndarray, n_codes: int, criterion: str, fractional: bool, least: int
 ) -> Gain | None:
-    """The gain of a branch for each category; None where fewer than two branches have enough weight.
+    """The gain of a branch for each category; None where fewer than two branches have enough rows.
 
     Parameters
     ----------
@@ -68,14 +68,14 @@ def categorical_gain(
     weight = branches.sum(axis=1)
     held = weight[weight > 0]
     n_branches = len(held) + int(not fractional and missing.sum() > 0)
-    if n_branches < 2 or held.min() < least:
+    if n_branches < 2 or np.bincount(codes + 1, minlength=n_codes + 1)[1:][weight > 0].min() < least:
         return None
     gain, information = quality(branches[weight > 0], missing, criterion, fractional)
     return Gain(float(gain), float(information))
 
 
 def numeric_gains(
-    values: np.ndarray, classes: np.ndarray, criterion: str, fractional: bool, least: float
+    values: np.ndarray, classes: np.ndarray, criterion: str, fractional: bool, least: int
 ) -> list[Gain | None]:
     """The best threshold of each column, half-way between two values; None where no threshold splits.
 
@@ -93,7 +93,7 @@ def numeric_gains(
 
 
 def _gains_of_columns(
-    values: np.ndarray, classes: np.ndarray, criterion: str, fractional: bool, least: float
+    values: np.ndarray, classes: np.ndarray, criterion: str, fractional: bool, least: int
 ) -> list[Gain | None]:
     m, d = values.shape
     if m < 2:
@@ -107,7 +107,8 @@ def _gains_of_columns(
     left = left[:-1]
     branches = np.stack([left, np.maximum(known - left, 0.0)], axis=-2)
     gain, information = quality(branches, np.broadcast_to(missing, left.shape), criterion, fractional)
-    allowed = (ranked[1:] > ranked[:-1]) & (branches.sum(axis=-1).min(axis=-1) >= max(least, 1e-12))
+    before = np.arange(1, m)[:, None]
+    allowed = (ranked[1:] > ranked[:-1]) & (before >= least) & (n_known - before >= least)
     gain = np.where(allowed, gain, -1.0)
     # Sums over rows differ by rounding with their order: among thresholds as good as the best, the lowest is taken.
     place = (gain >= gain.max(axis=0) - 1e-12).argmax(axis=0)

@@ -105,7 +105,7 @@ class MultiwayTree:
 
 def branches_of(values: np.ndarray, threshold: float) -> np.ndarray:
     """The branch of each value: categories are their own numbers; -1 where missing."""
-    known = values == values  # noqa: PLR0124 - only NaN differs from itself
+    known = values == values
     taken = values if np.isnan(threshold) else (values > threshold)
     return np.where(known, np.where(known, taken, 0), MISSING).astype(np.int64)
 
@@ -122,8 +122,8 @@ class Growth:
     by_ratio: bool
     fractional: bool
     max_depth: int | None
-    min_split: float
-    min_leaf: float
+    min_split: int
+    min_leaf: int
     min_gain: float
 
     def gains(self, values: np.ndarray, classes: np.ndarray, free: np.ndarray) -> list[Gain | None]:
@@ -171,7 +171,7 @@ def grow(growth: Growth, values: np.ndarray, labels: np.ndarray, weight: np.ndar
         node = nodes[-1]
         open_ended = growth.max_depth is None or depth < growth.max_depth
         impure = float(impurities(node["weights"], growth.criterion)) > 1e-12
-        if not (open_ended and impure and own.sum() >= growth.min_split):
+        if not (open_ended and impure and len(rows) >= growth.min_split):
             continue
         found = growth.gains(values[rows], table, free)
         node["gains"][:] = [np.nan if one is None else one.gain for one in found]

@@ -54,7 +54,9 @@ class NodeView:
         if isinstance(tree, MultiwayTree):
             return tree.parts(self.model._read(X))
         found = self.model.apply(X)
-        return [(leaf, rows, np.ones(len(rows))) for leaf in np.unique(found) if len(rows := np.flatnonzero(found == leaf))]
+        return [
+            (leaf, rows, np.ones(len(rows))) for leaf in np.unique(found) if len(rows := np.flatnonzero(found == leaf))
+        ]
 
     def answers(self, parts: list[tuple[int, np.ndarray, np.ndarray]], n_rows: int, cut: np.ndarray) -> np.ndarray:
         """What the tree answers for rows once some nodes are made leaves."""
@@ -81,7 +83,9 @@ def view(model: Any) -> NodeView:
         found = impurities(tree.weights, model.criterion)
         return NodeView(model, tree.parent, tree.shares(), tree.weights.sum(axis=1), found, model.classes_)
     if not hasattr(tree, "children_left"):
-        message = f"{type(model).__name__} is not a decision tree: it has no tree_. Give a tree, or a member of a forest."
+        message = (
+            f"{type(model).__name__} is not a decision tree: it has no tree_. Give a tree, or a member of a forest."
+        )
         raise DataError(message)
     if tree.n_outputs != 1:
         message = f"{type(model).__name__}: a tree of one output is needed; got {tree.n_outputs}. Fit a tree for each."
@@ -90,9 +94,7 @@ def view(model: Any) -> NodeView:
     inner = np.flatnonzero(tree.children_left >= 0)
     parent[tree.children_left[inner]] = parent[tree.children_right[inner]] = inner
     value = tree.value[:, 0, :]
-    return NodeView(
-        model, parent, value, tree.weighted_n_node_samples, tree.impurity, getattr(model, "classes_", None)
-    )
+    return NodeView(model, parent, value, tree.weighted_n_node_samples, tree.impurity, getattr(model, "classes_", None))
 
 
 def cut_model(nodes: NodeView, cut: np.ndarray) -> Any:

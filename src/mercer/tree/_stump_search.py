@@ -55,7 +55,7 @@ class Stump:
         values = X[:, [self.feature]].toarray()[:, 0] if issparse(X) else X[:, self.feature]
         right = ~(values <= self.threshold)
         if self.missing_left:
-            right &= values == values  # noqa: PLR0124 - only NaN differs from itself
+            right &= values == values
         return right.astype(np.intp)
 
 
@@ -157,7 +157,7 @@ def sort_columns(subject: str, X: Any, weight: np.ndarray | None, threads: int) 
 
 
 def _sorted_entries(values: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
-    present = values == values  # noqa: PLR0124 - only NaN differs from itself
+    present = values == values
     if not present.all():
         rows = np.flatnonzero(present) if rows is None else rows[present]
         values = values[present]
