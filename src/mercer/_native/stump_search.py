@@ -171,7 +171,7 @@ def search(
 def judge(
     sums: cython.double[:, ::1], totals: cython.const[cython.double][::1], criterion: cython.int
 ) -> cython.double:
-    """The gain of a cut with class weights ``sums[3]`` and ``sums[4]``, as a share of all weight; -1 if one is empty."""
+    """The gain of a cut with class weights ``sums[3]`` and ``sums[4]``; -1 if a side is empty."""
     k: cython.Py_ssize_t
     left: cython.double = 0.0
     right: cython.double = 0.0

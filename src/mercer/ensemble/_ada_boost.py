@@ -258,8 +258,8 @@ class AdaBoostClassifier(BoostedVotes, Estimator):
         unknown = y_val[classes[labels] != y_val]
         if len(unknown):
             message = (
-                f"{type(self).__name__}: y_val must have labels of y; got {unknown.tolist()[0]!r}. Drop those rows, or add rows "
-                f"of that class to the training rows."
+                f"{type(self).__name__}: y_val must have labels of y; got {unknown.tolist()[0]!r}. Drop those rows, "
+                f"or add rows of that class to the training rows."
             )
             raise DataError(message)
         return Validation(labels, np.ones(len(labels)), lambda member: learner.answers(member, rows))

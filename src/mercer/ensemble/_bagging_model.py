@@ -126,7 +126,10 @@ class BaggingModel(MemberList, Estimator):
         elif isinstance(size, float):
             size = self._drawn(size, n, weight)
         if not self.bootstrap and size > n:
-            message = f"{name}: Effective max_samples={size} must be <= n_samples={n} to be able to sample without replacement."
+            message = (
+                f"{name}: Effective max_samples={size} must be <= n_samples={n} to be able to sample without "
+                f"replacement. Lower it, or set bootstrap=True."
+            )
             raise ParameterError(message)
         wide = self.max_features
         wide = max(1, int(wide * d)) if isinstance(wide, float) else int(wide)

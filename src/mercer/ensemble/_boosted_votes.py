@@ -207,10 +207,8 @@ class BoostedVotes(MemberList, ClassifierMixin):
         if "_packed" not in vars(self):
             check_is_fitted(self)
         if self._packed is None:
-            total: Any = None
             rows = handed_rows(self, self.estimator_, X)
-            for total in self._summed(rows):
-                pass
+            *_, total = self._summed(rows)
             return total, np.float32 if getattr(rows, "dtype", None) == np.float32 else np.float64
         rows = fitted_table(self, X)
         if not issparse(rows) and rows.size < 2**16:

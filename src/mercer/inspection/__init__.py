@@ -1,6 +1,7 @@
 """Displays: every picture the library draws, by scikit-learn's Display convention."""
 
 from mercer.inspection._annealing import AcceptanceDisplay, EnergyTraceDisplay, GibbsDisplay
+from mercer.inspection._boosting import BoostingErrorDisplay, BoostingRoundsDisplay, MarginDisplay
 from mercer.inspection._class_density import ClassDensityDisplay
 from mercer.inspection._cluster_number import ClusterNumberDisplay
 from mercer.inspection._cost_curve import CostCurveDisplay
@@ -16,9 +17,12 @@ from mercer.inspection._parameter_posterior import ParameterPosteriorDisplay
 from mercer.inspection._scree import ScreeDisplay
 from mercer.inspection._threshold_curve import ThresholdCurveDisplay
 from mercer.inspection._trajectory import TrajectoryDisplay
+from mercer.inspection._tree import LeafRegionsDisplay, StepRegressionDisplay, TreeDisplay
 
 __all__ = [
     "AcceptanceDisplay",
+    "BoostingErrorDisplay",
+    "BoostingRoundsDisplay",
     "ClassDensityDisplay",
     "ClusterNumberDisplay",
     "CostCurveDisplay",
@@ -31,11 +35,15 @@ __all__ = [
     "KDistanceDisplay",
     "KMeansPanelsDisplay",
     "LatticeDisplay",
+    "LeafRegionsDisplay",
     "LearningRateDisplay",
+    "MarginDisplay",
     "MapDisplay",
     "MixtureDisplay",
     "ParameterPosteriorDisplay",
     "ScreeDisplay",
+    "StepRegressionDisplay",
     "ThresholdCurveDisplay",
     "TrajectoryDisplay",
+    "TreeDisplay",
 ]

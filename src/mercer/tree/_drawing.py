@@ -21,7 +21,7 @@ def tree_svg(
 ) -> str:
     """Draw a tree as SVG.
 
-    Each node is a box with its answer, its weight and a bar of its class shares; conditions are written on the branches.
+    Each node is a box with its answer, its weight and a bar of its class shares; conditions are on the branches.
 
     Parameters
     ----------
@@ -111,7 +111,8 @@ def _box(nodes: NodeView, node: int, classes: Any, x: float, depth: int, decimal
         f'<g class="node"><rect x="{left:.1f}" y="{top:.1f}" width="{_WIDTH}" height="{_HEIGHT}" rx="5" fill="#f7f7f7" '
         f'stroke="#555"/>',
         f'<text x="{centre:.1f}" y="{top + 15:.1f}" font-weight="bold">{escape(answer)}</text>',
-        f'<text x="{centre:.1f}" y="{top + 29:.1f}">{nodes.weight[node]:g} rows, {nodes.impurity[node]:.{decimals}f}</text>',
+        f'<text x="{centre:.1f}" y="{top + 29:.1f}">{nodes.weight[node]:g} rows, '
+        f"{nodes.impurity[node]:.{decimals}f}</text>",
     ]
     if classes is not None:
         start = left + 6
