@@ -119,7 +119,7 @@ SETTINGS = {
     "AdaBoostRegressor": [{"n_estimators": 5}],
     "BaggingClassifier": [{"n_estimators": 4}],
     "BaggingRegressor": [{"n_estimators": 4, "max_features": 0.8}],
-    "LPBoostClassifier": [{"n_estimators": 5, "nu": 0.5}],
+    "LPBoostClassifier": [{"n_estimators": 4, "nu": 0.5}],
     "MultiwayTreeClassifier": [{"max_depth": 4}],
     "RegularizedAdaBoost": [{"n_estimators": 10}],
     "LogisticRegressionCV": [

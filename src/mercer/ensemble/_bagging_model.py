@@ -137,7 +137,8 @@ class BaggingModel(MemberList, Estimator):
             message = f"{name}: max_features must be <= n_features; got {wide} for {d} columns. Lower it."
             raise ParameterError(message)
         entropy = self._draws.entropy if resumed else seed_sequence(self.random_state).entropy
-        share = None if weight is None else weight / weight.sum()
+        # Equal weights draw as none do, to the last bit.
+        share = None if weight is None or np.ptp(weight) == 0 else weight / weight.sum()
         parts = self.n_estimators if self.partition else 0
         return Draws(entropy, n, d, int(size), wide, self.bootstrap, self.bootstrap_features, parts, share)
 
