@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -67,7 +68,7 @@ class MedianRounds:
         state = MedianState((), (), (), self.row_weight / self.row_weight.sum()) if state is None else state
         while not state.ended and len(state.members) < self.n_rounds:
             number, weight = len(state.members), state.row_weight
-            member, found = yield Dense(lambda n=number, w=weight: self.learn(w, n))
+            member, found = yield Dense(partial(self.learn, weight, number))
             added = self._add(state, member, found)
             if added is None:
                 break

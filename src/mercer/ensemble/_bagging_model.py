@@ -107,7 +107,7 @@ class BaggingModel(MemberList, Estimator):
         source = shadow_source(rows, y, weight, self._threads())
         outcome = self._drive(bags.solve, source, max_steps=-(-self.n_estimators // 8))
         for name in ("oob_score_", "oob_decision_function_", "oob_prediction_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         if self.oob_score:
             self._judge_left_out(rows, y)
         return outcome

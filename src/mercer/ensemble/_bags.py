@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -78,7 +79,7 @@ class Bags:
         while len(state.members) < self.n_members:
             first = len(state.members)
             size = min(_BATCH, self.n_members - first)
-            fitted = yield Dense(lambda first=first, size=size: self._batch(first, size))
+            fitted = yield Dense(partial(self._batch, first, size))
             state = BagState((*state.members, *fitted))
             yield Step(float(len(state.members)), state, Certificate.none(_STATEMENT))
         return Solution(state, True, Certificate.none(_STATEMENT))

@@ -228,7 +228,7 @@ class BoostedVotes(MemberList, ClassifierMixin):
 
     def _summed(self, rows: Any) -> Iterator[np.ndarray]:
         by_share = self.algorithm != "SAMME"
-        reader = EstimatorLearner(self.estimator_, None, None, self.classes_, None, False, by_share)
+        reader = EstimatorLearner(self.estimator_, None, self.classes_[:0], self.classes_, None, False, by_share)
         total = 0.0
         for member, size in zip(self.estimators_, self.estimator_weights_, strict=True):
             answers: Answers = reader.answers(member, rows)

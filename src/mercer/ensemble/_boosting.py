@@ -12,7 +12,8 @@ product of the normalisers. With two classes this is the classical algorithm.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,8 @@ __all__ = ["Answers", "BoostState", "Rounds", "Validation", "vote_table"]
 _LEAST = float(np.finfo(np.float64).eps)
 
 
-class Answers(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Answers:
     """What a member says of rows: row i has the class shares ``table[index[i]]``."""
 
     table: np.ndarray
@@ -89,7 +91,7 @@ class Rounds:
         state = self._begin() if state is None else state
         while not state.ended and len(state.members) < self.n_rounds:
             number, weight = len(state.members), state.row_weight
-            member, answers = yield Dense(lambda n=number, w=weight: self.learn(w, n))
+            member, answers = yield Dense(partial(self.learn, weight, number))
             added = self._add(state, member, answers)
             if added is None:
                 break
@@ -110,7 +112,8 @@ class Rounds:
         error = float(min(wrong @ state.row_weight, 1.0))
         perfect = not (wrong * state.row_weight).any()
         if not perfect and self.algorithm == "SAMME" and error >= 1.0 - 1.0 / self.n_classes - 1e-12:
-            return self._no_better_than_chance(state, error)
+            self._check_first(state, error)
+            return None
         size = self.learning_rate
         if self.algorithm == "SAMME":
             size *= math.log((1 - error) / error) + math.log(self.n_classes - 1) if not perfect else 1.0
@@ -173,7 +176,8 @@ class Rounds:
         best = int(np.argmin(state.validation_losses)) + 1
         return replace(state, members=state.members[:best], weights=state.weights[:best], errors=state.errors[:best])
 
-    def _no_better_than_chance(self, state: BoostState, error: float) -> None:
+    def _check_first(self, state: BoostState, error: float) -> None:
+        """Raise if the member that is no better than chance is the first."""
         if not state.members:
             message = (
                 f"BaseClassifier in {self.subject} ensemble is worse than random, ensemble can not be fit: the first "

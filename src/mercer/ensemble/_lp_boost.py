@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -56,7 +57,7 @@ class ColumnGeneration:
         if state is None:
             state = ColumnState((), np.empty((n, 0)), np.empty(0), share, -1.0, np.inf)
         while state.gap > self.tol and len(state.members) < self.n_rounds:
-            state = yield Dense(lambda now=state: self._next(now, share), heavy=True)
+            state = yield Dense(partial(self._next, state, share), heavy=True)
             certificate = Certificate.of("duality gap", state.gap, self.tol, _STATEMENT)
             yield Step(state.objective, state, certificate, {"gap": state.gap})
         converged = bool(state.gap <= self.tol)

@@ -105,7 +105,7 @@ def _multiway_condition(model: Any, labels: list[str], parent: int, node: int) -
 def _binary_condition(model: Any, labels: list[str], parent: int, node: int) -> Condition:
     tree = model.tree_
     feature, left = int(tree.feature[parent]), bool(tree.children_left[parent] == node)
-    sides = getattr(tree, "missing_go_to_left", None)
+    sides: Any = getattr(tree, "missing_go_to_left", None)
     with_missing = sides is not None and bool(sides[parent]) == left
     start = -1 if not hasattr(tree, "categories") else int(tree.categories[parent])
     if start < 0:

@@ -109,6 +109,7 @@ class MultiwayTreeClassifier(ClassifierMixin, Estimator):
     _law_exceptions: ClassVar[dict[str, str]] = {"memory": "class sums are held for all thresholds of a node's columns"}
 
     tree_: MultiwayTree
+    categories_: list[Any]
 
     def __init__(
         self,
@@ -162,7 +163,7 @@ class MultiwayTreeClassifier(ClassifierMixin, Estimator):
         if np.isnan(values).all():
             message = f"{type(self).__name__}: X must have a value in some column; got NaN only. Give other columns."
             raise DataError(message)
-        self.categories_ = table.categories
+        self.categories_ = list(table.categories or [])
         source = open_source(values, y, checked_weight(self, sample_weight, len(y)), self._threads())
         classes, labels = np.unique(y, return_inverse=True)
         weight = np.ones(len(y)) if source.weight is None else source.weight

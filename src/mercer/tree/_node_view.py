@@ -78,7 +78,7 @@ class NodeView:
 def view(model: Any) -> NodeView:
     """The nodes of a fitted tree."""
     check_is_fitted(model)
-    tree = getattr(model, "tree_", None)
+    tree: Any = getattr(model, "tree_", None)
     if isinstance(tree, MultiwayTree):
         found = impurities(tree.weights, model.criterion)
         return NodeView(model, tree.parent, tree.shares(), tree.weights.sum(axis=1), found, model.classes_)
