@@ -54,6 +54,7 @@ __all__ = [
     "save",
     "set_config",
     "show_versions",
+    "theory",
     "to_device",
     "tree",
     "watch",
@@ -68,6 +69,7 @@ _PACKAGES = (
     "model_selection",
     "objectives",
     "optim",
+    "theory",
     "watch",
 )
 _HOMES = {

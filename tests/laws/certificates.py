@@ -408,6 +408,29 @@ def kernel_axes_residual(model: Any, X: np.ndarray, y: Any) -> float:
     K = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
     gaps = K @ model.eigenvectors_ - model.eigenvalues_ * model.eigenvectors_
     return float(np.linalg.norm(gaps, axis=0).max() / model.eigenvalues_[0])
+def stump_gap(model, X, y):
+    """How much less impurity the best of all splits leaves than the stump's, each tried by itself."""
+    codes = np.eye(len(model.classes_))[np.searchsorted(model.classes_, y)]
+
+    def left_over(right):
+        counts = np.array([codes[~right].sum(axis=0), codes[right].sum(axis=0)])
+        return (counts.sum(axis=1) - (counts**2).sum(axis=1) / np.maximum(counts.sum(axis=1), 1)).sum() / len(y)
+
+    tried = [left_over(column > value) for column in X.T for value in np.unique(column)]
+    return left_over(X[:, model.feature_] > model.threshold_) - min(tried)
+
+
+def largest_edge_gap(model, X, y):
+    """The largest edge of a stump under the model's distribution over rows, each tried, less the vote's objective."""
+    codes = np.searchsorted(model.classes_, y)
+    k = len(model.classes_)
+    weight = np.eye(k)[codes] * model.row_weight_[:, None]
+
+    def error(right):
+        return 1.0 - weight[~right].sum(axis=0).max() - weight[right].sum(axis=0).max()
+
+    least = min(error(column > value) for column in X.T for value in np.unique(column))
+    return 1.0 - least * k / (k - 1) - model.history_["objective"][-1]
 
 
 RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
@@ -462,4 +485,6 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("duality gap", "SVDD"): one_class_gap,
     ("duality gap", "LinearSVC"): linear_machine_gap,
     ("duality gap", "LinearSVR"): linear_machine_gap,
+    ("optimality gap", "DecisionStump"): stump_gap,
+    ("duality gap", "LPBoostClassifier"): largest_edge_gap,
 }

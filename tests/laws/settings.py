@@ -142,6 +142,13 @@ SETTINGS = {
         {"solver": "saga", "l1_ratio": 0.5, "C": 0.1},
         {"solver": "liblinear", "l1_ratio": 1.0, "C": 0.1},
     ],
+    "AdaBoostClassifier": [{"n_estimators": 20}, {"n_estimators": 5, "algorithm": "real"}],
+    "AdaBoostRegressor": [{"n_estimators": 5}],
+    "BaggingClassifier": [{"n_estimators": 4}],
+    "BaggingRegressor": [{"n_estimators": 4, "max_features": 0.8}],
+    "LPBoostClassifier": [{"n_estimators": 4, "nu": 0.5}],
+    "MultiwayTreeClassifier": [{"max_depth": 4}],
+    "RegularizedAdaBoost": [{"n_estimators": 10}],
     "LogisticRegressionCV": [
         {"Cs": (1e-5, 1.0), "l1_ratios": (0.0,), "cv": 3, "scoring": None, "use_legacy_attributes": False},
         {"Cs": (1e-5, 1.0), "cv": 3, "scoring": None, "solver": "newton-cholesky"},

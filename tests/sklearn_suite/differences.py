@@ -30,6 +30,10 @@ REPLACED: dict[str, tuple[str, ...]] = {
         "ExtraTreesRegressor",
         "RandomForestClassifier",
         "RandomForestRegressor",
+        "AdaBoostClassifier",
+        "AdaBoostRegressor",
+        "BaggingClassifier",
+        "BaggingRegressor",
     ),
     "linear_model": (
         *("BayesianRidge", "ElasticNet", "ElasticNetCV", "HuberRegressor", "Lasso", "LassoCV", "LinearRegression"),
@@ -62,6 +66,13 @@ DIFFERENCES: dict[str, str] = {
     "test_kernel_approximation::test_rbf_sampler_gamma_scale": (
         "reads the private attribute _gamma; the public attribute is gamma_"
     ),
+    "test_weight_boosting::test_iris": "stumps draw nothing at random, so members have no random_state to differ in",
+    "test_weight_boosting::test_sample_weights_infinite": (
+        "weights are multiplied up and down around one, so that these do not overflow and there is nothing to warn of"
+    ),
+    "test_weight_boosting::test_adaboost_negative_weight_error*": "the error says sample_weight must be non-negative",
+    "test_bagging::test_estimator": "the default member is mercer's decision tree",
+    "test_bagging::test_max_samples_consistency": "reads the private attribute _max_samples",
     "test_k_means::test_kmeans_init_auto_with_initial_centroids*": "reads the private attribute _n_init",
     "test_k_means::test_n_init_auto*": "reads the private attribute _n_init",
     "test_k_means::test_minibatch_kmeans_init_size": "reads the private attribute _init_size",

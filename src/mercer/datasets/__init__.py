@@ -2,6 +2,7 @@
 
 from mercer.datasets._failures import load_failures
 from mercer.datasets._fish import load_fish, make_fish
+from mercer.datasets._hiking import load_hiking
 from mercer.datasets._ising import ising_critical_temperature, make_ising_chain, make_ising_lattice, pair_products
 from mercer.datasets._rents import load_rents
 from mercer.datasets._visitors import load_visitors
@@ -10,6 +11,7 @@ __all__ = [
     "ising_critical_temperature",
     "load_failures",
     "load_fish",
+    "load_hiking",
     "load_rents",
     "load_visitors",
     "make_fish",

@@ -2,6 +2,7 @@
 
 from mercer.inspection._annealing import AcceptanceDisplay, EnergyTraceDisplay, GibbsDisplay
 from mercer.inspection._bias_variance import BiasVarianceDisplay, BullseyeDisplay
+from mercer.inspection._boosting import BoostingErrorDisplay, BoostingRoundsDisplay, MarginDisplay
 from mercer.inspection._class_density import ClassDensityDisplay
 from mercer.inspection._cluster_number import ClusterNumberDisplay
 from mercer.inspection._cost_curve import CostCurveDisplay
@@ -21,10 +22,13 @@ from mercer.inspection._score_curve import ScoreCurveDisplay
 from mercer.inspection._scree import ScreeDisplay
 from mercer.inspection._threshold_curve import ThresholdCurveDisplay
 from mercer.inspection._trajectory import TrajectoryDisplay
+from mercer.inspection._tree import LeafRegionsDisplay, StepRegressionDisplay, TreeDisplay
 
 __all__ = [
     "AcceptanceDisplay",
     "BiasVarianceDisplay",
+    "BoostingErrorDisplay",
+    "BoostingRoundsDisplay",
     "BullseyeDisplay",
     "ClassDensityDisplay",
     "ClusterNumberDisplay",
@@ -42,14 +46,18 @@ __all__ = [
     "KernelComponentDisplay",
     "KernelSelectionDisplay",
     "LatticeDisplay",
+    "LeafRegionsDisplay",
     "LearningRateDisplay",
     "MapDisplay",
+    "MarginDisplay",
     "MixtureDisplay",
     "ParameterPosteriorDisplay",
     "ProcessDisplay",
     "ScoreCurveDisplay",
     "ScreeDisplay",
     "SmoothnessFilterDisplay",
+    "StepRegressionDisplay",
     "ThresholdCurveDisplay",
     "TrajectoryDisplay",
+    "TreeDisplay",
 ]

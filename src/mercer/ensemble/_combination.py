@@ -1,0 +1,149 @@
+"""How members are combined, and what combining does to the variance."""
+
+from typing import Any
+
+import numpy as np
+
+from mercer.errors import DataError
+
+__all__ = ["combine_labels", "combine_numbers", "member_correlation", "variance_of_average"]
+
+
+def combine_labels(labels: Any, weights: Any = None) -> np.ndarray:
+    r"""The majority, or weighted majority, of the members' labels: :math:`\arg\max_k \sum_t \alpha_t [h_t(x) = k]`.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_samples, n_members)
+        Labels.
+    weights : array-like of shape (n_members,) or None, default=None
+        :math:`\alpha`; only their proportions matter. None: all equal.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Among equals the first label in sorted order.
+
+    Examples
+    --------
+    >>> from mercer.ensemble import combine_labels
+    >>> combine_labels([["a", "b", "b"], ["a", "a", "b"]]).tolist()
+    ['b', 'a']
+    >>> combine_labels([["a", "b", "b"]], weights=[3, 1, 1]).tolist()
+    ['a']
+    """
+    labels = np.asarray(labels)
+    weights = _weights("combine_labels", labels, weights)
+    classes = np.unique(labels)
+    votes = np.stack([(labels == one) @ weights for one in classes], axis=1)
+    close = votes >= votes.max(axis=1, keepdims=True) - 1e-12 * np.abs(weights).sum()
+    return classes[close.argmax(axis=1)]
+
+
+def combine_numbers(values: Any, weights: Any = None, *, normalize: bool = True) -> np.ndarray:
+    r"""The mean, or weighted sum, of the members' numbers.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_samples, n_members) or (n_samples, n_members, k)
+        Predictions or probabilities.
+    weights : array-like of shape (n_members,) or None, default=None
+        :math:`\alpha`; None: all one.
+    normalize : bool, default=True
+        Whether weights are divided by their sum: bagging's mean does so, boosting's sum does not.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,) or (n_samples, k)
+
+    Examples
+    --------
+    >>> from mercer.ensemble import combine_numbers
+    >>> combine_numbers([[1.0, 2.0, 6.0]]).tolist(), combine_numbers([[1.0, 3.0]], [3, 1]).tolist()
+    ([3.0], [1.5])
+    """
+    values = np.asarray(values, dtype=np.float64)
+    weights = _weights("combine_numbers", values, weights)
+    if normalize:
+        weights = weights / weights.sum()
+    return np.tensordot(values, weights, axes=(1, 0))
+
+
+def _weights(name: str, answers: np.ndarray, weights: Any) -> np.ndarray:
+    if answers.ndim < 2:
+        message = f"{name}: answers must be a table, rows by members; got shape {answers.shape}. Stack them as columns."
+        raise DataError(message)
+    found = np.ones(answers.shape[1]) if weights is None else np.asarray(weights, dtype=np.float64)
+    if found.shape != (answers.shape[1],) or found.sum() <= 0:
+        message = (
+            f"{name}: weights must be one number for each of {answers.shape[1]} members, with a positive sum; got "
+            f"{weights!r}."
+        )
+        raise DataError(message)
+    return found
+
+
+def variance_of_average(variance: float, correlation: float, n_members: int) -> float:
+    r"""The variance of the mean of M equally correlated numbers: :math:`\rho s^2 + (1 - \rho) s^2 / M`.
+
+    Parameters
+    ----------
+    variance : float
+        :math:`s^2`, of one member.
+    correlation : float in [-1, 1]
+        :math:`\rho`, of any two; at least :math:`-1/(M-1)`.
+    n_members : int
+        M.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from mercer.ensemble import variance_of_average
+    >>> variance_of_average(4.0, 0.0, 8), variance_of_average(4.0, 1.0, 8), variance_of_average(4.0, 0.5, 8)
+    (0.5, 4.0, 2.25)
+    """
+    if not (variance >= 0 and -1 <= correlation <= 1 and n_members >= 1):
+        message = (
+            f"variance_of_average: variance must be in [0, inf), correlation in [-1, 1] and n_members in [1, inf); got "
+            f"{variance!r}, {correlation!r} and {n_members!r}."
+        )
+        raise DataError(message)
+    return correlation * variance + (1 - correlation) * variance / n_members
+
+
+def member_correlation(predictions: Any) -> tuple[float, float]:
+    """The mean variance of members, and their mean pairwise correlation, over repeated experiments.
+
+    Parameters
+    ----------
+    predictions : array-like of shape (n_repeats, n_members)
+        What each member predicts for one row, in experiments that differ by their training rows; or for many rows,
+        less the truth.
+
+    Returns
+    -------
+    variance, correlation : float
+        Such that :func:`variance_of_average` gives the variance of the members' mean exactly: the correlation is the
+        mean covariance of two members over the mean variance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.ensemble import member_correlation, variance_of_average
+    >>> table = np.random.default_rng(0).normal(size=(500, 4)) + np.random.default_rng(1).normal(size=(500, 1))
+    >>> variance, correlation = member_correlation(table)
+    >>> bool(np.isclose(variance_of_average(variance, correlation, 4), table.mean(axis=1).var(ddof=1)))
+    True
+    """
+    table = np.asarray(predictions, dtype=np.float64)
+    if table.ndim != 2 or min(table.shape) < 2:
+        message = f"member_correlation: predictions must be a table of at least 2 x 2; got shape {table.shape}."
+        raise DataError(message)
+    covariance = np.cov(table, rowvar=False)
+    m = table.shape[1]
+    variance = float(np.trace(covariance) / m)
+    between = float((covariance.sum() - np.trace(covariance)) / (m * (m - 1)))
+    return variance, between / variance if variance > 0 else 0.0

@@ -1,0 +1,130 @@
+"""Bounds for finite hypothesis classes: with no training error, and with some.
+
+Sizes of classes are given as base-2 logarithms, since the sizes themselves are astronomical; the bounds take natural
+logarithms of them.
+"""
+
+import math
+
+from mercer.errors import DataError
+
+__all__ = ["agnostic_error_bound", "consistent_error_bound", "consistent_sample_size"]
+
+
+def consistent_error_bound(
+    log2_size: float, n_samples: int, delta: float = 0.05, *, training_error: float = 0.0
+) -> float:
+    r"""Bound the error of a hypothesis without training errors, out of a finite class.
+
+    With probability :math:`1 - \delta` the true error is at most :math:`(\ln |H| + \ln (1/\delta)) / m`.
+
+    Parameters
+    ----------
+    log2_size : float
+        :math:`\log_2 |H|`.
+    n_samples : int
+        m, the number of training rows.
+    delta : float in (0, 1), default=0.05
+        :math:`\delta`, the probability that the bound fails.
+    training_error : float, default=0.0
+        The hypothesis's error on the training rows, which must be zero here.
+
+    Returns
+    -------
+    float
+        The bound; above one it says nothing.
+
+    Examples
+    --------
+    >>> from mercer.theory import consistent_error_bound
+    >>> round(consistent_error_bound(10, 100), 6)
+    0.099272
+    """
+    if training_error != 0:
+        message = (
+            f"consistent_error_bound: training_error must be 0 for this bound; got {training_error!r}. Use "
+            f"agnostic_error_bound."
+        )
+        raise DataError(message)
+    return _log_odds("consistent_error_bound", log2_size, delta) / _count("consistent_error_bound", n_samples)
+
+
+def consistent_sample_size(log2_size: float, epsilon: float, delta: float = 0.05) -> int:
+    r"""The rows that suffice for a consistent hypothesis to have an error of at most :math:`\epsilon`.
+
+    Parameters
+    ----------
+    log2_size : float
+        :math:`\log_2 |H|`.
+    epsilon : float in (0, 1)
+        The error to reach.
+    delta : float in (0, 1), default=0.05
+        The probability of failure.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> from mercer.theory import consistent_sample_size
+    >>> consistent_sample_size(10, 0.1)
+    100
+    """
+    if not 0 < epsilon < 1:
+        message = f"consistent_sample_size: epsilon must be a number in (0, 1); got {epsilon!r}."
+        raise DataError(message)
+    return math.ceil(_log_odds("consistent_sample_size", log2_size, delta) / epsilon)
+
+
+def agnostic_error_bound(training_error: float, log2_size: float, n_samples: int, delta: float = 0.05) -> float:
+    r"""Bound the error of any hypothesis out of a finite class by its training error.
+
+    With probability :math:`1 - \delta` the true error is at most the training error plus
+    :math:`\sqrt{(\ln |H| + \ln (1/\delta)) / (2 m)}`, for all hypotheses at once.
+
+    Parameters
+    ----------
+    training_error : float in [0, 1]
+        The share of training rows in error.
+    log2_size : float
+        :math:`\log_2 |H|`.
+    n_samples : int
+        m, the number of training rows.
+    delta : float in (0, 1), default=0.05
+        The probability that the bound fails.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from mercer.theory import agnostic_error_bound
+    >>> round(agnostic_error_bound(0.0, 10, 100), 6)
+    0.222791
+    """
+    name = "agnostic_error_bound"
+    if not 0 <= training_error <= 1:
+        message = f"{name}: training_error must be a number in [0, 1]; got {training_error!r}. Divide by the rows."
+        raise DataError(message)
+    return training_error + math.sqrt(_log_odds(name, log2_size, delta) / (2 * _count(name, n_samples)))
+
+
+def _log_odds(name: str, log2_size: float, delta: float) -> float:
+    if not log2_size >= 0:
+        message = (
+            f"{name}: log2_size must be a number in [0, inf); got {log2_size!r}. A class has a hypothesis at least."
+        )
+        raise DataError(message)
+    if not 0 < delta < 1:
+        message = f"{name}: delta must be a number in (0, 1); got {delta!r}. It is the probability of failure."
+        raise DataError(message)
+    return log2_size * math.log(2.0) - math.log(delta)
+
+
+def _count(name: str, n_samples: int) -> int:
+    if not n_samples >= 1:
+        message = f"{name}: n_samples must be an integer in [1, inf); got {n_samples!r}. Give the number of rows."
+        raise DataError(message)
+    return n_samples

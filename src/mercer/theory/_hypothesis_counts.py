@@ -1,0 +1,68 @@
+"""How many hypotheses there are: trees of a depth, and all Boolean functions."""
+
+import math
+
+from mercer.errors import DataError
+
+__all__ = ["count_boolean_functions", "log2_tree_count"]
+
+
+def log2_tree_count(n_features: int, depth: int) -> float:
+    r"""The base-2 logarithm of the number of full binary trees over Boolean features.
+
+    :math:`|H_0| = 2` and :math:`|H_{k+1}| = n |H_k|^2`, hence :math:`\log_2 |H_k| = (2^k - 1)(1 + \log_2 n) + 1`. Trees
+    that compute the same function count once each, so the number of functions is smaller.
+
+    Parameters
+    ----------
+    n_features : int
+        n.
+    depth : int
+        k.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from mercer.theory import consistent_sample_size, log2_tree_count
+    >>> [log2_tree_count(4, depth) for depth in range(4)]
+    [1.0, 4.0, 10.0, 22.0]
+    >>> [consistent_sample_size(log2_tree_count(10, depth), 0.1) for depth in (1, 3, 5, 7)]
+    [67, 247, 966, 3842]
+    """
+    if not (n_features >= 1 and depth >= 0):
+        message = (
+            f"log2_tree_count: n_features must be an integer in [1, inf) and depth one in [0, inf); got {n_features!r} "
+            f"and {depth!r}. A leaf alone has depth 0."
+        )
+        raise DataError(message)
+    return float((2**depth - 1) * (1 + math.log2(n_features)) + 1)
+
+
+def count_boolean_functions(n_features: int) -> int:
+    r"""The number of Boolean functions of n Boolean features, :math:`2^{2^n}`.
+
+    Parameters
+    ----------
+    n_features : int
+        n.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> from mercer.theory import count_boolean_functions
+    >>> [count_boolean_functions(n) for n in range(5)]
+    [2, 4, 16, 256, 65536]
+    """
+    if not 0 <= n_features <= 24:
+        message = (
+            f"count_boolean_functions: n_features must be an integer in [0, 24]; got {n_features!r}. The base-2 "
+            f"logarithm of the number is 2**n_features."
+        )
+        raise DataError(message)
+    return 2 ** (2**n_features)

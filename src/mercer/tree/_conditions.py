@@ -1,0 +1,121 @@
+"""What leads from a node to a child, in words: one condition for each branch, for trees of every kind."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.errors import DataError
+from mercer.tree._multiway_tree import MultiwayTree
+from mercer.tree._node_view import NodeView, view
+
+__all__ = ["Condition", "feature_labels", "node_conditions"]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One condition on one column.
+
+    Attributes
+    ----------
+    feature : int
+        The column.
+    name : str
+        Its name.
+    operator : str
+        ``"<="``, ``">"``, ``"is"`` (a category), ``"in"``, ``"not in"`` (lists of category numbers) or ``"missing"``.
+    value : float, str, int, list or None
+        What the column is compared with.
+    or_missing : bool
+        Whether a missing value meets the condition too.
+    """
+
+    feature: int
+    name: str
+    operator: str
+    value: Any = None
+    or_missing: bool = False
+
+    def __str__(self) -> str:
+        if self.operator == "missing":
+            return f"{json.dumps(self.name)} is missing"
+        value = repr(self.value) if isinstance(self.value, float) else json.dumps(self.value)
+        return f"{json.dumps(self.name)} {self.operator} {value}" + (" or missing" if self.or_missing else "")
+
+    def met(self, column: np.ndarray) -> np.ndarray:
+        """Which entries of the column meet the condition."""
+        if column.dtype.kind in "iufb":
+            missing = np.isnan(column.astype(np.float64))
+        else:
+            missing = np.array([one is None or one != one for one in column], dtype=bool)
+        if self.operator == "missing":
+            return missing
+        if self.operator == "is":
+            text = isinstance(self.value, str)
+            found = np.array([(str(one) if text else one) == self.value for one in column], dtype=bool)
+        else:
+            numbers = np.where(missing, 0.0, column).astype(np.float64)
+            found = _compare(numbers, self.operator, self.value)
+        return np.where(missing, self.or_missing, found)
+
+
+def _compare(numbers: np.ndarray, operator: str, value: Any) -> np.ndarray:
+    if operator == "<=":
+        return numbers <= value
+    if operator == ">":
+        return numbers > value
+    inside = np.isin(numbers, value)
+    return inside if operator == "in" else ~inside
+
+
+def feature_labels(model: Any, names: Any = None) -> list[str]:
+    """The names of a model's columns: as given, as learnt, or x0, x1..."""
+    if names is None:
+        names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        return [f"x{j}" for j in range(model.n_features_in_)]
+    if len(names) != model.n_features_in_:
+        message = f"feature_names must contain {model.n_features_in_} elements, got {len(names)}. Give a name for each."
+        raise DataError(message)
+    return [str(name) for name in names]
+
+
+def node_conditions(model: Any, names: Any = None) -> tuple[NodeView, list[Condition | None]]:
+    """The nodes of a tree, and for each the condition that leads to it from its parent; None for the root."""
+    nodes, labels = view(model), feature_labels(model, names)
+    tree = model.tree_
+    make = _multiway_condition if isinstance(tree, MultiwayTree) else _binary_condition
+    found: list[Condition | None] = [None]
+    for node in range(1, len(nodes.parent)):
+        found.append(make(model, labels, int(nodes.parent[node]), node))
+    return nodes, found
+
+
+def _multiway_condition(model: Any, labels: list[str], parent: int, node: int) -> Condition:
+    tree = model.tree_
+    feature, branch = int(tree.feature[parent]), int(tree.branch[node])
+    if branch < 0:
+        return Condition(feature, labels[feature], "missing")
+    if not np.isnan(tree.threshold[parent]):
+        return Condition(feature, labels[feature], "<=" if branch == 0 else ">", float(tree.threshold[parent]))
+    return Condition(feature, labels[feature], "is", model.categories_[feature].tolist()[branch])
+
+
+def _binary_condition(model: Any, labels: list[str], parent: int, node: int) -> Condition:
+    tree = model.tree_
+    feature, left = int(tree.feature[parent]), bool(tree.children_left[parent] == node)
+    sides: Any = getattr(tree, "missing_go_to_left", None)
+    with_missing = sides is not None and bool(sides[parent]) == left
+    start = -1 if not hasattr(tree, "categories") else int(tree.categories[parent])
+    if start < 0:
+        operator = "<=" if left else ">"
+        return Condition(feature, labels[feature], operator, float(tree.threshold[parent]), with_missing)
+    pairs = tree.words[start + 1 : start + 1 + 2 * int(tree.words[start])].reshape(-1, 2)
+    chosen = [32 * i + bit for i, (_, go) in enumerate(pairs.tolist()) for bit in range(32) if go >> bit & 1]
+    seen = [32 * i + bit for i, (here, _) in enumerate(pairs.tolist()) for bit in range(32) if here >> bit & 1]
+    # A category that the node has not seen goes where missing values go.
+    if bool(sides[parent]):
+        chosen = [one for one in seen if one not in chosen]
+        return Condition(feature, labels[feature], "not in" if left else "in", chosen, left)
+    return Condition(feature, labels[feature], "in" if left else "not in", chosen, not left)

@@ -1,0 +1,124 @@
+"""A drawing of a tree as SVG text, made without other libraries."""
+
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from mercer.tree._conditions import node_conditions
+from mercer.tree._export import _class_labels, _condition_text
+from mercer.tree._node_view import NodeView
+
+__all__ = ["tree_svg"]
+
+# One colour for each class, told apart also by those who see few colours; used in turn.
+_COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb")
+_WIDTH, _HEIGHT, _GAP = 132, 46, 46
+
+
+def tree_svg(
+    model: Any, *, feature_names: Any = None, class_names: Any = None, max_depth: int | None = None, decimals: int = 3
+) -> str:
+    """Draw a tree as SVG.
+
+    Each node is a box with its answer, its weight and a bar of its class shares; conditions are on the branches.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted decision tree of mercer or scikit-learn.
+    feature_names, class_names : list of str or None, default=None
+        Names of the columns and of the classes; None takes those of the fit.
+    max_depth : int or None, default=None
+        Branches below are left out; None draws all.
+    decimals : int, default=3
+        Digits of numbers.
+
+    Returns
+    -------
+    str
+        A complete SVG document.
+
+    Examples
+    --------
+    >>> from mercer.datasets import load_hiking
+    >>> from mercer.tree import MultiwayTreeClassifier, tree_svg
+    >>> days = load_hiking(as_frame=True)
+    >>> drawing = tree_svg(MultiwayTreeClassifier().fit(days.data, days.target))
+    >>> drawing.count('class="node"')
+    8
+    """
+    nodes, conditions = node_conditions(model, feature_names)
+    classes = _class_labels(nodes, class_names)
+    x, depth = _layout(nodes, max_depth)
+    shown = np.flatnonzero(depth >= 0)
+    lines = []
+    for node in shown:
+        parent = int(nodes.parent[node])
+        if parent >= 0:
+            text = escape(_condition_text(conditions[node], decimals))
+            lines.append(_branch(x[parent], depth[parent], x[node], depth[node], text))
+    lines += [_box(nodes, int(node), classes, x[node], depth[node], decimals) for node in shown]
+    width = (x[shown].max() + 1) * (_WIDTH + 16) + 8
+    height = (depth[shown].max() + 1) * (_HEIGHT + _GAP) + 8
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
+        f'height="{height:g}" font-family="sans-serif" font-size="11" text-anchor="middle">'
+    )
+    return "\n".join([head, f'<rect width="{width:g}" height="{height:g}" fill="white"/>', *lines, "</svg>"])
+
+
+def _layout(nodes: NodeView, max_depth: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """Leaves side by side from left to right, parents above the middle of their children; depth -1 is not drawn."""
+    n = len(nodes.parent)
+    depth, x = np.full(n, -1), np.zeros(n)
+    for node in range(n):
+        parent = nodes.parent[node]
+        if parent < 0 or (depth[parent] >= 0 and (max_depth is None or depth[parent] < max_depth)):
+            depth[node] = 0 if parent < 0 else depth[parent] + 1
+    place = 0
+    waiting = [(0, False)]
+    while waiting:
+        node, seen = waiting.pop()
+        below = [child for child in nodes.children[node] if depth[child] >= 0]
+        if not below:
+            x[node], place = place, place + 1
+        elif seen:
+            x[node] = x[below].mean()
+        else:
+            waiting += [(node, True), *((child, False) for child in below[::-1])]
+    return x, depth
+
+
+def _centre(x: float, depth: int) -> tuple[float, float]:
+    return 8 + (x + 0.5) * (_WIDTH + 16), 8 + depth * (_HEIGHT + _GAP)
+
+
+def _branch(x0: float, depth0: int, x1: float, depth1: int, text: str) -> str:
+    left, top = _centre(x0, depth0)
+    right, bottom = _centre(x1, depth1)
+    top += _HEIGHT
+    place = f'x="{(left + 2 * right) / 3:.1f}" y="{(top + 2 * bottom) / 3:.1f}"'
+    line = f'<path d="M{left:.1f} {top:.1f}L{right:.1f} {bottom:.1f}" stroke="#888" fill="none"/>'
+    return f'{line}<text {place} stroke="white" stroke-width="3" paint-order="stroke">{text}</text>'
+
+
+def _box(nodes: NodeView, node: int, classes: Any, x: float, depth: int, decimals: int) -> str:
+    centre, top = _centre(x, depth)
+    left, value = centre - _WIDTH / 2, nodes.value[node]
+    answer = f"{value[0]:.{decimals}g}" if classes is None else str(classes[int(value.argmax())])
+    parts = [
+        f'<g class="node"><rect x="{left:.1f}" y="{top:.1f}" width="{_WIDTH}" height="{_HEIGHT}" rx="5" fill="#f7f7f7" '
+        f'stroke="#555"/>',
+        f'<text x="{centre:.1f}" y="{top + 15:.1f}" font-weight="bold">{escape(answer)}</text>',
+        f'<text x="{centre:.1f}" y="{top + 29:.1f}">{nodes.weight[node]:g} rows, '
+        f"{nodes.impurity[node]:.{decimals}f}</text>",
+    ]
+    if classes is not None:
+        start = left + 6
+        for number, share in enumerate(value):
+            wide = share * (_WIDTH - 12)
+            colour = _COLOURS[number % len(_COLOURS)]
+            parts.append(f'<rect x="{start:.1f}" y="{top + 35:.1f}" width="{wide:.1f}" height="6" fill="{colour}"/>')
+            start += wide
+    return "".join([*parts, "</g>"])

@@ -1,0 +1,100 @@
+"""Why a tree answers as it does for one row: the path, and what each step of it added to the answer."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.errors import DataError
+from mercer.tree._conditions import Condition, node_conditions
+
+__all__ = ["PathStep", "RowExplanation", "explain_rows"]
+
+
+@dataclass(frozen=True)
+class PathStep:
+    """One step down: the condition that the row met, the node it reached, and how the answer changed."""
+
+    condition: Condition
+    node: int
+    change: np.ndarray
+
+
+@dataclass(frozen=True)
+class RowExplanation:
+    """The path of a row.
+
+    Attributes
+    ----------
+    base : ndarray
+        The answer of the root: class shares, or a number.
+    steps : tuple of PathStep
+        From the root to the leaf; ``base`` and all changes sum to the leaf's answer.
+    contributions : ndarray of shape (n_features, n_answers)
+        The changes, by the column that made them.
+    """
+
+    base: np.ndarray
+    steps: tuple[PathStep, ...]
+    contributions: np.ndarray
+
+    def __str__(self) -> str:
+        lines = [f"start {np.array2string(self.base, precision=3)}"]
+        lines += [f"{one.condition}: {np.array2string(one.change, precision=3, sign='+')}" for one in self.steps]
+        return "\n".join(lines)
+
+
+def explain_rows(model: Any, X: Any, *, feature_names: Any = None) -> list[RowExplanation]:
+    """Explain what a tree answers for rows, step by step.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted decision tree of mercer or scikit-learn.
+    X : array-like of shape (n_samples, n_features)
+        Rows.
+    feature_names : list of str or None, default=None
+        Names of the columns; None takes those of the fit.
+
+    Returns
+    -------
+    list of RowExplanation
+
+    Notes
+    -----
+    The contributions tell the path of this tree; columns that are used higher up get the credit that others could
+    have had. They sum to the answer less that of the root.
+
+    Examples
+    --------
+    >>> from mercer.tree import DecisionTreeClassifier, explain_rows
+    >>> model = DecisionTreeClassifier().fit([[0.0], [1.0], [2.0], [3.0]], ["a", "b", "b", "b"])
+    >>> print(explain_rows(model, [[0.2]])[0])
+    start [0.25 0.75]
+    "x0" <= 0.5: [+0.75 -0.75]
+    """
+    nodes, conditions = node_conditions(model, feature_names)
+    explained: list[Any] = [None] * (len(X) if not hasattr(X, "shape") else X.shape[0])
+    for leaf, rows, part in nodes.parts(X):
+        if len(part) and (part < 1).any():
+            message = (
+                f"explain_rows: row {int(rows[np.argmax(part < 1)])} goes down several branches, for a category or a "
+                f"missing value that a node has no branch for. Explain other rows."
+            )
+            raise DataError(message)
+        explanation = _explain(model, nodes, conditions, int(leaf))
+        for row in rows:
+            explained[row] = explanation
+    return explained
+
+
+def _explain(model: Any, nodes: Any, conditions: list[Condition | None], leaf: int) -> RowExplanation:
+    steps, node = [], leaf
+    contributions = np.zeros((model.n_features_in_, nodes.value.shape[1]))
+    while (parent := int(nodes.parent[node])) >= 0:
+        one = conditions[node]
+        change = nodes.value[node] - nodes.value[parent]
+        steps.append(PathStep(one, node, change))  # type: ignore[arg-type]
+        contributions[one.feature] += change  # type: ignore[union-attr]
+        node = parent
+    return RowExplanation(nodes.value[0], tuple(steps[::-1]), contributions)

@@ -1,0 +1,183 @@
+"""Trees as text and as Graphviz programs."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mercer.errors import DataError, ParameterError
+from mercer.tree._conditions import Condition, feature_labels, node_conditions
+from mercer.tree._node_view import NodeView
+
+__all__ = ["export_graphviz", "export_text"]
+
+
+def export_text(
+    decision_tree: Any,
+    *,
+    feature_names: Any = None,
+    class_names: Any = None,
+    max_depth: int = 10,
+    spacing: int = 3,
+    decimals: int = 2,
+    show_weights: bool = False,
+) -> str:
+    """Write a tree as indented text.
+
+    Parameters
+    ----------
+    decision_tree : estimator
+        A fitted decision tree of mercer or scikit-learn.
+    feature_names : list of str or None, default=None
+        Names of the columns; None writes feature_0, feature_1...
+    class_names : list of str or None, default=None
+        Names of the classes; None takes the labels.
+    max_depth : int, default=10
+        Branches below are cut short.
+    spacing : int, default=3
+        Characters of indentation for each level.
+    decimals : int, default=2
+        Digits after the point.
+    show_weights : bool, default=False
+        Whether to write the class weights of each leaf.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from mercer.tree import DecisionTreeClassifier, export_text
+    >>> model = DecisionTreeClassifier().fit([[0.0], [1.0], [2.0]], ["a", "b", "b"])
+    >>> print(export_text(model))
+    |--- feature_0 <= 0.50
+    |   |--- class: a
+    |--- feature_0 >  0.50
+    |   |--- class: b
+    <BLANKLINE>
+    """
+    for name, value, least in (("max_depth", max_depth, 0), ("spacing", spacing, 1), ("decimals", decimals, 0)):
+        if not isinstance(value, int) or value < least:
+            message = f"export_text: {name} must be an integer in [{least}, inf); got {value!r}."
+            raise ParameterError(message)
+    if feature_names is None and not hasattr(decision_tree, "feature_names_in_"):
+        feature_names = [f"feature_{j}" for j in range(getattr(decision_tree, "n_features_in_", 0))]
+    nodes, conditions = node_conditions(decision_tree, feature_names)
+    classes = _class_labels(nodes, class_names)
+    lines: list[str] = []
+    indent = "|" + " " * spacing
+
+    def write(node: int, depth: int) -> None:
+        lead = indent * depth + "|" + "-" * spacing + " "
+        below = nodes.children[node]
+        if not below:
+            lines.append(lead + _leaf_text(nodes, node, classes, decimals, show_weights))
+        elif depth > max_depth:
+            lines.append(f"{lead}truncated branch of depth {_levels(nodes, node)}")
+        else:
+            for child in below:
+                lines.append(lead + _condition_text(conditions[child], decimals))
+                write(child, depth + 1)
+
+    write(0, 0)
+    return "\n".join(lines) + "\n"
+
+
+def _levels(nodes: NodeView, node: int) -> int:
+    return 1 + max((_levels(nodes, child) for child in nodes.children[node]), default=0)
+
+
+def _condition_text(one: Condition | None, decimals: int) -> str:
+    if one is None:
+        return ""
+    if one.operator == "missing":
+        return f"{one.name} is missing"
+    if isinstance(one.value, float):
+        # The wider blank lines the two comparisons up.
+        return f"{one.name} {one.operator + ' ' * (2 - len(one.operator))} {one.value:.{decimals}f}"
+    return f"{one.name} {one.operator} {one.value}"
+
+
+def _leaf_text(nodes: NodeView, node: int, classes: Any, decimals: int, show_weights: bool) -> str:
+    value = nodes.value[node]
+    if classes is None:
+        return f"value: [{value[0]:.{decimals}f}]"
+    weights = ", ".join(f"{one:.{decimals}f}" for one in value * nodes.weight[node])
+    return (f"weights: [{weights}] " if show_weights else "") + f"class: {classes[int(value.argmax())]}"
+
+
+def _class_labels(nodes: NodeView, names: Any) -> Any:
+    if names is None or nodes.classes is None:
+        return nodes.classes
+    if len(names) != len(nodes.classes):
+        message = (
+            f"When `class_names` is an array, it should contain as many items as `decision_tree.classes_`. Got "
+            f"{len(names)} while the tree was fitted with {len(nodes.classes)} classes."
+        )
+        raise DataError(message)
+    return names
+
+
+def export_graphviz(
+    decision_tree: Any,
+    out_file: Any = None,
+    *,
+    feature_names: Any = None,
+    class_names: Any = None,
+    max_depth: int | None = None,
+    precision: int = 3,
+) -> str | None:
+    """Write a tree as a program for Graphviz.
+
+    Parameters
+    ----------
+    decision_tree : estimator
+        A fitted decision tree of mercer or scikit-learn.
+    out_file : str, path, file or None, default=None
+        Where to write; None returns the text.
+    feature_names, class_names : list of str or None, default=None
+        Names of the columns and of the classes; None takes those of the fit.
+    max_depth : int or None, default=None
+        Branches below are left out; None writes all.
+    precision : int, default=3
+        Digits after the point.
+
+    Returns
+    -------
+    str or None
+        The text, where `out_file` is None.
+
+    Examples
+    --------
+    >>> from mercer.tree import DecisionTreeClassifier, export_graphviz
+    >>> text = export_graphviz(DecisionTreeClassifier().fit([[0.0], [1.0], [2.0]], ["a", "b", "b"]))
+    >>> text.count("->")
+    2
+    """
+    nodes, conditions = node_conditions(decision_tree, feature_labels(decision_tree, feature_names))
+    classes = _class_labels(nodes, class_names)
+    lines = ["digraph Tree {", 'node [shape=box, fontname="helvetica"];', 'edge [fontname="helvetica"];']
+    depths = np.zeros(len(nodes.parent), dtype=np.int64)
+    for node in range(len(nodes.parent)):
+        parent = int(nodes.parent[node])
+        depths[node] = 0 if parent < 0 else depths[parent] + 1
+        if max_depth is not None and depths[node] > max_depth:
+            continue
+        share = ", ".join(f"{one:.{precision}g}" for one in nodes.value[node])
+        answer = f"value {share}" if classes is None else f"{classes[int(nodes.value[node].argmax())]}\\n[{share}]"
+        label = _quoted(f"{answer}\\nimpurity {nodes.impurity[node]:.{precision}g}, weight {nodes.weight[node]:g}")
+        lines.append(f"{node} [label={label}];")
+        if parent >= 0:
+            lines.append(f"{parent} -> {node} [label={_quoted(_condition_text(conditions[node], precision))}];")
+    text = "\n".join([*lines, "}"])
+    if out_file is None:
+        return text
+    if hasattr(out_file, "write"):
+        out_file.write(text)
+    else:
+        Path(out_file).write_text(text, encoding="utf-8")
+    return None
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '\\"') + '"'

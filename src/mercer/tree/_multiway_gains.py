@@ -1,0 +1,122 @@
+"""Gains of splits with many branches: a branch for each category, two for a number, one for what is missing."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Gain", "categorical_gain", "impurities", "numeric_gains", "quality"]
+
+# Class sums held at a time while thresholds are tried: 32 MiB.
+_CELLS = 2**22
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What a split of one column would gain, its split information in bits, and its threshold if it is numeric."""
+
+    gain: float
+    information: float
+    threshold: float = float("nan")
+
+
+def impurities(weights: Any, criterion: str) -> np.ndarray:
+    """The impurity of class weights along the last axis: entropy in bits, or Gini; zero without weight."""
+    weights = np.asarray(weights, dtype=np.float64)
+    total = weights.sum(axis=-1)
+    if criterion == "gini":
+        squares = (weights**2).sum(axis=-1)
+        return np.where(total > 0, 1.0 - squares / np.where(total > 0, total, 1.0) ** 2, 0.0)
+    logs = weights * np.log2(np.where(weights > 0, weights, 1.0))
+    safe = np.where(total > 0, total, 1.0)
+    return np.maximum(np.log2(safe) - logs.sum(axis=-1) / safe, 0.0)
+
+
+def quality(branches: np.ndarray, missing: np.ndarray, criterion: str, fractional: bool) -> tuple[Any, Any]:
+    """The gain and the split information of class weights by branch, (..., branches, K), and of missing rows (..., K).
+
+    Missing rows are a branch of their own; or, where they are shared among branches, the gain is that of the known
+    rows times their share.
+    """
+    known = branches.sum(axis=-2)
+    whole = known + missing
+    total = whole.sum(axis=-1)
+    weight = branches.sum(axis=-1)
+    inside = (weight * impurities(branches, criterion)).sum(axis=-1)
+    lost = missing.sum(axis=-1)
+    if fractional:
+        gain = (known.sum(axis=-1) * impurities(known, criterion) - inside) / total
+    else:
+        gain = impurities(whole, criterion) - (inside + lost * impurities(missing, criterion)) / total
+    parts = np.concatenate([weight, lost[..., None]], axis=-1)
+    return np.maximum(gain, 0.0), impurities(parts, "entropy")
+
+
+def categorical_gain(
+    codes: np.ndarray, classes: np.ndarray, n_codes: int, criterion: str, fractional: bool, least: int
+) -> Gain | None:
+    """The gain of a branch for each category; None where fewer than two branches have enough rows.
+
+    Parameters
+    ----------
+    codes : (m,) categories of the rows, -1 where missing
+    classes : (m, K) weights in the column of each row's class
+    """
+    sums = np.zeros((n_codes + 1, classes.shape[1]))
+    np.add.at(sums, codes, classes)
+    branches, missing = sums[:-1], sums[-1]
+    weight = branches.sum(axis=1)
+    held = weight[weight > 0]
+    n_branches = len(held) + int(not fractional and missing.sum() > 0)
+    if n_branches < 2 or np.bincount(codes + 1, minlength=n_codes + 1)[1:][weight > 0].min() < least:
+        return None
+    gain, information = quality(branches[weight > 0], missing, criterion, fractional)
+    return Gain(float(gain), float(information))
+
+
+def numeric_gains(
+    values: np.ndarray, classes: np.ndarray, criterion: str, fractional: bool, least: int
+) -> list[Gain | None]:
+    """The best threshold of each column, half-way between two values; None where no threshold splits.
+
+    Parameters
+    ----------
+    values : (m, d) with NaN where missing
+    classes : (m, K) weights in the column of each row's class
+    """
+    m, d = values.shape
+    step = max(1, _CELLS // (m * classes.shape[1]))
+    found: list[Gain | None] = []
+    for first in range(0, d, step):
+        found += _gains_of_columns(values[:, first : first + step], classes, criterion, fractional, least)
+    return found
+
+
+def _gains_of_columns(
+    values: np.ndarray, classes: np.ndarray, criterion: str, fractional: bool, least: int
+) -> list[Gain | None]:
+    m, d = values.shape
+    if m < 2:
+        return [None] * d
+    order = np.argsort(values, axis=0, kind="stable")
+    ranked = np.take_along_axis(values, order, axis=0)
+    left = np.cumsum(classes[order], axis=0)
+    n_known = m - np.isnan(values).sum(axis=0)
+    known = left[np.maximum(n_known - 1, 0), np.arange(d)]
+    missing = np.maximum(classes.sum(axis=0) - known, 0.0) * (n_known < m)[:, None]
+    left = left[:-1]
+    branches = np.stack([left, np.maximum(known - left, 0.0)], axis=-2)
+    gain, information = quality(branches, np.broadcast_to(missing, left.shape), criterion, fractional)
+    before = np.arange(1, m)[:, None]
+    allowed = (ranked[1:] > ranked[:-1]) & (before >= least) & (n_known - before >= least)
+    gain = np.where(allowed, gain, -1.0)
+    # Sums over rows differ by rounding with their order: among thresholds as good as the best, the lowest is taken.
+    place = (gain >= gain.max(axis=0) - 1e-12).argmax(axis=0)
+    columns = np.arange(d)
+    low, high = ranked[place, columns], ranked[place + 1, columns]
+    middle = low / 2 + high / 2
+    middle = np.where((middle >= low) & (middle < high), middle, low)
+    return [
+        Gain(float(gain[p, j]), float(information[p, j]), float(middle[j])) if gain[p, j] >= 0 else None
+        for j, p in enumerate(place)
+    ]

@@ -1,0 +1,201 @@
+"""A tree whose nodes may have many branches: growing it, and sending rows down."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mercer._plain import plain
+from mercer.tree._multiway_gains import Gain, categorical_gain, impurities, numeric_gains
+
+__all__ = ["Growth", "MultiwayTree", "grow"]
+
+MISSING = -1
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class MultiwayTree:
+    """Nodes, numbered so that children come after their parents.
+
+    Attributes
+    ----------
+    feature : (node_count,)
+        The column that a node splits; -1 for a leaf.
+    threshold : (node_count,)
+        Of a numeric split; NaN otherwise.
+    parent, branch : (node_count,)
+        Where a node hangs, and on which branch: the number of a category; for a numeric split 0 up to the threshold
+        and 1 above it; -1 for missing values.
+    weights : (node_count, n_classes)
+        Class weights of the training rows.
+    gains : (node_count, n_features)
+        What splitting each column would gain; NaN where it cannot be split.
+    """
+
+    feature: Any
+    threshold: Any
+    parent: Any
+    branch: Any
+    weights: Any
+    gains: Any
+
+    @property
+    def node_count(self) -> int:
+        return len(self.feature)
+
+    @property
+    def n_leaves(self) -> int:
+        return int(np.count_nonzero(self.feature < 0))
+
+    @property
+    def max_depth(self) -> int:
+        return int(self.depths.max())
+
+    @cached_property
+    def depths(self) -> np.ndarray:
+        """The depth of each node."""
+        depths = np.zeros(self.node_count, dtype=np.int64)
+        for node in range(1, self.node_count):
+            depths[node] = depths[self.parent[node]] + 1
+        return depths
+
+    @cached_property
+    def children(self) -> list[list[int]]:
+        """The children of each node."""
+        found: list[list[int]] = [[] for _ in range(self.node_count)]
+        for node in range(1, self.node_count):
+            found[self.parent[node]].append(node)
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("depths", "children")}
+
+    def shares(self) -> np.ndarray:
+        """Class shares of the training rows of each node."""
+        return self.weights / self.weights.sum(axis=1, keepdims=True)
+
+    def parts(self, values: np.ndarray) -> list[tuple[int, np.ndarray, np.ndarray]]:
+        """For each leaf that rows reach: its number, the rows, and which part of each gets there.
+
+        A missing value without a branch of its own, and a category that the node has not seen, goes down all branches
+        in the proportion of their training weights.
+        """
+        waiting = {0: (np.arange(len(values)), np.ones(len(values)))}
+        leaves = []
+        for node in range(self.node_count):
+            rows, part = waiting.pop(node, (np.empty(0, dtype=np.intp), np.empty(0)))
+            if self.feature[node] < 0:
+                leaves.append((node, rows, part))
+                continue
+            below = self.children[node]
+            branch = branches_of(values[rows, self.feature[node]], self.threshold[node])
+            lost = ~np.isin(branch, self.branch[below])
+            total = self.weights[below].sum()
+            for child in below:
+                own = branch == self.branch[child]
+                share = self.weights[child].sum() / total
+                waiting[child] = (
+                    np.concatenate([rows[own], rows[lost]]),
+                    np.concatenate([part[own], part[lost] * share]),
+                )
+        return leaves
+
+
+def branches_of(values: np.ndarray, threshold: float) -> np.ndarray:
+    """The branch of each value: categories are their own numbers; -1 where missing."""
+    known = values == values
+    taken = values if np.isnan(threshold) else (values > threshold)
+    return np.where(known, np.where(known, taken, 0), MISSING).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Growth:
+    """What a tree is grown by.
+
+    ``n_categories`` has a number for each column, zero for a numeric one.
+    """
+
+    n_categories: np.ndarray
+    criterion: str
+    by_ratio: bool
+    fractional: bool
+    max_depth: int | None
+    min_split: int
+    min_leaf: int
+    min_gain: float
+
+    def gains(self, values: np.ndarray, classes: np.ndarray, free: np.ndarray) -> list[Gain | None]:
+        """The gain of each column that may be split here."""
+        found: list[Gain | None] = [None] * values.shape[1]
+        numeric = np.flatnonzero(free & (self.n_categories == 0))
+        if len(numeric):
+            table = numeric_gains(values[:, numeric], classes, self.criterion, self.fractional, self.min_leaf)
+            for column, gain in zip(numeric, table, strict=True):
+                found[column] = gain
+        for column in np.flatnonzero(free & (self.n_categories > 0)):
+            codes = branches_of(values[:, column], np.nan)
+            size = int(self.n_categories[column])
+            found[column] = categorical_gain(codes, classes, size, self.criterion, self.fractional, self.min_leaf)
+        return found
+
+    def choose(self, found: list[Gain | None]) -> int | None:
+        """The column to split: of largest gain; or of largest gain ratio among those that gain the mean or more."""
+        usable = [(j, one) for j, one in enumerate(found) if one is not None and one.gain >= self.min_gain]
+        if not usable:
+            return None
+        if self.by_ratio:
+            mean = float(np.mean([one.gain for _, one in usable]))
+            usable = [(j, one) for j, one in usable if one.gain >= mean - 1e-12]
+            worth = [one.gain / one.information if one.information > 0 else 0.0 for _, one in usable]
+        else:
+            worth = [one.gain for _, one in usable]
+        best = max(worth)
+        return next(j for (j, _), value in zip(usable, worth, strict=True) if value >= best - 1e-12)
+
+
+def grow(growth: Growth, values: np.ndarray, labels: np.ndarray, weight: np.ndarray, n_classes: int) -> MultiwayTree:
+    """Split until nodes are pure, columns are used up, or a limit is met."""
+    held = np.flatnonzero(weight > 0)
+    classes = np.zeros((len(labels), n_classes))
+    classes[np.arange(len(labels)), labels] = 1.0
+    nodes: list[dict[str, Any]] = []
+    # Rows, their weights, the columns still free, depth, and where the node hangs; children are pushed in reverse.
+    waiting = [(held, weight[held], np.ones(values.shape[1], dtype=bool), 0, -1, 0)]
+    while waiting:
+        rows, own, free, depth, parent, branch = waiting.pop()
+        table = classes[rows] * own[:, None]
+        node = {"parent": parent, "branch": branch, "weights": table.sum(axis=0), "feature": -1, "threshold": np.nan}
+        nodes.append(node | {"gains": np.full(values.shape[1], np.nan)})
+        node = nodes[-1]
+        open_ended = growth.max_depth is None or depth < growth.max_depth
+        impure = float(impurities(node["weights"], growth.criterion)) > 1e-12
+        if not (open_ended and impure and len(rows) >= growth.min_split):
+            continue
+        found = growth.gains(values[rows], table, free)
+        node["gains"][:] = [np.nan if one is None else one.gain for one in found]
+        column = growth.choose(found)
+        if column is None:
+            continue
+        node["feature"], node["threshold"] = column, found[column].threshold  # type: ignore[union-attr]
+        below = free & ((np.arange(len(free)) != column) | (growth.n_categories[column] == 0))
+        for key, part, share in _divide(values[rows, column], own, node["threshold"], growth.fractional)[::-1]:
+            waiting.append((rows[part], share, below, depth + 1, len(nodes) - 1, key))
+    return MultiwayTree(**{name: np.array([node[name] for node in nodes]) for name in nodes[0]})
+
+
+def _divide(values: np.ndarray, own: np.ndarray, threshold: float, fractional: bool) -> list[tuple[int, Any, Any]]:
+    """The branches of a node: which, its rows, and their weights."""
+    branch = branches_of(values, threshold)
+    keys = [int(key) for key in np.unique(branch) if key != MISSING or not fractional]
+    missing = np.flatnonzero(branch == MISSING)
+    known = own[branch != MISSING].sum()
+    divided = []
+    for key in keys:
+        part, share = np.flatnonzero(branch == key), own[branch == key]
+        if fractional and len(missing):
+            share = np.concatenate([share, own[missing] * share.sum() / known])
+            part = np.concatenate([part, missing])
+        divided.append((key, part, share))
+    return divided

@@ -1,0 +1,223 @@
+"""AdaBoost: the identities of the algorithm, parity with scikit-learn, stopping, validation, any base."""
+
+import numpy as np
+import pandas
+import pytest
+import scipy.sparse
+import sklearn.ensemble
+from sklearn.linear_model import LogisticRegression, Perceptron
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from mercer.ensemble import AdaBoostClassifier, AdaBoostRegressor, RegularizedAdaBoost
+from mercer.errors import DataError, ParameterError, UnsupportedError
+from mercer.tree import DecisionStump, MultiwayTreeClassifier
+
+
+def data(n=300, n_classes=2, seed=0):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, 4)).astype(np.float32).astype(np.float64)
+    score = X[:, 0] + X[:, 1] ** 2 - 0.5 * X[:, 2] + 0.4 * random.normal(size=n)
+    return X, np.digitize(score, np.quantile(score, np.arange(1, n_classes) / n_classes))
+
+
+def replay(model, X, y):
+    """The weights before each round, and after the last, from the members alone."""
+    weight = np.full(len(y), 1 / len(y))
+    for member, size in zip(model.estimators_, model.estimator_weights_, strict=True):
+        yield weight, member, size
+        sign = np.where(member.predict(X) == y, 1.0, -1.0)
+        weight = weight * np.exp(-0.5 * size * sign)
+        weight = weight / weight.sum()
+    yield weight, None, 0.0
+
+
+@pytest.mark.catalogue("TE-17")
+def test_rounds_obey_the_algorithm():
+    X, y = data()
+    model = AdaBoostClassifier(n_estimators=25).fit(X, y)
+    loss, rounds = 1.0, list(replay(model, X, y))
+    for t, (weight, member, size) in enumerate(rounds[:-1]):
+        wrong = member.predict(X) != y
+        error = weight @ wrong
+        assert error == pytest.approx(model.estimator_errors_[t], rel=1e-9)
+        assert size / 2 == pytest.approx(0.5 * np.log((1 - error) / error), rel=1e-9)
+        normaliser = (weight * np.exp(-0.5 * size * np.where(wrong, -1, 1))).sum()
+        assert normaliser == pytest.approx(2 * np.sqrt(error * (1 - error)), rel=1e-9)
+        loss *= normaliser
+        assert model.history_["objective"][t] == pytest.approx(loss, rel=1e-9)
+        after = rounds[t + 1][0]
+        assert after @ wrong == pytest.approx(0.5, rel=1e-9)
+        assert after.sum() == pytest.approx(1.0)
+    f = sum(size / 2 * (2.0 * member.predict(X) - 1) for _, member, size in rounds[:-1])
+    assert np.exp(-(2.0 * y - 1) * f).mean() == pytest.approx(loss, rel=1e-9)
+    assert (model.predict(X) != y).mean() <= loss
+
+
+@pytest.mark.catalogue("TE-17")
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_members_and_scores_are_scikit_learns(n_classes):
+    X, y = data(n_classes=n_classes)
+    ours = AdaBoostClassifier(n_estimators=20, learning_rate=0.8).fit(X, y)
+    theirs = sklearn.ensemble.AdaBoostClassifier(n_estimators=20, learning_rate=0.8, random_state=0).fit(X, y)
+    np.testing.assert_allclose(ours.estimator_errors_, theirs.estimator_errors_, rtol=1e-9)
+    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), rtol=1e-9)
+    for mine, other in zip(ours.staged_predict(X), theirs.staged_predict(X), strict=True):
+        np.testing.assert_array_equal(mine, other)
+    np.testing.assert_allclose(ours.feature_importances_.sum(), 1.0)
+
+
+def test_a_given_stump_and_a_tree_of_depth_one_learn_the_same():
+    X, y = data()
+    native = AdaBoostClassifier(DecisionStump(), n_estimators=10).fit(X, y)
+    general = AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), n_estimators=10).fit(X, y)
+    np.testing.assert_allclose(native.decision_function(X), general.decision_function(X), rtol=1e-9)
+
+
+@pytest.mark.catalogue("TE-17")
+def test_boosting_stops_at_no_error_and_at_chance():
+    X = np.arange(6.0)[:, None]
+    perfect = AdaBoostClassifier().fit(X, [0, 0, 0, 1, 1, 1])
+    assert perfect.stopped_by_ == "perfect"
+    assert len(perfect) == 1
+    exclusive = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    with pytest.raises(DataError, match="worse than random, ensemble can not be fit"):
+        AdaBoostClassifier().fit(exclusive, [0, 1, 1, 0])
+    leaf = AdaBoostClassifier().fit(np.ones((5, 1)), [0, 0, 0, 1, 1])
+    assert leaf.stopped_by_ == "chance"
+    assert len(leaf) == 1
+
+
+@pytest.mark.parametrize("algorithm", ["real", "gentle"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_real_and_gentle_votes_descend_the_loss_of_their_scores(algorithm, n_classes):
+    X, y = data(n_classes=n_classes)
+    model = AdaBoostClassifier(n_estimators=30, algorithm=algorithm).fit(X, y)
+    objective = model.history_["objective"]
+    assert (np.diff(objective) < 0).all()
+    scores = model.decision_function(X)
+    if n_classes == 2:
+        loss = np.exp(-(2 * y - 1) * scores / 2).mean()
+    else:
+        loss = np.exp(-scores[np.arange(len(y)), y] / (n_classes - 1)).mean()
+    assert loss == pytest.approx(objective[-1], rel=1e-8)
+    assert model.score(X, y) > 0.8 if n_classes == 2 else 0.6
+
+
+@pytest.mark.parametrize("base", [GaussianNB(), LogisticRegression(), DecisionTreeClassifier(max_depth=2)])
+def test_any_base_can_be_boosted(base):
+    X, y = data()
+    labels = np.array(["no", "yes"])[y]
+    model = AdaBoostClassifier(base, n_estimators=5, random_state=0).fit(X, labels)
+    assert set(model.predict(X)) <= {"no", "yes"}
+    assert model.score(X, labels) >= 0.5
+
+
+def test_resampling_serves_bases_without_weights_and_is_repeatable():
+    X, y = data()
+    first, second = (
+        AdaBoostClassifier(KNeighborsClassifier(30), n_estimators=5, resample=True, random_state=3).fit(X, y)
+        for _ in range(2)
+    )
+    np.testing.assert_array_equal(first.decision_function(X), second.decision_function(X))
+    with pytest.raises(DataError) as caught:
+        AdaBoostClassifier(KNeighborsClassifier()).fit(X, y)
+    assert str(caught.value) == (
+        "AdaBoostClassifier: KNeighborsClassifier doesn't support sample_weight. Set resample=True, which draws rows "
+        "by their weights instead."
+    )
+
+
+def test_missing_values_and_categories_reach_bases_that_take_them():
+    X, y = data()
+    X[np.random.default_rng(0).random(X.shape) < 0.2] = np.nan
+    assert AdaBoostClassifier(n_estimators=20).fit(X, y).score(X, y) > 0.7
+    assert AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=5).fit(X, y).score(X, y) > 0.7
+    frame = pandas.DataFrame({"colour": np.array(["red", "green", "blue"])[np.arange(300) % 3], "x": X[:, 0]})
+    model = AdaBoostClassifier(MultiwayTreeClassifier(max_depth=1), n_estimators=5).fit(frame, y)
+    assert model.feature_names_in_.tolist() == ["colour", "x"]
+    assert len(model.predict(frame)) == 300
+    with pytest.raises(ValueError, match="NaN"):
+        AdaBoostClassifier(GaussianNB()).fit(X, y)
+
+
+def test_early_stopping_keeps_the_best_round_on_the_validation_rows():
+    X, y = data(400)
+    flipped = np.where(np.random.default_rng(1).random(200) < 0.25, 1 - y[:200], y[:200])
+    whole = AdaBoostClassifier(n_estimators=120).fit(X[:200], flipped, X_val=X[200:], y_val=y[200:])
+    losses = whole.history_["validation_loss"]
+    stopped = AdaBoostClassifier(n_estimators=120, n_iter_no_change=10).fit(
+        X[:200], flipped, X_val=X[200:], y_val=y[200:]
+    )
+    assert stopped.stopped_by_ == "validation"
+    assert len(stopped) == int(stopped.history_["validation_loss"].argmin()) + 1 < 120
+    np.testing.assert_array_equal(stopped.history_["validation_loss"], losses[: len(stopped.history_["step"])])
+
+
+def test_sparse_rows_are_boosted_without_being_made_dense():
+    X, y = data()
+    X = np.where(np.abs(X) < 0.7, 0.0, X)
+    dense = AdaBoostClassifier(n_estimators=15).fit(X, y)
+    sparse = AdaBoostClassifier(n_estimators=15).fit(scipy.sparse.csr_array(X), y)
+    np.testing.assert_allclose(sparse.decision_function(scipy.sparse.csc_array(X)), dense.decision_function(X))
+
+
+@pytest.mark.catalogue("TE-21")
+def test_soft_margins_of_nothing_are_adaboost():
+    X, y = data()
+    soft, hard = RegularizedAdaBoost(n_estimators=15, C=0.0).fit(X, y), AdaBoostClassifier(n_estimators=15).fit(X, y)
+    np.testing.assert_array_equal(soft.decision_function(X), hard.decision_function(X))
+
+
+@pytest.mark.catalogue("TE-21")
+def test_mislabelled_rows_weigh_less_with_soft_margins_and_the_test_error_falls():
+    X, y = data(1200, seed=5)
+    flip = np.random.default_rng(2).random(300) < 0.15
+    noisy = np.where(flip, 1 - y[:300], y[:300])
+    hard = AdaBoostClassifier(n_estimators=150).fit(X[:300], noisy)
+    soft = RegularizedAdaBoost(n_estimators=150, C=0.1).fit(X[:300], noisy)
+    *_, (weight, _, _) = replay(hard, X[:300], noisy)
+    influence, start = np.zeros(300), 1 / 300
+    gentle = np.full(300, start)
+    for member, size in zip(soft.estimators_, soft.estimator_weights_, strict=True):
+        sign = np.where(member.predict(X[:300]) == noisy, 1.0, -1.0)
+        influence += 0.5 * size * gentle / start
+        gentle = gentle * np.exp(-0.5 * size * sign - 0.1 * 0.5 * size * gentle / start)
+        gentle /= gentle.sum()
+    assert gentle[flip].sum() < weight[flip].sum()
+    assert soft.score(X[300:], y[300:]) > hard.score(X[300:], y[300:])
+
+
+def test_the_regressor_follows_drucker_and_beats_its_member():
+    random = np.random.default_rng(0)
+    X = random.uniform(-3, 3, size=(300, 1))
+    y = np.sin(X[:, 0]) + 0.1 * random.normal(size=300)
+    for loss in ("linear", "square", "exponential"):
+        model = AdaBoostRegressor(n_estimators=30, loss=loss, random_state=0).fit(X, y)
+        assert model.score(X, y) > 0.95
+    errors = model.estimator_errors_
+    np.testing.assert_allclose(model.estimator_weights_, np.log((1 - errors) / errors))
+    table = np.column_stack([one.predict(X[:5]) for one in model.estimators_])
+    for row, found in zip(table, model.predict(X[:5]), strict=True):
+        order = np.argsort(row)
+        running = model.estimator_weights_[order].cumsum()
+        assert found == row[order][np.searchsorted(running, running[-1] / 2)]
+    assert list(model.staged_score(X, y))[-1] == model.score(X, y)
+
+
+@pytest.mark.parametrize(
+    ("settings", "given", "words"),
+    [
+        ({"n_iter_no_change": 3}, {}, "n_iter_no_change=3 needs validation rows; got X_val=None."),
+        ({}, {"X_val": [[0.0] * 4]}, "X_val and y_val must be given together; got only one of them."),
+        ({}, {"X_val": [[0.0] * 4], "y_val": [7]}, "y_val must have labels of y; got 7."),
+        ({"algorithm": "real", "estimator": Perceptron()}, {}, "algorithm='real' needs class probabilities, which Per"),
+    ],
+)
+def test_choices_that_do_not_go_together_are_refused(settings, given, words):
+    X, y = data(60)
+    with pytest.raises((ParameterError, DataError, UnsupportedError)) as caught:
+        AdaBoostClassifier(**settings).fit(X, y, **given)
+    assert words in str(caught.value)

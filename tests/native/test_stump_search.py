@@ -1,0 +1,79 @@
+"""The native search for stumps, at every CPU level and uncompiled, against a plain search."""
+
+import importlib
+
+import numpy as np
+import pytest
+
+CRITERIA = {
+    "gini": lambda p: 1 - (p**2).sum(),
+    "entropy": lambda p: -(p[p > 0] * np.log(p[p > 0])).sum(),
+    "error": lambda p: 1 - p.max(),
+}
+
+
+@pytest.fixture
+def native(level):
+    return importlib.import_module(f"mercer._native.{level}.stump_search")
+
+
+def column(values):
+    order = np.argsort(values, kind="stable")
+    rising = np.append(np.diff(values[order]) > 0, False)
+    return (2 * order + rising).astype(np.int32)
+
+
+def best_gain(values, labels, weight, k, impurity):
+    def cost(side):
+        sums = np.bincount(labels[side], weight[side], k)
+        return sums.sum() * impurity(sums / sums.sum()) / weight.sum() if sums.sum() else 0.0
+
+    whole = cost(np.ones(len(values), dtype=bool))
+    return max(whole - cost(values <= one) - cost(values > one) for one in values)
+
+
+def rows(k):
+    random = np.random.default_rng(k)
+    return random.normal(size=40).round(1), random.integers(0, k, 40).astype(np.int32), random.random(40)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_the_general_search_finds_the_largest_gain(native, criterion, k):
+    values, labels, weight = rows(k)
+    order = column(values)
+    scores, places, missing = np.zeros(1), np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int32)
+    number = list(CRITERIA).index(criterion)
+    totals, starts = np.bincount(labels, weight, k), np.array([0, 40])
+    native.search(order, starts, 0, 1, labels, weight, totals, number, np.empty((5, k)), scores, places, missing)
+    assert scores[0] == pytest.approx(best_gain(values, labels, weight, k, CRITERIA[criterion]), abs=1e-12)
+
+
+def test_the_search_for_two_classes_finds_the_same_cut(native):
+    values, labels, weight = rows(2)
+    order, starts = column(values), np.array([0, 40])
+    totals = np.bincount(labels, weight, 2)
+    scores, places, missing = np.zeros(1), np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int32)
+    native.search(order, starts, 0, 1, labels, weight, totals, 0, np.empty((5, 2)), scores, places, missing)
+    other, place = np.zeros(1), np.zeros(1, dtype=np.int64)
+    signed = np.where(labels == 1, weight, -weight)
+    native.search_two(order, starts, 0, 1, signed, totals.sum(), totals[1], other, place)
+    assert place[0] == places[0]
+    assert 2 * other[0] / totals.sum() ** 2 == pytest.approx(scores[0])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_votes_are_those_of_the_sides(native, dtype):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(30, 3)).astype(dtype)
+    X[random.random(X.shape) < 0.2] = np.nan
+    features, thresholds = np.array([0, 2]), np.array([0.1, -0.3])
+    missing_left, votes = np.array([1, 0], dtype=np.uint8), random.normal(size=(2, 2, 3))
+    out = np.zeros((30, 3))
+    native.cast_votes(X, features, thresholds, missing_left, votes, out)
+    expected = np.zeros((30, 3))
+    for t in range(2):
+        value = X[:, features[t]]
+        left = np.where(np.isnan(value), missing_left[t] == 1, value <= thresholds[t])
+        expected += np.where(left[:, None], votes[t, 0], votes[t, 1])
+    np.testing.assert_allclose(out, expected, rtol=1e-15)

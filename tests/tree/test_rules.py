@@ -1,0 +1,136 @@
+"""Trees as rules, boxes, text, Graphviz and SVG, and the paths of single rows."""
+
+import xml.etree.ElementTree
+
+import numpy as np
+import pytest
+import sklearn.tree
+from sklearn.datasets import load_iris
+
+from mercer.datasets import load_hiking
+from mercer.errors import DataError, ParameterError
+from mercer.tree import (
+    DecisionStump,
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    MultiwayTreeClassifier,
+    explain_rows,
+    export_graphviz,
+    export_text,
+    leaf_regions,
+    parse_rules,
+    rules,
+    tree_svg,
+)
+
+X, Y = load_iris(return_X_y=True)
+MODELS = [
+    DecisionTreeClassifier(random_state=0).fit(X, np.array(["setosa", 'versi"color', "virginica and more"])[Y]),
+    DecisionTreeRegressor(max_depth=4, random_state=0).fit(X, X[:, 2] * 1.7),
+    sklearn.tree.DecisionTreeClassifier(random_state=0).fit(X, Y),
+    MultiwayTreeClassifier().fit(X, Y),
+    DecisionStump().fit(X, Y),
+]
+
+
+@pytest.fixture
+def days():
+    return load_hiking(as_frame=True)
+
+
+@pytest.mark.catalogue("TE-10")
+@pytest.mark.parametrize("model", MODELS, ids=lambda one: type(one).__module__)
+def test_printed_rules_read_back_predict_what_the_tree_predicts(model):
+    text = str(rules(model, feature_names=["a b", 'c"d', "e and f", "g"]))
+    again = parse_rules(text)
+    assert str(again) == text
+    # scikit-learn compares in float32.
+    rows = X.astype(np.float32).astype(np.float64)
+    np.testing.assert_array_equal(again.predict(rows), model.predict(rows))
+
+
+@pytest.mark.catalogue("TE-10")
+def test_every_row_meets_one_rule(days):
+    model = MultiwayTreeClassifier().fit(days.data, days.target)
+    found = rules(model)
+    columns = [days.data[name].to_numpy() for name in days.data]
+    assert np.sum([rule.met(columns) for rule in found], axis=0).tolist() == [1] * 14
+    np.testing.assert_array_equal(parse_rules(str(found)).predict(days.data), days.target)
+    assert sum(rule.weight for rule in found) == 14
+    with pytest.raises(DataError, match="row 0 meets no rule"):
+        found.predict(days.data.assign(outlook="fog"))
+
+
+def test_rules_tell_where_missing_values_go():
+    rows = np.array([[0.0], [1.0], [2.0], [np.nan], [np.nan]])
+    model = DecisionStump().fit(rows, [0, 0, 1, 1, 1])
+    text = str(rules(model))
+    assert "or missing" in text
+    np.testing.assert_array_equal(parse_rules(text).predict(rows), model.predict(rows))
+    words = MultiwayTreeClassifier().fit(rows, [0, 0, 1, 2, 2])
+    assert '"x0" is missing' in str(rules(words))
+    np.testing.assert_array_equal(parse_rules(str(rules(words))).predict(rows), [0, 0, 1, 2, 2])
+
+
+@pytest.mark.catalogue("TE-10")
+@pytest.mark.parametrize("model", [MODELS[0], MODELS[2], MODELS[3]], ids=lambda one: type(one).__module__)
+def test_each_row_is_in_one_box(model):
+    low, high, value = leaf_regions(model)
+    rows = X.astype(np.float32).astype(np.float64)
+    inside = ((rows[:, None] > low) & (rows[:, None] <= high)).all(axis=2)
+    assert (inside.sum(axis=1) == 1).all()
+    np.testing.assert_array_equal(model.classes_[value[inside.argmax(axis=1)].argmax(axis=1)], model.predict(rows))
+
+
+def test_boxes_need_numbers(days):
+    with pytest.raises(DataError, match="every split must be numeric; got one by category"):
+        leaf_regions(MultiwayTreeClassifier().fit(days.data, days.target))
+
+
+@pytest.mark.parametrize("settings", [{}, {"decimals": 3, "show_weights": True, "spacing": 4}, {"max_depth": 1}])
+def test_the_text_of_a_binary_tree_is_scikit_learns(settings):
+    model = MODELS[2]
+    assert export_text(model, **settings) == sklearn.tree.export_text(model, **settings)
+    numbers = sklearn.tree.DecisionTreeRegressor(max_depth=3).fit(X, X[:, 0])
+    assert export_text(numbers) == sklearn.tree.export_text(numbers)
+
+
+def test_the_text_of_a_multiway_tree_has_a_line_for_each_branch(days):
+    text = export_text(MultiwayTreeClassifier().fit(days.data, days.target))
+    assert "|--- outlook is overcast\n|   |--- class: yes\n" in text
+    assert text.count("class:") == 5
+
+
+def test_graphviz_and_svg_show_every_node(days, tmp_path):
+    for model in [*MODELS, MultiwayTreeClassifier().fit(days.data, days.target)]:
+        n_nodes = model.tree_.node_count
+        text = export_graphviz(model)
+        assert text.count("->") == n_nodes - 1
+        drawing = xml.etree.ElementTree.fromstring(tree_svg(model))
+        assert len(drawing.findall("{http://www.w3.org/2000/svg}g")) == n_nodes
+    export_graphviz(MODELS[0], tmp_path / "tree.dot")
+    assert (tmp_path / "tree.dot").read_text() == export_graphviz(MODELS[0])
+    shallow = tree_svg(MODELS[0], max_depth=1)
+    assert shallow.count('class="node"') == 3
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda one: type(one).__module__)
+def test_contributions_sum_to_the_answer(model):
+    rows = X[::29].astype(np.float32).astype(np.float64)
+    answers = model.predict_proba(rows) if hasattr(model, "predict_proba") else model.predict(rows)[:, None]
+    for explanation, answer in zip(explain_rows(model, rows), answers, strict=True):
+        np.testing.assert_allclose(explanation.base + explanation.contributions.sum(axis=0), answer, atol=1e-7)
+        np.testing.assert_allclose(
+            explanation.contributions.sum(axis=0), sum(step.change for step in explanation.steps), atol=1e-12
+        )
+
+
+def test_arguments_out_of_range_are_refused():
+    with pytest.raises(ParameterError) as caught:
+        export_text(MODELS[0], decimals=-1)
+    assert str(caught.value) == "export_text: decimals must be an integer in [0, inf); got -1."
+    with pytest.raises(DataError, match=r"feature_names must contain 4 elements, got 1\. Give a name for each"):
+        rules(MODELS[0], feature_names=["a"])
+    for text, words in (("nothing", "the first line"), ('columns ["a"]\nno rule', "a rule must be")):
+        with pytest.raises(DataError, match=words):
+            parse_rules(text)
