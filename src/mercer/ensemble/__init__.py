@@ -5,6 +5,8 @@ from mercer.ensemble._ada_boost_regressor import AdaBoostRegressor
 from mercer.ensemble._bagging import BaggingClassifier, BaggingRegressor
 from mercer.ensemble._combination import combine_labels, combine_numbers, member_correlation, variance_of_average
 from mercer.ensemble._extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
+from mercer.ensemble._hist_classifier import HistGradientBoostingClassifier
+from mercer.ensemble._hist_regressor import HistGradientBoostingRegressor
 from mercer.ensemble._lp_boost import LPBoostClassifier
 from mercer.ensemble._margin_program import MarginSolution, maximize_margin
 from mercer.ensemble._margins import best_step, exponential_loss, margin_distribution, margins, member_labels
@@ -18,6 +20,8 @@ __all__ = [
     "BaggingRegressor",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
+    "HistGradientBoostingClassifier",
+    "HistGradientBoostingRegressor",
     "LPBoostClassifier",
     "MarginSolution",
     "RandomForestClassifier",
