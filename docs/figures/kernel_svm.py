@@ -25,5 +25,4 @@ def draw() -> Figure:
     right.scatter(margins, alpha, s=10)
     right.axvline(1.0, color="black", linewidth=0.6)
     right.set(xlabel="margin y f(x)", ylabel="coefficient", ylim=(-0.3, 5.3))
-    figure.tight_layout()
     return figure

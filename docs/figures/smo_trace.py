@@ -19,5 +19,4 @@ def draw() -> Figure:
     right.semilogy(model.history_["gap"], label="duality gap")
     right.set(xlabel="pair step")
     right.legend()
-    figure.tight_layout()
     return figure

@@ -97,7 +97,7 @@ class ClassLayout:
     @staticmethod
     def groups(dual_coef: Array, n_support: Array, one_against_one: bool) -> tuple[Group, ...]:
         """Coefficients by machines, from LIBSVM's layout."""
-        if not one_against_one:
+        if not one_against_one or len(n_support) == 2:
             return (Group(slice(0, dual_coef.shape[1]), dual_coef.T, np.arange(len(dual_coef))),)
         number = {pair: k for k, pair in enumerate(combinations(range(len(n_support)), 2))}
         ends, found = np.cumsum([0, *n_support]), []

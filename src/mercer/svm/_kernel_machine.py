@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix, issparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from mercer._base import Estimator, few_rows, fitted_source
+from mercer._base import Estimator, fitted_rows
 from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Rule
 from mercer._base.preparation import prepared
 from mercer._base.validation import checked_weight
@@ -222,13 +222,12 @@ class KernelMachine(Estimator):
 
     def _scores(self, X: Any) -> Array:
         """The scores (n, p) of rows by all machines."""
-        check_is_fitted(self)
+        if "dual_coef_" not in vars(self):
+            check_is_fitted(self)
         if self._values_given:
             return self._scores_of_values(X)
         machine = prepared(self, (self.support_vectors_, self.dual_coef_, self.intercept_), self._row_scores)
-        if (rows := few_rows(self, X)) is not None:
-            return machine.of(rows)
-        return fitted_source(self, X, accept_sparse="csr").map(machine)
+        return machine.of(fitted_rows(self, X, accept_sparse="csr"), self._threads())
 
     def _row_scores(self) -> RowScores:
         groups, offsets = self._groups()
@@ -238,8 +237,8 @@ class KernelMachine(Estimator):
         groups, offsets = self._groups()
         machine = MatrixScores(self.support_, groups, offsets)
         if self._is_function:
-            return open_source(self._called(X, self._fit_rows), threads=self._threads()).map(machine)
-        return fitted_source(self, X).map(machine)
+            return machine.of(self._called(X, self._fit_rows), self._threads())
+        return machine.of(fitted_rows(self, X), self._threads())
 
     @property
     def coef_(self) -> Array:

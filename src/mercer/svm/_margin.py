@@ -144,7 +144,7 @@ def fit_path(model: Any, X: Any, y: Any, Cs: Sequence[float], sample_weight: Any
     >>> from mercer.svm import SVC, fit_path
     >>> X, y = load_iris(return_X_y=True)
     >>> [int(one.n_support_.sum()) for one in fit_path(SVC(kernel="linear"), X, y, [0.01, 1.0])]
-    [113, 27]
+    [119, 27]
     """
     walker, found = clone(model).set_params(warm_start=True), []
     for C in Cs:

@@ -78,7 +78,7 @@ class NuSVC(MachineClassifier):
     >>> from mercer.svm import NuSVC
     >>> X, y = load_iris(return_X_y=True)
     >>> round(NuSVC(nu=0.1).fit(X, y).score(X, y), 2)
-    0.97
+    0.99
     """
 
     _parameters: ClassVar[dict[str, Rule]] = {"nu": Real(0, 1, closed="right"), **CLASSIFIER_RULES}

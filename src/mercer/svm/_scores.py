@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from mercer._source import Block
+from mercer._source.threads import run_numbered
 from mercer.kernels import Kernel, Prepared
 
 __all__ = ["Group", "MatrixScores", "RowScores"]
@@ -14,6 +14,8 @@ __all__ = ["Group", "MatrixScores", "RowScores"]
 Array = Any
 # A tile of values: 256 rows with 1024 support vectors are 2 MB of float64, in the second-level cache.
 _ROWS, _SUPPORT = 256, 1024
+# Up to so many rows the crew costs more than it saves.
+_FEW = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,16 +36,18 @@ class RowScores:
     groups: tuple[Group, ...]
     offsets: Array
 
-    def __call__(self, block: Block) -> Array:
-        return self.of(block.X)
-
-    def of(self, X: Array) -> Array:
-        """The scores of rows, a tile at a time."""
+    def of(self, X: Array, threads: int = 1) -> Array:
+        """The scores of rows, a tile at a time on all threads."""
         dtype = np.result_type(X.dtype, self.offsets.dtype)
+        if X.shape[0] <= _FEW:
+            return self._tile(self.kernel.prepare(self._stored_alike(X), like=self.support)).astype(dtype)
         out = np.empty((X.shape[0], len(self.offsets)), dtype=dtype)
-        for first in range(0, X.shape[0], _ROWS):
-            rows = self._stored_alike(X[first : first + _ROWS])
-            out[first : first + _ROWS] = self._tile(self.kernel.prepare(rows, like=self.support))
+
+        def fill(number: int) -> None:
+            part = slice(number * _ROWS, min((number + 1) * _ROWS, X.shape[0]))
+            out[part] = self._tile(self.kernel.prepare(self._stored_alike(X[part]), like=self.support))
+
+        run_numbered(fill, -(-X.shape[0] // _ROWS), threads)
         return out
 
     def _stored_alike(self, rows: Array) -> Array:
@@ -71,15 +75,16 @@ class MatrixScores:
     groups: tuple[Group, ...]
     offsets: Array
 
-    def __call__(self, block: Block) -> Array:
-        return self.of(block.X)
-
-    def of(self, K: Array) -> Array:
+    def of(self, K: Array, threads: int = 1) -> Array:
         """The scores of rows of kernel values."""
         out = np.zeros((K.shape[0], len(self.offsets)), dtype=np.result_type(K.dtype, self.offsets.dtype))
-        for first in range(0, K.shape[0], _ROWS):
-            values = K[first : first + _ROWS][:, self.support]
+
+        def fill(number: int) -> None:
+            part = slice(number * _ROWS, min((number + 1) * _ROWS, K.shape[0]))
+            values = K[part][:, self.support]
             for group in self.groups:
-                out[first : first + _ROWS, group.machines] += values[:, group.place] @ group.coefficients
+                out[part, group.machines] += values[:, group.place] @ group.coefficients
+
+        run_numbered(fill, -(-K.shape[0] // _ROWS), threads)
         out -= self.offsets
         return out
