@@ -206,6 +206,7 @@ DIFFERENCES: dict[str, str] = {
     "test_sgd::test_validation_mask_correctly_subsets": "replaces a private class of scikit-learn",
     "test_sgd::test_sgd_error_on_zero_validation_weight": "weights that are all zero are refused before any split",
     "test_tree::test_almost_constant_feature*": "values that differ are told apart, however little",
+    "test_tree::test_min_sample_split_1_error*": "the same rule, in words of our own",
     "test_tree::test_big_input": "values beyond float32 are kept in float64",
     "test_tree::test_huge_allocations": "pokes the private builder of scikit-learn's tree",
     "test_tree::test_deterministic_pickle": "history_ has the seconds of each fit",

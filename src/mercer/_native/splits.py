@@ -274,8 +274,7 @@ def search_splits(
     signs : (d,) or empty, the order that is asked for; bounds : (k, 2), of the values
     settings : rows a side needs, weight it needs, outputs, kind of impurity, features to look at, rows of a coarse
         search, whether sums of squares are exact, the slot whose mean is bounded, NaN
-    keys : (2, m), order : (d,), own_slots, own_amounts : (m, outputs), own_weight : (m,), sums : (3, slots or 8), cells
-        : scratch
+    keys : (3, m), order : (d,), own_slots, own_amounts : (m, outputs), own_weight : (m,), sums, cells : scratch
     best : (k, 5), written: gain, feature (-1 where no split is allowed), cut, side (0 right, 1 left, 2 none missing),
         whether the cut is a coarse code
     """
@@ -317,8 +316,7 @@ def search_splits(
             place[4] = 2.0
             for i in range(features.shape[0]):
                 order[i] = features[i]
-            seen = 0
-            varied = 0
+            seen = varied = 0
             while seen < features.shape[0] and (seen < settings[4] or varied == 0):
                 f = order[seen]
                 if settings[4] < features.shape[0]:

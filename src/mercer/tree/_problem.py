@@ -85,6 +85,8 @@ def open_problem(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
         message = f"{name}: X holds NaN only, so that there is nothing to split by; give at least one value."
         raise DataError(message)
     y = np.atleast_1d(y)
+    if estimator.criterion == "poisson":
+        _check_counts(name, y, np.ones(y.shape[0]))
     if y.shape[0] != X.shape[0]:
         message = (
             f"{name}: Number of labels={y.shape[0]} does not match number of samples={X.shape[0]}; give one per row."
