@@ -50,13 +50,22 @@ def associations(frame: Any, target: Any, task: str, kinds: dict[str, str]) -> d
 
 
 def _coded(column: Any, kind: str) -> np.ndarray:
-    """The column as places in the order of its values, which is all that trees look at; missing as NaN."""
+    """The column as numbers from 0 to 1, missing as NaN; categories in the order of their names.
+
+    Trees keep seven digits: dates that are close together and numbers that are huge would fall together unscaled.
+    """
     if kind == "category" or column.dtype.kind not in "ifbM":
         texts = category_texts(column).fillna("").to_numpy(dtype=str)
         return np.unique(texts, return_inverse=True)[1].astype(float)
     missing = column.isna().to_numpy()
-    places = np.unique(column.to_numpy(), return_inverse=True)[1].reshape(-1).astype(float)
-    return np.where(missing, np.nan, places)
+    values = column.to_numpy()
+    numbers = values.astype("datetime64[s]").astype(np.int64) if values.dtype.kind == "M" else values
+    known = numbers[~missing].astype(float)
+    if len(known) == 0:
+        return np.full(len(column), np.nan)
+    # Halves, for the difference of two numbers may be too large where neither is.
+    low, high = known.min() / 2, known.max() / 2
+    return np.where(missing, np.nan, (numbers / 2 - low) / (high - low if high > low else 1.0))
 
 
 def _association(x: np.ndarray, kind: str, y: np.ndarray, task: str, folds: list[Any]) -> float:
