@@ -408,6 +408,8 @@ def kernel_axes_residual(model: Any, X: np.ndarray, y: Any) -> float:
     K = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
     gaps = K @ model.eigenvectors_ - model.eigenvalues_ * model.eigenvectors_
     return float(np.linalg.norm(gaps, axis=0).max() / model.eigenvalues_[0])
+
+
 def stump_gap(model, X, y):
     """How much less impurity the best of all splits leaves than the stump's, each tried by itself."""
     codes = np.eye(len(model.classes_))[np.searchsorted(model.classes_, y)]

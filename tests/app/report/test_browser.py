@@ -13,7 +13,8 @@ return {
   width: innerWidth,
   page: document.documentElement.scrollWidth,
   outside: [...document.querySelectorAll("body *")].filter((one) =>
-    one.getBoundingClientRect().right > innerWidth + 1 && !one.closest(".table, nav, svg, .skip")).map((one) => one.tagName),
+    one.getBoundingClientRect().right > innerWidth + 1 && !one.closest(".table, nav, svg, .skip"))
+    .map((one) => one.tagName),
   text: [...document.querySelectorAll("figure svg")].map((one) =>
     11.5 * one.getBoundingClientRect().width / one.viewBox.baseVal.width),
 };

@@ -1,0 +1,42 @@
+"""What Gaussian processes offer to a study."""
+
+from typing import Any
+
+from mercer._base.candidate import Candidate, Shape
+from mercer.gaussian_process._regressor import GaussianProcessRegressor
+from mercer.kernels import RBF, Constant, White
+
+__all__ = ["CANDIDATES"]
+
+# Each fit climbs the evidence by some thirty Cholesky factors.
+_MOST_ROWS = 1_000
+
+
+def _regressor(shape: Shape) -> Any:
+    kernel = Constant(1.0) * RBF(float(shape.n_columns) ** 0.5) + White(0.1)
+    return GaussianProcessRegressor(kernel, normalize_y=True, random_state=shape.seed)
+
+
+def _too_many(shape: Shape) -> str:
+    return f"for at most {_MOST_ROWS} rows, here are {shape.n_rows}" if shape.n_rows > _MOST_ROWS else ""
+
+
+def _rows(model: Any) -> tuple[float, str]:
+    count = len(model.X_train_)
+    return float(count), f"{count} rows compared with"
+
+
+CANDIDATES = (
+    Candidate(
+        "Gaussian process",
+        "kernel machines",
+        ("regression",),
+        230,
+        _regressor,
+        {},
+        ("dense", "scaled"),
+        _too_many,
+        _rows,
+        "A smooth curve through all rows at once; its smoothness is chosen by the evidence.",
+    ),
+)

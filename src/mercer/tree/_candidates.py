@@ -1,0 +1,40 @@
+"""What trees offer to a study."""
+
+from typing import Any
+
+from mercer._base.candidate import Candidate, Shape
+from mercer.tree._decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+__all__ = ["CANDIDATES"]
+
+# Leaves that a person can still read; what needs more is for forests.
+_LEAVES = [4, 8, 16, 32]
+
+
+def _classifier(shape: Shape) -> Any:
+    return DecisionTreeClassifier(min_samples_leaf=5, random_state=shape.seed)
+
+
+def _regressor(shape: Shape) -> Any:
+    return DecisionTreeRegressor(min_samples_leaf=5, random_state=shape.seed)
+
+
+def _leaves(model: Any) -> tuple[float, str]:
+    count = int(model.get_n_leaves())
+    return float(count), f"{count} leaves"
+
+
+CANDIDATES = tuple(
+    Candidate(
+        "one tree",
+        "trees",
+        (task,),
+        100,
+        make,
+        {"max_leaf_nodes": _LEAVES},
+        ("dense", "codes", "missing"),
+        complexity=_leaves,
+        text="A few questions one after the other, each about one column.",
+    )
+    for task, make in (("classification", _classifier), ("regression", _regressor))
+)
