@@ -28,19 +28,28 @@ def make(scale: float, kind: str) -> dict[str, np.ndarray]:
     X = means[labels] + np.einsum("nij,nj->ni", roots[labels], random.normal(size=(rows, COLUMNS)))
     first = X[random.choice(rows - test_rows, COMPONENTS, replace=False)]
     covariance = np.cov(X, rowvar=False)
-    covariance = covariance if kind == "full" else np.diag(covariance)
-    precision = np.linalg.inv(covariance) if kind == "full" else 1.0 / covariance
-    repeat = (COMPONENTS,) + (1,) * covariance.ndim
+    if kind in ("diag", "spherical"):
+        covariance = np.diag(covariance) if kind == "diag" else np.mean(np.diag(covariance))
+    precision = np.linalg.inv(covariance) if kind in ("full", "tied") else 1.0 / covariance
+    repeat = (1, 1) if kind == "tied" else (COMPONENTS,) + (1,) * covariance.ndim
     start = {"means": first, "weights": np.full(COMPONENTS, 1.0 / COMPONENTS)}
     start |= {"covariances": np.tile(covariance, repeat), "precisions": np.tile(precision, repeat)}
     return split(X, test_rows) | {name: np.ascontiguousarray(part) for name, part in start.items()}
 
 
+def matrices(covariances: np.ndarray) -> np.ndarray:
+    """One covariance matrix per component, whatever the type of covariance."""
+    if covariances.ndim == 1:
+        return covariances[:, None, None] * np.eye(COLUMNS)
+    if covariances.shape == (COLUMNS, COLUMNS):
+        return np.broadcast_to(covariances, (COMPONENTS, COLUMNS, COLUMNS))
+    return covariances if covariances.ndim == 3 else covariances[:, :, None] * np.eye(COLUMNS)
+
+
 def quality(solution: Data, data: Data) -> dict[str, float]:
     """The mean over rows of the log of the summed densities, in float64 and block by block."""
     total = 0.0
-    covariances = solution["covariances"]
-    full = covariances if covariances.ndim == 3 else covariances[:, :, None] * np.eye(covariances.shape[1])
+    full = matrices(solution["covariances"])
     factors = np.linalg.cholesky(full)
     for block in np.array_split(data["X"], max(1, len(data["X"]) // 10_000)):
         scores = []
@@ -107,12 +116,15 @@ CASES = (
         # oneDAL leaves the floor of 1e-6 off the variances.
         Agreement("log_likelihood", "higher", 1e-5),
     ),
-    Case(
-        "gmm_diag",
-        "Gaussian mixture, 100 000 x 16, k=20, diagonal covariances, one given start, 30 EM iterations",
-        partial(make, kind="diag"),
-        contestants("diag"),
-        quality,
-        Agreement("log_likelihood", "higher", 1e-6),
+    *(
+        Case(
+            f"gmm_{kind}",
+            f"Gaussian mixture, 100 000 x 16, k=20, {words} covariances, one given start, 30 EM iterations",
+            partial(make, kind=kind),
+            contestants(kind),
+            quality,
+            Agreement("log_likelihood", "higher", 1e-6),
+        )
+        for kind, words in (("diag", "diagonal"), ("spherical", "spherical"), ("tied", "tied"))
     ),
 )

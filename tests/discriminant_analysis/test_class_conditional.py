@@ -113,3 +113,57 @@ def test_what_is_missing_is_said_in_a_sentence():
         ClassConditionalClassifier(GaussianMixture()).fit(X, y, sample_weight=np.ones(len(X)))
     with pytest.raises(ParameterError, match="a density must have score_samples, logpdf or logpmf"):
         ClassConditionalClassifier([object()] * 3).fit(X, y)
+
+
+def test_rows_in_a_file_and_in_blocks_give_the_same_bits(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    weight = np.arange(len(X)) % 3 + 0.5
+    order = np.random.default_rng(0).permutation(len(X))
+    X, y, weight = X[order], y[order], weight[order]
+    np.save(tmp_path / "rows.npy", X)
+    expected = ClassConditionalClassifier().fit(X, y, weight)
+
+    def blocks():
+        for start in range(0, len(X), 40):
+            part = slice(start, start + 40)
+            yield X[part], y[part], weight[part]
+
+    from_file = ClassConditionalClassifier().fit(tmp_path / "rows.npy", y, weight)
+    from_blocks = ClassConditionalClassifier().fit(blocks)
+    for model in (from_file, from_blocks):
+        assert model.predict_proba(X).tobytes() == expected.predict_proba(X).tobytes()
+    gathered = ClassConditionalClassifier(KernelDensity(bandwidth=0.4)).fit(tmp_path / "rows.npy", y)
+    in_memory = ClassConditionalClassifier(KernelDensity(bandwidth=0.4)).fit(X, y)
+    assert gathered.predict_proba(X).tobytes() == in_memory.predict_proba(X).tobytes()
+
+
+def test_parts_give_the_model_of_all_rows_and_leave_what_they_cannot_change():
+    X, y = load_iris(return_X_y=True)
+    first = slice(0, None, 2)
+    model = ClassConditionalClassifier(EmpiricalCovariance())
+    model.partial_fit(X[first], y[first], classes=[0, 1, 2])
+    before, kept = model.densities_[2].covariance_.copy(), model.densities_[2]
+    only = (y == 0) & (np.arange(len(y)) % 2 == 1)
+    model.partial_fit(X[only], y[only])
+    assert np.array_equal(model.densities_[2].covariance_, before)
+    assert model.densities_[2] is kept
+    rest = (y > 0) & (np.arange(len(y)) % 2 == 1)
+    model.partial_fit(X[rest], y[rest])
+    whole = ClassConditionalClassifier(EmpiricalCovariance()).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X), whole.predict_proba(X), rtol=1e-9)
+    assert model.class_count_.tolist() == [50, 50, 50]
+
+
+def test_parts_that_cannot_be_learnt_from_are_refused():
+    X, y = load_iris(return_X_y=True)
+    model = ClassConditionalClassifier(EmpiricalCovariance())
+    with pytest.raises(DataError, match="classes must be passed on the first call to partial_fit"):
+        model.partial_fit(X, y)
+    with pytest.raises(DataError, match="first call of partial_fit must have rows of every class; got none of 3"):
+        model.partial_fit(X, y, classes=[0, 1, 2, 3])
+    model.partial_fit(X, y, classes=[0, 1, 2])
+    with pytest.raises(DataError, match=r"The target label\(s\) \[7\] in y do not exist"):
+        model.partial_fit(X, np.where(y == 2, 7, y))
+    with pytest.raises(AttributeError) as raised:
+        _ = ClassConditionalClassifier(KernelDensity()).partial_fit
+    assert "partial_fit needs densities that have it; KernelDensity has not" in str(raised.value.__cause__)

@@ -4,6 +4,7 @@ import importlib
 
 import numpy
 import pytest
+import scipy.sparse
 
 REALS = [numpy.float64, numpy.float32]
 SHAPES = [(1, 1, 1), (5, 2, 3), (128, 4, 2), (129, 16, 4), (300, 17, 5), (257, 33, 3)]
@@ -87,3 +88,17 @@ def test_merging_two_halves_gives_the_moments_of_the_whole(class_sums, own):
     upper = numpy.triu(packed[:, :7, :7])
     numpy.testing.assert_allclose(means, expected, rtol=1e-12)
     numpy.testing.assert_allclose(upper + numpy.triu(upper, 1).transpose(0, 2, 1), scatter, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("real", REALS)
+@pytest.mark.parametrize("index", [numpy.int32, numpy.int64])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_stored_values_of_sparse_rows_are_added_by_class(class_sums, real, index, weighted):
+    X, labels, weight = draw(37, 11, 3, real)
+    X[numpy.random.default_rng(1).random(X.shape) < 0.7] = 0
+    stored = scipy.sparse.csr_array(X)
+    out = numpy.zeros((3, 11))
+    columns, bounds = stored.indices.astype(index), stored.indptr.astype(index)
+    class_sums.add_stored(stored.data, columns, bounds, labels, weight if weighted else EMPTY, out)
+    size = weight if weighted else numpy.ones(len(X))
+    numpy.testing.assert_allclose(out, (numpy.eye(3)[labels] * size[:, None]).T @ X, rtol=1e-5)

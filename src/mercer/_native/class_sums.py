@@ -7,9 +7,19 @@ if cython.compiled:
 else:
     from mercer._native import panels
 
-__all__ = ["add_exceeding", "add_products", "add_rows", "add_squares", "merge", "packed_size", "padded_width"]
+__all__ = [
+    "add_exceeding",
+    "add_products",
+    "add_rows",
+    "add_squares",
+    "add_stored",
+    "merge",
+    "packed_size",
+    "padded_width",
+]
 
 real = cython.fused_type(cython.float, cython.double)
+index = cython.fused_type(cython.int, cython.Py_ssize_t)
 
 # Rows packed at once: 128 rows of a panel of 16 columns are half of a first-level cache.
 TILE = cython.declare(cython.Py_ssize_t, 128)
@@ -65,6 +75,37 @@ def add_exceeding(
                 share = weight[i]
             for j in range(X.shape[1]):
                 out[k, j] += share if cython.cast(cython.double, X[i, j]) > threshold else 0.0
+
+
+def add_stored(
+    values: cython.const[real][::1],
+    columns: cython.const[index][::1],
+    bounds: cython.const[index][::1],
+    labels: cython.const[cython.Py_ssize_t][::1],
+    weight: cython.const[cython.double][::1],
+    out: cython.double[:, ::1],
+):
+    """Add to `out` (k, d) the stored values of sparse rows by class, weighted unless `weight` is empty.
+
+    Parameters
+    ----------
+    values, columns : (m,) stored values and their columns
+    bounds : (n + 1,) where in them each row begins, and the last ends
+    labels : (n,) the class of each row
+    weight : (n,) weights; or empty
+    out : (k, d) sums
+    """
+    i: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    share: cython.double = 1.0
+    with cython.nogil:
+        for i in range(labels.shape[0]):
+            k = labels[i]
+            if weight.shape[0] > 0:
+                share = weight[i]
+            for place in range(bounds[i], bounds[i + 1]):
+                out[k, columns[place]] += share * cython.cast(cython.double, values[place])
 
 
 def add_squares(

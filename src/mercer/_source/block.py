@@ -29,9 +29,14 @@ def rows_per_block(n_features: int) -> int:
     return 2 ** (min(max(rows, 256), 16384).bit_length() - 1)
 
 
-def rows_per_sparse_block(n_rows: int, n_stored: int) -> int:
-    """Rows in a sparse block: a power of two with about 2**17 stored values in a block."""
-    rows = 2**17 * max(1, n_rows) // max(1, n_stored)
+def rows_per_sparse_block(n_rows: int, n_stored: int, n_features: int) -> int:
+    """Rows in a sparse block: a power of two with about 2**17 stored values in a block.
+
+    Up to eight times as many where there are many columns, so that adding up sums by column stays cheap beside making
+    them.
+    """
+    stored = min(max(2**17, 16 * n_features), 2**20)
+    rows = stored * max(1, n_rows) // max(1, n_stored)
     return 2 ** (min(max(rows, 1024), 65536).bit_length() - 1)
 
 

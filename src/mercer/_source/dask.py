@@ -54,7 +54,7 @@ class DaskSource(Source):
         self.dtype, self.is_sparse = self.rule.dtype, self.rule.is_sparse
         self.target_shape, self.has_weight = self.rule.target_shape, self.rule.has_weight
         self.feature_names = given.names
-        sparse_rows = rows_per_sparse_block(self.n_rows, given.n_stored) if self.is_sparse else 0
+        sparse_rows = rows_per_sparse_block(self.n_rows, given.n_stored, self.n_features) if self.is_sparse else 0
         self.block_rows = sparse_rows or rows_per_block(self.n_features)
         self.chunks = _chunks(given.X.chunks[0], self.block_rows)
         self.by_block = all(chunk.n_rows % self.block_rows == 0 for chunk in self.chunks[:-1])

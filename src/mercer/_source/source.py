@@ -39,7 +39,7 @@ class SumTree:
         `height` says that `value` is itself the sum of 2**height summands: a subtree made elsewhere.
         """
         while self.stack and self.stack[-1][0] == height:
-            value = self.stack.pop()[1] + value
+            value = _joined(self.stack.pop()[1], value)
             height += 1
         self.stack.append((height, value))
 
@@ -47,8 +47,14 @@ class SumTree:
         """The sum of all summands; ends the tree."""
         value = self.stack.pop()[1]
         while self.stack:
-            value = self.stack.pop()[1] + value
+            value = _joined(self.stack.pop()[1], value)
         return value
+
+
+def _joined(first: Any, second: Any) -> Any:
+    """The sum of two summands that the tree owns: large ones may grow in place."""
+    absorb = getattr(first, "absorb", None)
+    return first + second if absorb is None else absorb(second)
 
 
 class Source(ABC):

@@ -27,7 +27,7 @@ class SparseSource(Source):
         self.threads = threads
         self.n_rows, self.n_features = X.shape
         self.dtype = X.dtype
-        self.block_rows = rows_per_sparse_block(self.n_rows, X.nnz)
+        self.block_rows = rows_per_sparse_block(self.n_rows, X.nnz, self.n_features)
         self.target_shape = None if y is None else tuple(y.shape[1:])
         self.has_weight = weight is not None
 

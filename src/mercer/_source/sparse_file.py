@@ -57,7 +57,7 @@ class SparseFile(SequentialSource):
         self.rule.read(0, csr_array((0, self.n_features), dtype=self.stored), *self._beside(0, 0))
         self.dtype, self.target_shape = self.rule.dtype, self.rule.target_shape
         self.has_weight = self.rule.has_weight
-        self.block_rows = rows_per_sparse_block(n_rows, int(self.pointers[-1]))
+        self.block_rows = rows_per_sparse_block(n_rows, int(self.pointers[-1]), self.n_features)
 
     def _read_layout(self) -> tuple[int, int]:
         """Shape, row pointers and the type of the values, from the small members of the archive."""

@@ -44,7 +44,7 @@ class BlockStream(SequentialSource):
         self.target_shape, self.has_weight = self.rule.target_shape, self.rule.has_weight
         self.is_sparse = self.rule.is_sparse
         self.feature_names = self.rule.names
-        self.block_rows = rows_per_sparse_block(X.shape[0], X.nnz) if issparse(X) else rows_per_block(self.n_features)
+        self.block_rows = _rows_per_block(X)
 
     def _begin(self) -> Iterator[Any]:
         blocks = self.given() if callable(self.given) else self.given
@@ -79,6 +79,10 @@ class BlockStream(SequentialSource):
         finally:
             # A generator's own clean-up runs now, on the thread that ran the generator, and not some time later.
             getattr(self._known["iterator"], "close", bool)()
+
+
+def _rows_per_block(X: Any) -> int:
+    return rows_per_sparse_block(X.shape[0], X.nnz, X.shape[1]) if issparse(X) else rows_per_block(X.shape[1])
 
 
 def _named(blocks: Any) -> str:

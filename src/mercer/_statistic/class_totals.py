@@ -42,6 +42,14 @@ class ClassTotalSums:
         weights = first.weights + second.weights
         return ClassTotalSums(classes, weights, one + two, min(self.least, other.least))
 
+    def absorb(self, other: "ClassTotalSums") -> "ClassTotalSums":
+        """The sum, in this one's own totals: tables of text are large, and new ones cost more than adding."""
+        if self.totals.shape != other.totals.shape or not np.array_equal(self.classes, other.classes):
+            return self + other
+        totals = self.totals
+        totals += other.totals
+        return replace(self, weights=self.weights + other.weights, least=min(self.least, other.least))
+
     def over(self, classes: Array) -> "ClassTotalSums":
         """The same for all `classes`, of which those without rows have weight zero."""
         if classes is self.classes:
@@ -117,11 +125,10 @@ class ClassTotals(Statistic):
         k, d = len(classes), block.X.shape[1]
         weights = np.bincount(numbers, block.weight, k).astype(np.float64)
         stored = block.X.data
-        values = stored if self.threshold is None else stored > self.threshold
-        lengths = np.diff(block.X.indptr)
-        heavy = values if block.weight is None else values * np.repeat(block.weight, lengths)
-        places = np.repeat(numbers, lengths) * d + block.X.indices
-        totals = np.bincount(places, heavy, k * d).reshape(k, d).astype(np.float64, copy=False)
+        values = stored if self.threshold is None else (stored > self.threshold).astype(np.float64)
+        weight = _EMPTY if block.weight is None else block.weight
+        totals = np.zeros((k, d))
+        class_sums.add_stored(values, block.X.indices, block.X.indptr, numbers, weight, totals)
         return ClassTotalSums(classes, weights, totals, min(0.0, self._least(stored, np)))
 
 

@@ -1,13 +1,11 @@
 """Bayes' rule over any densities: one for each class, fitted to its rows, or known."""
 
-import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import has_fit_parameter
 
 from mercer._base import Estimator, fitting
 from mercer._base.joint_scores import JointScores, as_scores
@@ -17,8 +15,11 @@ from mercer._base.priors import class_priors
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Block, Source
+from mercer._source.namespace import to_numpy
 from mercer._statistic.labels import Labels
 from mercer.covariance import OAS
+from mercer.discriminant_analysis._class_rows import ClassRows
+from mercer.discriminant_analysis._densities import learns_in_parts, learnt, log_density
 from mercer.errors import DataError, ParameterError
 
 __all__ = ["ClassConditionalClassifier"]
@@ -30,35 +31,12 @@ _CERTIFICATE = Certificate.none("Each density is fitted by its own method, which
 @plain
 @dataclass(frozen=True, eq=False)
 class ConditionalState:
-    """Labels, priors, and a density for each class."""
+    """Labels, priors, weights of the rows so far, and a density for each class."""
 
     classes: Array
     priors: Array
+    weights: Array
     densities: list[Any]
-
-
-def log_density(density: Any, X: Array) -> Array:
-    """The log-density of each row: ``score_samples``, ``logpdf`` or ``logpmf``, whichever the density has.
-
-    Densities of one variable are given its column; what they give of several columns is added up.
-    """
-    for name in ("score_samples", "logpdf", "logpmf"):
-        method = getattr(density, name, None)
-        if method is not None:
-            values = np.asarray(_called(method, X, name), dtype=np.float64)
-            return values.sum(axis=1) if values.ndim == 2 else values.reshape(-1)
-    message = (
-        f"ClassConditionalClassifier: a density must have score_samples, logpdf or logpmf; got "
-        f"{type(density).__name__}."
-    )
-    raise ParameterError(message)
-
-
-def _called(method: Any, X: Array, name: str) -> Array:
-    """scipy's densities of one variable take values, those of several take rows; estimators take rows."""
-    if name == "score_samples" or X.shape[1] > 1:
-        return method(X)
-    return method(X[:, 0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +81,8 @@ class ClassConditionalClassifier(JointScores, Estimator):
         The density of each class.
     priors_ : ndarray of shape (n_classes,)
         P_k.
+    class_count_ : ndarray of shape (n_classes,)
+        Weight of the rows of each class.
     classes_ : ndarray of shape (n_classes,)
         Labels, sorted.
     history_, converged_, n_iter_, certificate_
@@ -113,8 +93,9 @@ class ClassConditionalClassifier(JointScores, Estimator):
 
     Notes
     -----
-    Cost and memory are those of the densities; the rows of one class at a time are copied. Weights go to densities
-    whose ``fit`` takes ``sample_weight``; to others they are an error. Rows in memory.
+    Cost and memory are those of the densities; of rows in memory those of one class at a time are copied. Rows in files
+    and streams are read once for each class and pass of its density, and are gathered only for densities that need all
+    of them at once. Weights go to densities whose ``fit`` takes ``sample_weight``; to others they are an error.
 
     References
     ----------
@@ -135,7 +116,7 @@ class ClassConditionalClassifier(JointScores, Estimator):
         "priors": ArrayRule() | Nothing(),
         "n_jobs": Integer() | Nothing(),
     }
-    _places: ClassVar[tuple[str, ...]] = ("memory",)
+    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream")
     _objective_moves: ClassVar[str | None] = "up"
     _check_exceptions: ClassVar[dict[str, str]] = {}
     _law_exceptions: ClassVar[dict[str, str]] = {"memory": "a density is fitted to a copy of the rows of its class"}
@@ -151,7 +132,7 @@ class ClassConditionalClassifier(JointScores, Estimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or rows in a file or stream
             Rows.
         y : array-like of shape (n_samples,)
             Labels.
@@ -163,13 +144,50 @@ class ClassConditionalClassifier(JointScores, Estimator):
         self
             The fitted estimator.
         """
-        source = self._open(X, y, sample_weight, targets="labels")
-        check_classification_targets(source.y)
-        outcome = self._drive(lambda start: self._solve(source), source, max_steps=1)
+        self._learn(X, y, sample_weight, None, None)
+        return self
+
+    @available_if(learns_in_parts)
+    @fitting
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> "ClassConditionalClassifier":
+        """Give further rows of each class to its density's ``partial_fit``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or rows in a file or stream
+            Rows.
+        y : array-like of shape (n_samples,)
+            Labels.
+        classes : array-like of shape (n_classes,) or None, default=None
+            All labels there will be; needed in the first call, whose rows must be of every class.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        seen = vars(self).get("_state")
+        if seen is None and classes is None:
+            message = (
+                f"{type(self).__name__}: classes must be passed on the first call to partial_fit; give all labels "
+                f"there will be."
+            )
+            raise DataError(message)
+        self._learn(X, y, sample_weight, seen, np.unique(to_numpy(classes)) if seen is None else seen.classes)
+        return self
+
+    def _learn(self, X: Any, y: Any, weight: Any, seen: ConditionalState | None, declared: Array) -> None:
+        source = self._open(X, y, weight, targets="labels", reset=seen is None)
+        if source.place == "memory":
+            check_classification_targets(source.y)
+        outcome = self._drive(lambda start: self._solve(source, seen, declared), source, max_steps=1)
         if outcome.interrupt is None:
             self.converged_ = outcome.converged = True
         self._conclude(outcome)
-        return self
 
     @classmethod
     def from_parameters(cls, densities: Any, priors: Any, n_features: int = 1) -> "ClassConditionalClassifier":
@@ -192,7 +210,8 @@ class ClassConditionalClassifier(JointScores, Estimator):
         model = cls(densities, priors=priors)
         labels = np.array(sorted(densities)) if isinstance(densities, dict) else np.arange(len(densities))
         chosen = class_priors(cls.__name__, priors, np.ones(len(labels)), exact=True)
-        state = ConditionalState(labels, chosen, [model._given(k, label) for k, label in enumerate(labels)])
+        densities = [model._given(k, label) for k, label in enumerate(labels)]
+        state = ConditionalState(labels, chosen, np.zeros(len(labels)), densities)
         model.__dict__.update(model._fitted(state) | {"n_features_in_": n_features})
         return model
 
@@ -212,30 +231,51 @@ class ClassConditionalClassifier(JointScores, Estimator):
         scores = self._map(X, as_scores)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
-    def _solve(self, source: Source) -> Solver:
+    def _solve(self, source: Source, seen: ConditionalState | None, declared: Array) -> Solver:
         counts = yield Labels()
         kept = counts.weights > 0
         classes, weights = counts.classes[kept], counts.weights[kept]
-        if counts.n_rows == 1:
+        if counts.n_rows == 1 and seen is None:
             message = f"{type(self).__name__}: densities need more than one row; got one sample. Add rows."
             raise DataError(message)
+        if declared is not None:
+            weights = self._spread(classes, weights, declared, seen)
+            classes = declared
         self._check_densities(classes)
-        priors = class_priors(type(self).__name__, self.priors, weights)
-        densities, total = [], 0.0
+        total = weights if seen is None else weights + seen.weights
+        priors = class_priors(type(self).__name__, self.priors, total)
+        densities, mean = [], 0.0
         for k, (label, weight) in enumerate(zip(classes, weights, strict=True)):
-            rows, heavy = self._rows_of(source, label)
-            densities.append(self._learnt(self._given(k, label), rows, heavy, label))
-            total += weight * (float(np.mean(log_density(densities[-1], rows[:1000]))) + float(np.log(priors[k])))
-        state = ConditionalState(classes, priors, densities)
-        yield Step(total / float(weights.sum()), state, _CERTIFICATE)
+            rows = ClassRows(source, label, counts.n_rows)
+            before = None if seen is None else seen.densities[k]
+            densities.append(learnt(before or self._given(k, label), rows, weight, partial=declared is not None))
+            if weight > 0:
+                likely = float(np.mean(log_density(densities[-1], rows.first(1000))))
+                mean += weight / float(weights.sum()) * (likely + float(np.log(priors[k])))
+        state = ConditionalState(classes, priors, total, densities)
+        yield Step(mean, state, _CERTIFICATE)
         return Solution(state, True, _CERTIFICATE)
 
-    def _rows_of(self, source: Source, label: Any) -> tuple[Array, Array]:
-        chosen = source.y == label
-        if source.weight is None:
-            return source.whole()[chosen], None
-        chosen = chosen & (source.weight > 0)
-        return source.whole()[chosen], source.weight[chosen]
+    def _spread(self, classes: Array, weights: Array, declared: Array, seen: ConditionalState | None) -> Array:
+        """The weights of these rows, for all classes there are."""
+        name = type(self).__name__
+        unknown = np.setdiff1d(classes, declared)
+        if len(unknown):
+            message = (
+                f"{name}: The target label(s) {unknown} in y do not exist in the initial classes {declared}; name all "
+                f"labels in the first call of partial_fit."
+            )
+            raise DataError(message)
+        lacking = np.setdiff1d(declared, classes)
+        if seen is None and len(lacking):
+            message = (
+                f"{name}: the first call of partial_fit must have rows of every class; got none of {lacking[0]}. Put "
+                f"some of them into the first part."
+            )
+            raise DataError(message)
+        full = np.zeros(len(declared))
+        full[np.searchsorted(declared, classes)] = weights
+        return full
 
     def _check_densities(self, classes: Array) -> None:
         given, name = self.density, type(self).__name__
@@ -256,23 +296,14 @@ class ClassConditionalClassifier(JointScores, Estimator):
             return self.density[number]
         return self.density[getattr(label, "item", lambda: label)()] if isinstance(self.density, dict) else self.density
 
-    def _learnt(self, density: Any, rows: Array, weight: Array, label: Any) -> Any:
-        """A copy of the density, fitted; a known one itself."""
-        if not hasattr(density, "fit"):
-            return density
-        copied = clone(density) if isinstance(density, BaseEstimator) else copy.deepcopy(density)
-        if weight is not None and not has_fit_parameter(copied, "sample_weight"):
-            message = (
-                f"{type(self).__name__}: sample_weight needs densities whose fit takes it; that of class {label}, "
-                f"{type(density).__name__}, does not. Leave the weights out, or use another density."
-            )
-            raise DataError(message)
-        result = copied.fit(rows) if weight is None else copied.fit(rows, sample_weight=weight)
-        # scipy's families give the parameters that they found.
-        return copied(*result) if isinstance(result, tuple) else copied
-
     def _fitted(self, state: ConditionalState) -> dict[str, Any]:
-        return {"classes_": state.classes, "priors_": state.priors, "densities_": state.densities}
+        return {
+            "classes_": state.classes,
+            "priors_": state.priors,
+            "class_count_": state.weights,
+            "densities_": state.densities,
+            "_state": state,
+        }
 
     def _scorer(self) -> _Scores:
         with np.errstate(divide="ignore"):

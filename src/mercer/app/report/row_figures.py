@@ -1,0 +1,158 @@
+"""The report"s figures of single rows: where the model is right and wrong, what that costs, and where rows lie."""
+
+from collections.abc import Sequence
+
+from mercer.app.report.chart import Chart
+from mercer.app.report.scale import number, percent, span
+from mercer.app.study.record import Calibration, Confusion, CostCurve, Map, Rates, Residuals
+
+__all__ = [
+    "calibration",
+    "confusion",
+    "cost_curve",
+    "map_by_group",
+    "map_by_loss",
+    "precision_recall",
+    "predictions",
+    "residuals",
+    "roc",
+]
+
+
+def confusion(found: Confusion) -> str:
+    """Counts by true and predicted class; colour by the share of the true class."""
+    n = len(found.classes)
+    most = max(sum(row) for row in found.counts) or 1
+    alt = "Confusion matrix of unseen rows: " + "; ".join(
+        f"true {name}: " + ", ".join(f"{number(c)} as {guess}" for guess, c in zip(found.classes, row, strict=True))
+        for name, row in zip(found.classes, found.counts, strict=True)
+    )
+    side = max(300.0, 60 + 34.0 * n)
+    chart = Chart(
+        alt,
+        (-0.5, n - 0.5),
+        (n - 0.5, -0.5),
+        x_label="predicted",
+        y_label="true",
+        left=110,
+        height=side,
+        width=side + 66,
+    )
+    for i, row in enumerate(found.counts):
+        share = sum(row) or most
+        for j, count in enumerate(row):
+            chart.cell((j - 0.48, j + 0.48), (i - 0.48, i + 0.48), 0.85 * count / share, "c0" if i == j else "c5")
+            if n <= 12:
+                chart.text(j, i, number(count), "strong" if i == j else "")
+    return chart.svg(x_names=found.classes, y_names=found.classes)
+
+
+def calibration(found: Calibration, positive: str) -> str:
+    """Observed share against predicted probability."""
+    alt = (
+        f"Calibration of the probability of {positive}: expected calibration error {number(found.error)}. {found.text}"
+    )
+    chart = Chart(alt, (0.0, 1.0), (0.0, 1.0), x_label="predicted probability", y_label="observed share")
+    chart.line([0, 1], [0, 1], "soft", dash=True)
+    for x, low, high in zip(found.predicted, found.low, found.high, strict=True):
+        chart.line([x, x], [low, high], "c0")
+    chart.line(found.predicted, found.observed, "c0")
+    chart.points(found.predicted, found.observed, "c0", size=4)
+    return chart.svg()
+
+
+def roc(found: Sequence[Rates]) -> str:
+    """True against false positives."""
+    alt = "ROC curves: " + ", ".join(f"area {number(one.roc_area)} for {one.name}" for one in found)
+    chart = Chart(alt, (0, 1), (0, 1), x_label="false positive rate", y_label="true positive rate", legend=True)
+    chart.line([0, 1], [0, 1], "soft", dash=True)
+    for k, one in enumerate(found[:6]):
+        chart.line(one.false_positive, one.true_positive, f"c{k}", f"{one.name} {number(one.roc_area)}")
+    return chart.svg()
+
+
+def precision_recall(found: Sequence[Rates]) -> str:
+    """Precision against recall, with the share of each class as what guessing gets."""
+    alt = "Precision-recall curves: " + ", ".join(
+        f"average precision {number(one.average_precision)} for {one.name}" for one in found
+    )
+    chart = Chart(alt, (0, 1), (0, 1.02), x_label="recall", y_label="precision", legend=True)
+    for k, one in enumerate(found[:6]):
+        chart.line(one.recall, one.precision, f"c{k}", f"{one.name} {number(one.average_precision)}")
+        chart.line([0, 1], [one.share, one.share], f"c{k}", dash=True)
+    return chart.svg()
+
+
+def predictions(found: Residuals, target: str) -> str:
+    """Predictions against the truth."""
+    ends = span([*found.true, *found.predicted])
+    chart = Chart(
+        f"Predicted against true {target} on unseen rows.", ends, ends, x_label=f"true {target}", y_label="predicted"
+    )
+    chart.line(ends, ends, "soft", dash=True)
+    chart.points(found.true, found.predicted, "c0 faint", size=2.2)
+    return chart.svg()
+
+
+def residuals(found: Residuals, target: str) -> str:
+    """What is left against the prediction."""
+    left = [true - guess for true, guess in zip(found.true, found.predicted, strict=True)]
+    alt = f"Residual of {target} against its prediction. {found.text}"
+    chart = Chart(alt, span(found.predicted), span(left), x_label=f"predicted {target}", y_label="true less predicted")
+    chart.rule(y=0.0)
+    chart.points(found.predicted, left, "c0 faint", size=2.2)
+    for level in (found.quantiles[0], found.quantiles[-1]):
+        chart.rule(y=level, kind="c1")
+    return chart.svg()
+
+
+def cost_curve(found: CostCurve, positive: str) -> str:
+    """Expected cost against the threshold."""
+    chart = Chart(
+        f"Expected cost a row against the threshold on the probability of {positive}; least at {number(found.best)}.",
+        (0.0, 1.0),
+        span([*found.low, *found.high]),
+        x_label=f"threshold on the probability of {positive}",
+        y_label="cost a row",
+    )
+    chart.band(found.threshold, found.low, found.high, "c0")
+    chart.line(found.threshold, found.cost, "c0")
+    chart.rule(x=found.best, kind="c5")
+    return chart.svg()
+
+
+def map_by_group(found: Map) -> str:
+    """The rows in a plane, one colour per group, or shaded by a value."""
+    chart = _plane(found, legend=bool(found.groups))
+    if found.groups:
+        for k, group in enumerate(sorted(set(found.groups), key=found.groups.count, reverse=True)[:6]):
+            inside = [i for i, one in enumerate(found.groups) if one == group]
+            chart.points([found.x[i] for i in inside], [found.y[i] for i in inside], f"c{k} faint", group, 2.6)
+    elif found.values:
+        order = sorted(range(len(found.values)), key=found.values.__getitem__)
+        for k, kind in enumerate(("q0", "q1", "q2", "q3", "q4")):
+            inside = order[k * len(order) // 5 : (k + 1) * len(order) // 5]
+            chart.points([found.x[i] for i in inside], [found.y[i] for i in inside], kind, size=2.6)
+    return chart.svg()
+
+
+def map_by_loss(found: Map) -> str:
+    """The same plane, shaded by how wrong the model was on each row while it was unseen."""
+    chart = _plane(found, legend=True)
+    bounds = (0.2, 0.5, 1.01)
+    for low, high, kind, name in zip(
+        (0.0, *bounds), bounds, ("q0", "q2", "c5"), ("right", "unsure", "wrong"), strict=False
+    ):
+        inside = [i for i, loss in enumerate(found.wrong) if low <= loss < high]
+        chart.points([found.x[i] for i in inside], [found.y[i] for i in inside], kind, name, 2.6)
+    return chart.svg()
+
+
+def _plane(found: Map, legend: bool) -> Chart:
+    labels = ("first axis", "second axis")
+    if len(found.explained) == 2:
+        labels = tuple(
+            f"{name} ({percent(share)})" for name, share in zip(("first", "second"), found.explained, strict=True)
+        )
+    alt = f"{len(found.x)} rows in a plane by {found.method}. {found.text}"
+    return Chart(alt, span(found.x), span(found.y), x_label=labels[0], y_label=labels[1], height=340, legend=legend)

@@ -1,0 +1,64 @@
+"""A record as JSON text, and back: what is read is checked against the dataclasses, part by part."""
+
+import json
+import types
+import typing
+from dataclasses import asdict, fields, is_dataclass
+from pathlib import Path
+from typing import Any, Union
+
+from mercer.app.study.record import Record
+from mercer.errors import DataError
+
+__all__ = ["NAME", "read_record", "write_record"]
+
+NAME = "run.json"
+
+
+def write_record(record: Record, folder: Path) -> Path:
+    """Write the record into `folder`, whole or not at all."""
+    path = folder / NAME
+    half = path.with_suffix(".part")
+    # Numbers that JSON has no word for would come back as text: a record must not hold them.
+    half.write_text(json.dumps(asdict(record), allow_nan=False, ensure_ascii=False), encoding="utf-8")
+    half.replace(path)
+    return path
+
+
+def read_record(path: Path) -> Record:
+    """Read the record at `path`, or in the folder `path`."""
+    place = path / NAME if path.is_dir() else path
+    try:
+        found = json.loads(place.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        message = f"{place}: no such record; give the folder that `mercer run` wrote, which holds {NAME}."
+        raise DataError(message) from None
+    except (UnicodeDecodeError, json.JSONDecodeError):
+        message = f"{place}: not a record of a study; give the folder that `mercer run` wrote, which holds {NAME}."
+        raise DataError(message) from None
+    if not isinstance(found, dict) or found.get("format") != Record.format:
+        held = found.get("format") if isinstance(found, dict) else type(found).__name__
+        message = f"{place}: format must be {Record.format}; got {held}. Run the study again with this version."
+        raise DataError(message)
+    try:
+        return _built(Record, found)
+    except (KeyError, TypeError, ValueError) as wrong:
+        message = f"{place}: the record is damaged ({wrong}). Run the study again."
+        raise DataError(message) from None
+
+
+def _built(kind: Any, value: Any) -> Any:
+    """`value` as an instance of the annotation `kind`."""
+    if is_dataclass(kind):
+        if not isinstance(value, dict):
+            message = f"{kind.__name__} must be an object"
+            raise TypeError(message)
+        hints = typing.get_type_hints(kind)
+        known = {one.name for one in fields(kind)}
+        return kind(**{name: _built(hints[name], part) for name, part in value.items() if name in known})
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (Union, types.UnionType):
+        return None if value is None else _built(next(one for one in arguments if one is not type(None)), value)
+    if origin is list:
+        return [_built(arguments[0], one) for one in value]
+    return value

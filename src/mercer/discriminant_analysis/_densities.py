@@ -1,0 +1,74 @@
+"""Densities of any kind, as Bayes' rule uses them: estimators, frozen distributions, families of distributions."""
+
+import copy
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import has_fit_parameter
+
+from mercer.covariance import OAS
+from mercer.discriminant_analysis._class_rows import ClassRows
+from mercer.errors import DataError, ParameterError
+
+__all__ = ["learns_in_parts", "learnt", "log_density"]
+
+Array = Any
+_NAME = "ClassConditionalClassifier"
+
+
+def log_density(density: Any, X: Array) -> Array:
+    """The log-density of each row: ``score_samples``, ``logpdf`` or ``logpmf``, whichever the density has.
+
+    Densities of one variable are given its column; what they give of several columns is added up.
+    """
+    for name in ("score_samples", "logpdf", "logpmf"):
+        method = getattr(density, name, None)
+        if method is not None:
+            values = np.asarray(_called(method, X, name), dtype=np.float64)
+            return values.sum(axis=1) if values.ndim == 2 else values.reshape(-1)
+    message = (
+        f"ClassConditionalClassifier: a density must have score_samples, logpdf or logpmf; got "
+        f"{type(density).__name__}."
+    )
+    raise ParameterError(message)
+
+
+def _called(method: Any, X: Array, name: str) -> Array:
+    """scipy's densities of one variable take values, those of several take rows; estimators take rows."""
+    if name == "score_samples" or X.shape[1] > 1:
+        return method(X)
+    return method(X[:, 0])
+
+
+def learns_in_parts(estimator: Any) -> bool:
+    """Whether each density that is to be fitted has ``partial_fit``; an error that says so where one has not."""
+    given = estimator.density
+    each = given.values() if isinstance(given, dict) else given if isinstance(given, list) else [given or OAS()]
+    for density in each:
+        if hasattr(density, "fit") and not hasattr(density, "partial_fit"):
+            message = (
+                f"ClassConditionalClassifier: partial_fit needs densities that have it; {type(density).__name__} has "
+                f"not. Use OAS or GaussianMixture, or call fit."
+            )
+            raise ParameterError(message)
+    return True
+
+
+def learnt(density: Any, rows: ClassRows, weight: float, *, partial: bool) -> Any:
+    """A copy of the density, fitted; a known one itself, and one that gets no rows as it was."""
+    if not hasattr(density, "fit") or weight == 0:
+        return density
+    goes_on = partial and hasattr(density, "n_features_in_")
+    copied = clone(density) if isinstance(density, BaseEstimator) and not goes_on else copy.deepcopy(density)
+    X, heavy = rows.for_density(copied)
+    if rows.source.has_weight and not has_fit_parameter(copied, "sample_weight"):
+        message = (
+            f"{_NAME}: sample_weight needs densities whose fit takes it; that of class {rows.label}, "
+            f"{type(density).__name__}, does not. Leave the weights out, or use another density."
+        )
+        raise DataError(message)
+    learn = copied.partial_fit if partial else copied.fit
+    result = learn(X) if heavy is None else learn(X, sample_weight=heavy)
+    # scipy's families give the parameters that they found.
+    return copied(*result) if isinstance(result, tuple) else copied

@@ -1,0 +1,91 @@
+"""The page in a real browser: it opens, fits narrow and wide windows, sorts, follows the keyboard, and prints."""
+
+import pytest
+
+from mercer.app.report import write_report
+from tests.app.report.browser import ask, browse, needs_browser
+from tests.app.report.records import RECORDS
+
+pytestmark = needs_browser
+
+WIDTHS = """
+return {
+  width: innerWidth,
+  page: document.documentElement.scrollWidth,
+  outside: [...document.querySelectorAll("body *")].filter((one) =>
+    one.getBoundingClientRect().right > innerWidth + 1 && !one.closest(".table, nav, svg, .skip")).map((one) => one.tagName),
+  text: [...document.querySelectorAll("figure svg")].map((one) =>
+    11.5 * one.getBoundingClientRect().width / one.viewBox.baseVal.width),
+};
+"""
+
+SORTING = """
+const table = [...document.querySelectorAll("table")].find((one) => one.caption.textContent === "Candidates");
+const column = (k) => [...table.tBodies[0].rows].map((row) => row.cells[k].textContent.trim());
+const head = table.tHead.rows[0].cells[2];
+const before = column(2);
+head.querySelector("button").click();
+const up = column(2), sortedUp = head.getAttribute("aria-sort");
+head.querySelector("button").click();
+const down = column(2), sortedDown = head.getAttribute("aria-sort");
+table.tHead.rows[0].cells[0].querySelector("button").click();
+return { before, up, down, sortedUp, sortedDown, names: column(0) };
+"""
+
+KEYBOARD = """
+const reach = [...document.querySelectorAll("a, button, [tabindex]")];
+const colours = () => getComputedStyle(document.body).backgroundColor;
+const light = colours();
+document.getElementById("colours").click();
+const dark = colours();
+document.getElementById("colours").click();
+return {
+  unreachable: reach.filter((one) => { one.focus(); return document.activeElement !== one; }).length,
+  count: reach.length, light, dark, again: colours(),
+};
+"""
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pages")
+    for name, make in RECORDS.items():
+        write_report(make(), folder / f"{name}.html")
+    return folder
+
+
+@pytest.mark.parametrize("width", [360, 1440])
+@pytest.mark.parametrize("name", RECORDS)
+def test_nothing_runs_over_the_edge_and_the_console_is_silent(pages, name, width):
+    found, complaints = ask(WIDTHS, page=pages / f"{name}.html", folder=pages, width=width)
+    assert complaints == []
+    assert found["width"] == width
+    assert found["page"] <= width
+    assert found["outside"] == []
+    # The smallest letters of a figure stay readable on a phone.
+    assert min(found["text"], default=9.0) > 7.0
+
+
+def test_tables_sort_by_number_and_by_name(pages):
+    found, _ = ask(SORTING, page=pages / "classification.html", folder=pages)
+    assert found["before"] == ["0.6", "0.65", "0.7", "0.75", "0.8", "–"]
+    assert found["up"] == ["0.6", "0.65", "0.7", "0.75", "0.8", "–"]
+    assert found["down"] == ["0.8", "0.75", "0.7", "0.65", "0.6", "–"]
+    assert (found["sortedUp"], found["sortedDown"]) == ("ascending", "descending")
+    assert found["names"][0] == "a slow one"
+
+
+def test_the_keyboard_reaches_everything_and_colours_switch(pages):
+    found, _ = ask(KEYBOARD, page=pages / "classification.html", folder=pages)
+    assert found["unreachable"] == 0
+    assert found["count"] > 30
+    assert found["light"] != found["dark"]
+    assert found["again"] == found["light"]
+
+
+def test_the_page_prints_to_a_few_sheets(pages, tmp_path):
+    paper = tmp_path / "report.pdf"
+    browse(f"--print-to-pdf={paper}", "--no-pdf-header-footer", page=pages / "classification.html", folder=tmp_path)
+    content = paper.read_bytes()
+    assert content.startswith(b"%PDF-")
+    assert 3 <= content.count(b"/Type /Page\n") + content.count(b"/Type /Page ") <= 12

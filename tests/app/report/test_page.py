@@ -1,0 +1,101 @@
+"""The page as text: whole, safe, self-contained, and saying what the record says."""
+
+import re
+from dataclasses import fields, replace
+from html.parser import HTMLParser
+
+import pytest
+
+from mercer.app.report import render_report, write_report
+from mercer.app.report.sections import sections
+from mercer.app.study.record import Notice, Record
+from tests.app.report.records import RECORDS, classification, regression
+
+VOID = {"meta", "link", "br", "img", "path", "rect", "polyline", "polygon", "circle"}
+
+
+class Reader(HTMLParser):
+    """Notes what is open, what an anchor points to, and which pictures have no words."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.anchors, self.names, self.mute = [], [], set(), 0
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "a":
+            self.anchors.append(found["href"])
+        if "id" in found:
+            assert found["id"] not in self.names, found["id"]
+            self.names.add(found["id"])
+        if tag == "svg" and not found.get("aria-label"):
+            self.mute += 1
+
+    def handle_endtag(self, tag):
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+
+@pytest.fixture(params=RECORDS)
+def record(request):
+    return RECORDS[request.param]()
+
+
+def test_the_page_is_well_formed_and_every_picture_has_words(record):
+    reader = Reader()
+    reader.feed(render_report(record))
+    assert reader.open == []
+    assert reader.mute == 0
+    assert {anchor[1:] for anchor in reader.anchors} <= reader.names
+
+
+def test_the_page_needs_nothing_beside_it(record):
+    page = render_report(record)
+    assert re.findall(r'(?:src|href)="(?!#)([^"]+)"', page) == []
+    assert "@import" not in page
+    assert "url(" not in page
+    assert len(page) < 200_000
+
+
+def test_no_number_is_missing(record):
+    text = re.sub(r"<(style|script)>.*?</\1>", "", render_report(record), flags=re.DOTALL)
+    assert not re.search(r"\b(nan|inf)\b|>None<", text)
+
+
+def test_every_part_of_a_record_has_its_section():
+    full = classification()
+    names = {section.name for section in sections(full)}
+    expected = {"sure", "data", "candidates", "curves", "errors", "decision", "drivers", "map", "hardest", "fit", "origin"}
+    assert names == expected
+    least = Record(full.question, full.answer, full.data, full.origin)
+    assert {section.name for section in sections(least)} == {"data", "origin"}
+    assert len(fields(Record)) == 22, "a new part of the record needs a place on the page"
+
+
+def test_text_from_the_table_cannot_become_a_script():
+    page = render_report(classification())
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    nasty = replace(regression(), answer="`</h1><img onerror=x>` is a column")
+    assert "<img" not in render_report(nasty)
+
+
+def test_names_between_backticks_are_marked():
+    assert "<code>ticket</code> was left out" in render_report(classification())
+
+
+def test_a_notice_shows_its_level_and_its_cure():
+    full = classification()
+    loud = replace(full, data=replace(full.data, notices=[Notice("warning", "age", "is odd.", "Look at it.")]))
+    page = render_report(loud)
+    assert '<li class="warning"><b>age</b>' in page
+    assert "<em>Look at it.</em>" in page
+
+
+def test_the_page_is_written_whole(tmp_path):
+    path = tmp_path / "deep" / "report.html"
+    write_report(regression(), path)
+    assert path.read_text(encoding="utf-8") == render_report(regression())
+    assert [one.name for one in path.parent.iterdir()] == ["report.html"]

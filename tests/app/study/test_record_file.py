@@ -1,0 +1,57 @@
+"""A record survives its file, and a damaged file is refused in a sentence."""
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+
+from mercer.app.study.record_file import read_record, write_record
+from mercer.errors import DataError
+from tests.app.report.records import RECORDS, regression
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_a_record_comes_back_as_it_was(tmp_path, name):
+    record = RECORDS[name]()
+    path = write_record(record, tmp_path)
+    assert read_record(tmp_path) == record
+    assert read_record(path) == record
+    assert path.stat().st_size < 1_000_000
+
+
+def test_a_number_that_json_cannot_say_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        write_record(
+            replace(regression(), learning=None, origin=replace(regression().origin, seconds=float("nan"))), tmp_path
+        )
+    assert not (tmp_path / "run.json").exists()
+
+
+def test_a_folder_without_a_record_is_refused(tmp_path):
+    cure = "no such record; give the folder that `mercer run` wrote, which holds run.json."
+    with pytest.raises(DataError, match=re.escape(f"{tmp_path / 'run.json'}: {cure}")):
+        read_record(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["", "{", "\x89PNG"])
+def test_a_file_of_another_kind_is_refused(tmp_path, text):
+    (tmp_path / "run.json").write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match="not a record of a study; give the folder that `mercer run` wrote"):
+        read_record(tmp_path)
+
+
+@pytest.mark.parametrize(("content", "held"), [([], "list"), ({}, "None"), ({"format": 99}, "99")])
+def test_another_format_is_refused(tmp_path, content, held):
+    (tmp_path / "run.json").write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(DataError, match=f"format must be 1; got {held}. Run the study again with this version."):
+        read_record(tmp_path)
+
+
+def test_a_record_with_a_part_of_another_shape_is_refused(tmp_path):
+    path = write_record(regression(), tmp_path)
+    broken = json.loads(path.read_text(encoding="utf-8"))
+    broken["question"] = "what?"
+    path.write_text(json.dumps(broken), encoding="utf-8")
+    with pytest.raises(DataError, match=r"the record is damaged \(Question must be an object\)"):
+        read_record(tmp_path)

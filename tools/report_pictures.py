@@ -1,0 +1,56 @@
+"""Photograph the report of the bundled study, light, dark and on a phone, for the documentation.
+
+Run it after a change of the page: ``python tools/report_pictures.py``. It needs chromium.
+"""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+FOLDER = Path(__file__).parent.parent / "docs" / "_static"
+# Name, width, height, further options, what to change in the page.
+SHOTS = (
+    ("report_light", 1180, 1500, (), ("", "")),
+    ("report_dark", 1180, 1500, (), ('<html lang="en">', '<html lang="en" data-colours="dark">')),
+)
+
+
+def main() -> None:
+    """Run the study on the bundled table, then take the pictures."""
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        sys.exit("report_pictures: needs chromium on the path")
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        command = [sys.executable, "-m", "mercer", "run", "--output", str(folder), "--no-open", "--quiet"]
+        subprocess.run(command, check=True)
+        page = (folder / "report.html").read_text(encoding="utf-8")
+        for name, width, height, options, (old, new) in SHOTS:
+            _photograph(chromium, folder, page.replace(old, new, 1) if old else page, name, width, height, options)
+        # A window is never narrower than 500 pixels: the phone is a frame inside one.
+        frame = folder / "framed.html"
+        frame.write_text(page, encoding="utf-8")
+        phone = (
+            f'<body style="margin:0"><iframe src="{frame.name}" style="border:0;width:390px;height:1500px"></iframe>'
+        )
+        _photograph(chromium, folder, phone, "report_phone", 390, 1500, ())
+
+
+def _photograph(
+    chromium: str, folder: Path, page: str, name: str, width: int, height: int, options: tuple[str, ...]
+) -> None:
+    place = folder / f"{name}.html"
+    place.write_text(page, encoding="utf-8")
+    command = [
+        *(chromium, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--virtual-time-budget=2000"),
+        *(f"--user-data-dir={folder / 'profile'}", f"--window-size={width},{height}", *options),
+        *(f"--screenshot={FOLDER / name}.png", place.as_uri()),
+    ]
+    subprocess.run(command, check=True, capture_output=True)
+    sys.stdout.write(f"{FOLDER / name}.png\n")
+
+
+if __name__ == "__main__":
+    main()
