@@ -178,6 +178,7 @@ LONG = {
     "Ridge": "from mercer.linear_model import Ridge; m = Ridge(solver='sag', tol=1e-30, max_iter=100000)",
     "SGDClassifier": "from mercer.linear_model import SGDClassifier; m = SGDClassifier(tol=None, max_iter=100000)",
     "KernelDensity": "from mercer.neighbors import KernelDensity; m = KernelDensity(bandwidth='cross_validation')",
+    "SVC": "from mercer.svm import SVC; m = SVC(C=1e3, tol=1e-9)",
     "PCA": "from mercer.decomposition import PCA; m = PCA(40, svd_solver='power', tol=1e-30)",
 }
 
