@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -79,10 +80,10 @@ class ForestGrowth:
             n = self.problem.X.shape[0] if self.oob_error else 0
             state = ForestState([], np.zeros((n, int(self.problem.n_classes.sum()))), np.zeros(n, np.int64))
         elif self.oob_error is not None and len(state.oob_counts) == 0:
-            state = yield Dense(lambda kept=state: self._judged_again(kept))
+            state = yield Dense(partial(self._judged_again, state))
         while len(state.trees) < len(self.seeds):
             first = len(state.trees)
-            batch = yield Dense(lambda first=first: self._grow_some(columns, first))
+            batch = yield Dense(partial(self._grow_some, columns, first))
             for tree, rows, values in batch:
                 state = self._joined(state, tree, rows, values)
                 yield Step(self._impurity(state.trees), state, NO_BOUND, self._extra(state))

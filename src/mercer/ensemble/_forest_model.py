@@ -99,7 +99,9 @@ class ForestModel(MultiOutputMixin, Estimator):
         growth = self._growth(problem, sample_weight is not None, before, source.threads)
         given = problem.attributes() | {"_dtype": problem.X.dtype.name, "_n_classes": problem.n_classes}
         given |= {"_n_rows": problem.X.shape[0], "_n_drawn": growth.n_drawn, "_draw_weight": growth.weight}
-        vars(self).update(given | {"_member_seeds": growth.seeds, "_max_features": growth.rules.max_features})
+        known = given | {"_member_seeds": growth.seeds, "_max_features": growth.rules.max_features}
+        for name, value in known.items():
+            setattr(self, name, value)
         unjudged = self.oob_score and "oob_score_" not in vars(self)
         start = before if before is not None and (unjudged or len(before.trees) < self.n_estimators) else None
         if before is not None and start is None:
