@@ -60,6 +60,9 @@ def search_random_splits(
     before: cython.double
     threshold: cython.double
     go: cython.double
+    sum: cython.double
+    # One sum is kept in a register, where adding to memory would wait for the sum before.
+    single: cython.bint = sums.shape[1] == 9 and slots.shape[1] == 1
     total: cython.double[::1] = sums[0, 8:]
     left: cython.double[::1] = sums[1, 8:]
     place: cython.double[::1] = sums[2, :8]
@@ -114,6 +117,7 @@ def search_random_splits(
                     place[4] = signs[f]
                 n_left = 0.0
                 left_weight = 0.0
+                sum = 0.0
                 for i in range(left.shape[0]):
                     left[i] = 0.0
                 for i in range(count):
@@ -122,8 +126,13 @@ def search_random_splits(
                     r = code_order.place_of(keys[0, i])
                     n_left += go
                     left_weight += go * own_weight[r]
+                    if single:
+                        sum += go * own_amounts[r, 0]
+                        continue
                     for o in range(slots.shape[1]):
                         left[own_slots[r, o]] += go * own_amounts[r, o]
+                if single:
+                    left[0] = sum
                 before = best[t, 0]
                 impurity.judge(left, total, left_weight, n_left, count, place, settings, bounds[t], best[t])
                 if best[t, 0] > before:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -78,9 +79,11 @@ class ForestGrowth:
         if state is None:
             n = self.problem.X.shape[0] if self.oob_error else 0
             state = ForestState([], np.zeros((n, int(self.problem.n_classes.sum()))), np.zeros(n, np.int64))
+        elif self.oob_error is not None and len(state.oob_counts) == 0:
+            state = yield Dense(partial(self._judged_again, state))
         while len(state.trees) < len(self.seeds):
             first = len(state.trees)
-            batch = yield Dense(lambda first=first: self._grow_some(columns, first))
+            batch = yield Dense(partial(self._grow_some, columns, first))
             for tree, rows, values in batch:
                 state = self._joined(state, tree, rows, values)
                 yield Step(self._impurity(state.trees), state, NO_BOUND, self._extra(state))
@@ -123,10 +126,21 @@ class ForestGrowth:
         tree = prune(assemble(state, columns.n_features, self.problem.n_classes), self.ccp_alpha)
         if self.oob_error is None:
             return tree, np.zeros(0, np.int64), np.zeros((0, 0))
+        return tree, *self._unseen(tree, weight)
+
+    def _unseen(self, tree: BinaryTree, weight: Array) -> tuple[Array, Array]:
+        """The rows that a tree did not see, and what it says of them."""
         rows = np.flatnonzero(weight == 0)
         X = self.problem.X[rows]
-        values = tree.value[tree.apply(X.tocsr() if issparse(X) else X)]
-        return tree, rows, values
+        return rows, tree.value[tree.apply(X.tocsr() if issparse(X) else X)]
+
+    def _judged_again(self, state: ForestState) -> ForestState:
+        """Trees of an earlier fit that was not judged by unseen rows, judged now."""
+        n = self.problem.X.shape[0]
+        judged = ForestState([], np.zeros((n, int(self.problem.n_classes.sum()))), np.zeros(n, np.int64))
+        for tree, seed in zip(state.trees, self.seeds):
+            judged = self._joined(judged, tree, *self._unseen(tree, self._weights(seed)))
+        return judged
 
     def _joined(self, state: ForestState, tree: BinaryTree, rows: Array, values: Array) -> ForestState:
         if self.oob_error is None:

@@ -96,7 +96,7 @@ class ForestClassifier(ClassifierMixin, ForestModel):
         one = truth.shape[1] == 1
         return float(accuracy_score(*((k[:, 0] if one else k) for k in (truth, predicted)), sample_weight=weight))
 
-    def _judge_oob(self, problem: Problem, state: ForestState) -> None:
+    def _check_judged(self, problem: Problem) -> None:
         kind = type_of_target(problem.y)
         if kind == "multiclass-multioutput":
             message = (
@@ -105,6 +105,8 @@ class ForestClassifier(ClassifierMixin, ForestModel):
                 f"multilabel-indicator. Fit one forest for each output."
             )
             raise DataError(message)
+
+    def _judge_oob(self, problem: Problem, state: ForestState) -> None:
         super()._judge_oob(problem, state)
         self.oob_score_ = self._oob_score(problem, state.oob_sums, state.oob_counts)
         shares = _means_of_unseen(state).reshape(len(state.oob_counts), len(problem.classes), -1)

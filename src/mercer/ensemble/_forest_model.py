@@ -92,13 +92,18 @@ class ForestModel(MultiOutputMixin, Estimator):
                 f"shape of y to (n_samples,), for example using ravel()."
             )
             warnings.warn(message, DataConversionWarning, stacklevel=5)
+        if self.oob_score:
+            self._check_judged(problem)
         source = open_source(problem.X, problem.y, problem.weight, self._threads())
         before = self._kept_trees()
         growth = self._growth(problem, sample_weight is not None, before, source.threads)
         given = problem.attributes() | {"_dtype": problem.X.dtype.name, "_n_classes": problem.n_classes}
         given |= {"_n_rows": problem.X.shape[0], "_n_drawn": growth.n_drawn, "_draw_weight": growth.weight}
-        vars(self).update(given | {"_member_seeds": growth.seeds, "_max_features": growth.rules.max_features})
-        start = before if before is not None and len(before.trees) < self.n_estimators else None
+        known = given | {"_member_seeds": growth.seeds, "_max_features": growth.rules.max_features}
+        for name, value in known.items():
+            setattr(self, name, value)
+        unjudged = self.oob_score and "oob_score_" not in vars(self)
+        start = before if before is not None and (unjudged or len(before.trees) < self.n_estimators) else None
         if before is not None and start is None:
             message = "Warm-start fitting without increasing n_estimators does not fit new trees."
             warnings.warn(f"{type(self).__name__}: {message} Raise n_estimators.", UserWarning, stacklevel=5)
@@ -112,6 +117,9 @@ class ForestModel(MultiOutputMixin, Estimator):
         if self.oob_score:
             self._judge_oob(problem, outcome.state)
         self._conclude(outcome, "raise max_time")
+
+    def _check_judged(self, problem: Problem) -> None:
+        """Raise if rows not seen cannot be judged."""
 
     def _check_together(self) -> None:
         name = type(self).__name__
@@ -305,9 +313,10 @@ class ForestModel(MultiOutputMixin, Estimator):
         """The rows that each tree was grown on, as often as each was drawn."""
         check_is_fitted(self)
         if self._n_drawn is None:
-            return [np.arange(self._n_rows) for _ in self.estimators_]
+            return [np.arange(self._n_rows, dtype=np.int32) for _ in self.estimators_]
+        rows = np.arange(self._n_rows, dtype=np.int32)
         return [
-            np.repeat(np.arange(self._n_rows), drawn_counts(seed, self._n_rows, self._n_drawn, self._draw_weight))
+            np.repeat(rows, drawn_counts(seed, self._n_rows, self._n_drawn, self._draw_weight))
             for seed in self._member_seeds[: len(self.estimators_)]
         ]
 

@@ -45,7 +45,7 @@ class PackedForest:
             ]
         joined: Any = [np.concatenate([part[k] for part in parts]) for k in range(5)]
         values = np.concatenate([tree.value.reshape(tree.node_count, -1) for tree in trees])
-        return cls(roots, *joined, values)
+        return cls(roots, *joined, values)  # type: ignore[call-arg]
 
     def shared(self, trees: list[BinaryTree]) -> list[BinaryTree]:
         """The same trees, with views of these arrays for theirs."""
@@ -74,7 +74,7 @@ class PackedForest:
 
         def work(X: Array, out: Array) -> None:
             at = np.empty(min(len(out), _TOGETHER), np.int32)
-            forest_walk.add_values(X, everything, *self._walk(), self.values, at, out)
+            forest_walk.add_values(X, everything, *self._walk(), self.values, at, out)  # type: ignore[call-arg]
 
         self._each(X, threads, work, sums)
         return sums
@@ -85,7 +85,7 @@ class PackedForest:
 
         def work(X: Array, out: Array) -> None:
             at = np.empty(min(len(out), _TOGETHER), np.int32)
-            forest_walk.find_many_leaves(X, *self._walk(), at, out)
+            forest_walk.find_many_leaves(X, *self._walk(), at, out)  # type: ignore[call-arg]
 
         self._each(X, threads, work, leaves)
         return leaves

@@ -103,7 +103,8 @@ class BinaryTree:
         if len(self.categories) == 0:
             return arrays
         categorical = self.categories >= 0
-        thresholds = np.where(categorical, self.categories, self.threshold).astype(np.float64)
+        thresholds: Array = np.where(categorical, self.categories, self.threshold)
+        thresholds = thresholds.astype(np.float64)
         return *arrays[:2], thresholds, (self.missing_go_to_left + 2 * categorical).astype(np.uint8), self.words
 
     def __getstate__(self) -> dict[str, Any]:
@@ -114,13 +115,13 @@ class BinaryTree:
         leaves = np.empty(X.shape[0], np.int64)
         packed = self._packed
         if X.shape[0] <= _RUN and not issparse(X):
-            tree_walk.find_leaves(_walkable(X), *packed, leaves)
+            tree_walk.find_leaves(_walkable(X), *packed, leaves)  # type: ignore[call-arg]
             return leaves
         step = _step(X)
 
         def work(number: int) -> None:
             part = slice(number * step, (number + 1) * step)
-            tree_walk.find_leaves(_walkable(X[part]), *packed, leaves[part])
+            tree_walk.find_leaves(_walkable(X[part]), *packed, leaves[part])  # type: ignore[call-arg]
 
         run_numbered(work, -(-X.shape[0] // step), threads)
         return leaves
@@ -137,7 +138,7 @@ class BinaryTree:
         nodes, step = np.empty(ends[-1], np.int64), _step(X)
         for start in range(0, X.shape[0], step):
             part = slice(start, start + step)
-            tree_walk.mark_paths(_walkable(X[part]), *self._packed, ends[:-1][part], nodes)
+            tree_walk.mark_paths(_walkable(X[part]), *self._packed, ends[:-1][part], nodes)  # type: ignore[call-arg]
         data = np.ones(len(nodes), np.int64)
         return csr_array((data, nodes, ends), shape=(X.shape[0], self.node_count))
 

@@ -54,7 +54,7 @@ class Level:
     threshold: Array = field(init=False)
     missing_left: Array = field(init=False)
     categories: Array = field(init=False)
-    goes: Array | None = None
+    goes: Any = None
 
     def __post_init__(self) -> None:
         k = len(self.starts)

@@ -121,4 +121,4 @@ def split_gain(
         own = names == name
         if weight[own].sum() > 0:
             rest += weight[own].sum() * impurity(y[own], criterion, sample_weight=weight[own], base=base)
-    return impurity(y, criterion, sample_weight=weight, base=base) - rest / float(weight.sum())
+    return impurity(y, criterion, sample_weight=weight, base=base) - float(rest / weight.sum())

@@ -60,7 +60,7 @@ def _search_medians(
     best: Array,
 ) -> None:
     most, outputs = keys.shape[1], target.n_outputs
-    median_splits.search_median_splits(
+    median_splits.search_median_splits(  # type: ignore[call-arg]
         *(columns.codes, columns.missing[0], columns.table if rules.random else columns.table[:0], columns.offsets),
         *(*nodes, features, target.ranks, target.amounts, target.scaled, *limits, keys, order),
         *(np.empty((outputs, most), np.int32), np.empty((outputs, most)), np.empty((most, outputs)), np.empty(most)),
