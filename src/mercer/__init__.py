@@ -28,6 +28,7 @@ __all__ = [
     "decision",
     "decomposition",
     "discriminant_analysis",
+    "ensemble",
     "errors",
     "estimation",
     "forecast",

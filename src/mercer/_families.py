@@ -8,6 +8,7 @@ FAMILIES = (
     "decision",
     "decomposition",
     "discriminant_analysis",
+    "ensemble",
     "estimation",
     "linear_model",
     "mixture",

@@ -37,15 +37,17 @@ def checked_rows_and_targets(
     """Check `X` as :func:`checked_rows` does, and `y` to match it; takes ``multi_output`` and ``y_numeric``.
 
     Plain arrays that are already as they should be skip scikit-learn's look at what they might have been, which takes
-    a third of the time of ridge on 442 rows of 10.
+    a third of the time of ridge on 442 rows of 10. With ``ensure_all_finite=False`` the rows may hold NaN and infinity.
     """
+    allow_nan = not options.pop("ensure_all_finite", True)
     if reset and _are_plain(X, y) and options.keys() <= {"accept_sparse", "multi_output", "y_numeric"}:
         vars(estimator).pop("feature_names_in_", None)
         estimator.n_features_in_ = X.shape[1]
     else:
         options = {"dtype": list(FLOATS), "order": "C"} | options
         X, y = validate_data(estimator, X, y, reset=reset, ensure_all_finite=False, **options)
-    check_finite(X, threads, estimator)
+    if not allow_nan:
+        check_finite(X, threads, estimator)
     if y.dtype.kind == "f" and not _sum_is_finite(y):
         assert_all_finite(y, input_name="y", estimator_name=type(estimator).__name__)
     return X, y

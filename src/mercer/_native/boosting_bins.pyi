@@ -1,0 +1,3 @@
+from numpy import ndarray
+
+def assign_bins(X: ndarray, edges: ndarray, missing: ndarray, out: ndarray) -> None: ...

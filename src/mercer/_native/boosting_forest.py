@@ -1,0 +1,161 @@
+"""Rows through trees: packed nodes, several rows at a time, all trees while a few rows are in the cache.
+
+The children of a node are neighbours: the left one's number and the column asked are in one 64-bit word,
+left << 32 | column << 8 | flags, with flag 1 where missing values go left and flag 2 where the column holds categories.
+A leaf is its own left child behind an infinite threshold, so that rows that arrive early wait there.
+"""
+
+import cython
+
+__all__ = ["add_bin_values", "add_scores", "find_leaves"]
+
+real = cython.fused_type(cython.float, cython.double)
+code = cython.fused_type(cython.uchar, cython.ushort)
+_ROWS = cython.declare(cython.Py_ssize_t, 256)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _next(
+    word: cython.longlong,
+    threshold: cython.double,
+    x: cython.double,
+    sets: cython.const[cython.uint][:, ::1],
+) -> cython.Py_ssize_t:
+    """The child that a value goes to."""
+    right: cython.Py_ssize_t = 1 if x > threshold else 0
+    category: cython.int
+    if x != x:
+        right = 1 - (word & 1)
+    elif word & 2:
+        category = cython.cast(cython.int, x)
+        right = 1 - ((sets[cython.cast(cython.Py_ssize_t, threshold), category >> 5] >> (category & 31)) & 1)
+    return (word >> 32) + right
+
+
+def add_scores(
+    X: cython.const[real][:, ::1],
+    words: cython.const[cython.longlong][::1],
+    thresholds: cython.const[cython.double][::1],
+    values: cython.const[cython.double][::1],
+    sets: cython.const[cython.uint][:, ::1],
+    roots: cython.const[cython.int][::1],
+    depths: cython.const[cython.int][::1],
+    outputs: cython.const[cython.int][::1],
+    scores: cython.double[:, ::1],
+) -> None:
+    """Add to the scores (n, k) of some rows the values of their leaves, tree by tree.
+
+    Parameters
+    ----------
+    X : (n, d); categories are whole numbers below 256, and NaN is missing
+    words, thresholds, values : (nodes,); of a node that asks for categories the threshold is a row of `sets`
+    sets : (splits by category, 8): the bits of the categories that go left
+    roots, depths, outputs : (trees,): root, most steps to a leaf, and the column of the scores
+    """
+    n: cython.Py_ssize_t = X.shape[0]
+    tile: cython.Py_ssize_t
+    last: cython.Py_ssize_t
+    t: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    step: cython.Py_ssize_t
+    a: cython.Py_ssize_t
+    b: cython.Py_ssize_t
+    c: cython.Py_ssize_t
+    e: cython.Py_ssize_t
+    u: cython.longlong
+    v: cython.longlong
+    w: cython.longlong
+    z: cython.longlong
+    with cython.nogil:
+        tile = 0
+        while tile < n:
+            last = min(tile + _ROWS, n)
+            for t in range(roots.shape[0]):
+                i = tile
+                # Four rows at a time: their walks do not wait for one another.
+                while i + 4 <= last:
+                    a = b = c = e = roots[t]
+                    step = depths[t]
+                    while step > 0:
+                        step -= 1
+                        u = words[a]
+                        v = words[b]
+                        w = words[c]
+                        z = words[e]
+                        a = _next(u, thresholds[a], cython.cast(cython.double, X[i, (u >> 8) & 0xFFFFFF]), sets)
+                        b = _next(v, thresholds[b], cython.cast(cython.double, X[i + 1, (v >> 8) & 0xFFFFFF]), sets)
+                        c = _next(w, thresholds[c], cython.cast(cython.double, X[i + 2, (w >> 8) & 0xFFFFFF]), sets)
+                        e = _next(z, thresholds[e], cython.cast(cython.double, X[i + 3, (z >> 8) & 0xFFFFFF]), sets)
+                    scores[i, outputs[t]] += values[a]
+                    scores[i + 1, outputs[t]] += values[b]
+                    scores[i + 2, outputs[t]] += values[c]
+                    scores[i + 3, outputs[t]] += values[e]
+                    i += 4
+                while i < last:
+                    a = roots[t]
+                    step = depths[t]
+                    while step > 0:
+                        step -= 1
+                        u = words[a]
+                        a = _next(u, thresholds[a], cython.cast(cython.double, X[i, (u >> 8) & 0xFFFFFF]), sets)
+                    scores[i, outputs[t]] += values[a]
+                    i += 1
+            tile = last
+
+
+def find_leaves(
+    X: cython.const[real][:, ::1],
+    words: cython.const[cython.longlong][::1],
+    thresholds: cython.const[cython.double][::1],
+    sets: cython.const[cython.uint][:, ::1],
+    roots: cython.const[cython.int][::1],
+    depths: cython.const[cython.int][::1],
+    leaves: cython.int[:, ::1],
+) -> None:
+    """Write the node (n, trees) at which each row ends in each tree, counted from the tree's root."""
+    i: cython.Py_ssize_t
+    t: cython.Py_ssize_t
+    step: cython.Py_ssize_t
+    a: cython.Py_ssize_t
+    u: cython.longlong
+    with cython.nogil:
+        for i in range(X.shape[0]):
+            for t in range(roots.shape[0]):
+                a = roots[t]
+                step = depths[t]
+                while step > 0:
+                    step -= 1
+                    u = words[a]
+                    a = _next(u, thresholds[a], cython.cast(cython.double, X[i, (u >> 8) & 0xFFFFFF]), sets)
+                leaves[i, t] = cython.cast(cython.int, a - roots[t])
+
+
+def add_bin_values(
+    bins: cython.const[code][:, ::1],
+    features: cython.const[cython.int][::1],
+    left: cython.const[cython.int][::1],
+    tables: cython.const[cython.uchar][:, ::1],
+    values: cython.const[cython.double][::1],
+    scores: cython.double[:, ::1],
+    column: cython.Py_ssize_t,
+) -> None:
+    """Add to one column of the scores the values of one tree, for rows known by their bins.
+
+    Parameters
+    ----------
+    bins : (n, d)
+    features, left : (nodes,): column asked and left child; the right one is next, and a leaf has the left child 0
+    tables : (nodes, bins of the widest column): whether a bin goes left
+    values : (nodes,)
+    """
+    i: cython.Py_ssize_t
+    a: cython.Py_ssize_t
+    with cython.nogil:
+        for i in range(bins.shape[0]):
+            a = 0
+            while left[a] > 0:
+                a = left[a] + 1 - tables[a, bins[i, features[a]]]
+            scores[i, column] += values[a]

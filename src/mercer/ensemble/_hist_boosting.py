@@ -1,0 +1,423 @@
+"""What both histogram boosting estimators share: from rows to bins, from parameters to a solver, from trees to scores."""
+
+import copy
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._base import Estimator
+from mercer._base.opening import fitted_source, open_rows
+from mercer._base.parameter import Array as ArrayRule
+from mercer._base.parameter import Boolean, Choice, Function, Instance, Integer, Nothing, Real, Rule, Seed, Text
+from mercer._base.randomness import seed_sequence
+from mercer._base.validation import few_rows
+from mercer._native import boosting_forest
+from mercer._source import Source
+from mercer._source.memory import forecast
+from mercer.ensemble._hist_bins import Binned, BinMap, learn_bins, sampled_rows
+from mercer.ensemble._hist_categories import categorical_mask, learn_categories, read_frame
+from mercer.ensemble._hist_constraints import column_groups, monotone_directions
+from mercer.ensemble._hist_field import Field
+from mercer.ensemble._hist_grower import Limits
+from mercer.ensemble._hist_losses import BoostingLoss
+from mercer.ensemble._hist_solver import Boosting, BoostingState, Judge
+from mercer.ensemble._hist_tree import Forest, pack_trees
+from mercer.errors import DataError
+
+__all__ = ["HistBoosting"]
+
+Array = Any
+# Early stopping by itself begins above so many rows, and a scorer sees so many training rows at most.
+_MANY = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class _Scores:
+    """A function of a block: the scores that trees give its rows."""
+
+    forest: Forest
+    baseline: Array
+    categories: Any
+
+    def __call__(self, block: Any) -> Array:
+        return self.on(np.ascontiguousarray(block.dense()))
+
+    def on(self, X: Array) -> Array:
+        if self.categories is not None:
+            X = self.categories.on(X)
+        scores = np.empty((len(X), len(self.baseline)))
+        scores[:] = self.baseline
+        forest = self.forest
+        boosting_forest.add_scores(
+            X,
+            forest.words,
+            forest.thresholds,
+            forest.values,
+            forest.sets,
+            forest.roots,
+            forest.depths,
+            forest.outputs,
+            scores,
+        )
+        return scores
+
+
+@dataclass(eq=False)
+class _Rows:
+    """Training and validation rows of a fit."""
+
+    codes: Array
+    y: Array
+    weight: Array | None
+    chosen: Array
+    held_codes: Array = None
+    held_y: Array = None
+    held_weight: Array | None = None
+    held_raw: Any = None
+
+
+class HistBoosting(Estimator):
+    """Base of the histogram boosting estimators."""
+
+    _targets: ClassVar[str] = "numbers"
+    _places = ("memory", "file", "stream", "dask")
+    _law_exceptions: ClassVar[dict[str, str]] = {}
+    _shared_parameters: ClassVar[dict[str, Rule]] = {
+        "learning_rate": Real(0, closed="neither"),
+        "max_iter": Integer(1),
+        "max_leaf_nodes": Integer(2) | Nothing(),
+        "max_depth": Integer(1) | Nothing(),
+        "min_samples_leaf": Integer(1),
+        "l2_regularization": Real(0),
+        "max_features": Real(0, 1, closed="right"),
+        "max_bins": Integer(2, 255),
+        "categorical_features": ArrayRule() | Choice("from_dtype") | Nothing(),
+        "monotonic_cst": ArrayRule() | Instance(dict) | Nothing(),
+        "interaction_cst": Choice("pairwise", "no_interactions") | Instance(list, tuple) | Nothing(),
+        "warm_start": Boolean(),
+        "early_stopping": Choice("auto") | Boolean(),
+        "scoring": Text() | Function() | Nothing(),
+        "validation_fraction": Real(0, 1, closed="neither") | Integer(1) | Nothing(),
+        "n_iter_no_change": Integer(1),
+        "tol": Real(0),
+        "verbose": Integer(0) | Boolean(),
+        "random_state": Seed(),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, validation: tuple[Any, Any, Any]) -> None:
+        """Fit to rows wherever they are."""
+        self._check_validation(validation)
+        warm = self.warm_start and "_state" in vars(self)
+        earlier = self._state if warm else None
+        known = vars(self).get("_frame") if warm else None
+        X, frame, by_frame = read_frame(self, X, known, reset=True)
+        names = vars(self).get("feature_names_in_") if frame is not None else None
+        source = self._open(X, y, sample_weight, targets=self._targets, ensure_all_finite=False)
+        if names is not None:
+            self.feature_names_in_ = names
+        self._frame = frame
+        y, weight, known_targets = self._known_targets(source)
+        categorical = self._categorical(source, by_frame)
+        loss = self._loss()
+        seed = self._seed(warm)
+        early = self.early_stopping is True or (
+            self.early_stopping == "auto" and (source.n_rows > _MANY or validation[0] is not None)
+        )
+        rows = self._rows(source, y, weight, validation, early, categorical, warm, seed)
+        start = self._start(earlier, loss, rows, seed)
+        directions = self._directions(source.n_features, loss, categorical)
+        judge = self._judge(source, rows, early, known_targets)
+        solver = Boosting(
+            Field(rows.codes, self._bins, _whole_counts(rows.weight), source.threads),
+            loss,
+            rows.y,
+            rows.weight,
+            self._limits(source.n_features),
+            directions,
+            self._rate(),
+            self.max_iter,
+            judge,
+        )
+        given = known_targets | {
+            "_bins": self._bins,
+            "_categories": self._categories,
+            "_frame": frame,
+            "_loss_used": loss,
+            "is_categorical_": categorical if categorical.any() else None,
+            "n_trees_per_iteration_": loss.n_scores,
+            "do_early_stopping_": early,
+        }
+        vars(self).update(given)
+        left = self.max_iter - len(start.trees) // loss.n_scores
+        outcome = self._drive(partial(solver.solve, start), source, max_steps=left, attributes=given)
+        self.n_iter_ = len(self._state.trees) // loss.n_scores
+        self._conclude(outcome)
+
+    # From parameters and data to what a solver wants.
+
+    def _check_validation(self, validation: tuple[Any, Any, Any]) -> None:
+        name = type(self).__name__
+        if validation[0] is not None and validation[1] is None:
+            message = f"{name}: X_val is provided, but y_val was not provided; give both."
+            raise DataError(message)
+        if validation[0] is None and validation[1] is not None:
+            message = f"{name}: y_val is provided, but X_val was not provided; give both."
+            raise DataError(message)
+        if validation[0] is not None and self.early_stopping is False:
+            message = (
+                f"{name}: X_val and y_val are passed to fit while at the same time early_stopping is False; drop them, "
+                f"or set early_stopping=True."
+            )
+            raise DataError(message)
+
+    def _seed(self, warm: bool) -> int:
+        """A number from which all chance of a fit follows; that of the first fit where others go on from it."""
+        if warm:
+            return int(self._state.entropy[0])
+        if self.random_state is None or isinstance(self.random_state, np.random.Generator):
+            return int(seed_sequence(self.random_state).generate_state(1)[0])
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.uint32).max, dtype="u8"))
+
+    def _categorical_mask(self, n_features: int, names: list[str] | None) -> Array:
+        return categorical_mask(type(self).__name__, self.categorical_features, n_features, names)
+
+    def _categorical(self, source: Source, by_frame: Array | None) -> Array:
+        if by_frame is not None:
+            return by_frame
+        names = vars(self).get("feature_names_in_")
+        return self._categorical_mask(source.n_features, None if names is None else list(names))
+
+    def _directions(self, n_features: int, loss: BoostingLoss, categorical: Array) -> Array:
+        name = type(self).__name__
+        directions = monotone_directions(
+            name, self.monotonic_cst, n_features, vars(self).get("feature_names_in_")
+        )
+        if directions.any() and loss.n_scores > 1:
+            message = f"{name}: monotonic constraints are not supported for multiclass classification; drop them."
+            raise DataError(message)
+        if (directions != 0)[categorical].any():
+            message = f"{name}: Categorical features cannot have monotonic constraints; categories have no order."
+            raise DataError(message)
+        return directions
+
+    def _check_interaction_cst(self, n_features: int) -> list[set[int]] | None:
+        return column_groups(type(self).__name__, self.interaction_cst, n_features)
+
+    def _limits(self, n_features: int) -> Limits:
+        groups = self._check_interaction_cst(n_features)
+        return Limits(
+            max_leaves=math.inf if self.max_leaf_nodes is None else self.max_leaf_nodes,
+            max_depth=math.inf if self.max_depth is None else self.max_depth,
+            min_count=self.min_samples_leaf,
+            l2=self.l2_regularization,
+            share=self.max_features,
+            groups=None if groups is None else tuple(frozenset(one) for one in groups),
+        )
+
+    def _rate(self) -> float:
+        return self.learning_rate
+
+    def _loss(self) -> BoostingLoss:
+        raise NotImplementedError  # each estimator has its own losses
+
+    def _known_targets(self, source: Source) -> tuple[Array, Array | None, dict[str, Any]]:
+        """Targets as numbers, weights, and the attributes that follow from them."""
+        raise NotImplementedError  # each estimator has its own targets
+
+    def _rows(
+        self,
+        source: Source,
+        y: Array,
+        weight: Array | None,
+        validation: tuple[Any, Any, Any],
+        early: bool,
+        categorical: Array,
+        warm: bool,
+        seed: int,
+    ) -> _Rows:
+        """Choose the rows to learn from, learn bins from them, and turn all rows into bins."""
+        n = len(y)
+        chosen, held = np.arange(n), None
+        if early and validation[0] is None and self.validation_fraction is not None:
+            chosen, held = self._held_out(y, seed)
+        if weight is not None:
+            chosen = chosen[weight[chosen] > 0]
+        d = source.n_features
+        forecast(type(self).__name__, n * (d + 48.0), f"the bins of {n} x {d} values", "select rows or columns")
+        if not warm:
+            sample = sampled_rows(chosen, np.random.SeedSequence([seed, 1]))
+            sample_weight = None if weight is None else weight[sample]
+            self._categories = learn_categories(source, sample, sample_weight, categorical, self.max_bins)
+            self._bins: BinMap = learn_bins(
+                source, sample, sample_weight, self.max_bins, self._categories, categorical
+            )
+        binned = Binned(self._bins, self._categories)
+        codes = source.map(binned)
+        everything = len(chosen) == n
+        rows = _Rows(
+            codes if everything else codes[chosen],
+            y if everything else y[chosen],
+            weight if weight is None or everything else weight[chosen],
+            chosen,
+        )
+        if held is not None:
+            rows.held_codes, rows.held_y = codes[held], y[held]
+            rows.held_weight = None if weight is None else weight[held]
+            rows.held_raw = partial(source.take, held)
+        elif validation[0] is not None:
+            self._open_validation(rows, validation, binned)
+        return rows
+
+    def _held_out(self, y: Array, seed: int) -> tuple[Array, Array]:
+        stratify = y if self._targets == "labels" else None
+        chosen, held = train_test_split(
+            np.arange(len(y)), test_size=self.validation_fraction, stratify=stratify, random_state=seed
+        )
+        return chosen, held
+
+    def _open_validation(self, rows: _Rows, validation: tuple[Any, Any, Any], binned: Binned) -> None:
+        X, _, _ = read_frame(self, validation[0], self._frame, reset=False)
+        names = vars(self).pop("feature_names_in_", None) if X is not validation[0] else None
+        try:
+            source = open_rows(
+                self, X, *validation[1:], targets=self._targets, reset=False, ensure_all_finite=False
+            )
+        finally:
+            if names is not None:
+                self.feature_names_in_ = names
+        rows.held_codes = source.map(binned)
+        rows.held_y = self._validation_targets(_column(source, "y"))
+        rows.held_weight = _column(source, "weight") if source.has_weight else None
+        rows.held_raw = lambda: source.take(np.arange(source.n_rows))
+
+    def _validation_targets(self, y: Array) -> Array:
+        return y.astype(np.float64)
+
+    def _start(self, earlier: Any, loss: BoostingLoss, rows: _Rows, seed: int) -> BoostingState:
+        """Where the rounds begin: at a constant, or at the trees of the last fit."""
+        if earlier is None:
+            return BoostingState(loss.baseline(rows.y, rows.weight), (), (), (), (seed,))
+        done = len(earlier.trees) // loss.n_scores
+        if self.max_iter < done:
+            message = (
+                f"{type(self).__name__}: max_iter={self.max_iter} must be larger than or equal to n_iter_={done} when "
+                f"warm_start==True; raise it, or fit afresh."
+            )
+            raise DataError(message)
+        return BoostingState(earlier.baseline, earlier.trees, (), (), earlier.entropy)
+
+    def _judge(self, source: Source, rows: _Rows, early: bool, known: dict[str, Any]) -> Judge | None:
+        if not early:
+            return None
+        options = (rows.held_codes, rows.held_y, rows.held_weight)
+        score = None if self.scoring == "loss" else self._scorer(source, rows, known)
+        return Judge(self.n_iter_no_change, self.tol, score, *options)
+
+    def _scorer(self, source: Source, rows: _Rows, known: dict[str, Any]) -> Any:
+        """What scores a state by the user's measure, on some training rows and on the validation rows."""
+        scorer = check_scoring(self, self.scoring)
+        few = rows.chosen
+        if len(few) > _MANY:
+            few = np.sort(np.random.default_rng(0).choice(few, _MANY, replace=False))
+        place = np.searchsorted(np.sort(rows.chosen), few)
+        place = np.argsort(rows.chosen, kind="stable")[place]
+        sets = [(source.take(few), rows.y[place], None if rows.weight is None else rows.weight[place])]
+        if rows.held_raw is not None:
+            sets.append((rows.held_raw(), rows.held_y, rows.held_weight))
+
+        def score(state: BoostingState) -> tuple[float, float | None]:
+            model = copy.copy(self)
+            vars(model).pop("feature_names_in_", None)
+            vars(model).update(self._fitted(state))
+            found = []
+            for X, y, weight in sets:
+                options = {} if weight is None else {"sample_weight": weight}
+                found.append(float(scorer(model, X, self._as_given(y, known), **options)))
+            return found[0], found[1] if len(found) > 1 else None
+
+        return score
+
+    def _as_given(self, y: Array, known: dict[str, Any]) -> Array:
+        return y
+
+    # From a state to predictions.
+
+    def _fitted(self, state: BoostingState) -> dict[str, Any]:
+        n_scores = self._loss_used.n_scores
+        return {
+            "_state": state,
+            "_forest": pack_trees(state.trees, self._bins, n_scores),
+            "_baseline": np.asarray(state.baseline, dtype=np.float64),
+            "train_score_": np.array(state.train_scores),
+            "validation_score_": np.array(state.validation_scores),
+            "n_iter_": len(state.trees) // n_scores,
+        }
+
+    def _opened(self, X: Any) -> tuple[Array | None, Source | None]:
+        """Rows to predict for: a few in memory, or a source of many."""
+        frame = vars(self).get("_frame")
+        if frame is None:
+            rows = few_rows(self, X)
+            return (rows, None) if rows is not None else (None, fitted_source(self, X, ensure_all_finite=False))
+        rows, _, _ = read_frame(self, X, frame, reset=False)
+        plain = copy.copy(self)
+        if rows is not X:
+            vars(plain).pop("feature_names_in_", None)
+        return None, fitted_source(plain, rows, ensure_all_finite=False)
+
+    def _raw_predict(self, X: Any) -> Array:
+        """The scores (n, k), in the rows' own precision."""
+        rows, source = self._opened(X)
+        function = _Scores(self._forest, self._baseline, self._categories)
+        if source is None:
+            return function.on(rows).astype(rows.dtype, copy=False)
+        return source.map(function).astype(source.host_dtype, copy=False)
+
+    def _staged_raw(self, X: Any) -> Iterator[Array]:
+        check_is_fitted(self)
+        rows, source = self._opened(X)
+        k, dtype = self.n_trees_per_iteration_, rows.dtype if source is None else source.host_dtype
+        rows = source.whole() if source is not None else rows
+        scores = np.tile(self._baseline, (len(rows), 1))
+        for stage in range(0, len(self._forest.roots), k):
+            part = _Scores(self._forest.part(stage, stage + k), np.zeros(k), self._categories)
+            scores = scores + part.on(rows)
+            yield scores.astype(dtype)
+
+    @property
+    def feature_importances_(self) -> Array:
+        """The share of each column in the total gain of all splits."""
+        check_is_fitted(self)
+        total = np.zeros(self.n_features_in_)
+        for tree in self._state.trees:
+            inner = tree.left > 0
+            np.add.at(total, tree.feature[inner], tree.gain[inner])
+        return total / total.sum() if total.any() else total
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def _column(source: Source, name: str) -> Array:
+    """Targets or weights of all rows."""
+    held = getattr(source, name)
+    return held if held is not None else source.map(lambda block: getattr(block, name))
+
+
+def _whole_counts(weight: Array | None) -> Array | None:
+    """How many rows each stands for: its weight where all weights are whole numbers, else one."""
+    if weight is None or np.any(weight != np.floor(weight)) or weight.max() > 2**31:
+        return None
+    return weight.astype(np.int64)

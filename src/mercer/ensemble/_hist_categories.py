@@ -1,0 +1,200 @@
+"""Categories: which columns hold them, and the number that stands for each.
+
+A frame's categories, of text or of any other kind, are numbered in their sorted order where the frame is read. Of the
+numbers, each category gets a bin of its own; where there are more than bins, the most frequent do and the others share
+the last. Missing, negative and unknown ones are missing values.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from mercer._plain import plain
+from mercer._source import Source, place_of
+from mercer.errors import DataError
+
+__all__ = ["Categories", "FrameCategories", "learn_categories", "read_frame"]
+
+Array = Any
+
+
+@plain
+@dataclass(frozen=True)
+class Categories:
+    """The categories of some columns, as numbers, and the bin of each.
+
+    Attributes
+    ----------
+    columns : list of int
+    values : list of arrays
+        In rising order.
+    numbers : list of arrays
+        The bin of each value.
+    """
+
+    columns: list[int]
+    values: list[Array]
+    numbers: list[Array]
+
+    def count(self, column: int) -> int:
+        """Bins of a column; at least one."""
+        numbers = self.numbers[self.columns.index(column)]
+        return int(numbers.max(initial=0)) + 1
+
+    def on(self, X: Array) -> Array:
+        """A copy of rows with bins for categories and NaN for those that are missing or unknown."""
+        X = X.copy()
+        for column, values, numbers in zip(self.columns, self.values, self.numbers, strict=True):
+            X[:, column] = _numbered(X[:, column], values, numbers)
+        return X
+
+
+def _numbered(column: Array, values: Array, numbers: Array) -> Array:
+    if len(values) == 0:
+        return np.full(len(column), np.nan)
+    place = np.minimum(np.searchsorted(values, column), len(values) - 1)
+    return np.where(values[place] == column, numbers[place], np.nan)
+
+
+@plain
+@dataclass(frozen=True)
+class FrameCategories:
+    """The categories in some columns of a frame, by name, in their sorted order."""
+
+    names: list[str]
+    values: list[Array]
+
+
+def learn_categories(source: Source, rows: Array, weight: Array | None, categorical: Array, max_bins: int) -> Any:
+    """The categories that some rows hold, or None where no column holds any."""
+    columns = np.flatnonzero(categorical).tolist()
+    if not columns:
+        return None
+    X = source.whole() if source.place == "memory" and not source.is_sparse else source.take(rows)
+    found, numbers = [], []
+    for column in columns:
+        known = X[:, column] if len(rows) == len(X) else X[rows, column]
+        use = known >= 0
+        values, inverse = np.unique(known[use], return_inverse=True)
+        share = np.bincount(inverse, weights=None if weight is None else weight[use], minlength=len(values))
+        found.append(values.astype(np.float64))
+        numbers.append(_bins_of(share, max_bins))
+    return Categories(columns, found, numbers)
+
+
+def _bins_of(share: Array, max_bins: int) -> Array:
+    """A bin for each category; beyond `max_bins` the rarer ones share the last."""
+    if len(share) <= max_bins:
+        return np.arange(len(share), dtype=np.int64)
+    frequent = np.sort(np.argsort(-share, kind="stable")[: max_bins - 1])
+    numbers = np.full(len(share), max_bins - 1, dtype=np.int64)
+    numbers[frequent] = np.arange(max_bins - 1)
+    return numbers
+
+
+def read_frame(estimator: Any, X: Any, known: FrameCategories | None, reset: bool) -> tuple[Any, Any, Array | None]:
+    """A frame's rows as numbers, its categories, and which columns hold them.
+
+    What is no frame, and a frame without categories, comes back as it is, with None for the rest.
+    """
+    if place_of(X) != "memory" or not hasattr(X, "columns") or not hasattr(X, "shape"):
+        return X, None, None
+    import narwhals
+
+    frame = narwhals.from_native(X, eager_only=True)
+    names = _categorical_names(estimator, frame, narwhals) if reset else (known.names if known else [])
+    if not names:
+        return X, None, None
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    values = [_sorted_values(frame[name]) for name in names] if known is None or reset else known.values
+    held = FrameCategories(list(names), values)
+    rows = np.empty(frame.shape, dtype=np.float64)
+    for j, name in enumerate(frame.columns):
+        rows[:, j] = _column(estimator, frame[name], held)
+    return rows, held, np.array([name in names for name in frame.columns])
+
+
+def _categorical_names(estimator: Any, frame: Any, narwhals: Any) -> list[str]:
+    wanted = estimator.categorical_features
+    if isinstance(wanted, str):
+        kinds = (narwhals.Categorical, narwhals.Enum)
+        return [name for name, kind in frame.schema.items() if isinstance(kind, kinds) or kind in kinds]
+    mask = estimator._categorical_mask(frame.shape[1], [str(name) for name in frame.columns])
+    return [name for name, yes in zip(frame.columns, mask, strict=True) if yes]
+
+
+def _sorted_values(column: Any) -> Array:
+    """The categories of a column, sorted, as text or as numbers."""
+    values = column.drop_nulls().unique().to_list()
+    values = [one for one in values if one == one]
+    return np.array(sorted(values))
+
+
+def _column(estimator: Any, column: Any, held: FrameCategories) -> Array:
+    if column.name not in held.names:
+        return np.asarray(column.to_numpy(), dtype=np.float64)
+    values = held.values[held.names.index(column.name)]
+    place = {value: number for number, value in enumerate(values.tolist())}
+    return np.array([place.get(one, np.nan) for one in column.to_list()], dtype=np.float64)
+
+
+def categorical_mask(subject: str, given: Any, n_features: int, names: list[str] | None) -> Array:
+    """Which columns `categorical_features` names: by mask, by number or by name."""
+    mask = np.zeros(n_features, dtype=bool)
+    if given is None or isinstance(given, str):
+        return mask
+    given = np.asarray(given)
+    if given.size == 0:
+        return mask
+    if given.dtype.kind not in "iubUSO":
+        message = (
+            f"{subject}: categorical_features must be an array-like of bool, int or str, got: {given.dtype.name}; name "
+            f"the columns."
+        )
+        raise DataError(message)
+    if given.dtype.kind == "O":
+        kinds = {type(one).__name__ for one in given.tolist()}
+        if kinds != {"str"}:
+            message = (
+                f"{subject}: categorical_features must be an array-like of bool, int or str, got: "
+                f"{', '.join(sorted(kinds))}; name the columns in one way."
+            )
+            raise DataError(message)
+    if given.dtype.kind == "b":
+        if given.shape != (n_features,):
+            message = (
+                f"{subject}: categorical_features set as a boolean mask must have shape (n_features,), got: "
+                f"{given.shape}; give one for each of {n_features} columns."
+            )
+            raise DataError(message)
+        return given.astype(bool)
+    if given.dtype.kind in "USO":
+        return _named_mask(subject, given, names, mask)
+    if given.max() >= n_features or given.min() < 0:
+        message = (
+            f"{subject}: categorical_features set as integer indices must be in [0, n_features - 1]; got "
+            f"{given.tolist()} for {n_features} columns."
+        )
+        raise DataError(message)
+    mask[given] = True
+    return mask
+
+
+def _named_mask(subject: str, given: Array, names: list[str] | None, mask: Array) -> Array:
+    if names is None:
+        message = (
+            f"{subject}: categorical_features should be passed as an array of integers or as a boolean mask when the "
+            f"model is fitted on data without feature names; got {given.tolist()}."
+        )
+        raise DataError(message)
+    for name in given.tolist():
+        if name not in names:
+            message = (
+                f"{subject}: categorical_features has an item value '{name}' which is not a valid feature name of the "
+                f"training data. Observed feature names: {names}; correct it."
+            )
+            raise DataError(message)
+        mask[names.index(name)] = True
+    return mask

@@ -1,0 +1,82 @@
+"""Constraints on trees, as users write them: directions of columns, and columns that may meet."""
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from mercer.errors import DataError
+
+__all__ = ["column_groups", "monotone_directions"]
+
+Array = Any
+
+
+def monotone_directions(subject: str, given: Any, n_features: int, names: Any) -> Array:
+    """1 for columns that values may only rise with, -1 for those they may only fall with, else 0."""
+    if isinstance(given, dict):
+        given = _by_name(subject, given, names)
+    directions = np.zeros(n_features, dtype=np.int32) if given is None else np.asarray(given)
+    if directions.shape != (n_features,):
+        message = (
+            f"{subject}: monotonic_cst has shape {directions.shape} but the input data X has {n_features} features; "
+            f"give one direction for each."
+        )
+        raise DataError(message)
+    unexpected = np.setdiff1d(directions, [-1, 0, 1])
+    if len(unexpected):
+        message = (
+            f"{subject}: monotonic_cst must be an array-like of -1, 0 or 1. Observed values: "
+            f"{directions.tolist()}; write 1 for rising, -1 for falling, 0 for either."
+        )
+        raise DataError(message)
+    return directions.astype(np.int32)
+
+
+def _by_name(subject: str, given: dict[str, Any], names: Any) -> list[int]:
+    if names is None:
+        message = (
+            f"{subject} was not fitted on data with feature names. Pass monotonic_cst as an integer array instead."
+        )
+        raise DataError(message)
+    unknown = sorted(set(given) - set(names))
+    if unknown:
+        shown = unknown[:5] + ["..."] * (len(unknown) > 5)
+        message = f"{subject}: monotonic_cst contains {len(unknown)} unexpected feature names: {shown}."
+        raise DataError(message)
+    for name, direction in given.items():
+        if direction not in (-1, 0, 1):
+            message = f"{subject}: monotonic_cst['{name}'] must be either -1, 0 or 1. Got {direction!r}."
+            raise DataError(message)
+    return [given.get(name, 0) for name in names]
+
+
+def column_groups(subject: str, given: Any, n_features: int) -> list[set[int]] | None:
+    """The sets of columns that may be asked on one path; columns in none of the given sets make one of their own."""
+    if given is None:
+        return None
+    if isinstance(given, str):
+        size = 1 if given == "no_interactions" else 2
+        return [set(one) for one in combinations(range(n_features), min(size, n_features))]
+    try:
+        groups = [set(one) for one in given]
+    except TypeError as error:
+        message = (
+            f"{subject}: Interaction constraints must be a sequence of tuples or lists, got: {given!r}; write a list "
+            f"of the sets of columns that may interact."
+        )
+        raise DataError(message) from error
+    wrong = [
+        one
+        for group in groups
+        for one in group
+        if not isinstance(one, int | np.integer) or isinstance(one, bool) or not 0 <= one < n_features
+    ]
+    if wrong:
+        message = (
+            f"{subject}: Interaction constraints must consist of integer indices in [0, n_features - 1] = "
+            f"[0, {n_features - 1}], specifying the position of features, got: {wrong[0]!r}."
+        )
+        raise DataError(message)
+    rest = set(range(n_features)) - set().union(*groups)
+    return [*groups, rest] if rest else groups

@@ -1,0 +1,290 @@
+"""What boosting asks of a loss: a constant to start from, gradients and curvatures at scores, and leaves of its own.
+
+The formulas are those of :mod:`mercer.objectives`; losses of rows are added up. Squared, logistic and softmax losses have
+compiled twins, which work on all blocks of a fit; the others are NumPy, a block at a time.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import expit, log_softmax, logsumexp, softmax
+
+from mercer._native import boosting_gradients
+from mercer._plain import plain
+
+__all__ = [
+    "AbsoluteLoss",
+    "BoostingLoss",
+    "ExponentialLoss",
+    "GammaLoss",
+    "HuberLoss",
+    "LogisticLoss",
+    "PoissonLoss",
+    "QuantileLoss",
+    "SoftmaxLoss",
+    "SquaredLoss",
+    "weighted_mean",
+    "weighted_quantile",
+]
+
+Array = Any
+_TINY = np.finfo(np.float64).eps
+
+
+class BoostingLoss:
+    """A loss of scores (n, k); subclasses are frozen dataclasses.
+
+    Attributes
+    ----------
+    constant : bool
+        Whether curvatures are the weights whatever the scores.
+    own_leaves : bool
+        Whether the value of a leaf is searched on its rows instead of a Newton step.
+    """
+
+    n_scores: Any = 1
+    constant: ClassVar[bool] = False
+    own_leaves: ClassVar[bool] = False
+    native: ClassVar[Any] = None
+
+    def baseline(self, y: Array, weight: Array | None) -> Array:
+        """The constant scores (k,) of least loss."""
+        raise NotImplementedError  # each loss defines its own
+
+    def value(self, scores: Array, y: Array) -> Array:
+        """The loss of each row."""
+        raise NotImplementedError  # each loss defines its own
+
+    def slopes(self, scores: Array, y: Array) -> tuple[Array, Array]:
+        """Gradient and curvature (n,) of losses of one score."""
+        raise NotImplementedError  # each loss without a compiled twin defines its own
+
+    def leaf(self, scores: Array, y: Array, weight: Array | None) -> float:
+        """The best value of a leaf with these rows, where leaves are searched."""
+        raise NotImplementedError  # each loss with own_leaves defines its own
+
+    def inverse_link(self, scores: Array) -> Array:
+        """What is predicted at scores (n, k): the mean, the median, or probabilities."""
+        return scores[:, 0]
+
+    def refit(self, scores: Array, y: Array, weight: Array | None) -> "BoostingLoss":
+        """The loss for the next round; one whose shape depends on the residuals changes."""
+        return self
+
+    def mean(self, scores: Array, y: Array, weight: Array | None) -> float:
+        """The weighted mean loss."""
+        return float(np.average(self.value(scores, y), weights=weight))
+
+    def run(
+        self, scores: Array, y: Array, weight: Array, unit: int, first: int, last: int, gradients: Array, totals: Array
+    ) -> None:
+        """What the compiled twins do: gradients and curvatures of some blocks, and their sums."""
+        for block in range(first, last):
+            rows = slice(block * unit, min((block + 1) * unit, len(y)))
+            z, t = scores[rows], y[rows]
+            w = weight[rows] if len(weight) else 1.0
+            slope, curvature = self.slopes(z, t)
+            gradients[0, rows, 0] = w * slope
+            gradients[0, rows, 1] = w * curvature
+            loss = np.sum(w * self.value(z, t))
+            totals[block] = loss, np.abs(gradients[0, rows, 0]).sum(), gradients[0, rows, 1].sum()
+
+
+@plain
+@dataclass(frozen=True)
+class SquaredLoss(BoostingLoss):
+    """(z - y)^2 / 2."""
+
+    constant: ClassVar[bool] = True
+    native: ClassVar[Any] = staticmethod(boosting_gradients.squared_run)
+
+    def baseline(self, y: Array, weight: Array | None) -> Array:
+        return np.array([weighted_mean(y, weight)])
+
+    def value(self, scores: Array, y: Array) -> Array:
+        return 0.5 * (scores[:, 0] - y) ** 2
+
+
+@plain
+@dataclass(frozen=True)
+class QuantileLoss(BoostingLoss):
+    """q max(y - z, 0) + (1 - q) max(z - y, 0)."""
+
+    quantile: float = 0.5
+    constant: ClassVar[bool] = True
+    own_leaves: ClassVar[bool] = True
+    scale: ClassVar[float] = 1.0
+
+    def baseline(self, y: Array, weight: Array | None) -> Array:
+        return np.array([weighted_quantile(y, weight, self.quantile)])
+
+    def value(self, scores: Array, y: Array) -> Array:
+        gap = y - scores[:, 0]
+        return self.scale * np.where(gap > 0, self.quantile * gap, (self.quantile - 1) * gap)
+
+    def slopes(self, scores: Array, y: Array) -> tuple[Array, Array]:
+        slope = np.where(y > scores[:, 0], -self.quantile, 1 - self.quantile)
+        return self.scale * slope, np.ones_like(slope)
+
+    def leaf(self, scores: Array, y: Array, weight: Array | None) -> float:
+        return weighted_quantile(y - scores[:, 0], weight, self.quantile)
+
+
+@plain
+@dataclass(frozen=True)
+class AbsoluteLoss(QuantileLoss):
+    """|z - y|."""
+
+    scale: ClassVar[float] = 2.0
+
+
+@plain
+@dataclass(frozen=True)
+class HuberLoss(BoostingLoss):
+    """(z - y)^2 / 2 up to a width, and straight on from there; the width is a quantile of the residuals' sizes."""
+
+    quantile: float = 0.9
+    width: float = 1.0
+    constant: ClassVar[bool] = True
+    own_leaves: ClassVar[bool] = True
+
+    def baseline(self, y: Array, weight: Array | None) -> Array:
+        return np.array([weighted_quantile(y, weight, 0.5)])
+
+    def refit(self, scores: Array, y: Array, weight: Array | None) -> "HuberLoss":
+        return HuberLoss(self.quantile, weighted_quantile(np.abs(y - scores[:, 0]), weight, self.quantile))
+
+    def value(self, scores: Array, y: Array) -> Array:
+        size = np.abs(y - scores[:, 0])
+        return np.where(size <= self.width, 0.5 * size**2, self.width * (size - 0.5 * self.width))
+
+    def slopes(self, scores: Array, y: Array) -> tuple[Array, Array]:
+        gap = scores[:, 0] - y
+        return np.clip(gap, -self.width, self.width), np.ones_like(gap)
+
+    def leaf(self, scores: Array, y: Array, weight: Array | None) -> float:
+        # Friedman (2001), equation 37: the median, and the mean of what is left of it after clipping.
+        gap = y - scores[:, 0]
+        median = weighted_quantile(gap, weight, 0.5)
+        rest = np.clip(gap - median, -self.width, self.width)
+        return float(median + np.average(rest, weights=weight))
+
+
+@plain
+@dataclass(frozen=True)
+class PoissonLoss(BoostingLoss):
+    """exp(z) - y z: the score is the logarithm of the mean."""
+
+    def baseline(self, y: Array, weight: Array | None) -> Array:
+        return np.array([np.log(weighted_mean(y, weight))])
+
+    def value(self, scores: Array, y: Array) -> Array:
+        return np.exp(scores[:, 0]) - y * scores[:, 0]
+
+    def slopes(self, scores: Array, y: Array) -> tuple[Array, Array]:
+        mean = np.exp(scores[:, 0])
+        return mean - y, mean
+
+    def inverse_link(self, scores: Array) -> Array:
+        return np.exp(scores[:, 0])
+
+
+@plain
+@dataclass(frozen=True)
+class GammaLoss(PoissonLoss):
+    """z + y exp(-z): the score is the logarithm of the mean."""
+
+    def value(self, scores: Array, y: Array) -> Array:
+        return scores[:, 0] + y * np.exp(-scores[:, 0])
+
+    def slopes(self, scores: Array, y: Array) -> tuple[Array, Array]:
+        ratio = y * np.exp(-scores[:, 0])
+        return 1.0 - ratio, ratio
+
+
+@plain
+@dataclass(frozen=True)
+class LogisticLoss(BoostingLoss):
+    """log(1 + exp(z)) - y z for y of 0 and 1."""
+
+    native: ClassVar[Any] = staticmethod(boosting_gradients.logistic_run)
+
+    def baseline(self, y: Array, weight: Array | None) -> Array:
+        share = np.clip(weighted_mean(y, weight), _TINY, 1 - _TINY)
+        return np.array([np.log(share / (1 - share))])
+
+    def value(self, scores: Array, y: Array) -> Array:
+        return np.logaddexp(0.0, scores[:, 0]) - y * scores[:, 0]
+
+    def inverse_link(self, scores: Array) -> Array:
+        share = expit(scores[:, 0])
+        return np.column_stack([1.0 - share, share])
+
+
+@plain
+@dataclass(frozen=True)
+class ExponentialLoss(LogisticLoss):
+    """exp(-t z) for t of -1 and 1, whose score is half the log-odds."""
+
+    native: ClassVar[Any] = None
+
+    def baseline(self, y: Array, weight: Array | None) -> Array:
+        return super().baseline(y, weight) / 2
+
+    def value(self, scores: Array, y: Array) -> Array:
+        return np.exp(-(2 * y - 1) * scores[:, 0])
+
+    def slopes(self, scores: Array, y: Array) -> tuple[Array, Array]:
+        sign = 2 * y - 1
+        size = np.exp(-sign * scores[:, 0])
+        return -sign * size, size
+
+    def inverse_link(self, scores: Array) -> Array:
+        return super().inverse_link(2 * scores)
+
+
+@plain
+@dataclass(frozen=True)
+class SoftmaxLoss(BoostingLoss):
+    """log(sum_j exp(z_j)) - z_y for y of 0 to K - 1."""
+
+    n_classes: int = 3
+    native: ClassVar[Any] = staticmethod(boosting_gradients.softmax_run)
+
+    @property
+    def n_scores(self) -> int:  # type: ignore[override]
+        return self.n_classes
+
+    def baseline(self, y: Array, weight: Array | None) -> Array:
+        shares = np.bincount(y.astype(int), weights=weight, minlength=self.n_classes)
+        logs = np.log(np.clip(shares / shares.sum(), _TINY, 1.0))
+        return logs - logs.mean()
+
+    def value(self, scores: Array, y: Array) -> Array:
+        return logsumexp(scores, axis=1) - scores[np.arange(len(y)), y.astype(int)]
+
+    def inverse_link(self, scores: Array) -> Array:
+        return softmax(scores, axis=1)
+
+    def log_probabilities(self, scores: Array) -> Array:
+        """The logarithms of the probabilities."""
+        return log_softmax(scores, axis=1)
+
+
+def weighted_mean(values: Array, weight: Array | None) -> float:
+    """The mean, a weight counting as repetitions."""
+    return float(np.average(values, weights=weight))
+
+
+def weighted_quantile(values: Array, weight: Array | None, share: float) -> float:
+    """The value below which a share of the weight lies; where two are as good, their mean."""
+    order = np.argsort(values, kind="stable")
+    values = values[order]
+    reached = np.arange(1.0, len(values) + 1) if weight is None else np.cumsum(weight[order])
+    goal = share * reached[-1]
+    # Sums of weights are rounded: a share reached but for that is reached.
+    near = 1e-12 * reached[-1]
+    low = min(int(np.searchsorted(reached, goal - near)), len(values) - 1)
+    high = min(int(np.searchsorted(reached, goal + near)), len(values) - 1)
+    return float(0.5 * (values[low] + values[high]))

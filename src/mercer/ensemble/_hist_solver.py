@@ -1,0 +1,184 @@
+"""The rounds of boosting: a tree for each score is grown on the gradients and added to the scores."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mercer._native import boosting_forest
+from mercer._plain import plain
+from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._statistic.statistic import folded
+from mercer.ensemble._hist_field import Field
+from mercer.ensemble._hist_grower import Grower, Growth, Limits
+from mercer.ensemble._hist_losses import BoostingLoss
+from mercer.ensemble._hist_tree import BoostedTree
+
+__all__ = ["BoostingState", "Boosting", "Judge", "tree_scores"]
+
+Array = Any
+_NO_WEIGHT = np.empty(0)
+_STATEMENT = (
+    "Boosting is a greedy sum of trees, ended by the number of rounds, by a validation score or when no split gains; "
+    "nothing bounds its distance to the best sum of trees."
+)
+
+
+@plain
+@dataclass(frozen=True)
+class BoostingState:
+    """All trees so far, a round's trees one after the other, and the scores that early stopping has seen."""
+
+    baseline: Array
+    trees: tuple[BoostedTree, ...]
+    train_scores: tuple[float, ...]
+    validation_scores: tuple[float, ...]
+    entropy: tuple[int, ...]
+    ended: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """What early stopping looks at.
+
+    ``score`` gives the scores of a state on training and on validation rows, the latter None where there are none; where
+    it is None both are minus the mean loss.
+    """
+
+    patience: int
+    tol: float
+    score: Any = None
+    codes: Array = None
+    y: Array = None
+    weight: Array | None = None
+
+    def is_over(self, scores: tuple[float, ...]) -> bool:
+        """Whether none of the last rounds was better than the score before them."""
+        reference = self.patience + 1
+        if len(scores) < reference:
+            return False
+        goal = scores[-reference] + self.tol
+        return not any(score > goal for score in scores[-reference + 1 :])
+
+
+@dataclass(frozen=True, eq=False)
+class Boosting:
+    """The solver.
+
+    Parameters
+    ----------
+    field : Field
+        The training rows.
+    loss : BoostingLoss
+    y : (n,)
+    weight : (n,) or None
+    limits : Limits
+    monotone : (d,)
+    rate : float
+    rounds : int
+        Rounds in all, those of the start included.
+    judge : Judge or None
+    offset : (n, k) or None
+        Scores to begin with in place of the baseline.
+    """
+
+    field: Field
+    loss: BoostingLoss
+    y: Array
+    weight: Array | None
+    limits: Limits
+    monotone: Array
+    rate: float
+    rounds: int
+    judge: Judge | None = None
+
+    def solve(self, start: BoostingState, resumed: BoostingState | None = None) -> Solver:
+        """Add rounds to a start, or to where a fit of the same start was."""
+        state = start if resumed is None else resumed
+        field, k = self.field, self.loss.n_scores
+        scores = tree_scores(field.codes, state, k, field.bins.width)
+        held_out = None
+        if self.judge is not None and self.judge.codes is not None:
+            held_out = tree_scores(self.judge.codes, state, k, field.bins.width)
+        gradients = np.empty((k, field.n, 2))
+        totals, objective = self._look(scores, gradients)
+        if not state.train_scores:
+            state = self._judged(state, objective, held_out)
+        grower = Grower(field, self.limits, self.monotone)
+        grew = True
+        while len(state.trees) < k * self.rounds and not state.ended:
+            generator = np.random.default_rng([*state.entropy, len(state.trees)])
+            trees = []
+            for output in range(k):
+                growth = grower.grow(
+                    gradients[output], totals[1 + 2 * output], totals[2 + 2 * output], self.rate, generator
+                )
+                tree = self._leaves(growth, scores, output)
+                field.add_values(growth.leaves, tree.value[growth.leaves], scores, output)
+                if held_out is not None:
+                    _add_tree(self.judge.codes, tree, field.bins.width, held_out, output)
+                trees.append(tree)
+            grew = any(len(tree.left) > 1 for tree in trees)
+            totals, objective = self._look(scores, gradients)
+            state = self._judged(replace(state, trees=(*state.trees, *trees)), objective, held_out)
+            yield Step(objective, state, Certificate.none(_STATEMENT), self._extra(state, held_out))
+        converged = bool(state.ended) or not grew
+        return Solution(state, converged, Certificate.none(_STATEMENT), "" if converged else "rounds")
+
+    def _look(self, scores: Array, gradients: Array) -> tuple[Array, float]:
+        """Gradients at the scores, their sums, and the mean loss."""
+        run = self.loss.native or self.loss.run
+        weight = _NO_WEIGHT if self.weight is None else self.weight
+        totals = folded(self.field.sums(run, scores, self.y, weight, gradients))
+        total = float(self.field.n) if self.weight is None else float(self.weight.sum())
+        return totals, float(totals[0]) / total
+
+    def _leaves(self, growth: Growth, scores: Array, output: int) -> BoostedTree:
+        """The tree with values that suit the loss where a Newton step does not."""
+        tree = growth.tree
+        if not self.loss.own_leaves or len(tree.left) == 1:
+            return tree
+        value = tree.value.copy()
+        for leaf in growth.leaves:
+            rows = self.field.rows_of(leaf)
+            weight = None if self.weight is None else self.weight[rows]
+            value[leaf] = self.rate * self.loss.leaf(scores[rows], self.y[rows], weight)
+        return replace(tree, value=value)
+
+    def _judged(self, state: BoostingState, objective: float, held_out: Array | None) -> BoostingState:
+        """The state with the scores of its last round, and whether they end the fit."""
+        judge = self.judge
+        if judge is None:
+            return state
+        if judge.score is not None:
+            train, validation = judge.score(state)
+        else:
+            train = -objective
+            validation = None if held_out is None else -self.loss.mean(held_out, judge.y, judge.weight)
+        seen = (*state.train_scores, float(train))
+        checked = seen
+        if validation is not None:
+            checked = (*state.validation_scores, float(validation))
+        return replace(
+            state,
+            train_scores=seen,
+            validation_scores=() if validation is None else checked,
+            ended="validation" if state.trees and judge.is_over(checked) else "",
+        )
+
+    def _extra(self, state: BoostingState, held_out: Array | None) -> dict[str, float]:
+        if self.judge is None or not state.validation_scores:
+            return {}
+        return {"validation_score": state.validation_scores[-1]}
+
+
+def _add_tree(codes: Array, tree: BoostedTree, width: int, scores: Array, output: int) -> None:
+    boosting_forest.add_bin_values(codes, tree.feature, tree.left, tree.tables(width), tree.value, scores, output)
+
+
+def tree_scores(codes: Array, state: BoostingState, n_scores: int, width: int) -> Array:
+    """The scores that a state's trees give rows known by their bins."""
+    scores = np.tile(np.asarray(state.baseline, dtype=np.float64), (len(codes), 1))
+    for number, tree in enumerate(state.trees):
+        _add_tree(codes, tree, width, scores, number % n_scores)
+    return scores

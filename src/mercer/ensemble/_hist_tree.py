@@ -1,0 +1,172 @@
+"""A tree of values, and how rows known by their bins, or by their values, go through it."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mercer._plain import plain
+from mercer.ensemble._hist_bins import BinMap
+
+__all__ = ["Branch", "BoostedTree", "Forest", "pack_trees"]
+
+Array = Any
+_CATEGORICAL, _MISSING_LEFT = 2, 1
+
+
+@plain
+@dataclass(frozen=True)
+class BoostedTree:
+    """Nodes in order of their making: the root first, the children of a node side by side.
+
+    Attributes
+    ----------
+    feature, left : (nodes,), int32
+        The column asked and the left child; the right one is next. A leaf has the left child 0.
+    threshold : (nodes,)
+        Values up to it go left; of a split by categories, infinity.
+    goes_left : (nodes, ceil(bins / 8)), uint8
+        The packed bits of the bins that go left.
+    missing_left : (nodes,), bool
+    value : (nodes,)
+        What a leaf adds to the score; of an inner node, what it would add if it were a leaf.
+    gain : (nodes,)
+        How much a split lowers twice the loss, to second order; 0 at leaves.
+    weight, count : (nodes,)
+        The curvature and the number of the rows that came by in training.
+    """
+
+    feature: Array
+    left: Array
+    threshold: Array
+    goes_left: Array
+    missing_left: Array
+    value: Array
+    gain: Array
+    weight: Array
+    count: Array
+
+    def tables(self, width: int) -> Array:
+        """Whether each bin goes left at each node (nodes, width)."""
+        return np.ascontiguousarray(np.unpackbits(self.goes_left, axis=1, count=width, bitorder="little"))
+
+    @property
+    def depth(self) -> int:
+        """Steps from the root to the farthest leaf."""
+        depth = np.zeros(len(self.left), dtype=np.int32)
+        # Children come after their parents.
+        for node in np.flatnonzero(self.left):
+            depth[self.left[node] : self.left[node] + 2] = depth[node] + 1
+        return int(depth.max())
+
+
+@dataclass
+class Branch:
+    """The nodes of a tree under way."""
+
+    bins: BinMap
+    feature: list[int] = field(default_factory=list)
+    left: list[int] = field(default_factory=list)
+    threshold: list[float] = field(default_factory=list)
+    goes_left: dict[int, Array] = field(default_factory=dict)
+    missing_left: list[bool] = field(default_factory=list)
+    value: list[float] = field(default_factory=list)
+    gain: list[float] = field(default_factory=list)
+    weight: list[float] = field(default_factory=list)
+    count: list[int] = field(default_factory=list)
+
+    def add(self, value: float, weight: float, count: int) -> int:
+        """A new leaf; its number."""
+        self.feature.append(0)
+        self.left.append(0)
+        self.threshold.append(np.inf)
+        self.missing_left.append(True)
+        self.value.append(value)
+        self.gain.append(0.0)
+        self.weight.append(weight)
+        self.count.append(count)
+        return len(self.left) - 1
+
+    def split(self, node: int, feature: int, number: int, missing_left: bool, goes_left: Array, gain: float) -> None:
+        """Turn a leaf into an inner node, whose children come next."""
+        self.feature[node] = feature
+        self.left[node] = len(self.left)
+        categorical = self.bins.categorical[feature]
+        self.threshold[node] = np.inf if categorical else self.bins.threshold(feature, number)
+        self.missing_left[node] = missing_left
+        self.goes_left[node] = goes_left
+        self.gain[node] = gain
+
+    def finish(self, rate: float, single: float | None = 0.0) -> BoostedTree:
+        """The tree with its values times the learning rate; a root alone gets the value `single`, unless None."""
+        width = self.bins.width
+        table = np.zeros((len(self.left), width), dtype=np.uint8)
+        for node, row in self.goes_left.items():
+            table[node] = row
+        value = rate * np.array(self.value)
+        if len(value) == 1 and single is not None:
+            value[0] = single
+        return BoostedTree(
+            np.array(self.feature, dtype=np.int32),
+            np.array(self.left, dtype=np.int32),
+            np.array(self.threshold),
+            np.packbits(table, axis=1, bitorder="little"),
+            np.array(self.missing_left),
+            value,
+            np.array(self.gain),
+            np.array(self.weight),
+            np.array(self.count, dtype=np.int64),
+        )
+
+
+@plain
+@dataclass(frozen=True)
+class Forest:
+    """Trees packed for prediction; see mercer._native.boosting_forest."""
+
+    words: Array
+    thresholds: Array
+    values: Array
+    sets: Array
+    roots: Array
+    depths: Array
+    outputs: Array
+
+    def part(self, first: int, stop: int) -> "Forest":
+        """Some consecutive trees."""
+        chosen = slice(first, stop)
+        packed = (self.words, self.thresholds, self.values, self.sets)
+        return Forest(*packed, self.roots[chosen], self.depths[chosen], self.outputs[chosen])
+
+
+def pack_trees(trees: tuple[BoostedTree, ...], bins: BinMap, n_scores: int) -> Forest:
+    """Pack trees, of which each round has one for each score."""
+    sizes = [len(tree.left) for tree in trees]
+    roots = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    words, thresholds, values, sets = [], [], [], [np.zeros((1, 8), np.uint32)]
+    n_sets = 1
+    for tree, root in zip(trees, roots, strict=False):
+        inner = tree.left > 0
+        left = root + np.where(inner, tree.left, np.arange(len(tree.left)))
+        by_category = inner & bins.categorical[tree.feature]
+        flags = _MISSING_LEFT * tree.missing_left + _CATEGORICAL * by_category
+        words.append(left << 32 | tree.feature.astype(np.int64) << 8 | flags)
+        threshold = tree.threshold.copy()
+        chosen = np.flatnonzero(by_category)
+        threshold[chosen] = n_sets + np.arange(len(chosen))
+        if len(chosen):
+            bits = np.zeros((len(chosen), 32), np.uint8)
+            bits[:, : tree.goes_left.shape[1]] = tree.goes_left[chosen][:, :32]
+            sets.append(bits.view(np.uint32))
+            n_sets += len(chosen)
+        thresholds.append(threshold)
+        values.append(tree.value)
+    return Forest(
+        np.concatenate([*words, np.empty(0, np.int64)]),
+        np.concatenate([*thresholds, np.empty(0)]),
+        np.concatenate([*values, np.empty(0)]),
+        np.concatenate(sets),
+        roots[:-1].astype(np.int32),
+        np.array([tree.depth for tree in trees], dtype=np.int32),
+        (np.arange(len(trees)) % n_scores).astype(np.int32),
+    )
