@@ -56,6 +56,8 @@ SETTINGS = {
     ],
     "RadialBasis": [{"n_centres": 4}, {"n_centres": 4, "normalise": True}],
     "SplineBasis": [{}, {"knots": "quantile", "extrapolation": "continue"}],
+    "HistGradientBoostingClassifier": [{"max_iter": 20, "min_samples_leaf": 5}],
+    "HistGradientBoostingRegressor": [{"max_iter": 20, "min_samples_leaf": 5}],
     "BayesianRidge": [{}, {"maximise_evidence": False, "alpha_init": 0.01, "lambda_init": 0.1}],
     "Lasso": [{}, {"positive": True}, {"selection": "random", "precompute": True}],
     "ElasticNet": [{"alpha": 0.1}, {"alpha": 0.1, "l1_ratio": 0.0}],

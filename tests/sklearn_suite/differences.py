@@ -22,6 +22,10 @@ REPLACED: dict[str, tuple[str, ...]] = {
     ),
     "decomposition": ("IncrementalPCA", "PCA"),
     "discriminant_analysis": ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"),
+    "ensemble": (
+        "HistGradientBoostingClassifier",
+        "HistGradientBoostingRegressor",
+    ),
     "linear_model": (
         *("BayesianRidge", "ElasticNet", "ElasticNetCV", "HuberRegressor", "Lasso", "LassoCV", "LinearRegression"),
         *("LogisticRegression", "LogisticRegressionCV", "Perceptron", "QuantileRegressor"),

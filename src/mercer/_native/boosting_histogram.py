@@ -21,25 +21,6 @@ __all__ = ["add_histogram", "quantise_run", "split_run", "take_difference"]
 code = cython.fused_type(cython.uchar, cython.ushort)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _add_rows(
-    bins: cython.const[code][:, ::1],
-    words: cython.const[cython.longlong][:, ::1],
-    order: cython.const[cython.ushort][::1],
-    start: cython.Py_ssize_t,
-    first: cython.Py_ssize_t,
-    last: cython.Py_ssize_t,
-    offsets: cython.const[cython.int][::1],
-    histogram: cython.longlong[::1],
-) -> cython.void:
-    """Add the rows that `order` names from `first` to `last` to a histogram."""
-    k: cython.Py_ssize_t
-    for k in range(first, last):
-        pairs.add_row(bins, start + order[k], words, offsets, histogram)
-
-
 def quantise_run(
     gradients: cython.const[cython.double][:, ::1],
     counts: cython.const[cython.longlong][::1],
@@ -90,19 +71,18 @@ def quantise_run(
                 count = counts[row] if counts.shape[0] > 0 else 1
                 words[row, 1] = (curvature << shift) + count
                 order[row] = cython.cast(cython.ushort, row - start)
-            _add_rows(bins, words, order[start:stop], start, 0, stop - start, offsets, histogram)
+            pairs.add_rows(bins, start, words, order, start, stop, offsets, histogram)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def _part(
-    bins: cython.const[code][:, ::1],
+    column: cython.const[code][::1],
     order: cython.ushort[::1],
     start: cython.Py_ssize_t,
     first: cython.Py_ssize_t,
     last: cython.Py_ssize_t,
-    feature: cython.Py_ssize_t,
     goes_left: cython.const[cython.uchar][::1],
     spare: cython.ushort[::1],
 ) -> cython.Py_ssize_t:
@@ -114,7 +94,7 @@ def _part(
     left: cython.Py_ssize_t
     for k in range(first, last):
         place = order[k]
-        left = goes_left[bins[start + place, feature]]
+        left = goes_left[column[start + place]]
         order[middle] = place
         spare[others] = place
         middle += left
@@ -132,7 +112,7 @@ def split_run(
     stop: cython.int[:, ::1],
     node: cython.Py_ssize_t,
     left: cython.Py_ssize_t,
-    feature: cython.Py_ssize_t,
+    column: cython.const[code][::1],
     goes_left: cython.const[cython.uchar][::1],
     offsets: cython.const[cython.int][::1],
     unit: cython.Py_ssize_t,
@@ -150,7 +130,7 @@ def split_run(
     begin, stop : (nodes, blocks): where a node's rows are in a block; written for the children
     node : the node that is split
     left : its left child; the right one is next
-    feature, goes_left : the column asked, and whether a bin of it goes left
+    column, goes_left : (n,): the bins of the column asked, and whether a bin of it goes left
     build : the child whose rows are added: 0 left, 1 right, -1 none
     spare : (unit,), written
     histogram : added to
@@ -167,12 +147,11 @@ def split_run(
             middle = begin[node, block]
             if middle < stop[node, block]:
                 middle = _part(
-                    bins,
+                    column,
                     order[start : start + rows],
                     start,
                     begin[node, block],
                     stop[node, block],
-                    feature,
                     goes_left,
                     spare,
                 )
@@ -181,13 +160,13 @@ def split_run(
             begin[left + 1, block] = cython.cast(cython.int, middle)
             stop[left + 1, block] = stop[node, block]
             if build >= 0:
-                _add_rows(
+                pairs.add_rows(
                     bins,
-                    words,
-                    order[start : start + rows],
                     start,
-                    begin[left + build, block],
-                    stop[left + build, block],
+                    words,
+                    order,
+                    start + begin[left + build, block],
+                    start + stop[left + build, block],
                     offsets,
                     histogram,
                 )

@@ -23,7 +23,7 @@ def split_run(
     stop: ndarray,
     node: int,
     left: int,
-    feature: int,
+    column: ndarray,
     goes_left: ndarray,
     offsets: ndarray,
     unit: int,

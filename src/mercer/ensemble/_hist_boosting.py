@@ -19,8 +19,7 @@ from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, Function, Instance, Integer, Nothing, Real, Rule, Seed, Text
 from mercer._base.randomness import seed_sequence
 from mercer._base.validation import few_rows
-from mercer._native import boosting_forest
-from mercer._source import Source
+from mercer._source import Source, open_source
 from mercer._source.memory import forecast
 from mercer.ensemble._hist_bins import Binned, BinMap, learn_bins, sampled_rows
 from mercer.ensemble._hist_categories import categorical_mask, learn_categories, read_frame
@@ -28,8 +27,9 @@ from mercer.ensemble._hist_constraints import column_groups, monotone_directions
 from mercer.ensemble._hist_field import Field
 from mercer.ensemble._hist_grower import Limits
 from mercer.ensemble._hist_losses import BoostingLoss
+from mercer.ensemble._hist_scores import Contributions, Scores
 from mercer.ensemble._hist_solver import Boosting, BoostingState, Judge
-from mercer.ensemble._hist_tree import Forest, pack_trees
+from mercer.ensemble._hist_tree import pack_trees
 from mercer.errors import DataError
 
 __all__ = ["HistBoosting"]
@@ -37,37 +37,6 @@ __all__ = ["HistBoosting"]
 Array = Any
 # Early stopping by itself begins above so many rows, and a scorer sees so many training rows at most.
 _MANY = 10_000
-
-
-@dataclass(frozen=True, eq=False)
-class _Scores:
-    """A function of a block: the scores that trees give its rows."""
-
-    forest: Forest
-    baseline: Array
-    categories: Any
-
-    def __call__(self, block: Any) -> Array:
-        return self.on(np.ascontiguousarray(block.dense()))
-
-    def on(self, X: Array) -> Array:
-        if self.categories is not None:
-            X = self.categories.on(X)
-        scores = np.empty((len(X), len(self.baseline)))
-        scores[:] = self.baseline
-        forest = self.forest
-        boosting_forest.add_scores(
-            X,
-            forest.words,
-            forest.thresholds,
-            forest.values,
-            forest.sets,
-            forest.roots,
-            forest.depths,
-            forest.outputs,
-            scores,
-        )
-        return scores
 
 
 @dataclass(eq=False)
@@ -378,7 +347,7 @@ class HistBoosting(Estimator):
     def _raw_predict(self, X: Any) -> Array:
         """The scores (n, k), in the rows' own precision."""
         rows, source = self._opened(X)
-        function = _Scores(self._forest, self._baseline, self._categories)
+        function = Scores(self._forest, self._baseline, self._categories)
         if source is None:
             return function.on(rows).astype(rows.dtype, copy=False)
         return source.map(function).astype(source.host_dtype, copy=False)
@@ -390,9 +359,32 @@ class HistBoosting(Estimator):
         rows = source.whole() if source is not None else rows
         scores = np.tile(self._baseline, (len(rows), 1))
         for stage in range(0, len(self._forest.roots), k):
-            part = _Scores(self._forest.part(stage, stage + k), np.zeros(k), self._categories)
+            part = Scores(self._forest.part(stage, stage + k), np.zeros(k), self._categories)
             scores = scores + part.on(rows)
             yield scores.astype(dtype)
+
+    def contributions(self, X: Any) -> Array:
+        """Return how much each column adds to the score of each row: exact Shapley values of the trees.
+
+        They add up to the score (for a classifier, that of :meth:`decision_function`), starting from the mean score of
+        the training rows. A column that is not known sends a row down both sides of a split, in the shares of the
+        training rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+
+        Returns
+        -------
+        contributions : ndarray of shape (n, d + 1), or (n, n_classes, d + 1) for more than two classes
+            The last column is the mean score.
+        """
+        check_is_fitted(self)
+        rows, source = self._opened(X)
+        function = Contributions(Scores(self._forest, self._baseline, self._categories), self._state.trees)
+        source = open_source(rows, threads=self._threads()) if source is None else source
+        shares = source.map(function).astype(source.host_dtype, copy=False)
+        return shares[:, 0] if shares.shape[1] == 1 else shares
 
     @property
     def feature_importances_(self) -> Array:

@@ -148,9 +148,9 @@ def categorical_mask(subject: str, given: Any, n_features: int, names: list[str]
     given = np.asarray(given)
     if given.size == 0:
         return mask
-    if given.dtype.kind not in "iubUSO":
+    if given.dtype.kind not in "iubUO":
         message = (
-            f"{subject}: categorical_features must be an array-like of bool, int or str, got: {given.dtype.name}; name "
+            f"{subject}: categorical_features must be an array-like of bool, int or str, got: {given.dtype.name}. Name "
             f"the columns."
         )
         raise DataError(message)
@@ -159,7 +159,7 @@ def categorical_mask(subject: str, given: Any, n_features: int, names: list[str]
         if kinds != {"str"}:
             message = (
                 f"{subject}: categorical_features must be an array-like of bool, int or str, got: "
-                f"{', '.join(sorted(kinds))}; name the columns in one way."
+                f"{', '.join(sorted(kinds))}. Name the columns in one way."
             )
             raise DataError(message)
     if given.dtype.kind == "b":
@@ -170,7 +170,7 @@ def categorical_mask(subject: str, given: Any, n_features: int, names: list[str]
             )
             raise DataError(message)
         return given.astype(bool)
-    if given.dtype.kind in "USO":
+    if given.dtype.kind in "UO":
         return _named_mask(subject, given, names, mask)
     if given.max() >= n_features or given.min() < 0:
         message = (
@@ -186,7 +186,7 @@ def _named_mask(subject: str, given: Array, names: list[str] | None, mask: Array
     if names is None:
         message = (
             f"{subject}: categorical_features should be passed as an array of integers or as a boolean mask when the "
-            f"model is fitted on data without feature names; got {given.tolist()}."
+            f"model is fitted on data without feature names. Got {given.tolist()}."
         )
         raise DataError(message)
     for name in given.tolist():

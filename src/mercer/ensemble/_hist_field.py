@@ -42,6 +42,8 @@ class Field:
     def __init__(self, codes: Array, bins: BinMap, counts: Array | None, threads: int) -> None:
         self.codes, self.bins, self.threads = codes, bins, threads
         self.n, self.d = codes.shape
+        # A split asks for one column of all its rows, a histogram for all columns of some: each has its own order.
+        self.columns = np.ascontiguousarray(codes.T)
         self.n_blocks = -(-self.n // _UNIT)
         self.counts = _NO_COUNTS if counts is None else counts
         self.total_count = self.n if counts is None else int(counts.sum())
@@ -132,8 +134,8 @@ class Field:
 
         def call(first: int, last: int, spare: Array, histogram: Array) -> None:
             boosting_histogram.split_run(
-                *(self.codes, self.words, self.order, self.begin, self.stop, node, left, feature, goes_left),
-                *(self.offsets, _UNIT, first, last, build, spare, histogram),
+                *(self.codes, self.words, self.order, self.begin, self.stop, node, left, self.columns[feature]),
+                *(goes_left, self.offsets, _UNIT, first, last, build, spare, histogram),
             )
 
         if build < 0:

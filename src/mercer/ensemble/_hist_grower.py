@@ -98,7 +98,8 @@ class Grower:
             Zero for rows that are left out.
         """
         field, limits = self.field, self.limits
-        scale, rest_scale = _power(61, size), _power(61 - field.shift, curvature)
+        # Sums below 2**52 are doubles without rounding: splits that are equal gain the same to the last bit.
+        scale, rest_scale = _power(52, size), _power(min(52, 61 - field.shift), curvature)
         self.scales[:] = 1.0 / scale, 1.0 / rest_scale
         self.generator = generator
         branch = Branch(field.bins)
