@@ -72,6 +72,29 @@ DIFFERENCES: dict[str, str] = {
     "test_base::test_linear_regression_sample_weight_consistency*csr*": (
         "Zero weights do equal absent rows on sparse data; scikit-learn expects its own failure."
     ),
+    "test_gradient_boosting::test_should_stop*": "calls the private method _should_stop",
+    "test_gradient_boosting::test_binning_train_validation_are_separated": "reads the private attribute _bin_mapper",
+    "test_gradient_boosting::test_small_trainset": "calls the private method _get_small_trainset",
+    "test_gradient_boosting::test_max_depth_max_leaf_nodes": "reads the private attribute _predictors",
+    "test_gradient_boosting::test_early_stopping_with_sample_weights": "replaces the private method _raw_predict",
+    "test_gradient_boosting::test_raw_predict_is_called_with_custom_scorer": "replaces the private method _raw_predict",
+    "test_gradient_boosting::test_single_node_trees*": (
+        "reads the private attribute _predictors; a classifier refuses rows of one class"
+    ),
+    "test_gradient_boosting::test_custom_loss*": "passes instances of scikit-learn's private losses",
+    "test_gradient_boosting::test_categorical_encoding_strategies": "reads the private attribute _predictors",
+    "test_gradient_boosting::test_categorical_bad_encoding_errors*": (
+        "of more categories than bins the rarer share one, which is no error"
+    ),
+    "test_gradient_boosting::test_dataframe_categorical_errors*": (
+        "of more categories than bins the rarer share one, which is no error"
+    ),
+    "test_gradient_boosting::test_dataframe_categorical_results_same_as_ndarray*": (
+        "reads the private attribute _preprocessor"
+    ),
+    "test_gradient_boosting::test_categorical_different_order_same_model*": "reads the private attribute _predictors",
+    "test_monotonic_constraints::test_nodes_values*": "builds trees by scikit-learn's private classes",
+    "test_warm_start::test_max_iter_with_warm_start_validation*": "the message goes on with the cure",
     "test_gaussian_mixture::test_gaussian_mixture_fit_convergence_warning": (
         "the warning says how far from the optimum the fit stopped, in words of our own"
     ),

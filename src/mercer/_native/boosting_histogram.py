@@ -64,12 +64,13 @@ def quantise_run(
             start = block * unit
             stop = min(start + unit, n)
             for row in range(start, stop):
-                value = gradients[row, 0] * scale
-                value = value + 0.5 if value >= 0.0 else value - 0.5
-                words[row, 0] = cython.cast(cython.longlong, value)
-                curvature = cython.cast(cython.longlong, gradients[row, 1] * rest_scale + 0.5)
                 count = counts[row] if counts.shape[0] > 0 else 1
-                words[row, 1] = (curvature << shift) + count
+                # Rounded before it is repeated: a row that stands for two has the words of two rows.
+                value = gradients[row, 0] / max(count, 1) * scale
+                value = value + 0.5 if value >= 0.0 else value - 0.5
+                words[row, 0] = count * cython.cast(cython.longlong, value)
+                curvature = cython.cast(cython.longlong, gradients[row, 1] / max(count, 1) * rest_scale + 0.5)
+                words[row, 1] = ((count * curvature) << shift) + count
                 order[row] = cython.cast(cython.ushort, row - start)
             pairs.add_rows(bins, start, words, order, start, stop, offsets, histogram)
 

@@ -14,9 +14,7 @@ __all__ = ["find_split"]
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _saved(
-    gradient: cython.double, curvature: cython.double, l2: cython.double, value: cython.double
-) -> cython.double:
+def _saved(gradient: cython.double, curvature: cython.double, l2: cython.double, value: cython.double) -> cython.double:
     return -value * (2.0 * gradient + (curvature + l2) * value)
 
 

@@ -1,6 +1,7 @@
 """Ensembles: many models that vote, or add up."""
 
-from mercer.ensemble._hist_gradient_boosting import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from mercer.ensemble._hist_classifier import HistGradientBoostingClassifier
+from mercer.ensemble._hist_regressor import HistGradientBoostingRegressor
 
 __all__ = [
     "HistGradientBoostingClassifier",

@@ -1,32 +1,29 @@
-"""What both histogram boosting estimators share: from rows to bins, from parameters to a solver, from trees to scores."""
+"""What both histogram boosting estimators share: from rows and parameters to a solver, from trees to scores."""
 
 import copy
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.metrics import check_scoring
-from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator
-from mercer._base.opening import fitted_source, open_rows
+from mercer._base.opening import fitted_source
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, Function, Instance, Integer, Nothing, Real, Rule, Seed, Text
 from mercer._base.randomness import seed_sequence
 from mercer._base.validation import few_rows
 from mercer._source import Source, open_source
-from mercer._source.memory import forecast
-from mercer.ensemble._hist_bins import Binned, BinMap, learn_bins, sampled_rows
-from mercer.ensemble._hist_categories import categorical_mask, learn_categories, read_frame
+from mercer.ensemble._hist_bins import BinMap
+from mercer.ensemble._hist_categories import categorical_mask, read_frame
 from mercer.ensemble._hist_constraints import column_groups, monotone_directions
 from mercer.ensemble._hist_field import Field
 from mercer.ensemble._hist_grower import Limits
 from mercer.ensemble._hist_losses import BoostingLoss
+from mercer.ensemble._hist_rows import TrainingRows, prepare_rows, state_scorer
 from mercer.ensemble._hist_scores import Contributions, Scores
 from mercer.ensemble._hist_solver import Boosting, BoostingState, Judge
 from mercer.ensemble._hist_tree import pack_trees
@@ -35,30 +32,26 @@ from mercer.errors import DataError
 __all__ = ["HistBoosting"]
 
 Array = Any
-# Early stopping by itself begins above so many rows, and a scorer sees so many training rows at most.
+# Above so many rows early stopping begins by itself.
 _MANY = 10_000
-
-
-@dataclass(eq=False)
-class _Rows:
-    """Training and validation rows of a fit."""
-
-    codes: Array
-    y: Array
-    weight: Array | None
-    chosen: Array
-    held_codes: Array = None
-    held_y: Array = None
-    held_weight: Array | None = None
-    held_raw: Any = None
 
 
 class HistBoosting(Estimator):
     """Base of the histogram boosting estimators."""
 
     _targets: ClassVar[str] = "numbers"
+    _bins: BinMap
+    _categories: Any
+    _state: BoostingState
     _places = ("memory", "file", "stream", "dask")
-    _law_exceptions: ClassVar[dict[str, str]] = {}
+    # How targets are checked.
+    _options: ClassVar[dict[str, Any]] = {}
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "memory": (
+            "bins of all values by row and by column, words and gradients of all rows, and a histogram for each open "
+            "leaf are kept: 2 d + 50 bytes a row and 4 KiB a column and leaf"
+        )
+    }
     _shared_parameters: ClassVar[dict[str, Rule]] = {
         "learning_rate": Real(0, closed="neither"),
         "max_iter": Integer(1),
@@ -91,7 +84,7 @@ class HistBoosting(Estimator):
         known = vars(self).get("_frame") if warm else None
         X, frame, by_frame = read_frame(self, X, known, reset=True)
         names = vars(self).get("feature_names_in_") if frame is not None else None
-        source = self._open(X, y, sample_weight, targets=self._targets, ensure_all_finite=False)
+        source = self._open(X, y, sample_weight, targets=self._targets, ensure_all_finite=False, **self._options)
         if names is not None:
             self.feature_names_in_ = names
         self._frame = frame
@@ -102,12 +95,12 @@ class HistBoosting(Estimator):
         early = self.early_stopping is True or (
             self.early_stopping == "auto" and (source.n_rows > _MANY or validation[0] is not None)
         )
-        rows = self._rows(source, y, weight, validation, early, categorical, warm, seed)
+        rows = prepare_rows(self, source, y, weight, validation, categorical, warm, seed, early)
         start = self._start(earlier, loss, rows, seed)
         directions = self._directions(source.n_features, loss, categorical)
         judge = self._judge(source, rows, early, known_targets)
         solver = Boosting(
-            Field(rows.codes, self._bins, _whole_counts(rows.weight), source.threads),
+            Field(rows.codes, self._bins, rows.counts(), source.threads),
             loss,
             rows.y,
             rows.weight,
@@ -168,9 +161,7 @@ class HistBoosting(Estimator):
 
     def _directions(self, n_features: int, loss: BoostingLoss, categorical: Array) -> Array:
         name = type(self).__name__
-        directions = monotone_directions(
-            name, self.monotonic_cst, n_features, vars(self).get("feature_names_in_")
-        )
+        directions = monotone_directions(name, self.monotonic_cst, n_features, vars(self).get("feature_names_in_"))
         if directions.any() and loss.n_scores > 1:
             message = f"{name}: monotonic constraints are not supported for multiclass classification; drop them."
             raise DataError(message)
@@ -203,76 +194,10 @@ class HistBoosting(Estimator):
         """Targets as numbers, weights, and the attributes that follow from them."""
         raise NotImplementedError  # each estimator has its own targets
 
-    def _rows(
-        self,
-        source: Source,
-        y: Array,
-        weight: Array | None,
-        validation: tuple[Any, Any, Any],
-        early: bool,
-        categorical: Array,
-        warm: bool,
-        seed: int,
-    ) -> _Rows:
-        """Choose the rows to learn from, learn bins from them, and turn all rows into bins."""
-        n = len(y)
-        chosen, held = np.arange(n), None
-        if early and validation[0] is None and self.validation_fraction is not None:
-            chosen, held = self._held_out(y, seed)
-        if weight is not None:
-            chosen = chosen[weight[chosen] > 0]
-        d = source.n_features
-        forecast(type(self).__name__, n * (d + 48.0), f"the bins of {n} x {d} values", "select rows or columns")
-        if not warm:
-            sample = sampled_rows(chosen, np.random.SeedSequence([seed, 1]))
-            sample_weight = None if weight is None else weight[sample]
-            self._categories = learn_categories(source, sample, sample_weight, categorical, self.max_bins)
-            self._bins: BinMap = learn_bins(
-                source, sample, sample_weight, self.max_bins, self._categories, categorical
-            )
-        binned = Binned(self._bins, self._categories)
-        codes = source.map(binned)
-        everything = len(chosen) == n
-        rows = _Rows(
-            codes if everything else codes[chosen],
-            y if everything else y[chosen],
-            weight if weight is None or everything else weight[chosen],
-            chosen,
-        )
-        if held is not None:
-            rows.held_codes, rows.held_y = codes[held], y[held]
-            rows.held_weight = None if weight is None else weight[held]
-            rows.held_raw = partial(source.take, held)
-        elif validation[0] is not None:
-            self._open_validation(rows, validation, binned)
-        return rows
-
-    def _held_out(self, y: Array, seed: int) -> tuple[Array, Array]:
-        stratify = y if self._targets == "labels" else None
-        chosen, held = train_test_split(
-            np.arange(len(y)), test_size=self.validation_fraction, stratify=stratify, random_state=seed
-        )
-        return chosen, held
-
-    def _open_validation(self, rows: _Rows, validation: tuple[Any, Any, Any], binned: Binned) -> None:
-        X, _, _ = read_frame(self, validation[0], self._frame, reset=False)
-        names = vars(self).pop("feature_names_in_", None) if X is not validation[0] else None
-        try:
-            source = open_rows(
-                self, X, *validation[1:], targets=self._targets, reset=False, ensure_all_finite=False
-            )
-        finally:
-            if names is not None:
-                self.feature_names_in_ = names
-        rows.held_codes = source.map(binned)
-        rows.held_y = self._validation_targets(_column(source, "y"))
-        rows.held_weight = _column(source, "weight") if source.has_weight else None
-        rows.held_raw = lambda: source.take(np.arange(source.n_rows))
-
     def _validation_targets(self, y: Array) -> Array:
         return y.astype(np.float64)
 
-    def _start(self, earlier: Any, loss: BoostingLoss, rows: _Rows, seed: int) -> BoostingState:
+    def _start(self, earlier: Any, loss: BoostingLoss, rows: TrainingRows, seed: int) -> BoostingState:
         """Where the rounds begin: at a constant, or at the trees of the last fit."""
         if earlier is None:
             return BoostingState(loss.baseline(rows.y, rows.weight), (), (), (), (seed,))
@@ -285,36 +210,12 @@ class HistBoosting(Estimator):
             raise DataError(message)
         return BoostingState(earlier.baseline, earlier.trees, (), (), earlier.entropy)
 
-    def _judge(self, source: Source, rows: _Rows, early: bool, known: dict[str, Any]) -> Judge | None:
+    def _judge(self, source: Source, rows: TrainingRows, early: bool, known: dict[str, Any]) -> Judge | None:
         if not early:
             return None
         options = (rows.held_codes, rows.held_y, rows.held_weight)
-        score = None if self.scoring == "loss" else self._scorer(source, rows, known)
+        score = None if self.scoring == "loss" else state_scorer(self, source, rows, known)
         return Judge(self.n_iter_no_change, self.tol, score, *options)
-
-    def _scorer(self, source: Source, rows: _Rows, known: dict[str, Any]) -> Any:
-        """What scores a state by the user's measure, on some training rows and on the validation rows."""
-        scorer = check_scoring(self, self.scoring)
-        few = rows.chosen
-        if len(few) > _MANY:
-            few = np.sort(np.random.default_rng(0).choice(few, _MANY, replace=False))
-        place = np.searchsorted(np.sort(rows.chosen), few)
-        place = np.argsort(rows.chosen, kind="stable")[place]
-        sets = [(source.take(few), rows.y[place], None if rows.weight is None else rows.weight[place])]
-        if rows.held_raw is not None:
-            sets.append((rows.held_raw(), rows.held_y, rows.held_weight))
-
-        def score(state: BoostingState) -> tuple[float, float | None]:
-            model = copy.copy(self)
-            vars(model).pop("feature_names_in_", None)
-            vars(model).update(self._fitted(state))
-            found = []
-            for X, y, weight in sets:
-                options = {} if weight is None else {"sample_weight": weight}
-                found.append(float(scorer(model, X, self._as_given(y, known), **options)))
-            return found[0], found[1] if len(found) > 1 else None
-
-        return score
 
     def _as_given(self, y: Array, known: dict[str, Any]) -> Array:
         return y
@@ -400,16 +301,3 @@ class HistBoosting(Estimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-
-def _column(source: Source, name: str) -> Array:
-    """Targets or weights of all rows."""
-    held = getattr(source, name)
-    return held if held is not None else source.map(lambda block: getattr(block, name))
-
-
-def _whole_counts(weight: Array | None) -> Array | None:
-    """How many rows each stands for: its weight where all weights are whole numbers, else one."""
-    if weight is None or np.any(weight != np.floor(weight)) or weight.max() > 2**31:
-        return None
-    return weight.astype(np.int64)

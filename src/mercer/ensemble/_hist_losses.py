@@ -1,7 +1,7 @@
 """What boosting asks of a loss: a constant to start from, gradients and curvatures at scores, and leaves of its own.
 
-The formulas are those of :mod:`mercer.objectives`; losses of rows are added up. Squared, logistic and softmax losses have
-compiled twins, which work on all blocks of a fit; the others are NumPy, a block at a time.
+The formulas are those of :mod:`mercer.objectives`; losses of rows are added up. Squared, logistic and softmax losses
+have compiled twins, which work on all blocks of a fit; the others are NumPy, a block at a time.
 """
 
 from dataclasses import dataclass
@@ -32,18 +32,21 @@ Array = Any
 _TINY = np.finfo(np.float64).eps
 
 
+@dataclass(frozen=True)
 class BoostingLoss:
     """A loss of scores (n, k); subclasses are frozen dataclasses.
 
     Attributes
     ----------
+    n_scores : int
+        Scores of a row, k.
     constant : bool
         Whether curvatures are the weights whatever the scores.
     own_leaves : bool
         Whether the value of a leaf is searched on its rows instead of a Newton step.
     """
 
-    n_scores: Any = 1
+    n_scores: int = 1
     constant: ClassVar[bool] = False
     own_leaves: ClassVar[bool] = False
     native: ClassVar[Any] = None
@@ -153,7 +156,7 @@ class HuberLoss(BoostingLoss):
         return np.array([weighted_quantile(y, weight, 0.5)])
 
     def refit(self, scores: Array, y: Array, weight: Array | None) -> "HuberLoss":
-        return HuberLoss(self.quantile, weighted_quantile(np.abs(y - scores[:, 0]), weight, self.quantile))
+        return HuberLoss(1, self.quantile, weighted_quantile(np.abs(y - scores[:, 0]), weight, self.quantile))
 
     def value(self, scores: Array, y: Array) -> Array:
         size = np.abs(y - scores[:, 0])
@@ -249,15 +252,11 @@ class ExponentialLoss(LogisticLoss):
 class SoftmaxLoss(BoostingLoss):
     """log(sum_j exp(z_j)) - z_y for y of 0 to K - 1."""
 
-    n_classes: int = 3
+    n_scores: int = 3
     native: ClassVar[Any] = staticmethod(boosting_gradients.softmax_run)
 
-    @property
-    def n_scores(self) -> int:  # type: ignore[override]
-        return self.n_classes
-
     def baseline(self, y: Array, weight: Array | None) -> Array:
-        shares = np.bincount(y.astype(int), weights=weight, minlength=self.n_classes)
+        shares = np.bincount(y.astype(int), weights=weight, minlength=self.n_scores)
         logs = np.log(np.clip(shares / shares.sum(), _TINY, 1.0))
         return logs - logs.mean()
 

@@ -14,7 +14,7 @@ from mercer.ensemble._hist_grower import Grower, Growth, Limits
 from mercer.ensemble._hist_losses import BoostingLoss
 from mercer.ensemble._hist_tree import BoostedTree
 
-__all__ = ["BoostingState", "Boosting", "Judge", "tree_scores"]
+__all__ = ["Boosting", "BoostingState", "Judge", "tree_scores"]
 
 Array = Any
 _NO_WEIGHT = np.empty(0)
@@ -41,8 +41,8 @@ class BoostingState:
 class Judge:
     """What early stopping looks at.
 
-    ``score`` gives the scores of a state on training and on validation rows, the latter None where there are none; where
-    it is None both are minus the mean loss.
+    ``score`` gives the scores of a state on training and on validation rows, the latter None where there are none;
+    where it is None both are minus the mean loss.
     """
 
     patience: int

@@ -8,7 +8,7 @@ import numpy as np
 from mercer._plain import plain
 from mercer.ensemble._hist_bins import BinMap
 
-__all__ = ["Branch", "BoostedTree", "Forest", "pack_trees"]
+__all__ = ["BoostedTree", "Branch", "Forest", "pack_trees"]
 
 Array = Any
 _CATEGORICAL, _MISSING_LEFT = 2, 1
