@@ -34,6 +34,9 @@ sklearn-suite: build
 		sklearn.cluster.tests.test_hierarchical \
 		sklearn.decomposition.tests.test_pca \
 		sklearn.decomposition.tests.test_incremental_pca \
+		sklearn.ensemble._hist_gradient_boosting.tests.test_gradient_boosting \
+		sklearn.ensemble._hist_gradient_boosting.tests.test_monotonic_constraints \
+		sklearn.ensemble._hist_gradient_boosting.tests.test_warm_start \
 		sklearn.metrics.cluster.tests.test_unsupervised \
 		sklearn.linear_model.tests.test_base \
 		sklearn.linear_model.tests.test_ridge \

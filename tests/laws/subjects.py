@@ -34,6 +34,9 @@ class Subject:
     def make(self, **changes: Any) -> Any:
         """A new estimator, with a fixed seed where it takes one."""
         known = inspect.signature(self.estimator).parameters
+        if self.name.startswith("HistGradientBoosting") and "max_iter" in changes:
+            # Its rounds make the model: more of them are another one, not a better answer to the same question.
+            changes["max_iter"] = min(changes["max_iter"], self.settings["max_iter"])
         seed = {"random_state": 0} if "random_state" in known else {}
         return self.estimator(**{**seed, **self.settings, **{k: v for k, v in changes.items() if k in known}})
 

@@ -50,9 +50,7 @@ def test_histograms_and_partitions_are_those_of_numpy(level, code):
     words, order = np.empty((n, 2), np.int64), np.empty(n, np.uint16)
     root = np.zeros(2 * int(offsets[-1]), np.int64)
     counts = np.empty(0, np.int64)
-    native.quantise_run(
-        gradients, counts, 2.0**20, 2.0**10, 8, bins, offsets[:-1], UNIT, 0, 3, words, order, root
-    )
+    native.quantise_run(gradients, counts, 2.0**20, 2.0**10, 8, bins, offsets[:-1], UNIT, 0, 3, words, order, root)
     np.testing.assert_allclose(words[:, 0] / 2.0**20, gradients[:, 0], atol=2.0**-21)
     np.testing.assert_allclose((words[:, 1] >> 8) / 2.0**10, gradients[:, 1], atol=2.0**-11)
     assert np.all(words[:, 1] & 255 == 1)

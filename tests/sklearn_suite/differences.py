@@ -94,7 +94,10 @@ DIFFERENCES: dict[str, str] = {
     ),
     "test_gradient_boosting::test_categorical_different_order_same_model*": "reads the private attribute _predictors",
     "test_monotonic_constraints::test_nodes_values*": "builds trees by scikit-learn's private classes",
-    "test_warm_start::test_max_iter_with_warm_start_validation*": "the message goes on with the cure",
+    "test_warm_start::test_warm_start_yields_identical_results*": "reads the private attribute _predictors",
+    "test_warm_start::test_warm_start_max_depth*": "reads the private attribute _predictors",
+    "test_warm_start::test_warm_start_equal_n_estimators*": "reads the private attribute _predictors",
+    "test_warm_start::test_warm_start_clear*": "reads the private attribute _predictors",
     "test_gaussian_mixture::test_gaussian_mixture_fit_convergence_warning": (
         "the warning says how far from the optimum the fit stopped, in words of our own"
     ),

@@ -2,6 +2,7 @@
 
 import copy
 import math
+from dataclasses import replace
 from collections.abc import Iterator
 from functools import partial
 from typing import Any, ClassVar
@@ -91,7 +92,7 @@ class HistBoosting(Estimator):
         y, weight, known_targets = self._known_targets(source)
         categorical = self._categorical(source, by_frame)
         loss = self._loss()
-        seed = self._seed(warm)
+        seed = self._random_seed = self._seed(warm)
         early = self.early_stopping is True or (
             self.early_stopping == "auto" and (source.n_rows > _MANY or validation[0] is not None)
         )
@@ -208,7 +209,7 @@ class HistBoosting(Estimator):
                 f"warm_start==True; raise it, or fit afresh."
             )
             raise DataError(message)
-        return BoostingState(earlier.baseline, earlier.trees, (), (), earlier.entropy)
+        return replace(earlier, ended="")
 
     def _judge(self, source: Source, rows: TrainingRows, early: bool, known: dict[str, Any]) -> Judge | None:
         if not early:

@@ -199,7 +199,7 @@ class HistGradientBoostingClassifier(ClassifierMixin, HistBoosting):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
         X_val: Any = None,

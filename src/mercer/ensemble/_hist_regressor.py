@@ -201,7 +201,7 @@ class HistGradientBoostingRegressor(RegressorMixin, HistBoosting):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
         X_val: Any = None,
