@@ -1,5 +1,7 @@
 """Histogram boosting: exact gains, falling loss, the same trees everywhere, constraints, missing values, categories."""
 
+from itertools import pairwise
+
 import numpy as np
 import pandas
 import pytest
@@ -19,7 +21,7 @@ def best_split(X, residual, min_rows, l2):
     parent = residual.sum() ** 2 / (len(residual) + l2)
     for j in range(X.shape[1]):
         values = np.unique(X[:, j])
-        for low, high in zip(values[:-1], values[1:], strict=True):
+        for low, high in pairwise(values):
             left = X[:, j] <= (low + high) / 2
             if min(left.sum(), (~left).sum()) < min_rows:
                 continue

@@ -7,7 +7,7 @@ A leaf is its own left child behind an infinite threshold, so that rows that arr
 
 import cython
 
-__all__ = ["add_bin_values", "add_scores", "find_leaves"]
+__all__ = ["add_bin_values", "add_scores"]
 
 real = cython.fused_type(cython.float, cython.double)
 code = cython.fused_type(cython.uchar, cython.ushort)
@@ -104,33 +104,6 @@ def add_scores(
                     scores[i, outputs[t]] += values[a]
                     i += 1
             tile = last
-
-
-def find_leaves(
-    X: cython.const[real][:, ::1],
-    words: cython.const[cython.longlong][::1],
-    thresholds: cython.const[cython.double][::1],
-    sets: cython.const[cython.uint][:, ::1],
-    roots: cython.const[cython.int][::1],
-    depths: cython.const[cython.int][::1],
-    leaves: cython.int[:, ::1],
-) -> None:
-    """Write the node (n, trees) at which each row ends in each tree, counted from the tree's root."""
-    i: cython.Py_ssize_t
-    t: cython.Py_ssize_t
-    step: cython.Py_ssize_t
-    a: cython.Py_ssize_t
-    u: cython.longlong
-    with cython.nogil:
-        for i in range(X.shape[0]):
-            for t in range(roots.shape[0]):
-                a = roots[t]
-                step = depths[t]
-                while step > 0:
-                    step -= 1
-                    u = words[a]
-                    a = _next(u, thresholds[a], cython.cast(cython.double, X[i, (u >> 8) & 0xFFFFFF]), sets)
-                leaves[i, t] = cython.cast(cython.int, a - roots[t])
 
 
 def add_bin_values(

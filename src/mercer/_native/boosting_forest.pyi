@@ -11,15 +11,6 @@ def add_scores(
     outputs: ndarray,
     scores: ndarray,
 ) -> None: ...
-def find_leaves(
-    X: ndarray,
-    words: ndarray,
-    thresholds: ndarray,
-    sets: ndarray,
-    roots: ndarray,
-    depths: ndarray,
-    leaves: ndarray,
-) -> None: ...
 def add_bin_values(
     bins: ndarray,
     features: ndarray,

@@ -2,8 +2,8 @@
 
 import copy
 import math
-from dataclasses import replace
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 

@@ -100,7 +100,7 @@ class Field:
             self._free.append(part)
         return total
 
-    def start(self, gradients: Array, scale: float, rest_scale: float, counts: Array | None = None) -> Array:
+    def start(self, gradients: Array, scale: float, rest_scale: float) -> Array:
         """Put all rows in the root and return its histogram.
 
         Parameters
@@ -108,17 +108,14 @@ class Field:
         gradients : (n, 2)
         scale, rest_scale : float
             Units of the words in a unit of gradient and of curvature.
-        counts : (n,) or None
-            In place of the counts of all rounds: zero for rows that are left out of this one.
         """
-        counts = self.counts if counts is None else counts
         self.begin[0] = 0
         self.stop[0] = _UNIT
         self.stop[0, -1] = self.n - (self.n_blocks - 1) * _UNIT
 
         def call(first: int, last: int, spare: Array, histogram: Array) -> None:
             boosting_histogram.quantise_run(
-                *(gradients, counts, scale, rest_scale, self.shift, self.codes, self.offsets, _UNIT, first, last),
+                *(gradients, self.counts, scale, rest_scale, self.shift, self.codes, self.offsets, _UNIT, first, last),
                 *(self.words, self.order, histogram),
             )
 

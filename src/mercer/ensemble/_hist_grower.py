@@ -21,8 +21,7 @@ class Limits:
     """What a tree may be.
 
     ``groups`` are the sets of columns that may meet on a path; ``share`` is the part of the columns a split may choose
-    from, at random; ``least_gain`` is what a split must gain, and ``by_category`` the fewest rows of a category that is
-    placed by itself.
+    from, at random; ``by_category`` is the fewest rows of a category that is placed by itself.
     """
 
     max_leaves: float = 31
@@ -30,7 +29,6 @@ class Limits:
     min_count: float = 20
     min_curvature: float = 1e-3
     l2: float = 0.0
-    least_gain: float = 0.0
     share: float = 1.0
     groups: tuple[frozenset[int], ...] | None = None
     by_category: float = 10.0
@@ -80,9 +78,7 @@ class Grower:
         self.every = np.ones(field.d, dtype=np.uint8)
         self.limit_array = np.array([limits.l2, limits.min_count, limits.min_curvature, -math.inf, math.inf])
 
-    def grow(
-        self, gradients: Array, size: float, curvature: float, rate: float, generator: Any, counts: Array | None = None
-    ) -> Growth:
+    def grow(self, gradients: Array, size: float, curvature: float, rate: float, generator: Any) -> Growth:
         """Grow a tree.
 
         Parameters
@@ -94,8 +90,6 @@ class Grower:
             What the values are multiplied with.
         generator : numpy Generator
             Chooses columns where only a share of them is asked.
-        counts : (n,) or None
-            Zero for rows that are left out.
         """
         field, limits = self.field, self.limits
         # Sums below 2**52 are doubles without rounding: splits that are equal gain the same to the last bit.
@@ -103,7 +97,7 @@ class Grower:
         self.scales[:] = 1.0 / scale, 1.0 / rest_scale
         self.generator = generator
         branch = Branch(field.bins)
-        histogram = field.start(gradients, scale, rest_scale, counts)
+        histogram = field.start(gradients, scale, rest_scale)
         last = slice(2 * int(field.offsets[0]), 2 * int(field.offsets[1]))
         words = (int(histogram[last][::2].sum()), int(histogram[last][1::2].sum()))
         groups = None if limits.groups is None else tuple(range(len(limits.groups)))
@@ -161,7 +155,7 @@ class Grower:
         self.total[:] = gradient, curvature, count
         self.limit_array[3:] = node.lower, node.upper
         # Rounding of the sums is no gain.
-        self.best[0] = floor = saved + max(self.limits.least_gain, 1e-12 * abs(saved))
+        self.best[0] = floor = saved + 1e-12 * abs(saved)
         boosting_split.find_split(
             *(node.histogram, self.field.offsets, self._allowed(node), self.categorical, self.monotone),
             *(self.scales, self.field.shift, self.total, self.limit_array, self.bounded, self.limits.by_category),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import expit, log_softmax, logsumexp, softmax
+from scipy.special import expit, logsumexp, softmax
 
 from mercer._native import boosting_gradients
 from mercer._plain import plain
@@ -16,9 +16,7 @@ from mercer._plain import plain
 __all__ = [
     "AbsoluteLoss",
     "BoostingLoss",
-    "ExponentialLoss",
     "GammaLoss",
-    "HuberLoss",
     "LogisticLoss",
     "PoissonLoss",
     "QuantileLoss",
@@ -40,14 +38,11 @@ class BoostingLoss:
     ----------
     n_scores : int
         Scores of a row, k.
-    constant : bool
-        Whether curvatures are the weights whatever the scores.
     own_leaves : bool
         Whether the value of a leaf is searched on its rows instead of a Newton step.
     """
 
     n_scores: int = 1
-    constant: ClassVar[bool] = False
     own_leaves: ClassVar[bool] = False
     native: ClassVar[Any] = None
 
@@ -70,10 +65,6 @@ class BoostingLoss:
     def inverse_link(self, scores: Array) -> Array:
         """What is predicted at scores (n, k): the mean, the median, or probabilities."""
         return scores[:, 0]
-
-    def refit(self, scores: Array, y: Array, weight: Array | None) -> "BoostingLoss":
-        """The loss for the next round; one whose shape depends on the residuals changes."""
-        return self
 
     def mean(self, scores: Array, y: Array, weight: Array | None) -> float:
         """The weighted mean loss."""
@@ -99,7 +90,6 @@ class BoostingLoss:
 class SquaredLoss(BoostingLoss):
     """(z - y)^2 / 2."""
 
-    constant: ClassVar[bool] = True
     native: ClassVar[Any] = staticmethod(boosting_gradients.squared_run)
 
     def baseline(self, y: Array, weight: Array | None) -> Array:
@@ -115,7 +105,6 @@ class QuantileLoss(BoostingLoss):
     """q max(y - z, 0) + (1 - q) max(z - y, 0)."""
 
     quantile: float = 0.5
-    constant: ClassVar[bool] = True
     own_leaves: ClassVar[bool] = True
     scale: ClassVar[float] = 1.0
 
@@ -140,38 +129,6 @@ class AbsoluteLoss(QuantileLoss):
     """|z - y|."""
 
     scale: ClassVar[float] = 2.0
-
-
-@plain
-@dataclass(frozen=True)
-class HuberLoss(BoostingLoss):
-    """(z - y)^2 / 2 up to a width, and straight on from there; the width is a quantile of the residuals' sizes."""
-
-    quantile: float = 0.9
-    width: float = 1.0
-    constant: ClassVar[bool] = True
-    own_leaves: ClassVar[bool] = True
-
-    def baseline(self, y: Array, weight: Array | None) -> Array:
-        return np.array([weighted_quantile(y, weight, 0.5)])
-
-    def refit(self, scores: Array, y: Array, weight: Array | None) -> "HuberLoss":
-        return HuberLoss(1, self.quantile, weighted_quantile(np.abs(y - scores[:, 0]), weight, self.quantile))
-
-    def value(self, scores: Array, y: Array) -> Array:
-        size = np.abs(y - scores[:, 0])
-        return np.where(size <= self.width, 0.5 * size**2, self.width * (size - 0.5 * self.width))
-
-    def slopes(self, scores: Array, y: Array) -> tuple[Array, Array]:
-        gap = scores[:, 0] - y
-        return np.clip(gap, -self.width, self.width), np.ones_like(gap)
-
-    def leaf(self, scores: Array, y: Array, weight: Array | None) -> float:
-        # Friedman (2001), equation 37: the median, and the mean of what is left of it after clipping.
-        gap = y - scores[:, 0]
-        median = weighted_quantile(gap, weight, 0.5)
-        rest = np.clip(gap - median, -self.width, self.width)
-        return float(median + np.average(rest, weights=weight))
 
 
 @plain
@@ -227,28 +184,6 @@ class LogisticLoss(BoostingLoss):
 
 @plain
 @dataclass(frozen=True)
-class ExponentialLoss(LogisticLoss):
-    """exp(-t z) for t of -1 and 1, whose score is half the log-odds."""
-
-    native: ClassVar[Any] = None
-
-    def baseline(self, y: Array, weight: Array | None) -> Array:
-        return super().baseline(y, weight) / 2
-
-    def value(self, scores: Array, y: Array) -> Array:
-        return np.exp(-(2 * y - 1) * scores[:, 0])
-
-    def slopes(self, scores: Array, y: Array) -> tuple[Array, Array]:
-        sign = 2 * y - 1
-        size = np.exp(-sign * scores[:, 0])
-        return -sign * size, size
-
-    def inverse_link(self, scores: Array) -> Array:
-        return super().inverse_link(2 * scores)
-
-
-@plain
-@dataclass(frozen=True)
 class SoftmaxLoss(BoostingLoss):
     """log(sum_j exp(z_j)) - z_y for y of 0 to K - 1."""
 
@@ -265,10 +200,6 @@ class SoftmaxLoss(BoostingLoss):
 
     def inverse_link(self, scores: Array) -> Array:
         return softmax(scores, axis=1)
-
-    def log_probabilities(self, scores: Array) -> Array:
-        """The logarithms of the probabilities."""
-        return log_softmax(scores, axis=1)
 
 
 def weighted_mean(values: Array, weight: Array | None) -> float:

@@ -78,8 +78,6 @@ class Boosting:
     rounds : int
         Rounds in all, those of the start included.
     judge : Judge or None
-    offset : (n, k) or None
-        Scores to begin with in place of the baseline.
     """
 
     field: Field
