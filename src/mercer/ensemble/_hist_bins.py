@@ -9,6 +9,7 @@ from mercer._native import boosting_bins
 from mercer._plain import plain
 from mercer._source import Block, Source
 from mercer._source.threads import run_numbered
+from mercer.errors import DataError
 
 __all__ = ["BinMap", "Binned", "learn_bins", "sampled_rows"]
 
@@ -111,12 +112,22 @@ def learn_bins(
             edges[j] = _edges(np.asarray(column, dtype=np.float64), weight, max_bins)
 
     run_numbered(cut, source.n_features, source.threads)
+    _check_known(source, X, rows)
     counts = np.array([len(one) + 1 for one in edges], dtype=np.int64)
     width = 2 ** int(max(counts.max() - 1, 1)).bit_length() - 1
     table = np.full((len(edges), width), np.inf)
     for line, one in zip(table, edges, strict=True):
         line[: len(one)] = one
     return BinMap(table, counts, np.asarray(categorical, dtype=bool))
+
+
+def _check_known(source: Source, X: Array, rows: Array) -> None:
+    """Raise if there is nothing but missing values; a look at the first rows mostly tells."""
+    if not np.isnan(X[rows[:1]] if len(rows) < len(X) else X[:1]).all():
+        return
+    if np.isnan(X[rows] if len(rows) < len(X) else X).all():
+        message = f"{source.subject}: X holds nothing but NaN; give rows with a column that has values."
+        raise DataError(message)
 
 
 def _edges(column: Array, weight: Array | None, max_bins: int) -> Array:
