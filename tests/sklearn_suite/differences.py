@@ -124,7 +124,6 @@ DIFFERENCES: dict[str, str] = {
         "reads the private attribute _preprocessor"
     ),
     "test_gradient_boosting::test_categorical_different_order_same_model*": "reads the private attribute _predictors",
-    "test_monotonic_constraints::test_nodes_values*": "builds trees by scikit-learn's private classes",
     "test_warm_start::test_warm_start_yields_identical_results*": "reads the private attribute _predictors",
     "test_warm_start::test_warm_start_max_depth*": "reads the private attribute _predictors",
     "test_warm_start::test_warm_start_equal_n_estimators*": "reads the private attribute _predictors",

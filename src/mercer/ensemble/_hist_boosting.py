@@ -120,7 +120,7 @@ class HistBoosting(Estimator):
             "n_trees_per_iteration_": loss.n_scores,
             "do_early_stopping_": early,
         }
-        vars(self).update(given)
+        self.__dict__.update(given)
         left = self.max_iter - len(start.trees) // loss.n_scores
         outcome = self._drive(partial(solver.solve, start), source, max_steps=left, attributes=given)
         self.n_iter_ = len(self._state.trees) // loss.n_scores
@@ -234,7 +234,7 @@ class HistBoosting(Estimator):
             "n_iter_": len(state.trees) // n_scores,
         }
 
-    def _opened(self, X: Any) -> tuple[Array | None, Source | None]:
+    def _opened(self, X: Any) -> tuple[Array, Any]:
         """Rows to predict for: a few in memory, or a source of many."""
         frame = vars(self).get("_frame")
         if frame is None:
@@ -243,7 +243,7 @@ class HistBoosting(Estimator):
         rows, _, _ = read_frame(self, X, frame, reset=False)
         plain = copy.copy(self)
         if rows is not X:
-            vars(plain).pop("feature_names_in_", None)
+            plain.__dict__.pop("feature_names_in_", None)
         return None, fitted_source(plain, rows, ensure_all_finite=False)
 
     def _raw_predict(self, X: Any) -> Array:

@@ -158,7 +158,12 @@ class Grower:
         self.best[0] = floor = saved + 1e-12 * abs(saved)
         boosting_split.find_split(
             *(node.histogram, self.field.offsets, self._allowed(node), self.categorical, self.monotone),
-            *(self.scales, self.field.shift, self.total, self.limit_array, self.bounded, self.limits.by_category),
+            self.scales,
+            self.field.shift,
+            self.total,
+            self.limit_array,
+            self.bounded,
+            self.limits.by_category,
             *(self.sums, self.order, self.goes_left, self.best, self.places),
         )
         feature, number, missing_left, left, rest = self.places.tolist()

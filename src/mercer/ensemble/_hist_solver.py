@@ -96,8 +96,9 @@ class Boosting:
         field, k = self.field, self.loss.n_scores
         scores = tree_scores(field.codes, state, k, field.bins.width)
         held_out = None
-        if self.judge is not None and self.judge.codes is not None:
-            held_out = tree_scores(self.judge.codes, state, k, field.bins.width)
+        judge = self.judge or Judge(0, 0.0)
+        if judge.codes is not None:
+            held_out = tree_scores(judge.codes, state, k, field.bins.width)
         gradients = np.empty((k, field.n, 2))
         totals, objective = self._look(scores, gradients)
         if not state.train_scores:
@@ -114,7 +115,7 @@ class Boosting:
                 tree = self._leaves(growth, scores, output)
                 field.add_values(growth.leaves, tree.value[growth.leaves], scores, output)
                 if held_out is not None:
-                    _add_tree(self.judge.codes, tree, field.bins.width, held_out, output)
+                    _add_tree(judge.codes, tree, field.bins.width, held_out, output)
                 trees.append(tree)
             grew = any(len(tree.left) > 1 for tree in trees)
             totals, objective = self._look(scores, gradients)
