@@ -73,6 +73,7 @@ class HistBoosting(Estimator):
         "tol": Real(0),
         "verbose": Integer(0) | Boolean(),
         "random_state": Seed(),
+        "subsample": Real(0, 1, closed="right"),
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
     }
@@ -110,6 +111,7 @@ class HistBoosting(Estimator):
             self._rate(),
             self.max_iter,
             judge,
+            self.subsample,
         )
         given = known_targets | {
             "_bins": self._bins,

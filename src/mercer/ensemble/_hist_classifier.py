@@ -12,7 +12,7 @@ from mercer._base import fitting
 from mercer._base.parameter import Choice, Instance, Nothing, Rule
 from mercer._source import Source
 from mercer.ensemble._hist_boosting import HistBoosting
-from mercer.ensemble._hist_losses import BoostingLoss, LogisticLoss, SoftmaxLoss
+from mercer.ensemble._hist_losses import BoostingLoss, ExponentialLoss, LogisticLoss, SoftmaxLoss
 from mercer.ensemble._hist_rows import column_of
 from mercer.errors import DataError
 
@@ -35,8 +35,8 @@ class HistGradientBoostingClassifier(ClassifierMixin, HistBoosting):
 
     Parameters
     ----------
-    loss : one of 'log_loss', default='log_loss'
-        The loss.
+    loss : one of 'log_loss', 'exponential', default='log_loss'
+        The loss; ``'exponential'``, that of AdaBoost, is for two classes.
     learning_rate : a number in (0, inf), default=0.1
         What each tree's values are multiplied with, :math:`\nu`.
     max_iter : an integer in [1, inf), default=100
@@ -77,6 +77,8 @@ class HistGradientBoostingClassifier(ClassifierMixin, HistBoosting):
         Draws the held-out rows, the sample for the bins and the columns of splits.
     class_weight : one of 'balanced' or an instance of dict or None, default=None
         Factors of the weights of the rows of each class; ``'balanced'`` gives all classes one weight.
+    subsample : a number in (0, 1], default=1.0
+        The chance of a row to be drawn for a round, anew for each; below one, rounds learn from those drawn only.
     max_time : a number in [0, inf) or None, default=None
         Seconds after which the fit ends with the rounds it has.
     n_jobs : an integer in (-inf, inf) or None, default=None
@@ -139,7 +141,7 @@ class HistGradientBoostingClassifier(ClassifierMixin, HistBoosting):
 
     _targets = "labels"
     _parameters: ClassVar[dict[str, Rule]] = {
-        "loss": Choice("log_loss"),
+        "loss": Choice("log_loss", "exponential"),
         **HistBoosting._shared_parameters,
         "class_weight": Choice("balanced") | Instance(dict) | Nothing(),
     }
@@ -168,6 +170,7 @@ class HistGradientBoostingClassifier(ClassifierMixin, HistBoosting):
         verbose: int = 0,
         random_state: Any = None,
         class_weight: Any = None,
+        subsample: float = 1.0,
         max_time: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -192,6 +195,7 @@ class HistGradientBoostingClassifier(ClassifierMixin, HistBoosting):
         self.verbose = verbose
         self.random_state = random_state
         self.class_weight = class_weight
+        self.subsample = subsample
         self.max_time = max_time
         self.n_jobs = n_jobs
 
@@ -226,6 +230,14 @@ class HistGradientBoostingClassifier(ClassifierMixin, HistBoosting):
 
     def _loss(self) -> BoostingLoss:
         n_classes = len(self.classes_)
+        if self.loss == "exponential":
+            if n_classes > 2:
+                message = (
+                    f"{type(self).__name__}: loss='exponential' is only suitable for a binary classification problem; "
+                    f"got {n_classes} classes. Use loss='log_loss'."
+                )
+                raise DataError(message)
+            return ExponentialLoss()
         return LogisticLoss() if n_classes == 2 else SoftmaxLoss(n_classes)
 
     def _known_targets(self, source: Source) -> tuple[Array, Array | None, dict[str, Any]]:

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer._native import boosting_gradients, boosting_histogram
+from mercer._native import boosting_forest, boosting_gradients, boosting_histogram
 from mercer._source.threads import run_numbered
 from mercer.ensemble._hist_bins import BinMap
+from mercer.ensemble._hist_tree import BoostedTree
 
 __all__ = ["Field"]
 
@@ -100,26 +101,40 @@ class Field:
             self._free.append(part)
         return total
 
-    def start(self, gradients: Array, scale: float, rest_scale: float) -> Array:
-        """Put all rows in the root and return its histogram.
+    def start(self, gradients: Array, scale: float, rest_scale: float, drawn: Array | None = None) -> Array:
+        """Put all rows, or those drawn, in the root and return its histogram.
 
         Parameters
         ----------
         gradients : (n, 2)
         scale, rest_scale : float
             Units of the words in a unit of gradient and of curvature.
+        drawn : (n,) or None
+            How often each row was drawn; the gradients of the others are zero.
         """
+        counts = self.counts if drawn is None else drawn
         self.begin[0] = 0
         self.stop[0] = _UNIT
         self.stop[0, -1] = self.n - (self.n_blocks - 1) * _UNIT
 
         def call(first: int, last: int, spare: Array, histogram: Array) -> None:
             boosting_histogram.quantise_run(
-                *(gradients, self.counts, scale, rest_scale, self.shift, self.codes, self.offsets, _UNIT, first, last),
+                *(gradients, counts, scale, rest_scale, self.shift, self.codes, self.offsets, _UNIT, first, last),
                 *(self.words, self.order, histogram),
             )
 
-        return self._summed(self.n * self.d, call)
+        histogram = self._summed(self.n * self.d, call)
+        if drawn is not None:
+            self._leave_out(drawn)
+        return histogram
+
+    def _leave_out(self, drawn: Array) -> None:
+        """Keep in the root only the rows that were drawn."""
+        for block in range(self.n_blocks):
+            first = block * _UNIT
+            places = np.flatnonzero(drawn[first : first + _UNIT])
+            self.order[first : first + len(places)] = places
+            self.stop[0, block] = len(places)
 
     def split(self, node: int, left: int, rows: int, feature: int, goes_left: Array, build: int) -> Array | None:
         """Part the rows of a node; the histogram of a child: `build` 0 for the left one, 1 for the right, -1 for none.
@@ -152,6 +167,18 @@ class Field:
             )
 
         self.blocks(4 * self.n, call)
+
+    def add_tree(self, tree: BoostedTree, scores: Array, column: int) -> None:
+        """Add a tree's values to the scores of all rows, whether they are in its leaves or were not drawn."""
+        tables = tree.tables(self.bins.width)
+
+        def call(first: int, last: int) -> None:
+            part = slice(first * _UNIT, last * _UNIT)
+            boosting_forest.add_bin_values(
+                self.codes[part], tree.feature, tree.left, tables, tree.value, scores[part], column
+            )
+
+        self.blocks(16 * self.n, call)
 
     def rows_of(self, node: int) -> Array:
         """The rows of a node, by number."""

@@ -78,7 +78,15 @@ class Grower:
         self.every = np.ones(field.d, dtype=np.uint8)
         self.limit_array = np.array([limits.l2, limits.min_count, limits.min_curvature, -math.inf, math.inf])
 
-    def grow(self, gradients: Array, size: float, curvature: float, rate: float, generator: Any) -> Growth:
+    def grow(
+        self,
+        gradients: Array,
+        size: float,
+        curvature: float,
+        rate: float,
+        generator: Any,
+        drawn: Array | None = None,
+    ) -> Growth:
         """Grow a tree.
 
         Parameters
@@ -90,6 +98,8 @@ class Grower:
             What the values are multiplied with.
         generator : numpy Generator
             Chooses columns where only a share of them is asked.
+        drawn : (n,) or None
+            How often each row was drawn, where only some learn.
         """
         field, limits = self.field, self.limits
         # Sums below 2**52 are doubles without rounding: splits that are equal gain the same to the last bit.
@@ -97,7 +107,7 @@ class Grower:
         self.scales[:] = 1.0 / scale, 1.0 / rest_scale
         self.generator = generator
         branch = Branch(field.bins)
-        histogram = field.start(gradients, scale, rest_scale)
+        histogram = field.start(gradients, scale, rest_scale, drawn)
         last = slice(2 * int(field.offsets[0]), 2 * int(field.offsets[1]))
         words = (int(histogram[last][::2].sum()), int(histogram[last][1::2].sum()))
         groups = None if limits.groups is None else tuple(range(len(limits.groups)))

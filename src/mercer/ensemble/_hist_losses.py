@@ -4,7 +4,7 @@ The formulas are those of :mod:`mercer.objectives`; losses of rows are added up.
 have compiled twins, which work on all blocks of a fit; the others are NumPy, a block at a time.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +16,9 @@ from mercer._plain import plain
 __all__ = [
     "AbsoluteLoss",
     "BoostingLoss",
+    "ExponentialLoss",
     "GammaLoss",
+    "HuberLoss",
     "LogisticLoss",
     "PoissonLoss",
     "QuantileLoss",
@@ -57,6 +59,10 @@ class BoostingLoss:
     def slopes(self, scores: Array, y: Array) -> tuple[Array, Array]:
         """Gradient and curvature (n,) of losses of one score."""
         raise NotImplementedError  # each loss without a compiled twin defines its own
+
+    def renewed(self, scores: Array, y: Array, weight: Array | None) -> "BoostingLoss":
+        """The loss of the next round: of most losses the same."""
+        return self
 
     def leaf(self, scores: Array, y: Array, weight: Array | None) -> float:
         """The best value of a leaf with these rows, where leaves are searched."""
@@ -133,6 +139,39 @@ class AbsoluteLoss(QuantileLoss):
 
 @plain
 @dataclass(frozen=True)
+class HuberLoss(BoostingLoss):
+    """r^2 / 2 for residuals r up to a limit, beyond it a line: limit (|r| - limit / 2).
+
+    The limit is the quantile of the residuals' sizes when a round begins.
+    """
+
+    quantile: float = 0.9
+    limit: float = 1.0
+    own_leaves: ClassVar[bool] = True
+
+    def renewed(self, scores: Array, y: Array, weight: Array | None) -> "HuberLoss":
+        return replace(self, limit=weighted_quantile(np.abs(y - scores[:, 0]), weight, self.quantile))
+
+    def baseline(self, y: Array, weight: Array | None) -> Array:
+        return np.array([weighted_quantile(y, weight, 0.5)])
+
+    def value(self, scores: Array, y: Array) -> Array:
+        size = np.abs(y - scores[:, 0])
+        return np.where(size <= self.limit, 0.5 * size**2, self.limit * (size - 0.5 * self.limit))
+
+    def slopes(self, scores: Array, y: Array) -> tuple[Array, Array]:
+        slope = np.clip(scores[:, 0] - y, -self.limit, self.limit)
+        return slope, np.ones_like(slope)
+
+    def leaf(self, scores: Array, y: Array, weight: Array | None) -> float:
+        # One step from the median towards the minimum (Friedman, 2001, equation 35).
+        gap = y - scores[:, 0]
+        middle = weighted_quantile(gap, weight, 0.5)
+        return middle + weighted_mean(np.clip(gap - middle, -self.limit, self.limit), weight)
+
+
+@plain
+@dataclass(frozen=True)
 class PoissonLoss(BoostingLoss):
     """exp(z) - y z: the score is the logarithm of the mean."""
 
@@ -180,6 +219,27 @@ class LogisticLoss(BoostingLoss):
     def inverse_link(self, scores: Array) -> Array:
         share = expit(scores[:, 0])
         return np.column_stack([1.0 - share, share])
+
+
+@plain
+@dataclass(frozen=True)
+class ExponentialLoss(LogisticLoss):
+    """y exp(-z) + (1 - y) exp(z) for y of 0 and 1: that of AdaBoost, whose score is half the log-odds."""
+
+    native: ClassVar[Any] = None
+
+    def baseline(self, y: Array, weight: Array | None) -> Array:
+        return 0.5 * super().baseline(y, weight)
+
+    def value(self, scores: Array, y: Array) -> Array:
+        return y * np.exp(-scores[:, 0]) + (1 - y) * np.exp(scores[:, 0])
+
+    def slopes(self, scores: Array, y: Array) -> tuple[Array, Array]:
+        right, wrong = y * np.exp(-scores[:, 0]), (1 - y) * np.exp(scores[:, 0])
+        return wrong - right, wrong + right
+
+    def inverse_link(self, scores: Array) -> Array:
+        return super().inverse_link(2.0 * scores)
 
 
 @plain

@@ -14,6 +14,7 @@ from mercer.ensemble._hist_losses import (
     AbsoluteLoss,
     BoostingLoss,
     GammaLoss,
+    HuberLoss,
     PoissonLoss,
     QuantileLoss,
     SquaredLoss,
@@ -39,10 +40,11 @@ class HistGradientBoostingRegressor(RegressorMixin, HistBoosting):
 
     Parameters
     ----------
-    loss : one of 'squared_error', 'absolute_error', 'gamma', 'poisson', 'quantile', default='squared_error'
+    loss : one of 'squared_error', 'absolute_error', 'gamma', 'huber', 'poisson', 'quantile', default='squared_error'
         The loss; with ``'gamma'`` and ``'poisson'`` the score is the logarithm of the mean.
     quantile : a number in [0, 1] or None, default=None
-        The quantile of ``loss='quantile'``.
+        The quantile of ``loss='quantile'``; with ``'huber'`` the share of the residuals that count squared, the larger
+        ones counting by their size, renewed each round. None means 0.9 there.
     learning_rate : a number in (0, inf), default=0.1
         What each tree's values are multiplied with, :math:`\nu`.
     max_iter : an integer in [1, inf), default=100
@@ -81,6 +83,8 @@ class HistGradientBoostingRegressor(RegressorMixin, HistBoosting):
         Whether to print a line for each round.
     random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
         Draws the held-out rows, the sample for the bins and the columns of splits.
+    subsample : a number in (0, 1], default=1.0
+        The chance of a row to be drawn for a round, anew for each; below one, rounds learn from those drawn only.
     max_time : a number in [0, inf) or None, default=None
         Seconds after which the fit ends with the rounds it has.
     n_jobs : an integer in (-inf, inf) or None, default=None
@@ -141,7 +145,7 @@ class HistGradientBoostingRegressor(RegressorMixin, HistBoosting):
 
     _options: ClassVar[dict[str, Any]] = {"multi_output": False}
     _parameters: ClassVar[dict[str, Rule]] = {
-        "loss": Choice("squared_error", "absolute_error", "gamma", "poisson", "quantile"),
+        "loss": Choice("squared_error", "absolute_error", "gamma", "huber", "poisson", "quantile"),
         "quantile": Real(0, 1) | Nothing(),
         **HistBoosting._shared_parameters,
     }
@@ -170,6 +174,7 @@ class HistGradientBoostingRegressor(RegressorMixin, HistBoosting):
         tol: float = 1e-7,
         verbose: int = 0,
         random_state: Any = None,
+        subsample: float = 1.0,
         max_time: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -194,6 +199,7 @@ class HistGradientBoostingRegressor(RegressorMixin, HistBoosting):
         self.tol = tol
         self.verbose = verbose
         self.random_state = random_state
+        self.subsample = subsample
         self.max_time = max_time
         self.n_jobs = n_jobs
 
@@ -231,6 +237,8 @@ class HistGradientBoostingRegressor(RegressorMixin, HistBoosting):
                 message = f"{type(self).__name__}: quantile must be a number in [0, 1] with loss='quantile'; got None."
                 raise ParameterError(message)
             return QuantileLoss(quantile=float(self.quantile))
+        if self.loss == "huber":
+            return HuberLoss(quantile=0.9 if self.quantile is None else float(self.quantile))
         losses = {"absolute_error": AbsoluteLoss, "gamma": GammaLoss, "poisson": PoissonLoss}
         return losses.get(self.loss, SquaredLoss)()
 

@@ -12,6 +12,7 @@ from mercer._statistic.statistic import folded
 from mercer.ensemble._hist_field import Field
 from mercer.ensemble._hist_grower import Grower, Growth, Limits
 from mercer.ensemble._hist_losses import BoostingLoss
+from mercer.ensemble._hist_sample import drawn_counts
 from mercer.ensemble._hist_tree import BoostedTree
 
 __all__ = ["Boosting", "BoostingState", "Judge", "tree_scores"]
@@ -78,6 +79,8 @@ class Boosting:
     rounds : int
         Rounds in all, those of the start included.
     judge : Judge or None
+    share : float
+        The chance of a row to be drawn for a round.
     """
 
     field: Field
@@ -89,6 +92,7 @@ class Boosting:
     rate: float
     rounds: int
     judge: Judge | None = None
+    share: float = 1.0
 
     def solve(self, start: BoostingState, resumed: BoostingState | None = None) -> Solver:
         """Add rounds to a start, or to where a fit of the same start was."""
@@ -100,51 +104,67 @@ class Boosting:
         if judge.codes is not None:
             held_out = tree_scores(judge.codes, state, k, field.bins.width)
         gradients = np.empty((k, field.n, 2))
-        totals, objective = self._look(scores, gradients)
+        totals, objective, loss = self._look(scores, gradients)
         if not state.train_scores:
-            state = self._judged(state, objective, held_out)
+            state = self._judged(state, objective, held_out, loss)
         grower = Grower(field, self.limits, self.monotone)
         grew = True
         while len(state.trees) < k * self.rounds and not state.ended:
             generator = np.random.default_rng([*state.entropy, len(state.trees)])
+            drawn = self._drawn(state, gradients)
             trees = []
             for output in range(k):
-                growth = grower.grow(
-                    gradients[output], totals[1 + 2 * output], totals[2 + 2 * output], self.rate, generator
-                )
-                tree = self._leaves(growth, scores, output)
-                field.add_values(growth.leaves, tree.value[growth.leaves], scores, output)
+                sizes = totals[1 + 2 * output : 3 + 2 * output]
+                growth = grower.grow(gradients[output], *sizes, self.rate, generator, drawn)
+                tree = self._leaves(growth, scores, loss)
+                if drawn is None:
+                    field.add_values(growth.leaves, tree.value[growth.leaves], scores, output)
+                else:
+                    field.add_tree(tree, scores, output)
                 if held_out is not None:
                     _add_tree(judge.codes, tree, field.bins.width, held_out, output)
                 trees.append(tree)
             grew = any(len(tree.left) > 1 for tree in trees)
-            totals, objective = self._look(scores, gradients)
-            state = self._judged(replace(state, trees=(*state.trees, *trees)), objective, held_out)
+            totals, objective, loss = self._look(scores, gradients)
+            state = self._judged(replace(state, trees=(*state.trees, *trees)), objective, held_out, loss)
             yield Step(objective, state, Certificate.none(_STATEMENT), self._extra(state, held_out))
         converged = bool(state.ended) or not grew
         return Solution(state, converged, Certificate.none(_STATEMENT), "" if converged else "rounds")
 
-    def _look(self, scores: Array, gradients: Array) -> tuple[Array, float]:
-        """Gradients at the scores, their sums, and the mean loss."""
-        run = self.loss.native or self.loss.run
+    def _drawn(self, state: BoostingState, gradients: Array) -> Array | None:
+        """How often each row is drawn for the next round, None for once each; gradients then are of those drawn."""
+        if self.share == 1.0:
+            return None
+        counts = self.field.counts if len(self.field.counts) else None
+        entropy = (*state.entropy, len(state.trees), 1)
+        drawn = drawn_counts(self.field.n, self.share, counts, entropy)
+        gradients *= (drawn if counts is None else drawn / counts)[:, None]
+        return drawn
+
+    def _look(self, scores: Array, gradients: Array) -> tuple[Array, float, BoostingLoss]:
+        """Gradients at the scores, their sums, the mean loss, and the loss of the next round."""
+        loss = self.loss.renewed(scores, self.y, self.weight)
+        run = loss.native or loss.run
         weight = _NO_WEIGHT if self.weight is None else self.weight
         totals = folded(self.field.sums(run, scores, self.y, weight, gradients))
         total = float(self.field.n) if self.weight is None else float(self.weight.sum())
-        return totals, float(totals[0]) / total
+        return totals, float(totals[0]) / total, loss
 
-    def _leaves(self, growth: Growth, scores: Array, output: int) -> BoostedTree:
+    def _leaves(self, growth: Growth, scores: Array, loss: BoostingLoss) -> BoostedTree:
         """The tree with values that suit the loss where a Newton step does not."""
         tree = growth.tree
-        if not self.loss.own_leaves or len(tree.left) == 1:
+        if not loss.own_leaves or len(tree.left) == 1:
             return tree
         value = tree.value.copy()
         for leaf in growth.leaves:
             rows = self.field.rows_of(leaf)
             weight = None if self.weight is None else self.weight[rows]
-            value[leaf] = self.rate * self.loss.leaf(scores[rows], self.y[rows], weight)
+            value[leaf] = self.rate * loss.leaf(scores[rows], self.y[rows], weight)
         return replace(tree, value=value)
 
-    def _judged(self, state: BoostingState, objective: float, held_out: Array | None) -> BoostingState:
+    def _judged(
+        self, state: BoostingState, objective: float, held_out: Array | None, loss: BoostingLoss
+    ) -> BoostingState:
         """The state with the scores of its last round, and whether they end the fit."""
         judge = self.judge
         if judge is None:
@@ -153,7 +173,7 @@ class Boosting:
             train, validation = judge.score(state)
         else:
             train = -objective
-            validation = None if held_out is None else -self.loss.mean(held_out, judge.y, judge.weight)
+            validation = None if held_out is None else -loss.mean(held_out, judge.y, judge.weight)
         seen = (*state.train_scores, float(train))
         checked = seen
         if validation is not None:
