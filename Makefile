@@ -37,6 +37,7 @@ sklearn-suite: build
 		sklearn.decomposition.tests.test_kernel_pca \
 		sklearn.tests.test_kernel_ridge \
 		sklearn.tests.test_kernel_approximation \
+		sklearn.ensemble.tests.test_gradient_boosting \
 		sklearn.ensemble._hist_gradient_boosting.tests.test_gradient_boosting \
 		sklearn.ensemble._hist_gradient_boosting.tests.test_monotonic_constraints \
 		sklearn.ensemble._hist_gradient_boosting.tests.test_warm_start \

@@ -82,6 +82,8 @@ SETTINGS = {
     ],
     "RadialBasis": [{"n_centres": 4}, {"n_centres": 4, "normalise": True}],
     "SplineBasis": [{}, {"knots": "quantile", "extrapolation": "continue"}],
+    "GradientBoostingClassifier": [{"n_estimators": 8}],
+    "GradientBoostingRegressor": [{"n_estimators": 8}],
     "HistGradientBoostingClassifier": [{"max_iter": 20, "min_samples_leaf": 5}],
     "HistGradientBoostingRegressor": [{"max_iter": 20, "min_samples_leaf": 5}],
     "BayesianRidge": [{}, {"maximise_evidence": False, "alpha_init": 0.01, "lambda_init": 0.1}],

@@ -34,6 +34,8 @@ REPLACED: dict[str, tuple[str, ...]] = {
         "AdaBoostRegressor",
         "BaggingClassifier",
         "BaggingRegressor",
+        "GradientBoostingClassifier",
+        "GradientBoostingRegressor",
         "HistGradientBoostingClassifier",
         "HistGradientBoostingRegressor",
     ),
@@ -102,6 +104,17 @@ DIFFERENCES: dict[str, str] = {
     "test_base::test_inplace_data_preprocessing*": "Rows are never overwritten, so copy_X=False changes nothing.",
     "test_base::test_linear_regression_sample_weight_consistency*csr*": (
         "Zero weights do equal absent rows on sparse data; scikit-learn expects its own failure."
+    ),
+    "test_gradient_boosting::test_raise_if_init_has_no_predict_proba": "the error is in words of our own",
+    "test_gradient_boosting::test_max_feature_regression*": "calls the private attribute _loss",
+    "test_gradient_boosting::test_huber_overfit": "reads the private attribute _loss",
+    "test_gradient_boosting::test_verbose_output": "a line is printed for each round, in words of our own",
+    "test_gradient_boosting::test_more_verbose_output": "a line is printed for each round, in words of our own",
+    "test_gradient_boosting::test_gradient_boosting_with_init_pipeline": (
+        "expects scikit-learn's words for a wrong parameter of NuSVR, which is ours too"
+    ),
+    "test_gradient_boosting::test_multinomial_error_exact_backward_compat": (
+        "expects two probabilities that are equal by symmetry to differ in the eighth digit; here they are equal"
     ),
     "test_gradient_boosting::test_should_stop*": "calls the private method _should_stop",
     "test_gradient_boosting::test_binning_train_validation_are_separated": "reads the private attribute _bin_mapper",

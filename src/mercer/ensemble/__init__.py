@@ -5,6 +5,8 @@ from mercer.ensemble._ada_boost_regressor import AdaBoostRegressor
 from mercer.ensemble._bagging import BaggingClassifier, BaggingRegressor
 from mercer.ensemble._combination import combine_labels, combine_numbers, member_correlation, variance_of_average
 from mercer.ensemble._extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
+from mercer.ensemble._gradient_classifier import GradientBoostingClassifier
+from mercer.ensemble._gradient_regressor import GradientBoostingRegressor
 from mercer.ensemble._hist_classifier import HistGradientBoostingClassifier
 from mercer.ensemble._hist_regressor import HistGradientBoostingRegressor
 from mercer.ensemble._lp_boost import LPBoostClassifier
@@ -20,6 +22,8 @@ __all__ = [
     "BaggingRegressor",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
     "HistGradientBoostingClassifier",
     "HistGradientBoostingRegressor",
     "LPBoostClassifier",
