@@ -99,7 +99,7 @@ class GradientModel(Estimator):
         known = problem.weight > 0
         X, weight = (problem.X, problem.weight) if known.all() else (problem.X[known], problem.weight[known])
         y, given = self._targets(y[known])
-        vars(self).update(given)
+        self.__dict__.update(given)
         self._loss_used = loss = self._loss_of()
         if not warm:
             self._members = []
@@ -112,7 +112,7 @@ class GradientModel(Estimator):
         given |= {"n_trees_per_iteration_": loss.n_scores, "max_features_": rules.max_features}
         given |= {"_dtype": problem.X.dtype.name, "_loss_used": loss, "_n_kept": len(self._members)}
         given |= {"init_": self.init_, "_baseline": self._baseline, "_random_seed": self._random_seed}
-        vars(self).update(given)
+        self.__dict__.update(given)
         solver = self._rounds(X, y, weight, chosen, held, rules, monitor)
         source = open_source(problem.X, problem.y, problem.weight, solver.threads)
         left = self.n_estimators - len(before.trees) // loss.n_scores
@@ -129,7 +129,7 @@ class GradientModel(Estimator):
             held_out = HeldOut(X[held], y[held], weight[held], start, self.n_iter_no_change, self.tol)
 
         def observe(number: int, state: GradientState) -> Any:
-            vars(self).update(self._fitted(state))
+            self.__dict__.update(self._fitted(state))
             return monitor(number, self, {"state": state})
 
         return GradientRounds(
@@ -163,8 +163,13 @@ class GradientModel(Estimator):
                 f"estimators_.shape[0]={done} when warm_start==True; raise it."
             )
             raise ParameterError(message)
-        scores = (tuple(one.tolist()) for one in (self.train_score_, self._oob_scores, self._oob_gains))
-        return GradientState(tuple(one.tree_ for one in self._members), *scores, tuple(self._held_losses.tolist()))
+        return GradientState(
+            tuple(one.tree_ for one in self._members),
+            tuple(self.train_score_.tolist()),
+            tuple(self._oob_scores.tolist()),
+            tuple(self._oob_gains.tolist()),
+            tuple(self._held_losses.tolist()),
+        )
 
     def _parted(self, y: Array) -> tuple[Array, Array | None]:
         """The rows to learn from, and those held out."""
@@ -231,7 +236,7 @@ class GradientModel(Estimator):
         parameters = {name: getattr(self, name) for name in _OF_TREES}
         seed = tree_seed(self._random_seed, round_number, output)
         model = DecisionTreeRegressor(criterion="friedman_mse", random_state=seed, **parameters)
-        vars(model).update(
+        model.__dict__.update(
             tree_=tree,
             n_features_in_=self.n_features_in_,
             n_outputs_=1,

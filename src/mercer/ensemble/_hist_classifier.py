@@ -14,6 +14,7 @@ from mercer._source import Source
 from mercer.ensemble._hist_boosting import HistBoosting
 from mercer.ensemble._hist_losses import BoostingLoss, ExponentialLoss, LogisticLoss, SoftmaxLoss
 from mercer.ensemble._hist_rows import column_of
+from mercer.ensemble._hist_scores import Labels, scores_alone
 from mercer.errors import DataError
 
 __all__ = ["HistGradientBoostingClassifier"]
@@ -285,8 +286,8 @@ class HistGradientBoostingClassifier(ClassifierMixin, HistBoosting):
         -------
         scores : ndarray of shape (n,) or (n, n_classes)
         """
-        scores = self._raw_predict(X)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+        self._check_fitted()
+        return self._answers(X, scores_alone)
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class.
@@ -299,8 +300,8 @@ class HistGradientBoostingClassifier(ClassifierMixin, HistBoosting):
         -------
         probabilities : ndarray of shape (n, n_classes)
         """
-        scores = self._raw_predict(X)
-        return self._loss_used.inverse_link(scores)
+        self._check_fitted()
+        return self._answers(X, self._loss_used.inverse_link)
 
     def predict(self, X: Any) -> Array:
         """Return the most probable class of each row.
@@ -313,16 +314,13 @@ class HistGradientBoostingClassifier(ClassifierMixin, HistBoosting):
         -------
         labels : ndarray of shape (n,)
         """
-        return self._chosen(self._raw_predict(X))
-
-    def _chosen(self, scores: Array) -> Array:
-        numbers = (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
-        return self.classes_[numbers]
+        self._check_fitted()
+        return self._answers(X, Labels(self.classes_))
 
     def staged_decision_function(self, X: Any) -> Iterator[Array]:
         """Give the scores after each round."""
         for scores in self._staged_raw(X):
-            yield scores[:, 0] if scores.shape[1] == 1 else scores
+            yield scores_alone(scores)
 
     def staged_predict_proba(self, X: Any) -> Iterator[Array]:
         """Give the probabilities after each round."""
@@ -332,4 +330,4 @@ class HistGradientBoostingClassifier(ClassifierMixin, HistBoosting):
     def staged_predict(self, X: Any) -> Iterator[Array]:
         """Give the labels after each round."""
         for scores in self._staged_raw(X):
-            yield self._chosen(scores)
+            yield Labels(self.classes_)(scores)

@@ -270,8 +270,8 @@ class HistGradientBoostingRegressor(RegressorMixin, HistBoosting):
         -------
         y : ndarray of shape (n,)
         """
-        scores = self._raw_predict(X)
-        return self._loss_used.inverse_link(scores)
+        self._check_fitted()
+        return self._answers(X, self._loss_used.inverse_link)
 
     def staged_predict(self, X: Any) -> Iterator[Array]:
         """Give the predictions after each round."""

@@ -4,6 +4,7 @@ import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,13 @@ class TrainingRows:
 def column_of(source: Source, name: str) -> Array:
     """The targets, "y", or the weights, "weight", of all rows."""
     held = getattr(source, name)
-    return held if held is not None else source.map(lambda block: getattr(block, name))
+    if held is not None:
+        return held
+    if source.place != "dask":
+        return source.map(attrgetter(name))
+    # A map over a collection sees the rows alone.
+    parts = source.on_blocks(dict.fromkeys(range(source.n_blocks), attrgetter(name)))
+    return np.concatenate([parts[number] for number in range(source.n_blocks)])
 
 
 def prepare_rows(
@@ -78,7 +85,7 @@ def prepare_rows(
         estimator._categories = learn_categories(source, sample, share, categorical, estimator.max_bins)
         estimator._bins = learn_bins(source, sample, share, estimator.max_bins, estimator._categories, categorical)
     binned = Binned(estimator._bins, estimator._categories)
-    codes = source.map(binned)
+    codes = source.map(binned, np.empty((n, d), estimator._bins.dtype))
     rows = TrainingRows(codes, y, weight, chosen)
     if len(chosen) < n or held is not None:
         rows.codes, rows.y = codes[chosen], y[chosen]
@@ -108,7 +115,7 @@ def _open_validation(estimator: Any, rows: TrainingRows, validation: tuple[Any, 
         vars(plain).pop("feature_names_in_", None)
     options = {"targets": estimator._targets, "reset": False, "ensure_all_finite": False}
     source = open_rows(plain, X, *validation[1:], **options)
-    rows.held_codes = source.map(binned)
+    rows.held_codes = source.map(binned, np.empty((source.n_rows, source.n_features), estimator._bins.dtype))
     rows.held_y = estimator._validation_targets(column_of(source, "y"))
     rows.held_weight = column_of(source, "weight") if source.has_weight else None
     rows.held_raw = lambda: source.take(np.arange(source.n_rows))

@@ -1,5 +1,6 @@
 """What packed trees say of a block of rows: scores, and how much of a score each column makes."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ from mercer._native import boosting_forest, boosting_shares
 from mercer._source import Block
 from mercer.ensemble._hist_tree import BoostedTree, Forest
 
-__all__ = ["Contributions", "Scores"]
+__all__ = ["Answers", "Contributions", "Labels", "Scores", "scores_alone"]
 
 Array = Any
 
@@ -45,6 +46,34 @@ class Scores:
             *(forest.roots, forest.depths, forest.outputs, scores),
         )
         return scores
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """A function of a block: what is made of the scores of its rows, in the rows' own precision."""
+
+    scores: Scores
+    dtype: Any
+    finish: Callable[[Array], Array]
+
+    def __call__(self, block: Block) -> Array:
+        return self.finish(self.scores(block).astype(self.dtype, copy=False))
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """A function of scores: the most probable of some classes."""
+
+    classes: Array
+
+    def __call__(self, scores: Array) -> Array:
+        numbers = (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
+        return self.classes[numbers]
+
+
+def scores_alone(scores: Array) -> Array:
+    """The scores (n, k), or (n,) where there is one."""
+    return scores[:, 0] if scores.shape[1] == 1 else scores
 
 
 @dataclass(frozen=True, eq=False)

@@ -114,8 +114,8 @@ class Boosting:
             drawn = self._drawn(state, gradients)
             trees = []
             for output in range(k):
-                sizes = totals[1 + 2 * output : 3 + 2 * output]
-                growth = grower.grow(gradients[output], *sizes, self.rate, generator, drawn)
+                size, curvature = totals[1 + 2 * output : 3 + 2 * output]
+                growth = grower.grow(gradients[output], size, curvature, self.rate, generator, drawn)
                 tree = self._leaves(growth, scores, loss)
                 if drawn is None:
                     field.add_values(growth.leaves, tree.value[growth.leaves], scores, output)
