@@ -19,6 +19,7 @@ from mercer._base.randomness import seed_sequence
 from mercer._base.validation import few_rows
 from mercer._source import Source, open_source
 from mercer.ensemble._hist_bins import BinMap
+from mercer.ensemble._hist_budget import Plan, check_undecided, plan_rounds
 from mercer.ensemble._hist_categories import categorical_mask, read_frame
 from mercer.ensemble._hist_constraints import column_groups, monotone_directions
 from mercer.ensemble._hist_field import Field
@@ -29,6 +30,7 @@ from mercer.ensemble._hist_scores import Answers, Contributions, Scores
 from mercer.ensemble._hist_solver import Boosting, BoostingState, Judge
 from mercer.ensemble._hist_tree import pack_trees
 from mercer.errors import DataError
+from mercer.watch.time_limit import TimeLimit
 
 __all__ = ["HistBoosting"]
 
@@ -74,6 +76,7 @@ class HistBoosting(Estimator):
         "verbose": Integer(0) | Boolean(),
         "random_state": Seed(),
         "subsample": Real(0, 1, closed="right"),
+        "budget": Real(0, closed="neither") | Nothing(),
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
     }
@@ -84,6 +87,7 @@ class HistBoosting(Estimator):
         warm = self.warm_start and "_state" in vars(self)
         earlier = self._state if warm else None
         known = vars(self).get("_frame") if warm else None
+        given_rows = (X, y, sample_weight)
         X, frame, by_frame = read_frame(self, X, known, reset=True)
         names = vars(self).get("feature_names_in_") if frame is not None else None
         source = self._open(X, y, sample_weight, targets=self._targets, ensure_all_finite=False, **self._options)
@@ -94,8 +98,12 @@ class HistBoosting(Estimator):
         categorical = self._categorical(source, by_frame)
         loss = self._loss()
         seed = self._random_seed = self._seed(warm)
-        early = self.early_stopping is True or (
-            self.early_stopping == "auto" and (source.n_rows > _MANY or validation[0] is not None)
+        plan = self._planned(given_rows, source.n_rows, validation, seed)
+        if self.budget is not None:
+            # The trials have been judged by them; the rounds are decided.
+            validation = (None, None, None)
+        early = plan.early_stopping is True or (
+            plan.early_stopping == "auto" and (source.n_rows > _MANY or validation[0] is not None)
         )
         rows = prepare_rows(self, source, y, weight, validation, categorical, warm, seed, early)
         start = self._start(earlier, loss, rows, seed)
@@ -106,10 +114,10 @@ class HistBoosting(Estimator):
             loss,
             rows.y,
             rows.weight,
-            self._limits(source.n_features),
+            self._limits(source.n_features, plan.max_leaf_nodes),
             directions,
-            self._rate(),
-            self.max_iter,
+            plan.learning_rate,
+            plan.max_iter,
             judge,
             self.subsample,
         )
@@ -123,10 +131,28 @@ class HistBoosting(Estimator):
             "do_early_stopping_": early,
         }
         self.__dict__.update(given)
-        left = self.max_iter - len(start.trees) // loss.n_scores
+        left = plan.max_iter - len(start.trees) // loss.n_scores
+        self._spent = plan.seconds
         outcome = self._drive(partial(solver.solve, start), source, max_steps=left, attributes=given)
         self.n_iter_ = len(self._state.trees) // loss.n_scores
         self._conclude(outcome)
+
+    def _planned(self, rows: tuple[Any, Any, Any], n: int, validation: tuple[Any, Any, Any], seed: int) -> Plan:
+        """What the rounds are to be: as the parameters say, or as the budget finds."""
+        self.__dict__.pop("budget_trials_", None)
+        if self.budget is None:
+            return Plan.given(self)
+        check_undecided(self)
+        held = dict(zip(("X_val", "y_val", "sample_weight_val"), validation, strict=True))
+        plan, self.budget_trials_ = plan_rounds(self, lambda trial: trial.fit(*rows, **held), n, seed)
+        return plan
+
+    def _watches(self, *arguments: Any) -> Any:
+        """As of any estimator, with the time that the trials of a budget took off the limit."""
+        watches, *others = super()._watches(*arguments)
+        spent = self.__dict__.pop("_spent", 0.0)
+        limit = self.max_time
+        return [TimeLimit(max(0.0, limit - spent)) if isinstance(one, TimeLimit) else one for one in watches], *others
 
     # From parameters and data to what a solver wants.
 
@@ -176,19 +202,16 @@ class HistBoosting(Estimator):
     def _check_interaction_cst(self, n_features: int) -> list[set[int]] | None:
         return column_groups(type(self).__name__, self.interaction_cst, n_features)
 
-    def _limits(self, n_features: int) -> Limits:
+    def _limits(self, n_features: int, max_leaf_nodes: int | None) -> Limits:
         groups = self._check_interaction_cst(n_features)
         return Limits(
-            max_leaves=math.inf if self.max_leaf_nodes is None else self.max_leaf_nodes,
+            max_leaves=math.inf if max_leaf_nodes is None else max_leaf_nodes,
             max_depth=math.inf if self.max_depth is None else self.max_depth,
             min_count=self.min_samples_leaf,
             l2=self.l2_regularization,
             share=self.max_features,
             groups=None if groups is None else tuple(frozenset(one) for one in groups),
         )
-
-    def _rate(self) -> float:
-        return self.learning_rate
 
     def _loss(self) -> BoostingLoss:
         raise NotImplementedError  # each estimator has its own losses

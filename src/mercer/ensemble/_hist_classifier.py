@@ -80,6 +80,10 @@ class HistGradientBoostingClassifier(ClassifierMixin, HistBoosting):
         Factors of the weights of the rows of each class; ``'balanced'`` gives all classes one weight.
     subsample : a number in (0, 1], default=1.0
         The chance of a row to be drawn for a round, anew for each; below one, rounds learn from those drawn only.
+    budget : a number in (0, inf) or None, default=None
+        Decides learning rate, leaves and rounds by rows held out: 1 is usual, more takes longer and is a little better.
+        `learning_rate`, `max_iter`, `max_leaf_nodes`, `early_stopping`, `validation_fraction`, `n_iter_no_change` and
+        `warm_start` are then left alone.
     max_time : a number in [0, inf) or None, default=None
         Seconds after which the fit ends with the rounds it has.
     n_jobs : an integer in (-inf, inf) or None, default=None
@@ -101,6 +105,8 @@ class HistGradientBoostingClassifier(ClassifierMixin, HistBoosting):
         Which columns hold categories.
     feature_importances_ : ndarray of shape (d,)
         Each column's share of the gain of all splits.
+    budget_trials_ : list of dict
+        With a budget: what was tried, and how it scored on the rows held out.
     n_features_in_, feature_names_in_ :
         As in scikit-learn.
     history_ : dict of ndarray
@@ -172,6 +178,7 @@ class HistGradientBoostingClassifier(ClassifierMixin, HistBoosting):
         random_state: Any = None,
         class_weight: Any = None,
         subsample: float = 1.0,
+        budget: float | None = None,
         max_time: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -197,6 +204,7 @@ class HistGradientBoostingClassifier(ClassifierMixin, HistBoosting):
         self.random_state = random_state
         self.class_weight = class_weight
         self.subsample = subsample
+        self.budget = budget
         self.max_time = max_time
         self.n_jobs = n_jobs
 

@@ -85,6 +85,10 @@ class HistGradientBoostingRegressor(RegressorMixin, HistBoosting):
         Draws the held-out rows, the sample for the bins and the columns of splits.
     subsample : a number in (0, 1], default=1.0
         The chance of a row to be drawn for a round, anew for each; below one, rounds learn from those drawn only.
+    budget : a number in (0, inf) or None, default=None
+        Decides learning rate, leaves and rounds by rows held out: 1 is usual, more takes longer and is a little better.
+        `learning_rate`, `max_iter`, `max_leaf_nodes`, `early_stopping`, `validation_fraction`, `n_iter_no_change` and
+        `warm_start` are then left alone.
     max_time : a number in [0, inf) or None, default=None
         Seconds after which the fit ends with the rounds it has.
     n_jobs : an integer in (-inf, inf) or None, default=None
@@ -104,6 +108,8 @@ class HistGradientBoostingRegressor(RegressorMixin, HistBoosting):
         Which columns hold categories.
     feature_importances_ : ndarray of shape (d,)
         Each column's share of the gain of all splits.
+    budget_trials_ : list of dict
+        With a budget: what was tried, and how it scored on the rows held out.
     n_features_in_, feature_names_in_ :
         As in scikit-learn.
     history_ : dict of ndarray
@@ -175,6 +181,7 @@ class HistGradientBoostingRegressor(RegressorMixin, HistBoosting):
         verbose: int = 0,
         random_state: Any = None,
         subsample: float = 1.0,
+        budget: float | None = None,
         max_time: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -200,6 +207,7 @@ class HistGradientBoostingRegressor(RegressorMixin, HistBoosting):
         self.verbose = verbose
         self.random_state = random_state
         self.subsample = subsample
+        self.budget = budget
         self.max_time = max_time
         self.n_jobs = n_jobs
 
