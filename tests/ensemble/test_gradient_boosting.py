@@ -45,6 +45,16 @@ def test_the_trees_of_numbers_are_those_of_scikit_learn(loss):
         assert np.corrcoef(ours.predict(X), theirs.predict(X))[0, 1] > 0.995
 
 
+def test_splits_are_exact_in_double_precision():
+    # Ranks keep the order of the values and are not changed by scikit-learn's rounding to float32.
+    X, y = friedman(1000)
+    X[1::2] = X[::2] * (1 + 1e-9)
+    ranks = np.stack([np.unique(column, return_inverse=True)[1] for column in X.T], axis=1).astype(float)
+    ours = GradientBoostingRegressor(n_estimators=30).fit(X, y)
+    theirs = sklearn.ensemble.GradientBoostingRegressor(n_estimators=30, random_state=0).fit(ranks, y)
+    np.testing.assert_allclose(ours.train_score_, theirs.train_score_, rtol=1e-12)
+
+
 @pytest.mark.parametrize(("loss", "n_classes"), [("log_loss", 2), ("exponential", 2), ("log_loss", 3)])
 def test_the_scores_of_classes_are_those_of_scikit_learn(loss, n_classes):
     X, y = make_classification(150, 6, n_informative=5, n_redundant=0, n_classes=n_classes, random_state=0)
