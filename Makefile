@@ -46,6 +46,7 @@ sklearn-suite: build
 		sklearn.linear_model.tests.test_perceptron \
 		sklearn.ensemble.tests.test_weight_boosting \
 		sklearn.ensemble.tests.test_bagging \
+		sklearn.ensemble.tests.test_voting \
 		sklearn.mixture.tests.test_gaussian_mixture \
 		sklearn.neighbors.tests.test_kde \
 		sklearn.neighbors.tests.test_nearest_centroid \
