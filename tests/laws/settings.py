@@ -141,6 +141,8 @@ SETTINGS = {
     "LPBoostClassifier": [{"n_estimators": 4, "nu": 0.5}],
     "MultiwayTreeClassifier": [{"max_depth": 4}],
     "RegularizedAdaBoost": [{"n_estimators": 10}],
+    "StackingClassifier": [{"estimators": _CLASSIFIERS[:2], "cv": 2}],
+    "StackingRegressor": [{"estimators": _REGRESSORS[:2], "cv": 2}],
     "VotingClassifier": [{"estimators": _CLASSIFIERS, "voting": "soft", "weights": [2, 1, 1]}],
     "VotingRegressor": [{"estimators": _REGRESSORS}],
     "LogisticRegressionCV": [

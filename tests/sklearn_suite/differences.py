@@ -27,6 +27,8 @@ REPLACED: dict[str, tuple[str, ...]] = {
         "AdaBoostRegressor",
         "BaggingClassifier",
         "BaggingRegressor",
+        "StackingClassifier",
+        "StackingRegressor",
         "VotingClassifier",
         "VotingRegressor",
     ),

@@ -8,6 +8,7 @@ from mercer.ensemble._lp_boost import LPBoostClassifier
 from mercer.ensemble._margin_program import MarginSolution, maximize_margin
 from mercer.ensemble._margins import best_step, exponential_loss, margin_distribution, margins, member_labels
 from mercer.ensemble._soft_ada_boost import RegularizedAdaBoost
+from mercer.ensemble._stacking import StackingClassifier, StackingRegressor
 from mercer.ensemble._voting import VotingClassifier, VotingRegressor
 
 __all__ = [
@@ -18,6 +19,8 @@ __all__ = [
     "LPBoostClassifier",
     "MarginSolution",
     "RegularizedAdaBoost",
+    "StackingClassifier",
+    "StackingRegressor",
     "VotingClassifier",
     "VotingRegressor",
     "best_step",

@@ -1,6 +1,7 @@
 """What ensembles share whose members the user names: their parameters, their names, and fitting them side by side."""
 
 import contextvars
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -21,7 +22,7 @@ from mercer._source.array import ArraySource
 from mercer._source.threads import run_numbered
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["FirstLayer", "GivenRows", "NamedMembers", "dropped", "fit_given", "side_by_side"]
+__all__ = ["FirstLayer", "GivenRows", "NamedMembers", "check_weighs", "dropped", "side_by_side"]
 
 
 def dropped(member: Any) -> bool:
@@ -43,26 +44,21 @@ class GivenRows(ArraySource):
         return super().fingerprint() | {"data": joblib.hash(self.given)}
 
 
-def fit_given(member: Any, X: Any, y: np.ndarray, params: dict[str, Any], subject: str) -> Any:
-    """Fit a member; one that takes no weights is named in the error."""
-    try:
-        member.fit(X, y, **params)
-    except TypeError as error:
-        if "unexpected keyword argument 'sample_weight'" not in str(error):
-            raise
+def check_weighs(member: Any, subject: str) -> None:
+    """Raise if a member's ``fit`` takes no weights, before any other has been fitted."""
+    taken = inspect.signature(member.fit).parameters
+    if "sample_weight" not in taken and all(one.kind is not one.VAR_KEYWORD for one in taken.values()):
         message = (
             f"{subject}: Underlying estimator {type(member).__name__} does not support sample weights. Repeat the "
             f"rows, or use another estimator."
         )
-        raise ParameterError(message) from error
-    return member
+        raise ParameterError(message)
 
 
 @dataclass(frozen=True, eq=False)
 class FirstLayer:
     """The members to be fitted, each to all rows."""
 
-    subject: str
     members: list[tuple[str, Any]]
     params: dict[str, dict[str, Any]]
     X: Any
@@ -71,7 +67,9 @@ class FirstLayer:
     def fit(self, number: int) -> Any:
         """A fitted copy of one member."""
         name, member = self.members[number]
-        return fit_given(clone(member), self.X, self.y, self.params[name], self.subject)
+        copy = clone(member)
+        copy.fit(self.X, self.y, **self.params[name])
+        return copy
 
 
 def side_by_side(fit: Callable[[int], Any], first: int, size: int) -> Callable[[], list[Any]]:
@@ -214,6 +212,8 @@ class NamedMembers(MetaEstimatorMixin, Estimator):
         """The weights, and what each member's ``fit`` is given: what it asks for, or weights where nobody asks."""
         weight = checked_weight(self, sample_weight, n)
         if not sklearn.get_config()["enable_metadata_routing"]:
+            for _, member in members if weight is not None else ():
+                check_weighs(member, type(self).__name__)
             return weight, {name: {} if weight is None else {"sample_weight": weight} for name, _ in members}
         whole = fit_params if weight is None else {"sample_weight": sample_weight, **fit_params}
         if not whole:

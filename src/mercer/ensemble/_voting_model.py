@@ -62,10 +62,10 @@ class VotingModel(TransformerMixin, NamedMembers):
     ) -> Outcome:
         self._check_weights()
         weight, params = self._given(members, sample_weight, len(y), fit_params)
-        layer = FirstLayer(type(self).__name__, members, params, X, y)
+        layer = FirstLayer(members, params, X, y)
         poll = _Poll(layer.fit, len(members), self._threads())
         source = GivenRows(X, y, weight, self._threads())
-        vars(self).pop("feature_names_in_", None)
+        self.__dict__.pop("feature_names_in_", None)
         return self._drive(poll.solve, source, max_steps=len(members), attributes=attributes)
 
     def _check_weights(self) -> None:
