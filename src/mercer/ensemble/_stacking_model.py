@@ -19,7 +19,8 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Outcome, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer.ensemble._named_members import FirstLayer, GivenRows, NamedMembers, check_weighs, dropped, side_by_side
-from mercer.errors import ParameterError
+from mercer.ensemble._weak_learner import aligned_shares
+from mercer.errors import DataError, ParameterError
 from mercer.linear_model._folds import FOLDS, splits
 
 __all__ = ["StackState", "StackingModel", "final_has"]
@@ -164,6 +165,11 @@ class StackingModel(TransformerMixin, NamedMembers):
     def _folds(self, X: Any, y: np.ndarray, members: list[tuple[str, Any]]) -> Any:
         """The same folds for all members; None where members are fitted already."""
         if not isinstance(self.cv, str):
+            if len(y) == 0:
+                message = (
+                    f"{type(self).__name__}: Found array with 0 sample(s), while a minimum of 2 is required; add some."
+                )
+                raise DataError(message)
             return splits(self.cv, X, y, classifier=is_classifier(self))
         for _, member in members:
             check_is_fitted(member)
@@ -216,7 +222,7 @@ class StackingModel(TransformerMixin, NamedMembers):
 
         def ask(number: int) -> np.ndarray:
             method = self.stack_method_[number]
-            return _block(getattr(self.estimators_[number], method)(X), method, classes, X)
+            return _block(_said(self.estimators_[number], method, classes, X, self.cv), method, classes, X)
 
         return self._beside(self._answers(X, ask), X)
 
@@ -273,6 +279,13 @@ def final_has(name: str) -> Callable[[StackingModel], bool]:
         return True
 
     return check
+
+
+def _said(member: Any, method: str, classes: Any, X: Any, cv: Any) -> Any:
+    """What a member answers; a class whose rows all weighed nothing may be unknown to it, and has the probability 0."""
+    said = getattr(member, method)(X)
+    whole = method != "predict_proba" or not isinstance(classes, np.ndarray) or said.shape[1] == len(classes)
+    return said if whole or isinstance(cv, str) else aligned_shares(member, X, np.arange(len(classes)))
 
 
 def _block(said: Any, method: str, classes: Any, X: Any) -> np.ndarray:
