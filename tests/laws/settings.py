@@ -3,10 +3,9 @@
 import numpy as np
 import sklearn
 
+from mercer.kernels import RBF
 from mercer.linear_model import LinearRegression, Ridge
 from mercer.naive_bayes import GaussianNB
-
-from mercer.kernels import RBF
 
 _CENTRES = np.random.default_rng(7).normal(size=(4, 5)) * 4
 
