@@ -55,6 +55,8 @@ sklearn-suite: build
 		sklearn.linear_model.tests.test_perceptron \
 		sklearn.ensemble.tests.test_weight_boosting \
 		sklearn.ensemble.tests.test_bagging \
+		sklearn.ensemble.tests.test_voting \
+		sklearn.ensemble.tests.test_stacking \
 		sklearn.mixture.tests.test_gaussian_mixture \
 		sklearn.neighbors.tests.test_kde \
 		sklearn.neighbors.tests.test_nearest_centroid \

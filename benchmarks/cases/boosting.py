@@ -36,12 +36,16 @@ def fit_scikit(tool: Any, data: Data, threads: int, options: dict[str, Any]) -> 
     return tool(**options).fit(data["X"], data["y"]), data["X_test"]
 
 
+def answer(model: Any, rows: np.ndarray) -> np.ndarray:
+    return model.predict_proba(rows) if hasattr(model, "predict_proba") else model.predict(rows)
+
+
 def predict(model: tuple[Any, np.ndarray], rows: np.ndarray) -> np.ndarray:
-    return model[0].predict_proba(rows) if hasattr(model[0], "predict_proba") else model[0].predict(rows)
+    return answer(model[0], rows)
 
 
 def solution(model: tuple[Any, np.ndarray]) -> dict[str, np.ndarray]:
-    return {"predicted": predict(*model)}
+    return {"predicted": answer(*model)}
 
 
 def label_quality(found: Any, data: Data) -> dict[str, float]:

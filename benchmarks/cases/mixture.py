@@ -37,19 +37,20 @@ def make(scale: float, kind: str) -> dict[str, np.ndarray]:
     return split(X, test_rows) | {name: np.ascontiguousarray(part) for name, part in start.items()}
 
 
-def matrices(covariances: np.ndarray) -> np.ndarray:
+def matrices(covariances: np.ndarray, means: np.ndarray) -> np.ndarray:
     """One covariance matrix per component, whatever the type of covariance."""
+    k, d = means.shape
     if covariances.ndim == 1:
-        return covariances[:, None, None] * np.eye(COLUMNS)
-    if covariances.shape == (COLUMNS, COLUMNS):
-        return np.broadcast_to(covariances, (COMPONENTS, COLUMNS, COLUMNS))
-    return covariances if covariances.ndim == 3 else covariances[:, :, None] * np.eye(COLUMNS)
+        return covariances[:, None, None] * np.eye(d)
+    if covariances.shape == (d, d) and k != d:
+        return np.broadcast_to(covariances, (k, d, d))
+    return covariances if covariances.ndim == 3 else covariances[:, :, None] * np.eye(d)
 
 
 def quality(solution: Data, data: Data) -> dict[str, float]:
     """The mean over rows of the log of the summed densities, in float64 and block by block."""
     total = 0.0
-    full = matrices(solution["covariances"])
+    full = matrices(solution["covariances"], solution["means"])
     factors = np.linalg.cholesky(full)
     for block in np.array_split(data["X"], max(1, len(data["X"]) // 10_000)):
         scores = []

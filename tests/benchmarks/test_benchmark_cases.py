@@ -223,7 +223,9 @@ def test_select_takes_a_name_first_words_or_all():
     assert [case.name for case in select("pca_top20")] == ["pca_top20"]
     assert len(select("one_row_predict")) == 5
     assert len(select("all")) == len(CASES)
-    with pytest.raises(KeyError, match=r"--case must be all or the name.*got 'kmean'\. The cases are kmeans_f32, "):
+    with pytest.raises(
+        KeyError, match=r"--case must be all or the name.*got 'kmean'\. The cases are adaboost_stumps, "
+    ):
         select("kmean")
 
 

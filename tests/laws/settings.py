@@ -1,10 +1,28 @@
 """The settings each estimator is tried with: every solver, every algorithm."""
 
 import numpy as np
+import sklearn
 
 from mercer.kernels import RBF
+from mercer.linear_model import LinearRegression, Ridge
+from mercer.naive_bayes import GaussianNB
 
 _CENTRES = np.random.default_rng(7).normal(size=(4, 5)) * 4
+
+# Members ask for weights, so that these reach them where a law routes them.
+with sklearn.config_context(enable_metadata_routing=True):
+    _CLASSIFIERS = [
+        (name, member.set_fit_request(sample_weight=True))
+        for name, member in (
+            ("bayes", GaussianNB()),
+            ("smooth", GaussianNB(var_smoothing=0.1)),
+            ("smoother", GaussianNB(var_smoothing=0.5)),
+        )
+    ]
+    _REGRESSORS = [
+        (name, member.set_fit_request(sample_weight=True))
+        for name, member in (("plain", LinearRegression()), ("ridge", Ridge()), ("strong", Ridge(alpha=100.0)))
+    ]
 
 # scikit-learn's checks standardise their rows: parameters that are lengths are other ones there.
 STANDARDISED = {"DBSCAN": {"eps": 0.5}, "DENCLUE": {"bandwidth": 0.3}}
@@ -153,6 +171,10 @@ SETTINGS = {
     "LPBoostClassifier": [{"n_estimators": 4, "nu": 0.5}],
     "MultiwayTreeClassifier": [{"max_depth": 4}],
     "RegularizedAdaBoost": [{"n_estimators": 10}],
+    "StackingClassifier": [{"estimators": _CLASSIFIERS[:2], "cv": 2}],
+    "StackingRegressor": [{"estimators": _REGRESSORS[:2], "cv": 2}],
+    "VotingClassifier": [{"estimators": _CLASSIFIERS, "voting": "soft", "weights": [2, 1, 1]}],
+    "VotingRegressor": [{"estimators": _REGRESSORS}],
     "LogisticRegressionCV": [
         {"Cs": (1e-5, 1.0), "l1_ratios": (0.0,), "cv": 3, "scoring": None, "use_legacy_attributes": False},
         {"Cs": (1e-5, 1.0), "cv": 3, "scoring": None, "solver": "newton-cholesky"},

@@ -132,6 +132,13 @@ def public_estimators() -> list[type]:
     return sorted(found, key=lambda one: one.__name__)
 
 
+def required(estimator: type) -> dict[str, Any]:
+    """Values for the parameters that an estimator has no defaults for."""
+    parameters = inspect.signature(estimator).parameters
+    names = [name for name, one in parameters.items() if one.default is one.empty]
+    return {name: SETTINGS[estimator.__name__][0][name] for name in names}
+
+
 def subjects() -> list[Subject]:
     """Every public estimator in each of its settings; the default setting where none is listed."""
     return [

@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
 from mercer.errors import ParameterError
-from tests.laws.subjects import digest, fitted, outputs, public_estimators, subjects
+from tests.laws.subjects import digest, fitted, outputs, public_estimators, required, subjects
 
 SUBJECTS = subjects()
 TAKES_ANY_NUMBER = (
@@ -113,7 +113,7 @@ def test_parameters_out_of_range_are_refused_by_the_declared_sentence(estimator)
     X, y = next(subject for subject in SUBJECTS if subject.estimator is estimator).data(60, 5)
     for name, rule in estimator._parameters.items():
         for value in rule.refused():
-            model = estimator(**{name: value})
+            model = estimator(**required(estimator) | {name: value})
             with pytest.raises(ParameterError) as caught:
                 model.fit(X, y)
             assert str(caught.value) == f"{estimator.__name__}: {name} must be {rule.text}; got {value!r}."

@@ -14,6 +14,10 @@ from mercer.ensemble._margin_program import MarginSolution, maximize_margin
 from mercer.ensemble._margins import best_step, exponential_loss, margin_distribution, margins, member_labels
 from mercer.ensemble._random_forest import RandomForestClassifier, RandomForestRegressor
 from mercer.ensemble._soft_ada_boost import RegularizedAdaBoost
+from mercer.ensemble._stacking import StackingClassifier
+from mercer.ensemble._stacking_regressor import StackingRegressor
+from mercer.ensemble._voting import VotingClassifier
+from mercer.ensemble._voting_regressor import VotingRegressor
 
 __all__ = [
     "AdaBoostClassifier",
@@ -31,6 +35,10 @@ __all__ = [
     "RandomForestClassifier",
     "RandomForestRegressor",
     "RegularizedAdaBoost",
+    "StackingClassifier",
+    "StackingRegressor",
+    "VotingClassifier",
+    "VotingRegressor",
     "best_step",
     "combine_labels",
     "combine_numbers",

@@ -4,7 +4,6 @@ import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -12,12 +11,12 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import train_test_split
 
 from mercer._base.opening import open_rows
-from mercer._source import Source
+from mercer._source import Block, Source
 from mercer._source.memory import forecast
 from mercer.ensemble._hist_bins import Binned, learn_bins, sampled_rows
 from mercer.ensemble._hist_categories import learn_categories, read_frame
 
-__all__ = ["TrainingRows", "column_of", "prepare_rows", "state_scorer"]
+__all__ = ["TrainingRows", "column_of", "gathered", "prepare_rows", "state_scorer"]
 
 Array = Any
 # A scorer sees so many training rows at most.
@@ -48,16 +47,29 @@ class TrainingRows:
         return weight.astype(np.int64)
 
 
+@dataclass(frozen=True)
+class _Beside:
+    """The targets or weights of a block."""
+
+    name: str
+
+    def __call__(self, block: Block) -> Array:
+        return getattr(block, self.name)
+
+
 def column_of(source: Source, name: str) -> Array:
     """The targets, "y", or the weights, "weight", of all rows."""
     held = getattr(source, name)
-    if held is not None:
-        return held
+    return held if held is not None else gathered(source, _Beside(name))
+
+
+def gathered(source: Source, function: Callable[[Block], Array]) -> Array:
+    """``function(block)`` for all blocks, joined in memory, wherever the rows are."""
     if source.place != "dask":
-        return source.map(attrgetter(name))
-    # A map over a collection sees the rows alone.
-    parts = source.on_blocks(dict.fromkeys(range(source.n_blocks), attrgetter(name)))
-    return np.concatenate([parts[number] for number in range(source.n_blocks)])
+        return source.map(function)
+    # What a cluster maps stays there, and is given rows without targets.
+    found = source.on_blocks(dict.fromkeys(range(source.n_blocks), function))
+    return np.concatenate([found[number] for number in range(source.n_blocks)])
 
 
 def prepare_rows(
@@ -85,7 +97,7 @@ def prepare_rows(
         estimator._categories = learn_categories(source, sample, share, categorical, estimator.max_bins)
         estimator._bins = learn_bins(source, sample, share, estimator.max_bins, estimator._categories, categorical)
     binned = Binned(estimator._bins, estimator._categories)
-    codes = source.map(binned, np.empty((n, d), estimator._bins.dtype))
+    codes = gathered(source, binned)
     rows = TrainingRows(codes, y, weight, chosen)
     if len(chosen) < n or held is not None:
         rows.codes, rows.y = codes[chosen], y[chosen]
@@ -115,7 +127,7 @@ def _open_validation(estimator: Any, rows: TrainingRows, validation: tuple[Any, 
         vars(plain).pop("feature_names_in_", None)
     options = {"targets": estimator._targets, "reset": False, "ensure_all_finite": False}
     source = open_rows(plain, X, *validation[1:], **options)
-    rows.held_codes = source.map(binned, np.empty((source.n_rows, source.n_features), estimator._bins.dtype))
+    rows.held_codes = gathered(source, binned)
     rows.held_y = estimator._validation_targets(column_of(source, "y"))
     rows.held_weight = column_of(source, "weight") if source.has_weight else None
     rows.held_raw = lambda: source.take(np.arange(source.n_rows))

@@ -41,6 +41,8 @@ class MachineClassifier(ClassifierMixin, KernelMachine):
     """A classifier made of binary machines."""
 
     _places: ClassVar[tuple[str, ...]] = ("memory",)
+    # The machine being solved, its layout and its rows, while a fit is under way.
+    _under_way: Any
     classes_: Array
     dual_coef_: Array
     intercept_: Array
@@ -84,7 +86,7 @@ class MachineClassifier(ClassifierMixin, KernelMachine):
         self._under_way = (machines, layout, opened)
         found = {"classes_": classes, "class_weight_": by_class, "solver_used_": self.solver}  # type: ignore[attr-defined]
         outcome = self._drive(machines.solve, opened.source, attributes=found)
-        vars(self).pop("_calibration", None)
+        self.__dict__.pop("_calibration", None)
         if self.probability is True:  # type: ignore[attr-defined]
             self._calibration = calibrate(self, X, y, sample_weight)
         self._finish(outcome, outcome.state.steps.astype(np.int32))

@@ -271,7 +271,7 @@ class KernelMachine(Estimator):
             raise DataError(message)
         self.n_iter_ = steps
         self.fit_status_ = 0 if outcome.converged else 1
-        vars(self).pop("_under_way", None)
+        self.__dict__.pop("_under_way", None)
         self._conclude(outcome, "raise max_iter or tol, or scale the columns with StandardScaler or MinMaxScaler")
 
     def __sklearn_tags__(self) -> Any:

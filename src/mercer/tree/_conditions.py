@@ -107,7 +107,8 @@ def _binary_condition(model: Any, labels: list[str], parent: int, node: int) -> 
     feature, left = int(tree.feature[parent]), bool(tree.children_left[parent] == node)
     sides: Any = getattr(tree, "missing_go_to_left", None)
     with_missing = sides is not None and bool(sides[parent]) == left
-    start = -1 if not hasattr(tree, "categories") else int(tree.categories[parent])
+    # scikit-learn's trees have no such array, and ours an empty one where no column is categorical.
+    start = int(tree.categories[parent]) if len(getattr(tree, "categories", ())) else -1
     if start < 0:
         operator = "<=" if left else ">"
         return Condition(feature, labels[feature], operator, float(tree.threshold[parent]), with_missing)
