@@ -37,10 +37,6 @@ def divide_rows(
     cut: cython.longlong
     most: cython.longlong
     least: cython.longlong
-    greater: cython.longlong
-    lesser: cython.longlong
-    goes_left: cython.longlong
-    begin: cython.Py_ssize_t
     is_left: cython.bint
     with cython.nogil:
         for t in range(starts.shape[0]):
@@ -50,22 +46,7 @@ def divide_rows(
             b = 0
             most = -1
             least = cython.cast(cython.longlong, 1) << 40
-            begin = starts[t]
-            if cut >= 0 and missing[f] < 0:
-                # Each row is written to both lists, and stays in one of them: no branch that nobody could foresee.
-                for i in range(begin, stops[t]):
-                    value = codes[f, rows[i]]
-                    goes_left = value <= cut
-                    divided[a] = rows[i]
-                    spare[b] = rows[i]
-                    a += goes_left
-                    b += 1 - goes_left
-                    greater = (value + 1) * goes_left - 1
-                    lesser = value + (goes_left << 40)
-                    most = greater if greater > most else most
-                    least = lesser if lesser < least else least
-                begin = stops[t]
-            for i in range(begin, stops[t]):
+            for i in range(starts[t], stops[t]):
                 value = codes[f, rows[i]]
                 if value == missing[f]:
                     is_left = sides[t] == 1

@@ -13,6 +13,7 @@ else:
 __all__ = ["divide_values", "search_random_values"]
 
 real = cython.fused_type(cython.float, cython.double)
+SMALL = cython.declare(cython.Py_ssize_t, 1024)
 INFINITE = cython.declare(cython.double, float("inf"))
 
 
@@ -49,6 +50,7 @@ def add_left(
 
 def search_random_values(
     values: cython.const[real][:, ::1],
+    matrix: cython.const[real][:, ::1],
     rows: cython.const[cython.int][::1],
     starts: cython.const[cython.longlong][::1],
     stops: cython.const[cython.longlong][::1],
@@ -70,7 +72,8 @@ def search_random_values(
 ):
     """Write the best of the random splits of each node: gain, feature (-1 for none), 0, side, threshold.
 
-    `values`: (d, n), the columns, NaN where a value is missing. The draws are those of ``search_random_splits``.
+    `values`: (d, n), the columns, NaN where a value is missing; `matrix`: (n, d), the same by rows, read for small nodes,
+    whose rows lie so far apart that the features of one row share a line of the cache and the rows do not. The draws are those of ``search_random_splits``.
     """
     t: cython.Py_ssize_t
     i: cython.Py_ssize_t
@@ -108,6 +111,11 @@ def search_random_values(
                 r = rows[start + i]
                 own_weight[i] = weight[r]
                 place[0] += weight[r]
+                if single:
+                    own_amounts[i, 0] = amounts[r, 0]
+                    total[0] += amounts[r, 0]
+                    own_slots[i, 0] = 0
+                    continue
                 for o in range(slots.shape[1]):
                     own_slots[i, o] = slots[r, o]
                     own_amounts[i, o] = amounts[r, o]
@@ -130,9 +138,14 @@ def search_random_values(
                 unknown = 0
                 low = INFINITE
                 high = -INFINITE
+                if count < SMALL:
+                    for i in range(count):
+                        own_values[i] = matrix[rows[start + i], f]
+                else:
+                    for i in range(count):
+                        own_values[i] = values[f, rows[start + i]]
                 for i in range(count):
-                    value = values[f, rows[start + i]]
-                    own_values[i] = values[f, rows[start + i]]
+                    value = own_values[i]
                     low = value if value < low else low
                     high = value if value > high else high
                     unknown += value != value
@@ -211,8 +224,7 @@ def divide_values(
     f: cython.Py_ssize_t
     a: cython.Py_ssize_t
     b: cython.Py_ssize_t
-    is_left: cython.Py_ssize_t
-    missing_left: cython.Py_ssize_t
+    missing_left: cython.bint
     value: cython.double
     with cython.nogil:
         for t in range(starts.shape[0]):
@@ -221,13 +233,13 @@ def divide_values(
             b = 0
             missing_left = sides[t] == 1
             for i in range(starts[t], stops[t]):
-                # Each row is written to both lists, and stays in one of them: no branch that nobody could foresee.
                 value = values[f, rows[i]]
-                is_left = (value <= thresholds[t]) | ((value != value) & missing_left)
-                divided[a] = rows[i]
-                spare[b] = rows[i]
-                a += is_left
-                b += 1 - is_left
+                if value <= thresholds[t] or (value != value and missing_left):
+                    divided[a] = rows[i]
+                    a += 1
+                else:
+                    spare[b] = rows[i]
+                    b += 1
             found[t, 0] = a - places[t]
             found[t, 1] = 0
             found[t, 2] = 0

@@ -15,6 +15,7 @@ def divide_values(
 ) -> None: ...
 def search_random_values(
     values: ndarray,
+    matrix: ndarray,
     rows: ndarray,
     starts: ndarray,
     stops: ndarray,

@@ -34,6 +34,8 @@ class Columns:
         The last rank of each step.
     kinds : (d,) uint8, or empty
         One for columns of categories, whose ranks have no order; empty if there are none.
+    matrix : (n, d), or None
+        The values by rows, where codes are values.
     """
 
     codes: Array
@@ -43,6 +45,7 @@ class Columns:
     coarse: Array
     edges: Array
     kinds: Array
+    matrix: Array = None
 
     @property
     def are_values(self) -> bool:
@@ -79,9 +82,8 @@ def keep_columns(X: Array, subject: str) -> Columns:
     n, d = X.shape
     forecast(subject, n * d * X.itemsize, f"the columns of {n} x {d} values", "fit fewer rows")
     nothing = np.zeros((0, 0), np.uint8), np.zeros((0, 0), np.int32), np.zeros(0, np.uint8)
-    return Columns(
-        np.ascontiguousarray(X.T), np.zeros(1), np.zeros(d + 1, np.int64), np.full((2, d), -1, np.int32), *nothing
-    )
+    columns = np.ascontiguousarray(X.T)
+    return Columns(columns, np.zeros(1), np.zeros(d + 1, np.int64), np.full((2, d), -1, np.int32), *nothing, X)
 
 
 def encode_columns(X: Array, threads: int, subject: str, coarse: bool = False, kinds: Array | None = None) -> Columns:

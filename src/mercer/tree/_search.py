@@ -37,7 +37,7 @@ def search_part(columns: Columns, target: Any, rules: Any, level: Any, at: Array
         _search_medians(columns, target, rules, nodes, features, limits, keys, order, sums, best)
     elif columns.are_values:
         random_values.search_random_values(
-            *(columns.codes, *nodes, features, target.slots, target.amounts, target.scaled, *limits),
+            *(columns.codes, columns.matrix, *nodes, features, target.slots, target.amounts, target.scaled, *limits),
             *(np.empty(most, columns.codes.dtype), order, *own, sums, best),
         )
     elif rules.random:
