@@ -22,7 +22,7 @@ INFINITE = cython.declare(cython.double, float("inf"))
 @cython.nogil
 @cython.exceptval(check=False)
 def add_left(
-    own_values: cython.const[real][::1],
+    own_values: cython.const[cython.double][::1],
     count: cython.Py_ssize_t,
     threshold: cython.double,
     missing_left: cython.double,
@@ -62,7 +62,7 @@ def search_random_values(
     signs: cython.const[cython.schar][::1],
     bounds: cython.const[cython.double][:, ::1],
     settings: cython.const[cython.double][::1],
-    own_values: real[::1],
+    own_values: cython.double[::1],
     order: cython.int[::1],
     own_slots: cython.int[:, ::1],
     own_amounts: cython.double[:, ::1],

@@ -38,7 +38,7 @@ def search_part(columns: Columns, target: Any, rules: Any, level: Any, at: Array
     elif columns.are_values:
         random_values.search_random_values(
             *(columns.codes, columns.matrix, *nodes, features, target.slots, target.amounts, target.scaled, *limits),
-            *(np.empty(most, columns.codes.dtype), order, *own, sums, best),
+            *(np.empty(most), order, *own, sums, best),
         )
     elif rules.random:
         random_splits.search_random_splits(
