@@ -112,7 +112,7 @@ def send_packed(
     active: cython.int[::1],
     count: cython.Py_ssize_t,
 ) -> cython.void:
-    """As :func:`send_down` for numeric splits: rows that have arrived leave the list of those that move, by no branch."""
+    """As :func:`send_down` for numeric splits; rows that have arrived leave the list of those that move."""
     i: cython.Py_ssize_t
     k: cython.Py_ssize_t
     node: cython.int
@@ -157,9 +157,9 @@ def add_packed_values(
 ):
     """As :func:`add_values` for all rows of X, where no split is by categories.
 
-    `thresholds` (nodes, 2) and `links` (nodes, 4) are two views of one record of 16 bytes, a single line of the cache: a
-    threshold; then twice the feature plus one if a missing value goes left, and the right child counted over all trees,
-    -1 at a leaf.
+    `thresholds` (nodes, 2) and `links` (nodes, 4) are two views of one record of 16 bytes, in one line of the cache:
+    a threshold; then twice the feature plus one if a missing value goes left, and the right child counted over all
+    trees, -1 at a leaf. `at`, `active`: scratch, as many rows as go down together.
     """
     t: cython.Py_ssize_t
     i: cython.Py_ssize_t

@@ -72,8 +72,8 @@ def search_random_values(
 ):
     """Write the best of the random splits of each node: gain, feature (-1 for none), 0, side, threshold.
 
-    `values`: (d, n), the columns, NaN where a value is missing; `matrix`: (n, d), the same by rows, read for small nodes,
-    whose rows lie so far apart that the features of one row share a line of the cache and the rows do not. The draws are those of ``search_random_splits``.
+    `values`: (d, n), the columns, NaN where a value is missing; `matrix`: (n, d), the same by rows, for small nodes:
+    their rows lie far apart, but features of one row share lines of the cache. Draws are those of ``random_splits``.
     """
     t: cython.Py_ssize_t
     i: cython.Py_ssize_t
