@@ -24,6 +24,16 @@ def test_a_forest_says_the_mean_of_what_its_trees_say(forest):
 
 
 @pytest.mark.catalogue("TE-15")
+@pytest.mark.parametrize("forest", FORESTS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_missing_values_take_the_same_way_in_a_forest_as_in_its_trees(forest, dtype):
+    rows = np.where(np.random.default_rng(0).random(X.shape) < 0.2, np.nan, X).astype(dtype)
+    model = forest(7, random_state=0).fit(rows, Y)
+    trees = np.mean([tree.tree_.predict(rows) for tree in model.estimators_], axis=0)
+    np.testing.assert_allclose(model.predict_proba(rows), trees, rtol=1e-14 if dtype is np.float64 else 1e-6)
+
+
+@pytest.mark.catalogue("TE-15")
 def test_without_draws_every_tree_is_the_decision_tree():
     model = RandomForestClassifier(3, bootstrap=False, max_features=None, random_state=0).fit(X[:200], Y[:200])
     alone = DecisionTreeClassifier().fit(X[:200], Y[:200]).tree_

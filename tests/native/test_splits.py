@@ -5,13 +5,13 @@ import importlib
 import numpy
 import pytest
 
-from mercer.tree import _search
+from mercer.tree import _growth, _search
 from mercer.tree._assembly import assemble, state_of
-from mercer.tree._columns import encode_columns
+from mercer.tree._columns import encode_columns, keep_columns
 from mercer.tree._growth import Growth, Rules
 from mercer.tree._target import class_target, value_target
 
-MODULES = ("splits", "random_splits", "median_splits", "category_splits")
+MODULES = ("splits", "random_splits", "random_values", "median_splits", "category_splits")
 
 
 @pytest.fixture
@@ -19,11 +19,12 @@ def at_level(level, monkeypatch):
     """The searches of one build, put in the place of those in use."""
     for name in MODULES:
         monkeypatch.setattr(_search, name, importlib.import_module(f"mercer._native.{level}.{name}"))
+    monkeypatch.setattr(_growth, "random_values", importlib.import_module(f"mercer._native.{level}.random_values"))
     return level
 
 
-def grown(target, X, kinds=None, **rules):
-    columns = encode_columns(X, 1, "test", coarse=True, kinds=kinds)
+def grown(target, X, kinds=None, columns=None, **rules):
+    columns = columns or encode_columns(X, 1, "test", coarse=True, kinds=kinds)
     growth = Growth(columns, target, Rules(max_features=X.shape[1], max_depth=4, **rules))
     growth.plant(numpy.arange(len(X), dtype=numpy.int32), 7)
     while growth.grow_level():
@@ -48,6 +49,31 @@ def test_every_build_grows_the_same_tree(at_level, criterion, n_classes, rules):
     expected = RECORDED.setdefault((criterion, n_classes, str(rules)), tree)
     numpy.testing.assert_array_equal(tree.feature, expected.feature)
     numpy.testing.assert_array_equal(tree.threshold, expected.threshold)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("missing", [False, True])
+def test_random_splits_by_values_are_those_by_ranks(at_level, dtype, criterion, n_classes, missing):
+    X, target = labels(n_classes, criterion)
+    X = (X if missing else numpy.nan_to_num(X, nan=0.5)).astype(dtype)
+    ranks = grown(target, X, random=True)
+    values = grown(target, X, columns=keep_columns(X, "test"), random=True)
+    for name in ("feature", "threshold", "children_left", "children_right", "missing_go_to_left", "value", "impurity"):
+        numpy.testing.assert_array_equal(getattr(values, name), getattr(ranks, name), err_msg=name)
+
+
+def test_random_splits_of_large_nodes_by_values_are_those_by_ranks():
+    draw = numpy.random.default_rng(3)
+    X = draw.normal(size=(3000, 3))
+    y = (X[:, :1] + draw.normal(size=(3000, 1)) > 0).astype(int)
+    target = class_target(y, numpy.array([2]), numpy.ones(3000), "gini")
+    ranks = grown(target, X, random=True, min_rows_leaf=5)
+    values = grown(target, X, columns=keep_columns(X, "test"), random=True, min_rows_leaf=5)
+    assert ranks.node_count > 9
+    for name in ("feature", "threshold", "n_node_samples", "value"):
+        numpy.testing.assert_array_equal(getattr(values, name), getattr(ranks, name), err_msg=name)
 
 
 def test_every_build_finds_the_same_sets_of_categories(at_level):

@@ -13,6 +13,16 @@ def add_values(
     at: ndarray,
     sums: ndarray,
 ) -> None: ...
+def add_packed_values(
+    X: ndarray,
+    roots: ndarray,
+    thresholds: ndarray,
+    links: ndarray,
+    values: ndarray,
+    at: ndarray,
+    active: ndarray,
+    sums: ndarray,
+) -> None: ...
 def find_many_leaves(
     X: ndarray,
     roots: ndarray,

@@ -155,12 +155,12 @@ class ForestModel(MultiOutputMixin, Estimator):
         # Rows of equal weight are drawn as rows without any.
         weight = None if weight is None or (weight == weight[0]).all() else weight
         rules = replace(rules_of(self, problem), coarse_rows=_COARSE_ROWS)
-        name = type(self).__name__
+        name, by_values = type(self).__name__, rules.random and self.criterion != "absolute_error"
         old = [] if before is None else vars(self).get("_member_seeds", [])[: len(before.trees)]
         seeds = seed_sequence(self.random_state).generate_state(self.n_estimators).tolist()
         return ForestGrowth(
             problem=problem,
-            columns=lambda: problem.encode(threads, name, coarse=self.splitter == "best"),
+            columns=lambda: problem.encode(threads, name, not rules.random, by_values),
             rules=rules,
             seeds=[*old, *seeds[len(old) :]],
             criterion=self.criterion,

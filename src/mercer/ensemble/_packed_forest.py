@@ -1,6 +1,7 @@
 """All trees of a forest in a few arrays, so that rows go down them without looking at an object."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -8,13 +9,13 @@ from scipy.sparse import issparse
 
 from mercer._native import forest_walk
 from mercer._source.threads import run_numbered
-from mercer.tree._binary_tree import BinaryTree
+from mercer.tree._binary_tree import LEAF, BinaryTree
 
 __all__ = ["PackedForest"]
 
 Array = Any
 # Rows of one call, and how many of them go down a tree together.
-_RUN, _TOGETHER = 4096, 512
+_RUN, _TOGETHER = 4096, 256
 _DENSE_CELLS = 2**20
 
 
@@ -64,6 +65,18 @@ class PackedForest:
             views.append(replace(tree, **own))
         return views
 
+    @cached_property
+    def _records(self) -> tuple[Array, Array]:
+        """Threshold, marked feature and right child of each node in 16 bytes, as floats and as integers."""
+        records = np.empty((len(self.features), 2))
+        links = records.view(np.int32)
+        sizes = np.diff([*self.roots.tolist(), len(self.features)])
+        records[:, 0] = self.thresholds
+        inner = self.rights >= 0
+        links[:, 2] = np.where(inner, 2 * self.features + self.sides, 0)
+        links[:, 3] = np.where(inner, self.rights + np.repeat(self.roots, sizes), LEAF)
+        return records, links
+
     def _walk(self) -> Any:
         return self.roots, self.features, self.rights, self.thresholds, self.sides, self.words
 
@@ -74,6 +87,9 @@ class PackedForest:
 
         def work(X: Array, out: Array) -> None:
             at = np.empty(min(len(out), _TOGETHER), np.int32)
+            if len(self.words) == 0:
+                forest_walk.add_packed_values(X, self.roots, *self._records, self.values, at, np.empty_like(at), out)
+                return
             forest_walk.add_values(X, everything, *self._walk(), self.values, at, out)  # type: ignore[call-arg]
 
         self._each(X, threads, work, sums)

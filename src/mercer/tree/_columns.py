@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 from mercer._source.memory import forecast
 from mercer._source.threads import run_numbered
 
-__all__ = ["Columns", "encode_columns"]
+__all__ = ["Columns", "encode_columns", "keep_columns"]
 
 Array = Any
 # A coarse code is a byte, and one value is kept for what is missing.
@@ -22,8 +22,8 @@ class Columns:
 
     Attributes
     ----------
-    codes : (d, n) array of uint8, uint16 or int32
-        The rank of each value among the distinct values of its column.
+    codes : (d, n) array of uint8, uint16 or int32, or of floats
+        The rank of each value among the distinct values of its column, or the value itself: random cuts need no ranks.
     table, offsets : (total,), (d + 1,)
         The distinct values of all columns, one column after the other, and where each begins.
     missing : (2, d) int32
@@ -34,6 +34,8 @@ class Columns:
         The last rank of each step.
     kinds : (d,) uint8, or empty
         One for columns of categories, whose ranks have no order; empty if there are none.
+    matrix : (n, d), or None
+        The values by rows, where codes are values.
     """
 
     codes: Array
@@ -43,6 +45,12 @@ class Columns:
     coarse: Array
     edges: Array
     kinds: Array
+    matrix: Array = None
+
+    @property
+    def are_values(self) -> bool:
+        """Whether the codes are the values themselves."""
+        return self.codes.dtype.kind == "f"
 
     @property
     def n_features(self) -> int:
@@ -67,6 +75,15 @@ class Columns:
         # Between neighbouring floats the middle may round up, and the upper value must stay on its side.
         middle = np.where(middle >= high, low, middle)
         return np.where(open_above, np.inf, middle)
+
+
+def keep_columns(X: Array, subject: str) -> Columns:
+    """The values of a dense matrix, column by column; NaN is missing."""
+    n, d = X.shape
+    forecast(subject, n * d * X.itemsize, f"the columns of {n} x {d} values", "fit fewer rows")
+    nothing = np.zeros((0, 0), np.uint8), np.zeros((0, 0), np.int32), np.zeros(0, np.uint8)
+    columns = np.ascontiguousarray(X.T)
+    return Columns(columns, np.zeros(1), np.zeros(d + 1, np.int64), np.full((2, d), -1, np.int32), *nothing, X)
 
 
 def encode_columns(X: Array, threads: int, subject: str, coarse: bool = False, kinds: Array | None = None) -> Columns:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._native import node_rows
+from mercer._native import node_rows, random_values
 from mercer._source.memory import forecast
 from mercer._source.threads import run_numbered
 from mercer.tree._binary_tree import LEAF, UNDEFINED
@@ -199,6 +199,12 @@ class Growth:
 
         def work(number: int) -> None:
             run = runs[number]
+            if self.columns.are_values:
+                random_values.divide_values(
+                    *(self.columns.codes, level.rows, starts[run], stops[run], features[run], best[run, 4].copy()),
+                    *(sides[run], places[run], np.empty(int(counts[run].max()), np.int32), rows, found[run]),
+                )
+                return
             node_rows.divide_rows(
                 *(self.columns.codes, self.columns.missing[0], level.rows, starts[run], stops[run], features[run]),
                 *(cuts[run], sides[run], places[run], goes, np.empty(int(counts[run].max()), np.int32), rows),
@@ -213,9 +219,10 @@ class Growth:
         level.left[at] = first + 2 * np.arange(len(at))
         level.right[at] = level.left[at] + 1
         level.feature[at] = features
-        lower = np.where(cuts < 0, 0, found[:, 1])
-        middles = self.columns.thresholds(features, lower, np.where(cuts < 0, 0, found[:, 2]))
-        level.threshold[at] = best[:, 4] if self.rules.random else middles
+        level.threshold[at] = best[:, 4]
+        if not self.rules.random:
+            lower, upper = np.where(cuts < 0, 0, found[:, 1:].T)
+            level.threshold[at] = self.columns.thresholds(features, lower, upper)
         self._note_categories(level, at, features, cuts)
         level.missing_left[at] = np.where(sides == 2, heavier, sides)
         seeds = np.stack([mixed(level.seeds[at] + 0x51ED2701), mixed(level.seeds[at] + 0x2545F491)], axis=1).ravel()

@@ -17,7 +17,7 @@ from mercer._base.validation import FLOATS, checked_weight
 from mercer._source import place_of
 from mercer.errors import DataError, UnsupportedError
 from mercer.tree._categories import CategoryTable, learn_categories
-from mercer.tree._columns import Columns, encode_columns
+from mercer.tree._columns import Columns, encode_columns, keep_columns
 from mercer.tree._growth import Rules
 from mercer.tree._target import class_target, value_target
 
@@ -66,8 +66,10 @@ class Problem:
             return class_target(self.labels, self.n_classes, weight, criterion)
         return value_target(self.labels, weight, criterion)
 
-    def encode(self, threads: int, subject: str, coarse: bool = False) -> Columns:
-        """The columns as ranks."""
+    def encode(self, threads: int, subject: str, coarse: bool = False, random: bool = False) -> Columns:
+        """The columns as ranks, or as they are where cuts are random and nothing else asks for ranks."""
+        if random and self.categories is None and not issparse(self.X):
+            return keep_columns(self.X, subject)
         kinds = None if self.categories is None else self.categories.kinds(self.X.shape[1])
         return encode_columns(csc_array(self.X) if issparse(self.X) else self.X, threads, subject, coarse, kinds)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._native import category_splits, median_splits, random_splits, splits
+from mercer._native import category_splits, median_splits, random_splits, random_values, splits
 from mercer.tree._columns import Columns
 from mercer.tree._target import ABSOLUTE
 
@@ -35,6 +35,11 @@ def search_part(columns: Columns, target: Any, rules: Any, level: Any, at: Array
     own = np.empty((most, outputs), np.int32), np.empty((most, outputs)), np.empty(most)
     if target.kind == ABSOLUTE:
         _search_medians(columns, target, rules, nodes, features, limits, keys, order, sums, best)
+    elif columns.are_values:
+        random_values.search_random_values(
+            *(columns.codes, columns.matrix, *nodes, features, target.slots, target.amounts, target.scaled, *limits),
+            *(np.empty(most), order, *own, sums, best),
+        )
     elif rules.random:
         random_splits.search_random_splits(
             *(columns.codes, columns.missing[0], columns.table, columns.offsets, *nodes, features, columns.kinds),

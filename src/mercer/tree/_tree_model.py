@@ -69,7 +69,8 @@ class TreeModel(MultiOutputMixin, Estimator):
         self._n_classes = problem.n_classes
 
         def start() -> Growth:
-            columns = problem.encode(source.threads, type(self).__name__)
+            random = rules.random and self.criterion != "absolute_error"
+            columns = problem.encode(source.threads, type(self).__name__, random=random)
             weight = problem.full_weight
             growth = Growth(columns, problem.target(self.criterion, weight), rules, source.threads)
             seed = int(seed_sequence(self.random_state).generate_state(1)[0])

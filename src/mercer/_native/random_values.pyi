@@ -1,0 +1,37 @@
+from numpy import ndarray
+
+def divide_values(
+    values: ndarray,
+    rows: ndarray,
+    starts: ndarray,
+    stops: ndarray,
+    features: ndarray,
+    thresholds: ndarray,
+    sides: ndarray,
+    places: ndarray,
+    spare: ndarray,
+    divided: ndarray,
+    found: ndarray,
+) -> None: ...
+def search_random_values(
+    values: ndarray,
+    matrix: ndarray,
+    rows: ndarray,
+    starts: ndarray,
+    stops: ndarray,
+    seeds: ndarray,
+    features: ndarray,
+    slots: ndarray,
+    amounts: ndarray,
+    weight: ndarray,
+    signs: ndarray,
+    bounds: ndarray,
+    settings: ndarray,
+    own_values: ndarray,
+    order: ndarray,
+    own_slots: ndarray,
+    own_amounts: ndarray,
+    own_weight: ndarray,
+    sums: ndarray,
+    best: ndarray,
+) -> None: ...
