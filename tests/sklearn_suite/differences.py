@@ -68,6 +68,11 @@ REPLACED: dict[str, tuple[str, ...]] = {
 }
 
 DIFFERENCES: dict[str, str] = {
+    "test_sgd::test_sgd_oneclass_vs_linear_oneclass_offsets_match*": (
+        "asks for offsets equal to 1.3e-6 where the machine was asked to stop at a violation of 5e-6"
+    ),
+    "test_voting::test_set_estimator_drop": "expects the two rows that scikit-learn's forest of ten trees draws",
+    "test_forest::test_friedman_mse_deprecation*": "the name stays: it chooses the splits of squared_error",
     "test_kernel_pca::test_precomputed_kernel_not_psd?randomized?": (
         "The randomised solver finds the largest eigenvalues, not the largest in size, and need not refuse."
     ),

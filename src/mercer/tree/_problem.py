@@ -81,7 +81,7 @@ def open_problem(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
         check_place(estimator, place)
     if issparse(y):
         message = f"{name}: sparse multilabel-indicator for y is not supported; give y.toarray()."
-        raise DataError(message)
+        raise UnsupportedError(message)
     X, table = _with_categories(estimator, X, name)
     rows = {"dtype": list(FLOATS), "order": "C", "accept_sparse": "csr", "ensure_all_finite": False}
     X, y = validate_data(estimator, X, y, validate_separately=(rows, {"ensure_2d": False, "dtype": None}))
