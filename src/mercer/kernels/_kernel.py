@@ -12,7 +12,7 @@ import numpy as np
 
 from mercer._source.source import SumTree
 from mercer._source.threads import run_numbered
-from mercer.errors import DataError, ParameterError
+from mercer.errors import DataError, ParameterError, UnsupportedError
 from mercer.kernels._prepared import Prepared, floating
 
 __all__ = ["Hyperparameter", "Kernel"]
@@ -57,24 +57,27 @@ class Kernel:
 
     def diagonal(self, X: Array) -> Array:
         """Return k(x, x) of each row."""
-        raise NotImplementedError
+        raise NotImplementedError  # each kernel defines its own
 
     def prepare(self, X: Array, like: Prepared | None = None) -> Prepared:
         """Compute what depends on one set of rows; `like` is the set whose origin of coordinates is to be shared."""
-        raise NotImplementedError
+        raise NotImplementedError  # each kernel defines its own
 
     def between(self, rows: Prepared, others: Prepared, out: Array = None) -> Array:
         """Return one tile of values, in `out` if given: C-ordered, of the rows' type. It starts no threads."""
-        raise NotImplementedError
+        raise NotImplementedError  # each kernel defines its own
 
     def of(self, xp: Any, X: Array, Y: Array) -> Array:
         """Return the values in array-API operations, for rows on any device: the definition."""
-        message = f"{type(self).__name__}: this kernel is known for rows in memory only. Move them there."
-        raise NotImplementedError(message)
+        message = (
+            f"{type(self).__name__}: values must be asked for rows in memory; got rows on a device. Move them to "
+            f"memory, or use another kernel."
+        )
+        raise UnsupportedError(message)
 
     def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
         """Return a tile of values, and its derivatives with respect to theta in a third dimension."""
-        raise NotImplementedError
+        raise NotImplementedError  # each kernel with hyper-parameters defines its own
 
     def input_gradient(self, X: Array, Y: Array) -> Array:
         """Return the derivatives of k(x, y) with respect to x.
@@ -86,8 +89,11 @@ class Kernel:
         return slopes[0] if X.ndim == 1 else slopes
 
     def _input_gradient(self, X: Array, Y: Array) -> Array:
-        message = f"{type(self).__name__}: derivatives with respect to inputs are not known for this kernel."
-        raise NotImplementedError(message)
+        message = (
+            f"{type(self).__name__}: derivatives by inputs must be of a kernel that has them; this one has none. Use "
+            f"RBF or another smooth kernel, or differences of values."
+        )
+        raise UnsupportedError(message)
 
     def gradient(self, X: Array, Y: Array = None) -> tuple[Array, Array]:
         """Return the values and their derivatives with respect to theta, an array of shape (n, m, p)."""

@@ -27,7 +27,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: Any) -> int:
-    """Predict block by block."""
+    """Predict block by block: one thread reads ahead, the others predict, and what they say is written in order."""
+    from mercer._source.read_ahead import ReadAhead
+    from mercer._source.threads import n_threads, run_taken
     from mercer.app.schema import load_model, open_rows
     from mercer.app.table.writing import Writer
     from mercer.errors import DataError
@@ -38,12 +40,16 @@ def execute(options: Any) -> int:
     others = listed(options.others)
     model, schema = load_model(options.model)
     stream = open_rows(options.table, schema, others, **reading_options(options))
-    count = 0
+    names, count = list(schema.kinds), 0
     with Writer.open(options.output) as writer:
-        for frame in stream:
-            if len(frame):
-                writer.write(_predicted(model, frame, list(schema.kinds), others))
-                count += len(frame)
+
+        def write(said: Any) -> None:
+            nonlocal count
+            writer.write(said)
+            count += len(said)
+
+        frames = ReadAhead(frame for frame in stream if len(frame))
+        run_taken(lambda frame: _predicted(model, frame, names, others), frames, n_threads(None), write)
         if count == 0:
             message = f"{stream.place.name}: the table has column names but no rows. Give a table with rows."
             raise DataError(message)
