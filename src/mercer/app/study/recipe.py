@@ -21,8 +21,9 @@ _MOST_DENSE = 500
 
 def encoder_for(material: Material, needs: tuple[str, ...] = (), n_columns: int = 0) -> Any:
     """The step that makes numbers of a table's columns."""
+    dates = {name: f"date {form}" for name, form in material.forms.items() if material.kinds.get(name) == "date"}
     return TableEncoder(
-        material.kinds,
+        material.kinds | dates,
         categories="code" if "codes" in needs else "indicator",
         missing="keep" if "missing" in needs else "indicator",
         sparse_output="auto" if n_columns > _MOST_DENSE and "dense" not in needs else False,
