@@ -28,6 +28,7 @@ class DiscreteNB(NaiveBayes):
     force_alpha: bool
     fit_prior: bool
     class_prior: Any
+    _made: tuple[Any, Any]
 
     def _summed(self, source: Source) -> Statistic:
         return ClassTotals()
