@@ -64,9 +64,8 @@ def make_blobs(
     if centers is None:
         centers = 3 if whole else len(n_samples)
     if isinstance(centers, int | np.integer):
-        check(
-            "make_blobs", "centers", centers, centers > 0, "a positive number of blobs, or rows", "Ask for one or more."
-        )
+        rule = "a positive number of blobs, or their centres"
+        check("make_blobs", "centers", centers, bool(centers > 0), rule, "Ask for one or more.")
         centers = random.uniform(*center_box, size=(centers, n_features))
     centres = np.atleast_2d(np.asarray(centers, dtype=np.float64))
     sizes = group_sizes("make_blobs", n_samples, len(centres))
