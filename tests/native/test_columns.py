@@ -41,3 +41,17 @@ def test_rows_of_no_weight_give_zeros_and_what_is_not_finite_shows_in_its_column
     with numpy.errstate(invalid="ignore"):
         columns.column_moments(X, numpy.empty(0), 2.0, mean, squares)
     assert numpy.isfinite(mean).tolist() == [True, False, False]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_rows_go_to_units_and_back_in_place_too(columns, dtype):
+    rows = (numpy.random.default_rng(0).normal(size=(9, 5)) + 100).astype(dtype)
+    mean, scale = numpy.linspace(90.0, 110.0, 5), numpy.array([1e-3, 0.1, 1.0, 3.0, 1e5])
+    out = numpy.empty_like(rows)
+    columns.to_units(rows, mean, scale, out)
+    numpy.testing.assert_array_equal(out, ((rows - mean) / scale).astype(dtype))
+    again = rows.copy()
+    columns.to_units(again, mean, scale, again)
+    numpy.testing.assert_array_equal(again, out)
+    columns.from_units(again, mean, scale, again)
+    numpy.testing.assert_array_equal(again, (out * scale + mean).astype(dtype))

@@ -12,8 +12,10 @@ __all__ = [
     "column_descent",
     "column_moments",
     "diagonal_moments",
+    "from_units",
     "sparse_descent",
     "sparse_products",
+    "to_units",
 ]
 
 real = cython.fused_type(cython.float, cython.double)
@@ -105,6 +107,36 @@ def column_moments(
                     for j in range(first, stop):
                         gap = cython.cast(cython.double, X[i, j]) - mean[j]
                         squares[j] += heavy * gap * gap
+
+
+def to_units(
+    X: cython.const[real][:, ::1],
+    mean: cython.const[cython.double][::1],
+    scale: cython.const[cython.double][::1],
+    out: real[:, ::1],
+):
+    """Write (x - mean) / scale, reckoned in double and rounded once; `out` may be X itself."""
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    with cython.nogil:
+        for i in range(X.shape[0]):
+            for j in range(X.shape[1]):
+                out[i, j] = (cython.cast(cython.double, X[i, j]) - mean[j]) / scale[j]
+
+
+def from_units(
+    X: cython.const[real][:, ::1],
+    mean: cython.const[cython.double][::1],
+    scale: cython.const[cython.double][::1],
+    out: real[:, ::1],
+):
+    """Write x scale + mean, reckoned in double and rounded once at the end; `out` may be X itself."""
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    with cython.nogil:
+        for i in range(X.shape[0]):
+            for j in range(X.shape[1]):
+                out[i, j] = cython.cast(cython.double, X[i, j]) * scale[j] + mean[j]
 
 
 def add_products(X: cython.const[real][:, ::1], v: cython.const[cython.double][::1], out: cython.double[::1]):

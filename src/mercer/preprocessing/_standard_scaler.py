@@ -16,7 +16,7 @@ from mercer._source.memory import forecast
 from mercer._source.namespace import to_numpy
 from mercer._statistic.column_moments import ColumnMoments, ColumnMomentSums
 from mercer.errors import DataError
-from mercer.preprocessing._unit_columns import from_units, to_units
+from mercer.preprocessing._unit_columns import ColumnMap
 
 __all__ = ["StandardScaler"]
 
@@ -211,9 +211,9 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, Estimator):
         """
         in_place = not (self.copy if copy is None else copy)
         if not in_place and (rows := few_rows(self, X)) is not None:
-            return self._map(to_units).on_rows(rows)
+            return self._map().on_rows(rows)
         source = fitted_source(self, X, accept_sparse="csr", ensure_all_finite=False)
-        return self._mapped(source, to_units, X if in_place else None)
+        return self._mapped(source, False, X if in_place else None)
 
     def inverse_transform(self, X: Any, copy: bool | None = None) -> Array:
         """Turn transformed rows back.
@@ -245,17 +245,17 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, Estimator):
             )
             raise DataError(message)
         in_place = not (self.copy if copy is None else copy)
-        return self._mapped(source, from_units, X if in_place else None)
+        return self._mapped(source, True, X if in_place else None)
 
-    def _map(self, direction: Any) -> Any:
+    def _map(self, back: bool = False) -> ColumnMap:
         mean, scale = (None if one is None else to_numpy(one) for one in (self.mean_, self.scale_))
-        return direction(mean if self.with_mean else None, scale, type(self).__name__)
+        return ColumnMap(mean if self.with_mean else None, scale, back, type(self).__name__)
 
-    def _mapped(self, source: Source, direction: Any, given: Any) -> Array:
+    def _mapped(self, source: Source, back: bool, given: Any) -> Array:
         """The rows of a source in other units, in the memory of the array `given` if that is where they are."""
         source.keep_missing()
         self._check_storage(source)
-        function = self._map(direction)
+        function = self._map(back)
         if source.is_sparse:
             rows = source.whole()
             return function.on_entries(rows, rows is given)

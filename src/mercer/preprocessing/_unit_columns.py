@@ -5,30 +5,42 @@ from typing import Any
 
 import numpy as np
 
+from mercer._native import columns
 from mercer._source import Block
 from mercer.errors import DataError
 
-__all__ = ["ColumnMap", "from_units", "to_units"]
+__all__ = ["ColumnMap"]
 
 Array = Any
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnMap:
-    """A function of blocks: operations by name, one after the other, each with a number for every column.
+    """A function of blocks: (x - mean) / scale, or `back` from there; None stands for no mean, and for no scale.
 
-    The numbers are wide, so that rows of a narrow type are rounded once, at the end.
+    Mean and scale are wide, so that rows of a narrow type are rounded once, at the end.
     """
 
-    steps: tuple[tuple[str, Array], ...]
+    mean: Array
+    scale: Array
+    back: bool
     subject: str
+
+    @property
+    def steps(self) -> list[tuple[str, Array]]:
+        """Operations by their names in the standard, one after the other, each with a number for every column."""
+        if self.back:
+            steps = [("multiply", self.scale), ("add", self.mean)]
+        else:
+            steps = [("subtract", self.mean), ("divide", self.scale)]
+        return [step for step in steps if step[1] is not None]
 
     def on_rows(self, rows: Array, xp: Any = np) -> Array:
         """The map of dense rows, in the type of the rows."""
         result = rows
         for name, numbers in self.steps:
             result = getattr(xp, name)(result, numbers)
-        return xp.astype(result, rows.dtype, copy=not self.steps)
+        return xp.astype(result, rows.dtype, copy=result is rows)
 
     def __call__(self, block: Block) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -37,15 +49,10 @@ class ColumnMap:
         return result
 
     def write(self, block: Block, out: Array) -> None:
-        """The same of NumPy rows into `out`, which may be the rows themselves."""
-        result = block.X
-        with np.errstate(over="ignore", invalid="ignore"):
-            for number, (name, numbers) in enumerate(self.steps, start=1):
-                # Only the last result is narrow; wide ones need no memory but that of the output.
-                there = out.dtype == np.float64 or number == len(self.steps)
-                result = getattr(np, name)(result, numbers, out=out if there else None, casting="same_kind")
-        if not self.steps and out is not result:
-            out[...] = result
+        """The same of NumPy rows into `out`, which may be the rows themselves, by compiled code in one walk."""
+        mean = np.zeros(block.X.shape[1]) if self.mean is None else self.mean
+        scale = np.ones(block.X.shape[1]) if self.scale is None else self.scale
+        (columns.from_units if self.back else columns.to_units)(block.X, mean, scale, out)
         self._check(block.X, out, np)
 
     def on_entries(self, X: Any, in_place: bool) -> Any:
@@ -66,15 +73,3 @@ class ColumnMap:
                 f"missing entries by NaN, and drop or clip the others."
             )
             raise DataError(message)
-
-
-def to_units(mean: Array, scale: Array, subject: str) -> ColumnMap:
-    """(x - mean) / scale; None stands for no mean, and for no scale."""
-    steps = [("subtract", mean), ("divide", scale)]
-    return ColumnMap(tuple(step for step in steps if step[1] is not None), subject)
-
-
-def from_units(mean: Array, scale: Array, subject: str) -> ColumnMap:
-    """The other way round: z * scale + mean."""
-    steps = [("multiply", scale), ("add", mean)]
-    return ColumnMap(tuple(step for step in steps if step[1] is not None), subject)
