@@ -5,13 +5,12 @@ from typing import Any
 import numpy as np
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
 
 from mercer._base.candidate import Candidate, Shape
 from mercer.app.study.material import Material
 from mercer.decision import DecisionClassifier
 from mercer.model_selection import Contender
-from mercer.preprocessing import TableEncoder
+from mercer.preprocessing import StandardScaler, TableEncoder
 
 __all__ = ["balanced_costs", "contender_of", "encoder_for", "model_of", "shape_of"]
 
