@@ -88,8 +88,8 @@ class DiscreteNB(NaiveBayes):
 
     def _logarithms(self, sums: Any) -> Any:
         """:meth:`_log_probabilities`, made once for the objective and for the model: tables of text are large."""
-        known = vars(self).pop("_made", (None, None))
-        self._made = known if known[0] is sums else (sums, self._log_probabilities(sums))
+        made = getattr(self, "_made", (None, None))
+        self._made = made if made[0] is sums else (sums, self._log_probabilities(sums))
         return self._made[1]
 
     def _mean_log_likelihood(self, sums: Any) -> float:
