@@ -108,6 +108,7 @@ def add_scores(
 
 def add_bin_values(
     bins: cython.const[code][:, ::1],
+    drawn: cython.const[cython.longlong][::1],
     features: cython.const[cython.int][::1],
     left: cython.const[cython.int][::1],
     tables: cython.const[cython.uchar][:, ::1],
@@ -120,6 +121,7 @@ def add_bin_values(
     Parameters
     ----------
     bins : (n, d)
+    drawn : (n,) or (0,): rows other than zero are left out
     features, left : (nodes,): column asked and left child; the right one is next, and a leaf has the left child 0
     tables : (nodes, bins of the widest column): whether a bin goes left
     values : (nodes,)
@@ -128,6 +130,8 @@ def add_bin_values(
     a: cython.Py_ssize_t
     with cython.nogil:
         for i in range(bins.shape[0]):
+            if drawn.shape[0] > 0 and drawn[i] != 0:
+                continue
             a = 0
             while left[a] > 0:
                 a = left[a] + 1 - tables[a, bins[i, features[a]]]

@@ -19,6 +19,7 @@ __all__ = ["Boosting", "BoostingState", "Judge", "tree_scores"]
 
 Array = Any
 _NO_WEIGHT = np.empty(0)
+_ALL = np.empty(0, dtype=np.int64)
 _STATEMENT = (
     "Boosting is a greedy sum of trees, ended by the number of rounds, by a validation score or when no split gains; "
     "nothing bounds its distance to the best sum of trees."
@@ -111,16 +112,15 @@ class Boosting:
         grew = True
         while len(state.trees) < k * self.rounds and not state.ended:
             generator = np.random.default_rng([*state.entropy, len(state.trees)])
-            drawn = self._drawn(state, gradients)
+            drawn = self._drawn(state)
             trees = []
             for output in range(k):
                 size, curvature = totals[1 + 2 * output : 3 + 2 * output]
                 growth = grower.grow(gradients[output], size, curvature, self.rate, generator, drawn)
                 tree = self._leaves(growth, scores, loss)
-                if drawn is None:
-                    field.add_values(growth.leaves, tree.value[growth.leaves], scores, output)
-                else:
-                    field.add_tree(tree, scores, output)
+                field.add_values(growth.leaves, tree.value[growth.leaves], scores, output)
+                if drawn is not None:
+                    field.add_tree(tree, scores, output, drawn)
                 if held_out is not None:
                     _add_tree(judge.codes, tree, field.bins.width, held_out, output)
                 trees.append(tree)
@@ -131,14 +131,19 @@ class Boosting:
         converged = bool(state.ended) or not grew
         return Solution(state, converged, Certificate.none(_STATEMENT), "" if converged else "rounds")
 
-    def _drawn(self, state: BoostingState, gradients: Array) -> Array | None:
-        """How often each row is drawn for the next round, None for once each; gradients then are of those drawn."""
+    def _drawn(self, state: BoostingState) -> Array | None:
+        """How often each row is drawn for the next round, None for once each."""
         if self.share == 1.0:
             return None
-        counts = self.field.counts if len(self.field.counts) else None
-        entropy = (*state.entropy, len(state.trees), 1)
-        drawn = drawn_counts(self.field.n, self.share, counts, entropy)
-        gradients *= (drawn if counts is None else drawn / counts)[:, None]
+        field, entropy = self.field, (*state.entropy, len(state.trees), 1)
+        drawn = np.empty(field.n, dtype=np.int64)
+
+        def call(first: int, last: int) -> None:
+            part = slice(first * field.unit, min(last * field.unit, field.n))
+            counts = field.counts[part] if len(field.counts) else None
+            drawn[part] = drawn_counts(part.stop - part.start, self.share, counts, entropy, part.start)
+
+        field.blocks(16 * field.n, call)
         return drawn
 
     def _look(self, scores: Array, gradients: Array) -> tuple[Array, float, BoostingLoss]:
@@ -192,7 +197,7 @@ class Boosting:
 
 
 def _add_tree(codes: Array, tree: BoostedTree, width: int, scores: Array, output: int) -> None:
-    boosting_forest.add_bin_values(codes, tree.feature, tree.left, tree.tables(width), tree.value, scores, output)
+    boosting_forest.add_bin_values(codes, _ALL, tree.feature, tree.left, tree.tables(width), tree.value, scores, output)
 
 
 def tree_scores(codes: Array, state: BoostingState, n_scores: int, width: int) -> Array:
