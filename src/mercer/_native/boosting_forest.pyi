@@ -13,7 +13,7 @@ def add_scores(
 ) -> None: ...
 def add_bin_values(
     bins: ndarray,
-    drawn: ndarray,
+    rows: ndarray,
     features: ndarray,
     left: ndarray,
     tables: ndarray,

@@ -92,9 +92,9 @@ class Field:
         tables = tree.tables(self.bins.width)
 
         def call(first: int, last: int) -> None:
-            part = slice(first * self.unit, last * self.unit)
+            rows = first * self.unit + np.flatnonzero(drawn[first * self.unit : last * self.unit] == 0)
             boosting_forest.add_bin_values(
-                self.codes[part], drawn[part], tree.feature, tree.left, tables, tree.value, scores[part], column
+                self.codes, rows, tree.feature, tree.left, tables, tree.value, scores, column
             )
 
         self.blocks(16 * self.n, call)
@@ -109,11 +109,27 @@ class Field:
             ]
         )
 
-    def sums(self, native: Any, scores: Array, y: Array, weight: Array, gradients: Array) -> Array:
-        """Write the gradients at some scores; the sums (blocks, 1 + 2 k) of each block."""
+    def sums(
+        self,
+        native: Any,
+        scores: Array,
+        y: Array,
+        weight: Array,
+        gradients: Array,
+        moved: tuple[Array, Array] | None = None,
+    ) -> Array:
+        """Write the gradients at some scores; the sums (blocks, 1 + 2 k) of each block.
+
+        Where leaves and their values are given, they are first added to the only score, by the same threads.
+        """
         totals = np.empty((self.n_blocks, 1 + 2 * scores.shape[1]))
-        self.blocks(
-            16 * self.n * scores.shape[1],
-            lambda first, last: native(scores, y, weight, self.unit, first, last, gradients, totals),
-        )
+
+        def call(first: int, last: int) -> None:
+            if moved is not None:
+                boosting_gradients.add_leaf_values(
+                    self.order, self.begin, self.stop, *moved, self.unit, first, last, scores, 0
+                )
+            native(scores, y, weight, self.unit, first, last, gradients, totals)
+
+        self.blocks(16 * self.n * scores.shape[1], call)
         return totals

@@ -19,7 +19,6 @@ __all__ = ["Boosting", "BoostingState", "Judge", "tree_scores"]
 
 Array = Any
 _NO_WEIGHT = np.empty(0)
-_ALL = np.empty(0, dtype=np.int64)
 _STATEMENT = (
     "Boosting is a greedy sum of trees, ended by the number of rounds, by a validation score or when no split gains; "
     "nothing bounds its distance to the best sum of trees."
@@ -114,18 +113,22 @@ class Boosting:
             generator = np.random.default_rng([*state.entropy, len(state.trees)])
             drawn = self._drawn(state)
             trees = []
+            moved = None
             for output in range(k):
                 size, curvature = totals[1 + 2 * output : 3 + 2 * output]
                 growth = grower.grow(gradients[output], size, curvature, self.rate, generator, drawn)
                 tree = self._leaves(growth, scores, loss)
-                field.add_values(growth.leaves, tree.value[growth.leaves], scores, output)
+                if k == 1 and loss.native is not None:
+                    moved = (growth.leaves, tree.value[growth.leaves])
+                else:
+                    field.add_values(growth.leaves, tree.value[growth.leaves], scores, output)
                 if drawn is not None:
                     field.add_tree(tree, scores, output, drawn)
                 if held_out is not None:
                     _add_tree(judge.codes, tree, field.bins.width, held_out, output)
                 trees.append(tree)
             grew = any(len(tree.left) > 1 for tree in trees)
-            totals, objective, loss = self._look(scores, gradients)
+            totals, objective, loss = self._look(scores, gradients, moved)
             state = self._judged(replace(state, trees=(*state.trees, *trees)), objective, held_out, loss)
             yield Step(objective, state, Certificate.none(_STATEMENT), self._extra(state, held_out))
         converged = bool(state.ended) or not grew
@@ -146,12 +149,14 @@ class Boosting:
         field.blocks(16 * field.n, call)
         return drawn
 
-    def _look(self, scores: Array, gradients: Array) -> tuple[Array, float, BoostingLoss]:
-        """Gradients at the scores, their sums, the mean loss, and the loss of the next round."""
+    def _look(
+        self, scores: Array, gradients: Array, moved: tuple[Array, Array] | None = None
+    ) -> tuple[Array, float, BoostingLoss]:
+        """Gradients at the scores, moved by the leaves given, their sums, the mean loss, and the next round's loss."""
         loss = self.loss.renewed(scores, self.y, self.weight)
         run = loss.native or loss.run
         weight = _NO_WEIGHT if self.weight is None else self.weight
-        totals = folded(self.field.sums(run, scores, self.y, weight, gradients))
+        totals = folded(self.field.sums(run, scores, self.y, weight, gradients, moved))
         total = float(self.field.n) if self.weight is None else float(self.weight.sum())
         return totals, float(totals[0]) / total, loss
 
@@ -197,7 +202,8 @@ class Boosting:
 
 
 def _add_tree(codes: Array, tree: BoostedTree, width: int, scores: Array, output: int) -> None:
-    boosting_forest.add_bin_values(codes, _ALL, tree.feature, tree.left, tree.tables(width), tree.value, scores, output)
+    rows = np.arange(len(codes))
+    boosting_forest.add_bin_values(codes, rows, tree.feature, tree.left, tree.tables(width), tree.value, scores, output)
 
 
 def tree_scores(codes: Array, state: BoostingState, n_scores: int, width: int) -> Array:
