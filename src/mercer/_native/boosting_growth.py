@@ -42,7 +42,7 @@ class Ground:
         Where the bins of a column begin, of which the last is that of missing values; 1 where values may only rise with
         the column, -1 where they may only fall, else 0; limits see gains.pxd.
     room : parts, spare, sums, sorted_bins, used, totals, each (members, ...)
-        A histogram, all zero; `unit` places; four numbers and a place for each bin of the widest column; whether rows
+        A histogram; `unit` places; four numbers and a place for each bin of the widest column; whether rows
         were added; and the words of the rows added to the root.
     asked : nodes (2, 6), allowed (2, d), best (2, d), cuts (2, d)
         Two children, see gains.pxd; by which columns they may be split; what the best cut of each column saves, and
@@ -252,6 +252,15 @@ class Ground:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
+    def _enter(self, member: cython.Py_ssize_t) -> cython.void:
+        """Empty a member's histogram when it first adds to it: what others have read is nearest to its own core."""
+        if self.used[member] == 0:
+            pairs.clear(self.parts[member])
+            self.used[member] = 1
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
     def _start_block(self, block: cython.Py_ssize_t, member: cython.Py_ssize_t) -> cython.void:
         start: cython.Py_ssize_t = block * self.unit
         stop: cython.Py_ssize_t = min(start + self.unit, self.bins.shape[0])
@@ -272,7 +281,7 @@ class Ground:
         )
         self.begin[0, block] = 0
         self.stop[0, block] = cython.cast(cython.int, kept)
-        self.used[member] = 1
+        self._enter(member)
         pairs.add_rows(self.bins, start, self.words, self.order, start, start + kept, self.offsets, part)
 
     @cython.cfunc
@@ -295,7 +304,7 @@ class Ground:
         self.stop[self.left + 1, block] = last
         if self.build < 0:
             return
-        self.used[member] = 1
+        self._enter(member)
         first = first if self.build == 0 else middle
         last = middle if self.build == 0 else last
         pairs.add_rows(self.bins, start, self.words, self.order, start + first, start + last, self.offsets, part)

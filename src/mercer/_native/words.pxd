@@ -48,9 +48,14 @@ cdef inline Py_ssize_t part_rows(const unsigned char[:, ::1] columns, Py_ssize_t
     return mercer_part_rows(&columns[column, start], &goes_left[0], &order[start + first], last - first, &spare[0])
 
 
-cdef inline void gather(long long[:, ::1] parts, const unsigned char[::1] used, Py_ssize_t first, Py_ssize_t last,
+cdef inline void clear(long long[::1] histogram) noexcept nogil:
+    """Empty a histogram."""
+    memset(&histogram[0], 0, histogram.shape[0] * sizeof(long long))
+
+
+cdef inline void gather(const long long[:, ::1] parts, const unsigned char[::1] used, Py_ssize_t first, Py_ssize_t last,
                         long long[::1] total) noexcept nogil:
-    """Write the sum of those parts of a histogram that were used, between two places, and empty them."""
+    """Write the sum of those parts of a histogram that were used, between two places."""
     cdef Py_ssize_t member, k
     cdef bint found = False
     for member in range(parts.shape[0]):
@@ -62,7 +67,6 @@ cdef inline void gather(long long[:, ::1] parts, const unsigned char[::1] used, 
         else:
             for k in range(first, last):
                 total[k] = parts[member, k]
-        memset(&parts[member, first], 0, (last - first) * sizeof(long long))
         found = True
 
 

@@ -2,7 +2,7 @@
 
 import numpy
 
-__all__ = ["add_rows", "gather", "part_rows", "quantise", "take"]
+__all__ = ["add_rows", "clear", "gather", "part_rows", "quantise", "take"]
 
 
 def add_rows(bins, start, words, order, first, last, offsets, histogram):
@@ -44,11 +44,14 @@ def part_rows(columns, column, start, goes_left, order, first, last, spare):
     return int(left.sum())
 
 
+def clear(histogram):
+    """Empty a histogram."""
+    histogram[:] = 0
+
+
 def gather(parts, used, first, last, total):
-    """Write the sum of those parts of a histogram that were used, between two places, and empty them."""
-    chosen = numpy.flatnonzero(used)
-    total[first:last] = parts[chosen, first:last].sum(axis=0)
-    parts[chosen, first:last] = 0
+    """Write the sum of those parts of a histogram that were used, between two places."""
+    total[first:last] = parts[numpy.flatnonzero(used), first:last].sum(axis=0)
 
 
 def take(whole, part, first, last):

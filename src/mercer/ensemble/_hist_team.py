@@ -55,7 +55,7 @@ class Team:
             (field.codes, field.columns, field.counts, np.empty((field.n, 2), np.int64), field.order),
             (field.bins.offsets, field.bins.categorical.astype(np.uint8), monotone, limits),
             (
-                np.zeros((members, size), np.int64),
+                np.empty((members, size), np.int64),
                 np.empty((members, field.unit), np.uint16),
                 np.empty((members, 4, width)),
                 np.empty((members, width), np.int32),
