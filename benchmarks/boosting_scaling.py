@@ -11,7 +11,7 @@ boosting_scaling.json into the folder that the variable OUT names, if it is set.
 
 import argparse
 import hashlib
-import importlib
+import importlib.util
 import json
 import os
 import time

@@ -204,7 +204,8 @@ class Grower:
         children = self._children(branch, node, (left_words, right_words), int(self.monotone[feature]), groups)
         small = 0 if children[0].count <= children[1].count else 1
         build = small if more and (self._may_split(children[0]) or self._may_split(children[1])) else -1
-        rows = node.count if self.field.total_count == self.field.n else self.field.n
+        # Where rows stand for several, there are fewer than are counted.
+        rows = (min(node.count, self.field.n), min(children[small].count, self.field.n))
         self.team.split(node.number, children[0].number, rows, feature, goes_left, build)
         if build < 0:
             self.team.release(node.slot)

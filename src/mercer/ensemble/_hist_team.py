@@ -13,9 +13,11 @@ from mercer.ensemble._hist_field import Field
 __all__ = ["Team"]
 
 Array = Any
-# Pairs of words added in one item of work, some 25 microseconds: less, and taking items and summing what members found
-# would cost more than it saves.
+# Pairs of words added in one item of work, some 25 microseconds, and at least as many as a histogram has words: with
+# less, taking items, emptying the members' histograms and summing them would cost more than it saves.
 _ITEM = 2**15
+# What parting a row costs beside adding it to the bins of its columns, in pairs.
+_PARTING = 4
 # Pairs, and columns, that the leader works through before it looks for Ctrl-C: about 30 milliseconds.
 _LONG, _MANY_COLUMNS = 2**25, 2048
 # A member is called for so many pairs in the whole field.
@@ -103,18 +105,21 @@ class Team:
             How often each row was drawn.
         """
         self.ground.prepare(gradients, _ALL if drawn is None else drawn, scales, units)
-        work, items = self._items(self.field.n)
+        work, items = self._items(self.field.n * self.field.d)
         self.ground.offer_root(items)
         self._advance(work, items)
         return int(self._totals[:, 0].sum()), int(self._totals[:, 1].sum())
 
-    def split(self, node: int, left: int, rows: int, feature: int, goes_left: Array, build: int) -> None:
-        """Part the `rows` of a node, and add those of a child: `build` 0 for the left one, 1 for the right, -1 none."""
+    def split(self, node: int, left: int, rows: tuple[int, int], feature: int, goes_left: Array, build: int) -> None:
+        """Part the rows of a node, and add those of a child: `build` 0 for the left one, 1 for the right, -1 none.
+
+        `rows` says how many are parted and how many added, which need not be exact.
+        """
         field = self.field
         if left + 2 > len(field.begin):
             field.begin, field.stop = (np.concatenate([one, np.zeros_like(one)]) for one in (field.begin, field.stop))
             self._hold()
-        work, items = self._items(rows if build < 0 else max(rows // 2, 1))
+        work, items = self._items(rows[0] * _PARTING + (rows[1] * field.d if build >= 0 else 0))
         self.ground.offer_split(node, left, feature, goes_left, build, items)
         self._advance(work, items)
 
@@ -138,9 +143,9 @@ class Team:
         feature, number, missing_left, left, rest = self._places.tolist()
         return saved, (feature, number, bool(missing_left), (left, rest), goes_left)
 
-    def _items(self, rows: int) -> tuple[int, int]:
-        work = rows * self.field.d
-        return work, max(1, min(self.field.n_blocks, work // _ITEM))
+    def _items(self, work: int) -> tuple[int, int]:
+        """The work, and into how many items it is cut."""
+        return work, max(1, min(self.field.n_blocks, work // max(_ITEM, self.histograms.shape[1])))
 
     def _advance(self, work: int, items: int, enough: int = _LONG) -> None:
         turns = max(1, math.ceil(enough * items / max(work, 1)))
