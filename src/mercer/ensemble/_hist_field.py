@@ -18,8 +18,9 @@ Array = Any
 _UNIT, _LEAST_UNIT, _BLOCKS = 8192, 2048, 96
 # Cells of a block at most: more would keep Ctrl-C waiting.
 _CELLS = 2**22
-# Cells in one piece of work: about a millisecond, so that handing it out costs little and Ctrl-C is seen.
-_PIECE = 2**20
+# Cells in one piece of work: about a millisecond, so that handing it out costs little and Ctrl-C is seen; fewer where
+# that makes two pieces for each thread.
+_PIECE, _LEAST_PIECE = 2**20, 2**17
 _NO_COUNTS = np.empty(0, dtype=np.int64)
 
 
@@ -70,7 +71,8 @@ class Field:
 
     def blocks(self, work: int, call: Callable[[int, int], None]) -> None:
         """Call ``call(first, last)`` for runs of blocks that cover all, on all threads; `work` is their cost."""
-        pieces = min(self.n_blocks, max(1, work // _PIECE))
+        shared = min(2 * self.threads, work // _LEAST_PIECE) if self.threads > 1 else 1
+        pieces = min(self.n_blocks, max(work // _PIECE, shared, 1))
         if pieces == 1:
             call(0, self.n_blocks)
             return
