@@ -53,11 +53,12 @@ class BoostedTree:
     @property
     def depth(self) -> int:
         """Steps from the root to the farthest leaf."""
-        depth = np.zeros(len(self.left), dtype=np.int32)
+        depth = [0] * len(self.left)
         # Children come after their parents.
-        for node in np.flatnonzero(self.left):
-            depth[self.left[node] : self.left[node] + 2] = depth[node] + 1
-        return int(depth.max())
+        for node, child in enumerate(self.left.tolist()):
+            if child:
+                depth[child] = depth[child + 1] = depth[node] + 1
+        return max(depth)
 
 
 class Branch:
