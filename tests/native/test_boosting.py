@@ -70,11 +70,12 @@ class Ground:
             UNIT,
         )
         self.native.hold(self.begin, self.stop, self.histograms)
+        self.native.restrict(np.arange(d, dtype=np.int32))
 
     def start(self, gradients, scales, drawn=(), items=2):
         scales = np.array(scales)
         self.native.prepare(gradients, np.array(drawn, np.int64), scales, 1 / scales)
-        self.native.offer_root(items)
+        self.native.offer_root(0, items)
         self.advance()
 
     def advance(self):
@@ -149,6 +150,26 @@ def test_a_team_adds_what_one_thread_adds(level):
     for helper in helpers:
         helper.join(10)
         assert not helper.is_alive()
+
+
+def test_some_columns_of_a_node_are_those_of_all(level):
+    rng = np.random.default_rng(4)
+    n, _, width, bins, offsets = field(rng, np.uint8)
+    ground = Ground(level, bins, offsets)
+    ground.start(np.column_stack([rng.normal(size=n), rng.random(n)]), [2.0**20, 2.0**10])
+    goes_left = (rng.random(width) < 0.5).astype(np.uint8)
+    ground.native.offer_split(0, 1, 2, goes_left, -1, 2)
+    ground.advance()
+    ground.native.restrict(np.array([1, 4], dtype=np.int32))
+    ground.native.offer_build(2, 3)
+    ground.advance()
+    ground.histograms[0] = -1
+    ground.native.offer_columns(-1, 0, -1, -1, 2)
+    ground.advance()
+    expected = histogram_of(bins, ground.words, offsets, ground.rows(2))
+    for column in range(5):
+        place = slice(2 * offsets[column], 2 * offsets[column + 1])
+        np.testing.assert_array_equal(ground.histograms[0, place], expected[place] if column in (1, 4) else -1)
 
 
 @pytest.mark.parametrize("missing", [False, True])

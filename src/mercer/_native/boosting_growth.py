@@ -8,9 +8,10 @@ that of one child is exactly that of the other.
 Blocks have at most 2**16 rows. Within a block the rows of a node are consecutive in `order`, which holds their places
 in the block, from begin[node, block] to stop[node, block].
 
-A tree is a chain of pieces of work: the rows of the root, then for each split the rows that it parts, and after either
-the columns of the histograms that follow. The leader publishes a piece, all members take its items, the leader waits
-for the last. A class, since a member must see the arrays of every piece: as arguments they would fill a page each time.
+A tree is a chain of pieces of work: the rows of the root, then for each split the rows that it parts, or afterwards
+those of one child, and after either the columns of the histograms that follow. The leader publishes a piece, all
+members take its items, the leader waits for the last. A class, since a member must see the arrays of every piece: as
+arguments they would fill a page each time.
 """
 
 import cython
@@ -26,7 +27,8 @@ __all__ = ["Ground"]
 
 _ROOT = cython.declare(cython.int, 0)
 _SPLIT = cython.declare(cython.int, 1)
-_COLUMNS = cython.declare(cython.int, 2)
+_BUILD = cython.declare(cython.int, 2)
+_COLUMNS = cython.declare(cython.int, 3)
 
 
 @cython.cclass
@@ -81,6 +83,7 @@ class Ground:
     scales: cython.const[cython.double][::1]
     units: cython.const[cython.double][::1]
     goes_left: cython.const[cython.uchar][::1]
+    chosen: cython.const[cython.int][::1]
     shift: cython.int
     bounded: cython.int
     unit: cython.Py_ssize_t
@@ -111,6 +114,10 @@ class Ground:
         """Set the gradients (n, 2) of a tree, how often rows are drawn (empty: once), and the units of words."""
         self.gradients, self.drawn, self.scales, self.units = gradients, drawn, scales, units
 
+    def restrict(self, chosen):
+        """Add rows to these columns of histograms (int32, rising) only, and search no others, from now on."""
+        self.chosen = chosen
+
     def help(self, member: cython.Py_ssize_t):
         """Take part in all work, until the team is dismissed."""
         with cython.nogil:
@@ -125,9 +132,10 @@ class Ground:
         team.publish(self.control, 0)
         team.dismiss(self.control, 1)
 
-    def offer_root(self, items: cython.Py_ssize_t):
-        """Put all rows, or those drawn, in the root, and add them to the members' histograms."""
+    def offer_root(self, build: cython.Py_ssize_t, items: cython.Py_ssize_t):
+        """Put all rows, or those drawn, in the root, and add them to the members' histograms unless `build` is -1."""
         self.totals[:, :] = 0
+        self.build = build
         self._offer(_ROOT, items)
 
     def offer_split(
@@ -146,6 +154,11 @@ class Ground:
         """
         self.node, self.left, self.feature, self.goes_left, self.build = node, left, feature, goes_left, build
         self._offer(_SPLIT, items)
+
+    def offer_build(self, node: cython.Py_ssize_t, items: cython.Py_ssize_t):
+        """Add the rows of a node to the members' histograms."""
+        self.node = node
+        self._offer(_BUILD, items)
 
     def offer_columns(
         self,
@@ -180,7 +193,33 @@ class Ground:
 
         And to `places`: column or -1, bin or categories taken, whether missing values go left, words of the left child.
         """
-        return self._choose(side, slot, goes_left, places)
+        column: cython.Py_ssize_t
+        first: cython.Py_ssize_t
+        most: cython.double = self.nodes[side, 5]
+        places[0] = -1
+        for column in range(self.bins.shape[1]):
+            # Among splits of one gain the lowest column wins.
+            if self.allowed[side, column] and self.cuts[side, column] >= 0 and self.best[side, column] > most:
+                most = self.best[side, column]
+                places[0] = column
+        if places[0] < 0:
+            return most
+        first = self.offsets[places[0]]
+        gains.describe_cut(
+            self.histograms[slot],
+            first,
+            self.offsets[places[0] + 1] - first - 1,
+            self.cuts[side, places[0]],
+            self.nodes[side],
+            self.limits,
+            self.units,
+            self.shift,
+            self.sums[0, 3],
+            self.sorted_bins[0],
+            goes_left,
+            places,
+        )
+        return most
 
     @cython.cfunc
     @cython.nogil
@@ -239,24 +278,33 @@ class Ground:
     @cython.exceptval(check=False)
     def _work(self, item: cython.Py_ssize_t, member: cython.Py_ssize_t) -> cython.void:
         """Do one item: a run of blocks, or of columns."""
-        size: cython.Py_ssize_t = self.begin.shape[1] if self.kind != _COLUMNS else self.bins.shape[1]
+        size: cython.Py_ssize_t = self.begin.shape[1] if self.kind != _COLUMNS else self.chosen.shape[0]
         number: cython.Py_ssize_t
         for number in range(item * size // self.items, (item + 1) * size // self.items):
             if self.kind == _ROOT:
                 self._start_block(number, member)
             elif self.kind == _SPLIT:
                 self._split_block(number, member)
+            elif self.kind == _BUILD:
+                self._add(number, self.begin[self.node, number], self.stop[self.node, number], member)
             else:
-                self._search_column(number, member)
+                self._search_column(self.chosen[number], member)
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _enter(self, member: cython.Py_ssize_t) -> cython.void:
-        """Empty a member's histogram when it first adds to it: what others have read is nearest to its own core."""
+    def _add(
+        self, block: cython.Py_ssize_t, first: cython.Py_ssize_t, last: cython.Py_ssize_t, member: cython.Py_ssize_t
+    ) -> cython.void:
+        start: cython.Py_ssize_t = block * self.unit
+        part: cython.longlong[::1] = self.parts[member]
+        # A member empties its own histogram: what others have read is nearest to its core still.
         if self.used[member] == 0:
-            pairs.clear(self.parts[member])
+            pairs.clear(self.offsets, self.chosen, part)
             self.used[member] = 1
+        first += start
+        last += start
+        pairs.add_rows(self.bins, start, self.words, self.order, first, last, self.offsets, self.chosen, part)
 
     @cython.cfunc
     @cython.nogil
@@ -266,7 +314,6 @@ class Ground:
         stop: cython.Py_ssize_t = min(start + self.unit, self.bins.shape[0])
         kept: cython.Py_ssize_t
         totals: cython.longlong[::1] = self.totals[member]
-        part: cython.longlong[::1] = self.parts[member]
         kept = pairs.quantise(
             self.gradients,
             self.counts,
@@ -281,8 +328,8 @@ class Ground:
         )
         self.begin[0, block] = 0
         self.stop[0, block] = cython.cast(cython.int, kept)
-        self._enter(member)
-        pairs.add_rows(self.bins, start, self.words, self.order, start, start + kept, self.offsets, part)
+        if self.build >= 0:
+            self._add(block, 0, kept, member)
 
     @cython.cfunc
     @cython.nogil
@@ -293,7 +340,6 @@ class Ground:
         last: cython.int = self.stop[self.node, block]
         middle: cython.int = first
         spare: cython.ushort[::1] = self.spare[member]
-        part: cython.longlong[::1] = self.parts[member]
         middle += cython.cast(
             cython.int,
             pairs.part_rows(self.columns, self.feature, start, self.goes_left, self.order, first, last, spare),
@@ -302,12 +348,10 @@ class Ground:
         self.stop[self.left, block] = middle
         self.begin[self.left + 1, block] = middle
         self.stop[self.left + 1, block] = last
-        if self.build < 0:
-            return
-        self._enter(member)
-        first = first if self.build == 0 else middle
-        last = middle if self.build == 0 else last
-        pairs.add_rows(self.bins, start, self.words, self.order, start + first, start + last, self.offsets, part)
+        if self.build == 0:
+            self._add(block, first, middle, member)
+        elif self.build == 1:
+            self._add(block, middle, last, member)
 
     @cython.cfunc
     @cython.nogil
@@ -346,41 +390,3 @@ class Ground:
             self.best[side],
             column,
         )
-
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _choose(
-        self,
-        side: cython.Py_ssize_t,
-        slot: cython.Py_ssize_t,
-        goes_left: cython.uchar[::1],
-        places: cython.longlong[::1],
-    ) -> cython.double:
-        column: cython.Py_ssize_t
-        first: cython.Py_ssize_t
-        most: cython.double = self.nodes[side, 5]
-        places[0] = -1
-        for column in range(self.bins.shape[1]):
-            # Among splits of one gain the lowest column wins.
-            if self.allowed[side, column] and self.cuts[side, column] >= 0 and self.best[side, column] > most:
-                most = self.best[side, column]
-                places[0] = column
-        if places[0] < 0:
-            return most
-        first = self.offsets[places[0]]
-        gains.describe_cut(
-            self.histograms[slot],
-            first,
-            self.offsets[places[0] + 1] - first - 1,
-            self.cuts[side, places[0]],
-            self.nodes[side],
-            self.limits,
-            self.units,
-            self.shift,
-            self.sums[0, 3],
-            self.sorted_bins[0],
-            goes_left,
-            places,
-        )
-        return most

@@ -53,6 +53,27 @@
 
 ADD_ROWS(mercer_add_rows, unsigned char)
 
+/* The same for some of the columns. */
+static inline void mercer_add_some(const unsigned char *bins, Py_ssize_t d, const long long *words,
+                                   const unsigned short *order, Py_ssize_t count, const int *offsets, const int *chosen,
+                                   Py_ssize_t n_chosen, long long *histogram)
+{
+    for (Py_ssize_t k = 0; k < count; k++) {
+        if (k + AHEAD < count) {
+            Py_ssize_t later = order[k + AHEAD];
+            PREFETCH(bins + later * d + chosen[0]);
+            PREFETCH(words + 2 * later);
+        }
+        Py_ssize_t number = order[k];
+        const unsigned char *row = bins + number * d;
+        FIELDS;
+        for (Py_ssize_t c = 0; c < n_chosen; c++) {
+            Py_ssize_t j = chosen[c];
+            ONE
+        }
+    }
+}
+
 /* Half up, away from zero: the same for a gradient and its opposite. */
 static inline long long mercer_rounded(double value) { return (long long)(value + (value >= 0 ? 0.5 : -0.5)); }
 

@@ -7,6 +7,9 @@ cdef extern from *:
     """
     void mercer_add_rows(const unsigned char *bins, Py_ssize_t d, const long long *words, const unsigned short *order,
                          Py_ssize_t count, const int *offsets, long long *histogram) noexcept nogil
+    void mercer_add_some(const unsigned char *bins, Py_ssize_t d, const long long *words, const unsigned short *order,
+                         Py_ssize_t count, const int *offsets, const int *chosen, Py_ssize_t n_chosen,
+                         long long *histogram) noexcept nogil
     Py_ssize_t mercer_quantise(const double *gradients, const long long *counts, const long long *drawn,
                                Py_ssize_t rows, double scale, double rest_scale, int shift, long long *words,
                                unsigned short *order, long long *totals) noexcept nogil
@@ -17,9 +20,12 @@ cdef extern from *:
 
 cdef inline void add_rows(const unsigned char[:, ::1] bins, Py_ssize_t start, const long long[:, ::1] words,
                           const unsigned short[::1] order, Py_ssize_t first, Py_ssize_t last, const int[::1] offsets,
-                          long long[::1] histogram) noexcept nogil:
-    """Add to the bin of each of their columns the words of the rows that `order` counts from row `start` on."""
-    if first < last:
+                          const int[::1] chosen, long long[::1] histogram) noexcept nogil:
+    """Add to the bins of their chosen columns the words of the rows that `order` counts from row `start` on."""
+    if first < last and chosen.shape[0] < bins.shape[1]:
+        mercer_add_some(&bins[start, 0], bins.shape[1], &words[start, 0], &order[first], last - first, &offsets[0],
+                        &chosen[0], chosen.shape[0], &histogram[0])
+    elif first < last:
         mercer_add_rows(&bins[start, 0], bins.shape[1], &words[start, 0], &order[first], last - first, &offsets[0],
                         &histogram[0])
 
@@ -48,9 +54,12 @@ cdef inline Py_ssize_t part_rows(const unsigned char[:, ::1] columns, Py_ssize_t
     return mercer_part_rows(&columns[column, start], &goes_left[0], &order[start + first], last - first, &spare[0])
 
 
-cdef inline void clear(long long[::1] histogram) noexcept nogil:
-    """Empty a histogram."""
-    memset(&histogram[0], 0, histogram.shape[0] * sizeof(long long))
+cdef inline void clear(const int[::1] offsets, const int[::1] chosen, long long[::1] histogram) noexcept nogil:
+    """Empty the chosen columns of a histogram."""
+    cdef Py_ssize_t c
+    for c in range(chosen.shape[0]):
+        memset(&histogram[2 * offsets[chosen[c]]], 0,
+               2 * (offsets[chosen[c] + 1] - offsets[chosen[c]]) * sizeof(long long))
 
 
 cdef inline void gather(const long long[:, ::1] parts, const unsigned char[::1] used, Py_ssize_t first, Py_ssize_t last,

@@ -5,11 +5,11 @@ import numpy
 __all__ = ["add_rows", "clear", "gather", "part_rows", "quantise", "take"]
 
 
-def add_rows(bins, start, words, order, first, last, offsets, histogram):
-    """Add to the bin of each of their columns the words of the rows that `order` counts from row `start` on."""
+def add_rows(bins, start, words, order, first, last, offsets, chosen, histogram):
+    """Add to the bins of their chosen columns the words of the rows that `order` counts from row `start` on."""
     for k in range(first, last):
         row = start + int(order[k])
-        for j in range(bins.shape[1]):
+        for j in chosen:
             place = 2 * (int(offsets[j]) + int(bins[row, j]))
             histogram[place] += words[row, 0]
             histogram[place + 1] += words[row, 1]
@@ -44,9 +44,10 @@ def part_rows(columns, column, start, goes_left, order, first, last, spare):
     return int(left.sum())
 
 
-def clear(histogram):
-    """Empty a histogram."""
-    histogram[:] = 0
+def clear(offsets, chosen, histogram):
+    """Empty the chosen columns of a histogram."""
+    for j in chosen:
+        histogram[2 * offsets[j] : 2 * offsets[j + 1]] = 0
 
 
 def gather(parts, used, first, last, total):

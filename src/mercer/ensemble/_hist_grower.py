@@ -74,6 +74,9 @@ class Grower:
         rules = np.array([limits.l2, limits.min_count, limits.min_curvature, limits.by_category], dtype=np.float64)
         self.team = Team(field, monotone, rules)
         self.scales, self.units = np.empty(2), np.empty(2)
+        # Few columns of all rows of both children are added instead of all columns of the smaller child, which has a
+        # third of the rows as a rule; a row costs as much as a handful of columns by itself.
+        self.direct = limits.share < 0.35 - 5 / field.d
 
     def grow(
         self,
@@ -109,7 +112,8 @@ class Grower:
 
     def _grown(self, gradients: Array, drawn: Array | None) -> Branch:
         team, limits, branch = self.team, self.limits, Branch(self.field.bins)
-        words = team.start(gradients, self.scales, self.units, drawn)
+        team.restrict(None)
+        words = team.start(gradients, self.scales, self.units, drawn, not self.direct)
         groups = None if limits.groups is None else tuple(range(len(limits.groups)))
         root = self._node(branch, 0, words, (-math.inf, math.inf), groups)
         queue: list[tuple[float, int, _Node]] = []
@@ -168,7 +172,11 @@ class Grower:
             team.nodes[side] = node.gradient, node.curvature, node.count, *node.bounds, floor
             self._allow(side, node)
             wanted[side] = node.slot
-        team.search(whole, built, *wanted)
+            if self.direct:
+                team.build(node.number, min(node.count, self.field.n))
+                team.search(-1, node.slot, *((node.slot, -1) if side == 0 else (-1, node.slot)))
+        if not self.direct:
+            team.search(whole, built, *wanted)
         for side, node in enumerate(nodes):
             if wanted[side] >= 0:
                 best, node.split = team.choose(side, node.slot)
@@ -179,19 +187,24 @@ class Grower:
                     continue
             team.release(node.slot)
 
+    def _columns(self, groups: tuple[int, ...] | None) -> Array:
+        """The columns that may follow on a path."""
+        if groups is None or self.limits.groups is None:
+            return np.arange(self.field.d)
+        return np.array(sorted(frozenset().union(*(self.limits.groups[one] for one in groups))), dtype=np.int64)
+
     def _allow(self, side: int, node: _Node) -> None:
         """Say by which columns a node may be split."""
         if node.groups is None and self.limits.share == 1.0:
             return
-        columns: Array = np.arange(self.field.d)
-        if node.groups is not None:
-            groups = self.limits.groups or ()
-            columns = np.array(sorted(frozenset().union(*(groups[one] for one in node.groups))), dtype=np.int64)
+        columns = self._columns(node.groups)
         if self.limits.share < 1.0:
             count = max(1, math.ceil(self.limits.share * len(columns) - 1e-9))
             columns = self.generator.choice(columns, count, replace=False)
         self.team.allowed[side] = 0
         self.team.allowed[side, columns] = 1
+        if self.direct:
+            self.team.restrict(columns)
 
     def _part(self, branch: Branch, queue: list[tuple[float, int, _Node]], node: _Node, more: bool) -> None:
         """Split a node; offer its children where `more` splits are to come."""
@@ -201,12 +214,13 @@ class Grower:
         groups = node.groups
         if groups is not None and self.limits.groups is not None:
             groups = tuple(one for one in groups if feature in self.limits.groups[one])
+            self.team.restrict(self._columns(groups))
         children = self._children(branch, node, (left_words, right_words), int(self.monotone[feature]), groups)
         small = 0 if children[0].count <= children[1].count else 1
         build = small if more and (self._may_split(children[0]) or self._may_split(children[1])) else -1
         # Where rows stand for several, there are fewer than are counted.
         rows = (min(node.count, self.field.n), min(children[small].count, self.field.n))
-        self.team.split(node.number, children[0].number, rows, feature, goes_left, build)
+        self.team.split(node.number, children[0].number, rows, feature, goes_left, -1 if self.direct else build)
         if build < 0:
             self.team.release(node.slot)
             return

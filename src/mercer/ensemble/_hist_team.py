@@ -69,7 +69,9 @@ class Team:
             field.shift,
             field.unit,
         )
-        self.ground.hold(field.begin, field.stop, self.histograms)
+        self._every = np.arange(d, dtype=np.int32)
+        self._hold()
+        self.restrict(None)
 
     def gathered(self) -> AbstractContextManager[None]:
         """Keep the members together for a while."""
@@ -93,8 +95,14 @@ class Team:
         # Members look at arrays only while they have an item of work.
         self.ground.hold(self.field.begin, self.field.stop, self.histograms)
 
-    def start(self, gradients: Array, scales: Array, units: Array, drawn: Array | None) -> tuple[int, int]:
-        """Put all rows, or those drawn, in the root, and return their words.
+    def restrict(self, columns: Array | None) -> None:
+        """Add rows to histograms of some columns only, and search no others, from now on; None for all."""
+        chosen = self._every if columns is None else np.sort(columns).astype(np.int32)
+        self.n_chosen = len(chosen)
+        self.ground.restrict(chosen)
+
+    def start(self, gradients: Array, scales: Array, units: Array, drawn: Array | None, build: bool) -> tuple[int, int]:
+        """Put all rows, or those drawn, in the root, and return their words; add them if `build`.
 
         Parameters
         ----------
@@ -105,8 +113,8 @@ class Team:
             How often each row was drawn.
         """
         self.ground.prepare(gradients, _ALL if drawn is None else drawn, scales, units)
-        work, items = self._items(self.field.n * self.field.d)
-        self.ground.offer_root(items)
+        work, items = self._items(self.field.n * (self.n_chosen if build else _PARTING))
+        self.ground.offer_root(0 if build else -1, items)
         self._advance(work, items)
         return int(self._totals[:, 0].sum()), int(self._totals[:, 1].sum())
 
@@ -119,8 +127,14 @@ class Team:
         if left + 2 > len(field.begin):
             field.begin, field.stop = (np.concatenate([one, np.zeros_like(one)]) for one in (field.begin, field.stop))
             self._hold()
-        work, items = self._items(rows[0] * _PARTING + (rows[1] * field.d if build >= 0 else 0))
+        work, items = self._items(rows[0] * _PARTING + (rows[1] * self.n_chosen if build >= 0 else 0))
         self.ground.offer_split(node, left, feature, goes_left, build, items)
+        self._advance(work, items)
+
+    def build(self, node: int, rows: int) -> None:
+        """Add the rows of a node."""
+        work, items = self._items(rows * (_PARTING + self.n_chosen))
+        self.ground.offer_build(node, items)
         self._advance(work, items)
 
     def search(self, whole: int, built: int, left: int, right: int) -> None:
@@ -128,9 +142,9 @@ class Team:
 
         The latter are `left` and `right`, -1 for none.
         """
-        items = min(self.field.d, _MANY_COLUMNS)
+        items = min(self.n_chosen, _MANY_COLUMNS)
         self.ground.offer_columns(whole, built, left, right, items)
-        self._advance(self.field.d, items, _MANY_COLUMNS)
+        self._advance(self.n_chosen, items, _MANY_COLUMNS)
 
     def choose(self, side: int, slot: int) -> tuple[float, tuple[int, int, bool, tuple[int, int], Array]]:
         """What the best split of a histogram searched saves, and which it is.
@@ -145,7 +159,8 @@ class Team:
 
     def _items(self, work: int) -> tuple[int, int]:
         """The work, and into how many items it is cut."""
-        return work, max(1, min(self.field.n_blocks, work // max(_ITEM, self.histograms.shape[1])))
+        words = self.histograms.shape[1] * self.n_chosen // self.field.d
+        return work, max(1, min(self.field.n_blocks, work // max(_ITEM, words)))
 
     def _advance(self, work: int, items: int, enough: int = _LONG) -> None:
         turns = max(1, math.ceil(enough * items / max(work, 1)))
