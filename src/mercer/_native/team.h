@@ -5,8 +5,10 @@
    item of one piece for that of another, and the leader, who waits for all claimed items, may change what they read. */
 
 #if defined(_MSC_VER)
-    #include <intrin.h>
+    #define NOMINMAX
+    #define WIN32_LEAN_AND_MEAN
     #include <windows.h>
+    #include <intrin.h>
     #define TEAM_ADD(place, step) _InterlockedExchangeAdd64(place, step)
     #define TEAM_LOAD(place) _InterlockedOr64(place, 0)
     #define TEAM_STORE(place, value) _InterlockedExchange64(place, value)

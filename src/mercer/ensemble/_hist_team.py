@@ -81,9 +81,11 @@ class Team:
     def slot(self) -> int:
         """The place of a new histogram."""
         if not self._free:
-            count = len(self.histograms)
-            self.histograms = np.concatenate([self.histograms, np.empty_like(self.histograms)])
-            self._free = list(range(count, 2 * count))
+            count, size = self.histograms.shape
+            # Memory that is not written to takes no room yet.
+            more = np.empty((2 * count, size), np.int64)
+            more[:count] = self.histograms
+            self.histograms, self._free = more, list(range(count, 2 * count))
             self._hold()
         return self._free.pop()
 
