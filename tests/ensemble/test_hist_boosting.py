@@ -1,5 +1,6 @@
 """Histogram boosting: exact gains, falling loss, the same trees everywhere, constraints, missing values, categories."""
 
+import threading
 from itertools import pairwise
 
 import numpy as np
@@ -115,6 +116,20 @@ def test_threads_leave_no_trace_on_rows_of_many_blocks():
     scores = [model.decision_function(X[:2000]) for model in models]
     assert np.array_equal(scores[0], scores[1])
     assert np.array_equal(scores[0], scores[2])
+
+
+def test_fits_at_the_same_time_share_the_crew_and_agree():
+    X, y = make_classification(20_000, 40, n_informative=10, random_state=0)
+    options = {"max_iter": 3, "random_state": 0, "early_stopping": False}
+    alone = HistGradientBoostingClassifier(n_jobs=1, **options).fit(X, y)
+    models = [HistGradientBoostingClassifier(n_jobs=4, **options) for _ in range(3)]
+    fits = [threading.Thread(target=model.fit, args=(X, y)) for model in models]
+    for fit in fits:
+        fit.start()
+    for fit in fits:
+        fit.join()
+    for model in models:
+        assert np.array_equal(model.decision_function(X[:500]), alone.decision_function(X[:500]))
 
 
 # Places.

@@ -6,6 +6,7 @@ from scipy.special import expit
 from sklearn.datasets import make_classification, make_friedman1
 
 from mercer.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from mercer.ensemble._hist_grower import Grower
 from mercer.ensemble._hist_losses import ExponentialLoss, HuberLoss
 from mercer.ensemble._hist_sample import drawn_counts, uniform_numbers
 from mercer.errors import DataError
@@ -87,6 +88,25 @@ def test_threads_leave_no_trace_where_rows_are_drawn():
     scores = [model.decision_function(X[:2000]) for model in models]
     assert np.array_equal(scores[0], scores[1])
     assert np.array_equal(scores[0], scores[2])
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_few_columns_summed_for_themselves_give_the_trees_of_histograms_of_all(monkeypatch, jobs):
+    X, y = make_classification(20_000, 40, n_informative=10, random_state=0)
+    X[::5, 3] = np.nan
+    options = {"max_iter": 3, "max_features": 0.1, "random_state": 0, "early_stopping": False, "n_jobs": jobs}
+    few = HistGradientBoostingClassifier(**options).fit(X, y)
+    prepare, ways = Grower.__init__, []
+
+    def prepare_with_all(self, *given):
+        prepare(self, *given)
+        ways.append(self.direct)
+        self.direct = False
+
+    monkeypatch.setattr(Grower, "__init__", prepare_with_all)
+    every = HistGradientBoostingClassifier(**options).fit(X, y)
+    assert ways == [True]
+    assert np.array_equal(few.decision_function(X), every.decision_function(X))
 
 
 def test_a_warm_start_draws_what_one_fit_would():

@@ -1,6 +1,7 @@
 """Native boosting: bins, histograms, partitions, splits and walks against NumPy, at every level."""
 
 import importlib
+import threading
 
 import numpy as np
 import pytest
@@ -42,50 +43,149 @@ def histogram_of(bins, words, offsets, rows):
     return out
 
 
-@pytest.mark.parametrize("code", [np.uint8, np.uint16])
-def test_histograms_and_partitions_are_those_of_numpy(level, code):
-    native, rng = module(level, "histogram"), np.random.default_rng(0)
-    n, _, width, bins, offsets = field(rng, code)
+class Ground:
+    """A native ground of few rows, and the arrays that it works on."""
+
+    def __init__(self, level, bins, offsets, counts=(), limits=(1.0, 5.0, 0.0, 10.0), members=1):
+        n, d = bins.shape
+        width, size, n_blocks = int(np.diff(offsets).max()), 2 * int(offsets[-1]), -(-n // UNIT)
+        self.words, self.order = np.empty((n, 2), np.int64), np.empty(n, np.uint16)
+        self.begin, self.stop = np.zeros((3, n_blocks), np.int32), np.zeros((3, n_blocks), np.int32)
+        self.histograms, self.totals = np.empty((2, size), np.int64), np.empty((members, 2), np.int64)
+        self.nodes, self.allowed = np.empty((2, 6)), np.ones((2, d), np.uint8)
+        self.native = module(level, "growth").Ground(
+            (bins, np.ascontiguousarray(bins.T), np.array(counts, np.int64), self.words, self.order),
+            (offsets, np.zeros(d, np.uint8), np.zeros(d, np.int32), np.array(limits)),
+            (
+                np.zeros((members, size), np.int64),
+                np.empty((members, UNIT), np.uint16),
+                np.empty((members, 4, width)),
+                np.empty((members, width), np.int32),
+                np.zeros(members, np.uint8),
+                self.totals,
+            ),
+            (self.nodes, self.allowed, np.empty((2, d)), np.empty((2, d), np.int64)),
+            np.zeros(24, np.int64),
+            8,
+            UNIT,
+        )
+        self.native.hold(self.begin, self.stop, self.histograms)
+        self.native.restrict(np.arange(d, dtype=np.int32))
+
+    def start(self, gradients, scales, drawn=(), items=2):
+        scales = np.array(scales)
+        self.native.prepare(gradients, np.array(drawn, np.int64), scales, 1 / scales)
+        self.native.offer_root(0, items)
+        self.advance()
+
+    def advance(self):
+        while self.native.advance(1):
+            pass
+
+    def rows(self, node):
+        places = enumerate(zip(self.begin[node], self.stop[node], strict=True))
+        found = [b * UNIT + self.order[b * UNIT + first : b * UNIT + last].astype(int) for b, (first, last) in places]
+        return np.concatenate(found)
+
+
+def test_histograms_and_partitions_are_those_of_numpy(level):
+    rng = np.random.default_rng(0)
+    n, d, width, bins, offsets = field(rng, np.uint8)
     gradients = np.column_stack([rng.normal(size=n), rng.random(n)])
-    words, order = np.empty((n, 2), np.int64), np.empty(n, np.uint16)
-    root = np.zeros(2 * int(offsets[-1]), np.int64)
-    counts = np.empty(0, np.int64)
-    native.quantise_run(gradients, counts, 2.0**20, 2.0**10, 8, bins, offsets[:-1], UNIT, 0, 3, words, order, root)
+    ground = Ground(level, bins, offsets)
+    ground.start(gradients, [2.0**20, 2.0**10])
+    words = ground.words
     np.testing.assert_allclose(words[:, 0] / 2.0**20, gradients[:, 0], atol=2.0**-21)
     np.testing.assert_allclose((words[:, 1] >> 8) / 2.0**10, gradients[:, 1], atol=2.0**-11)
     assert np.all(words[:, 1] & 255 == 1)
-    np.testing.assert_array_equal(root, histogram_of(bins, words, offsets, np.arange(n)))
-    begin, stop = np.zeros((3, 3), np.int32), np.zeros((3, 3), np.int32)
-    stop[0] = [UNIT, UNIT, n - 2 * UNIT]
+    np.testing.assert_array_equal(ground.totals.sum(axis=0), words.sum(axis=0))
+    ground.native.offer_columns(-1, 0, -1, -1, 2)
+    ground.advance()
+    np.testing.assert_array_equal(ground.histograms[0], histogram_of(bins, words, offsets, np.arange(n)))
     goes_left = (rng.random(width) < 0.5).astype(np.uint8)
-    part = np.zeros_like(root)
-    native.split_run(
-        *(bins, words, order, begin, stop, 0, 1, np.ascontiguousarray(bins[:, 2]), goes_left, offsets[:-1]),
-        *(UNIT, 0, 3, 0, np.empty(UNIT, np.uint16), part),
-    )
+    ground.native.offer_split(0, 1, 2, goes_left, 0, 3)
+    ground.advance()
     left = np.flatnonzero(goes_left[bins[:, 2]])
-    found = [b * UNIT + order[b * UNIT + begin[1, b] : b * UNIT + stop[1, b]].astype(int) for b in range(3)]
-    np.testing.assert_array_equal(np.concatenate(found), left)
-    np.testing.assert_array_equal(part, histogram_of(bins, words, offsets, left))
-    native.take_difference(root, part)
-    np.testing.assert_array_equal(root, histogram_of(bins, words, offsets, np.setdiff1d(np.arange(n), left)))
+    right = np.setdiff1d(np.arange(n), left)
+    np.testing.assert_array_equal(ground.rows(1), left)
+    np.testing.assert_array_equal(ground.rows(2), right)
+    ground.native.offer_columns(0, 1, -1, -1, d)
+    ground.advance()
+    np.testing.assert_array_equal(ground.histograms[1], histogram_of(bins, words, offsets, left))
+    np.testing.assert_array_equal(ground.histograms[0], histogram_of(bins, words, offsets, right))
+
+
+def test_rows_that_are_not_drawn_are_not_in_the_root(level):
+    rng = np.random.default_rng(2)
+    n, _, _, bins, offsets = field(rng, np.uint8)
+    counts, gradients = rng.integers(1, 4, n), np.column_stack([rng.normal(size=n), rng.random(n)])
+    drawn = rng.integers(0, counts + 1)
+    ground = Ground(level, bins, offsets, counts)
+    ground.start(gradients * counts[:, None], [2.0**20, 2.0**10], drawn)
+    np.testing.assert_array_equal(ground.rows(0), np.flatnonzero(drawn))
+    ground.native.offer_columns(-1, 0, -1, -1, 1)
+    ground.advance()
+    single = Ground(level, np.repeat(bins, drawn, axis=0), offsets)
+    single.start(np.repeat(gradients, drawn, axis=0), [2.0**20, 2.0**10])
+    single.native.offer_columns(-1, 0, -1, -1, 1)
+    single.advance()
+    np.testing.assert_array_equal(ground.histograms[0], single.histograms[0])
+
+
+def test_a_team_adds_what_one_thread_adds(level):
+    rng = np.random.default_rng(3)
+    n, d, _, bins, offsets = field(rng, np.uint8)
+    gradients = np.column_stack([rng.normal(size=n), rng.random(n)])
+    ground = Ground(level, bins, offsets, members=3)
+    helpers = [threading.Thread(target=ground.native.help, args=(member,)) for member in (1, 2)]
+    ground.native.call()
+    for helper in helpers:
+        helper.start()
+    for _ in range(20):
+        ground.start(gradients, [2.0**20, 2.0**10], items=3)
+        ground.native.offer_columns(-1, 0, -1, -1, d)
+        ground.advance()
+        np.testing.assert_array_equal(ground.histograms[0], histogram_of(bins, ground.words, offsets, np.arange(n)))
+    ground.native.dismiss()
+    for helper in helpers:
+        helper.join(10)
+        assert not helper.is_alive()
+
+
+def test_some_columns_of_a_node_are_those_of_all(level):
+    rng = np.random.default_rng(4)
+    n, _, width, bins, offsets = field(rng, np.uint8)
+    ground = Ground(level, bins, offsets)
+    ground.start(np.column_stack([rng.normal(size=n), rng.random(n)]), [2.0**20, 2.0**10])
+    goes_left = (rng.random(width) < 0.5).astype(np.uint8)
+    ground.native.offer_split(0, 1, 2, goes_left, -1, 2)
+    ground.advance()
+    ground.native.restrict(np.array([1, 4], dtype=np.int32))
+    ground.native.offer_build(2, 3)
+    ground.advance()
+    ground.histograms[0] = -1
+    ground.native.offer_columns(-1, 0, -1, -1, 2)
+    ground.advance()
+    expected = histogram_of(bins, ground.words, offsets, ground.rows(2))
+    for column in range(5):
+        place = slice(2 * offsets[column], 2 * offsets[column + 1])
+        np.testing.assert_array_equal(ground.histograms[0, place], expected[place] if column in (1, 4) else -1)
 
 
 @pytest.mark.parametrize("missing", [False, True])
 def test_the_split_found_is_the_best_of_all(level, missing):
-    native, rng = module(level, "split"), np.random.default_rng(1)
+    rng = np.random.default_rng(1)
     n, d, width, bins, offsets = field(rng, np.uint8)
     if not missing:
         bins[bins == width - 1] = 0
-    words = np.column_stack([rng.integers(-1000, 1000, n), (rng.integers(1, 50, n) << 8) + 1])
-    histogram = histogram_of(bins, words, offsets, np.arange(n))
-    gradient, curvature = words[:, 0].astype(float), (words[:, 1] >> 8).astype(float)
-    best, places, goes_left = np.zeros(1), np.empty(5, np.int64), np.zeros(width, np.uint8)
-    native.find_split(
-        *(histogram, offsets, np.ones(d, np.uint8), np.zeros(d, np.uint8), np.zeros(d, np.int32), np.ones(2), 8),
-        *(np.array([gradient.sum(), curvature.sum(), n]), np.array([1.0, 5.0, 0.0, -np.inf, np.inf]), 0, 10.0),
-        *(np.empty((4, width)), np.empty(width, np.int32), goes_left, best, places),
-    )
+    gradient, curvature = rng.integers(-1000, 1000, n).astype(float), rng.integers(1, 50, n).astype(float)
+    ground = Ground(level, bins, offsets)
+    ground.start(np.column_stack([gradient, curvature]), [1.0, 1.0])
+    ground.nodes[1] = gradient.sum(), curvature.sum(), n, -np.inf, np.inf, 0.0
+    ground.native.offer_columns(-1, 0, -1, 0, d)
+    ground.advance()
+    places, goes_left = np.empty(5, np.int64), np.zeros(width, np.uint8)
+    best = ground.native.choose(1, 0, goes_left, places)
     most = 0.0
     for j in range(d):
         for b in range(width - 1):
@@ -94,10 +194,10 @@ def test_the_split_found_is_the_best_of_all(level, missing):
                 if min(left.sum(), (~left).sum()) >= 5:
                     parts = (gradient[side].sum() ** 2 / (curvature[side].sum() + 1) for side in (left, ~left))
                     most = max(most, sum(parts))
-    assert best[0] == pytest.approx(most, rel=1e-12)
+    assert best == pytest.approx(most, rel=1e-12)
     left = goes_left[bins[:, places[0]]].astype(bool)
-    assert places[3] == words[left, 0].sum()
-    assert places[4] == words[left, 1].sum()
+    assert places[3] == ground.words[left, 0].sum()
+    assert places[4] == ground.words[left, 1].sum()
 
 
 def test_rows_walk_to_the_leaves_that_their_values_name(level):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from mercer._source.threads import available_threads, n_threads, one_blas_thread, run_numbered
+from mercer._source.threads import accompanied, available_threads, n_threads, one_blas_thread, run_numbered
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -139,3 +139,57 @@ def test_sums_over_blocks_are_the_same_for_any_number_of_threads():
         totals.append(sum(parts))
     assert np.array_equal(totals[0], totals[1])
     assert np.array_equal(totals[0], totals[2])
+
+
+# Accompanied by the crew.
+
+
+def test_members_of_the_crew_stay_until_they_are_dismissed_even_by_an_error():
+    over, came = threading.Event(), []
+    started = threading.Barrier(3, timeout=10)
+
+    def work(member):
+        came.append(member)
+        started.wait()
+        over.wait(10)
+
+    def leave():
+        with accompanied(work, over.set, 3):
+            started.wait()
+            message = "interrupted"
+            raise KeyboardInterrupt(message)
+
+    with pytest.raises(KeyboardInterrupt, match="interrupted"):
+        leave()
+    assert over.is_set()
+    assert sorted(came) == [1, 2]
+
+
+def test_a_caller_gets_on_without_a_crew_that_others_keep_busy():
+    over, busy = threading.Event(), threading.Event()
+    came = []
+
+    def hold(_):
+        busy.set()
+        over.wait(10)
+
+    other = threading.Thread(target=run_numbered, args=(hold, 64, 64))
+    other.start()
+    busy.wait(10)
+    time.sleep(0.1)
+    with accompanied(came.append, lambda: None, 2):
+        pass
+    over.set()
+    other.join(10)
+    assert came == []
+
+
+def test_a_caller_inside_the_crew_is_not_accompanied():
+    came = []
+
+    def inside(_):
+        with accompanied(came.append, lambda: None, 3):
+            time.sleep(0.01)
+
+    run_numbered(inside, 2, 2)
+    assert came == []

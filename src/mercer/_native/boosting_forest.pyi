@@ -13,6 +13,7 @@ def add_scores(
 ) -> None: ...
 def add_bin_values(
     bins: ndarray,
+    rows: ndarray,
     features: ndarray,
     left: ndarray,
     tables: ndarray,

@@ -1,13 +1,60 @@
 """The uncompiled twin of ``words.pxd``: whole numbers, hence the same bits."""
 
-__all__ = ["add_rows"]
+import numpy
+
+__all__ = ["add_rows", "clear", "gather", "part_rows", "quantise", "take"]
 
 
-def add_rows(bins, start, words, order, first, last, offsets, histogram):
-    """Add to the bin of each of their columns the words of the rows that `order` counts from row `start` on."""
+def add_rows(bins, start, words, order, first, last, offsets, chosen, histogram):
+    """Add to the bins of their chosen columns the words of the rows that `order` counts from row `start` on."""
     for k in range(first, last):
         row = start + int(order[k])
-        for j in range(bins.shape[1]):
+        for j in chosen:
             place = 2 * (int(offsets[j]) + int(bins[row, j]))
             histogram[place] += words[row, 0]
             histogram[place + 1] += words[row, 1]
+
+
+def quantise(gradients, counts, drawn, start, stop, scales, shift, words, order, totals):
+    """Write the words of some rows, and the places of those that were drawn; how many they are."""
+    kept = 0
+    for row in range(start, stop):
+        copies = int(counts[row]) if len(counts) else 1
+        taken = int(drawn[row]) if len(drawn) else copies
+        if taken == 0:
+            continue
+        words[row, 0] = taken * _rounded(gradients[row, 0] / copies * scales[0])
+        words[row, 1] = ((taken * _rounded(gradients[row, 1] / copies * scales[1])) << shift) + taken
+        totals += words[row]
+        order[start + kept] = row - start
+        kept += 1
+    return kept
+
+
+def _rounded(value):
+    return int(value + 0.5 if value >= 0 else value - 0.5)
+
+
+def part_rows(columns, column, start, goes_left, order, first, last, spare):
+    """Put the rows of a block that go left before the others, both in their order; how many go left."""
+    part = slice(start + first, start + last)
+    places = order[part].copy()
+    left = goes_left[columns[column, start + places.astype(int)]].astype(bool)
+    order[part] = numpy.concatenate([places[left], places[~left]])
+    return int(left.sum())
+
+
+def clear(offsets, chosen, histogram):
+    """Empty the chosen columns of a histogram."""
+    for j in chosen:
+        histogram[2 * offsets[j] : 2 * offsets[j + 1]] = 0
+
+
+def gather(parts, used, first, last, total):
+    """Write the sum of those parts of a histogram that were used, between two places."""
+    total[first:last] = parts[numpy.flatnonzero(used), first:last].sum(axis=0)
+
+
+def take(whole, part, first, last):
+    """Take one child's histogram off its parent's between two places, which leaves the other child's."""
+    whole[first:last] -= part[first:last]

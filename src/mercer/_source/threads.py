@@ -19,7 +19,15 @@ from typing import Any
 import joblib
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["available_threads", "hold_blas_here", "n_threads", "one_blas_thread", "run_numbered", "run_taken"]
+__all__ = [
+    "accompanied",
+    "available_threads",
+    "hold_blas_here",
+    "n_threads",
+    "one_blas_thread",
+    "run_numbered",
+    "run_taken",
+]
 
 _place = threading.local()
 _pool_lock = threading.Lock()
@@ -216,6 +224,28 @@ def _run(job: _Job, threads: int, close: Callable[[], None] | None = None) -> No
             wait(begun)
         for member in begun:
             member.result()
+
+
+@contextmanager
+def accompanied(work: Callable[[int], Any], dismiss: Callable[[], Any], threads: int = 1) -> Iterator[None]:
+    """Let members of the crew run ``work(1)``, ``work(2)``... beside the caller, who calls ``dismiss()`` on leaving.
+
+    For work in pieces too small to hand out one by one: members stay in native code and share what the caller offers
+    there. They may begin late or never, while others keep the crew busy; the caller must get on without them.
+    """
+    crew: list[Future[Any]] = []
+    begun: list[Future[Any]] = []
+    try:
+        if threads > 1 and not getattr(_place, "inside", False):
+            pool = _crew(threads - 1)
+            crew = [pool.submit(work, member) for member in range(1, threads)]
+        yield
+    finally:
+        dismiss()
+        begun = [member for member in crew if not member.cancel()]
+        wait(begun)
+    for member in begun:
+        member.result()
 
 
 def _crew(size: int) -> ThreadPoolExecutor:

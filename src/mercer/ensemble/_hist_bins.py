@@ -52,9 +52,10 @@ class BinMap:
         """The type that holds a bin."""
         return np.dtype(np.uint8 if self.width <= 256 else np.uint16)
 
-    def threshold(self, feature: int, number: int) -> float:
-        """The largest value that is in a bin or below; of the last bin, infinity."""
-        return float(self.edges[feature, number]) if number < self.counts[feature] - 1 else np.inf
+    def thresholds(self, features: Array, numbers: Array) -> Array:
+        """The largest values that are in bins of some columns or below; infinity for the last bin and categories."""
+        inner = (numbers < self.counts[features] - 1) & ~self.categorical[features]
+        return np.where(inner, self.edges[features, np.where(inner, numbers, 0)], np.inf)
 
 
 @dataclass(frozen=True, eq=False)

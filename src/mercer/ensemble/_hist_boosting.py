@@ -52,7 +52,7 @@ class HistBoosting(Estimator):
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": (
             "bins of all values by row and by column, words and gradients of all rows, and a histogram for each open "
-            "leaf are kept: 2 d + 50 bytes a row and 4 KiB a column and leaf"
+            "leaf and each thread are kept: 2 d + 50 bytes a row, and 4 KiB a column for each leaf and thread"
         )
     }
     _shared_parameters: ClassVar[dict[str, Rule]] = {

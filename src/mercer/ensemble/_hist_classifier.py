@@ -251,10 +251,12 @@ class HistGradientBoostingClassifier(ClassifierMixin, HistBoosting):
 
     def _known_targets(self, source: Source) -> tuple[Array, Array | None, dict[str, Any]]:
         labels = column_of(source, "y")
-        check_classification_targets(labels)
         weight = column_of(source, "weight") if source.has_weight else None
+        distinct = np.unique(labels)
+        # Whether they are labels at all shows in one of each, which spares a walk through all.
+        check_classification_targets(distinct)
         seen = labels if weight is None else labels[weight > 0]
-        self.classes_ = np.unique(seen)
+        self.classes_ = distinct if weight is None else np.unique(seen)
         if len(self.classes_) < 2:
             message = (
                 f"{type(self).__name__}: rows of at least 2 classes are needed, but those of positive weight have only "
@@ -268,8 +270,13 @@ class HistGradientBoostingClassifier(ClassifierMixin, HistBoosting):
         return self._validation_targets(labels, weight), weight, {"classes_": self.classes_}
 
     def _validation_targets(self, y: Array, weight: Array | None = None) -> Array:
-        numbers = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
-        unknown = self.classes_[numbers] != y
+        if len(self.classes_) == 2:
+            # Two comparisons take a tenth of the time of a search.
+            numbers = y == self.classes_[1]
+            unknown = ~numbers & (y != self.classes_[0])
+        else:
+            numbers = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
+            unknown = self.classes_[numbers] != y
         if weight is not None:
             unknown &= weight > 0
         if unknown.any():

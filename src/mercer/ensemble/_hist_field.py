@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._native import boosting_forest, boosting_gradients, boosting_histogram
+from mercer._native import boosting_forest, boosting_gradients
 from mercer._source.threads import run_numbered
 from mercer.ensemble._hist_bins import BinMap
 from mercer.ensemble._hist_tree import BoostedTree
@@ -13,10 +13,14 @@ from mercer.ensemble._hist_tree import BoostedTree
 __all__ = ["Field"]
 
 Array = Any
-# Rows in a block: their bins, words and the histogram share the second-level cache.
-_UNIT = 8192
-# Pairs added in one piece of work: about a millisecond, so that handing it out costs little and Ctrl-C is seen.
-_PIECE = 2**20
+# Rows in a block at most: their bins, words and the histogram share the second-level cache. Half as many where there
+# would be too few blocks for many threads; that costs one thread 3 %, a quarter 6 %, an eighth 20 % (500 000 x 30).
+_UNIT, _LEAST_UNIT, _BLOCKS = 8192, 2048, 96
+# Cells of a block at most: more would keep Ctrl-C waiting.
+_CELLS = 2**22
+# Cells in one piece of work: about a millisecond, so that handing it out costs little and Ctrl-C is seen; fewer where
+# that makes two pieces for each thread.
+_PIECE, _LEAST_PIECE = 2**20, 2**17
 _NO_COUNTS = np.empty(0, dtype=np.int64)
 
 
@@ -25,7 +29,7 @@ class Field:
 
     Parameters
     ----------
-    codes : (n, d)
+    codes : (n, d), uint8
         The bin of each value.
     bins : BinMap
     counts : (n,) or None
@@ -34,6 +38,8 @@ class Field:
 
     Attributes
     ----------
+    unit, n_blocks : int
+        Rows in a block, and how many blocks there are; neither depends on the threads.
     order : (n,)
         The places of the rows in their blocks, by node.
     begin, stop : (nodes, blocks)
@@ -43,157 +49,89 @@ class Field:
     def __init__(self, codes: Array, bins: BinMap, counts: Array | None, threads: int) -> None:
         self.codes, self.bins, self.threads = codes, bins, threads
         self.n, self.d = codes.shape
+        self.unit = _UNIT
+        while self.unit > _LEAST_UNIT and self.unit * _BLOCKS > self.n:
+            self.unit //= 2
+        while self.unit > 64 and self.unit * self.d > _CELLS:
+            self.unit //= 2
+        self.n_blocks = -(-self.n // self.unit)
         # A split asks for one column of all its rows, a histogram for all columns of some: each has its own order.
-        self.columns = np.ascontiguousarray(codes.T)
-        self.n_blocks = -(-self.n // _UNIT)
+        self.columns = np.empty((self.d, self.n), np.uint8)
+        self.blocks(self.n * self.d, self._turn)
         self.counts = _NO_COUNTS if counts is None else counts
         self.total_count = self.n if counts is None else int(counts.sum())
         self.shift = max(1, self.total_count.bit_length())
-        self.offsets = bins.offsets
-        self.words = np.empty((self.n, 2), dtype=np.int64)
         self.order = np.empty(self.n, dtype=np.uint16)
-        self.begin = np.zeros((64, self.n_blocks), dtype=np.int32)
-        self.stop = np.zeros((64, self.n_blocks), dtype=np.int32)
-        self._spare: list[Array] = []
-        self._free: list[Array] = []
+        self.begin, self.stop = (np.zeros((64, self.n_blocks), dtype=np.int32) for _ in range(2))
+
+    def _turn(self, first: int, last: int) -> None:
+        for block in range(first, last):
+            part = slice(block * self.unit, (block + 1) * self.unit)
+            self.columns[:, part] = self.codes[part].T
 
     def blocks(self, work: int, call: Callable[[int, int], None]) -> None:
         """Call ``call(first, last)`` for runs of blocks that cover all, on all threads; `work` is their cost."""
-        pieces = min(self.n_blocks, max(1, work // _PIECE))
+        shared = min(2 * self.threads, work // _LEAST_PIECE) if self.threads > 1 else 1
+        pieces = min(self.n_blocks, max(work // _PIECE, shared, 1))
         if pieces == 1:
             call(0, self.n_blocks)
             return
         cuts = np.linspace(0, self.n_blocks, pieces + 1).astype(int).tolist()
         run_numbered(lambda number: call(cuts[number], cuts[number + 1]), pieces, self.threads)
 
-    def histogram(self) -> Array:
-        """An empty histogram."""
-        return self._free.pop() if self._free else np.zeros(2 * int(self.offsets[-1]), dtype=np.int64)
-
-    def release(self, histogram: Array) -> None:
-        """Take back a histogram that nobody needs."""
-        histogram[:] = 0
-        self._free.append(histogram)
-
-    def _summed(self, work: int, call: Callable[[int, int, Array, Array], None]) -> Array:
-        """The sum of what runs of blocks add to a histogram: whole numbers, so that their order changes nothing."""
-        used: list[Array] = []
-        idle: list[Array] = []
-
-        def piece(first: int, last: int) -> None:
-            try:
-                histogram = idle.pop()
-            except IndexError:
-                histogram = self.histogram()
-                used.append(histogram)
-            try:
-                spare = self._spare.pop()
-            except IndexError:
-                spare = np.empty(_UNIT, dtype=np.uint16)
-            call(first, last, spare, histogram)
-            idle.append(histogram)
-            self._spare.append(spare)
-
-        self.blocks(work, piece)
-        total = used.pop()
-        for part in used:
-            boosting_histogram.add_histogram(total, part)
-            self._free.append(part)
-        return total
-
-    def start(self, gradients: Array, scale: float, rest_scale: float, drawn: Array | None = None) -> Array:
-        """Put all rows, or those drawn, in the root and return its histogram.
-
-        Parameters
-        ----------
-        gradients : (n, 2)
-        scale, rest_scale : float
-            Units of the words in a unit of gradient and of curvature.
-        drawn : (n,) or None
-            How often each row was drawn; the gradients of the others are zero.
-        """
-        counts = self.counts if drawn is None else drawn
-        self.begin[0] = 0
-        self.stop[0] = _UNIT
-        self.stop[0, -1] = self.n - (self.n_blocks - 1) * _UNIT
-
-        def call(first: int, last: int, spare: Array, histogram: Array) -> None:
-            boosting_histogram.quantise_run(
-                *(gradients, counts, scale, rest_scale, self.shift, self.codes, self.offsets, _UNIT, first, last),
-                *(self.words, self.order, histogram),
-            )
-
-        histogram = self._summed(self.n * self.d, call)
-        if drawn is not None:
-            self._leave_out(drawn)
-        return histogram
-
-    def _leave_out(self, drawn: Array) -> None:
-        """Keep in the root only the rows that were drawn."""
-        for block in range(self.n_blocks):
-            first = block * _UNIT
-            places = np.flatnonzero(drawn[first : first + _UNIT])
-            self.order[first : first + len(places)] = places
-            self.stop[0, block] = len(places)
-
-    def split(self, node: int, left: int, rows: int, feature: int, goes_left: Array, build: int) -> Array | None:
-        """Part the rows of a node; the histogram of a child: `build` 0 for the left one, 1 for the right, -1 for none.
-
-        `rows` are those of the node.
-        """
-        if left + 2 > len(self.begin):
-            self.begin, self.stop = (np.concatenate([one, np.zeros_like(one)]) for one in (self.begin, self.stop))
-
-        def call(first: int, last: int, spare: Array, histogram: Array) -> None:
-            boosting_histogram.split_run(
-                *(self.codes, self.words, self.order, self.begin, self.stop, node, left, self.columns[feature]),
-                *(goes_left, self.offsets, _UNIT, first, last, build, spare, histogram),
-            )
-
-        if build < 0:
-            # Nothing is added to it: any histogram will do for all threads.
-            spare = self.histogram()
-            self.blocks(2 * rows, lambda first, last: call(first, last, np.empty(_UNIT, np.uint16), spare))
-            self._free.append(spare)
-            return None
-        return self._summed(rows * self.d // 2, call)
-
     def add_values(self, leaves: Array, values: Array, scores: Array, column: int) -> None:
         """Add to each row's score the value of the leaf it is in."""
 
         def call(first: int, last: int) -> None:
             boosting_gradients.add_leaf_values(
-                self.order, self.begin, self.stop, leaves, values, _UNIT, first, last, scores, column
+                self.order, self.begin, self.stop, leaves, values, self.unit, first, last, scores, column
             )
 
         self.blocks(4 * self.n, call)
 
-    def add_tree(self, tree: BoostedTree, scores: Array, column: int) -> None:
-        """Add a tree's values to the scores of all rows, whether they are in its leaves or were not drawn."""
+    def add_tree(self, tree: BoostedTree, scores: Array, column: int, drawn: Array) -> None:
+        """Add a tree's values to the scores of the rows that were not drawn, hence are in none of its leaves."""
         tables = tree.tables(self.bins.width)
 
         def call(first: int, last: int) -> None:
-            part = slice(first * _UNIT, last * _UNIT)
+            rows = first * self.unit + np.flatnonzero(drawn[first * self.unit : last * self.unit] == 0)
             boosting_forest.add_bin_values(
-                self.codes[part], tree.feature, tree.left, tables, tree.value, scores[part], column
+                self.codes, rows, tree.feature, tree.left, tables, tree.value, scores, column
             )
 
         self.blocks(16 * self.n, call)
 
     def rows_of(self, node: int) -> Array:
         """The rows of a node, by number."""
+        unit = self.unit
         return np.concatenate(
             [
-                block * _UNIT + self.order[block * _UNIT + begin : block * _UNIT + stop].astype(np.int64)
+                block * unit + self.order[block * unit + begin : block * unit + stop].astype(np.int64)
                 for block, (begin, stop) in enumerate(zip(self.begin[node], self.stop[node], strict=True))
             ]
         )
 
-    def sums(self, native: Any, scores: Array, y: Array, weight: Array, gradients: Array) -> Array:
-        """Write the gradients at some scores; the sums (blocks, 1 + 2 k) of each block."""
+    def sums(
+        self,
+        native: Any,
+        scores: Array,
+        y: Array,
+        weight: Array,
+        gradients: Array,
+        moved: tuple[Array, Array] | None = None,
+    ) -> Array:
+        """Write the gradients at some scores; the sums (blocks, 1 + 2 k) of each block.
+
+        Where leaves and their values are given, they are first added to the only score, by the same threads.
+        """
         totals = np.empty((self.n_blocks, 1 + 2 * scores.shape[1]))
-        self.blocks(
-            16 * self.n * scores.shape[1],
-            lambda first, last: native(scores, y, weight, _UNIT, first, last, gradients, totals),
-        )
+
+        def call(first: int, last: int) -> None:
+            if moved is not None:
+                boosting_gradients.add_leaf_values(
+                    self.order, self.begin, self.stop, *moved, self.unit, first, last, scores, 0
+                )
+            native(scores, y, weight, self.unit, first, last, gradients, totals)
+
+        self.blocks(16 * self.n * scores.shape[1], call)
         return totals

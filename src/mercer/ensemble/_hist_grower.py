@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer._native import boosting_histogram, boosting_split
 from mercer.ensemble._hist_field import Field
+from mercer.ensemble._hist_team import Team
 from mercer.ensemble._hist_tree import BoostedTree, Branch
 
 __all__ = ["Grower", "Growth", "Limits"]
@@ -34,17 +34,20 @@ class Limits:
     by_category: float = 10.0
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class _Node:
-    """A leaf that may be split."""
+    """A leaf that may be split: its words, what they mean, and the place of its histogram."""
 
     number: int
     depth: int
     words: tuple[int, int]
-    lower: float
-    upper: float
+    gradient: float
+    curvature: float
+    count: int
+    value: float
+    bounds: tuple[float, float]
     groups: tuple[int, ...] | None
-    histogram: Array = None
+    slot: int = -1
     split: Any = None
 
 
@@ -68,15 +71,12 @@ class Grower:
 
     def __init__(self, field: Field, limits: Limits, monotone: Array) -> None:
         self.field, self.limits, self.monotone = field, limits, monotone
-        self.bounded = int(monotone.any())
-        width = field.bins.width
-        self.categorical = field.bins.categorical.astype(np.uint8)
-        self.sums, self.order = np.empty((4, width)), np.empty(width, dtype=np.int32)
-        self.goes_left = np.zeros(width, dtype=np.uint8)
-        self.best, self.places = np.empty(1), np.empty(5, dtype=np.int64)
-        self.total, self.scales = np.empty(3), np.empty(2)
-        self.every = np.ones(field.d, dtype=np.uint8)
-        self.limit_array = np.array([limits.l2, limits.min_count, limits.min_curvature, -math.inf, math.inf])
+        rules = np.array([limits.l2, limits.min_count, limits.min_curvature, limits.by_category], dtype=np.float64)
+        self.team = Team(field, monotone, rules)
+        self.scales, self.units = np.empty(2), np.empty(2)
+        # Few columns of all rows of both children are added instead of all columns of the smaller child, which has a
+        # third of the rows as a rule; a row costs as much as a handful of columns by itself.
+        self.direct = limits.share < 0.35 - 5 / field.d
 
     def grow(
         self,
@@ -101,104 +101,110 @@ class Grower:
         drawn : (n,) or None
             How often each row was drawn, where only some learn.
         """
-        field, limits = self.field, self.limits
         # Sums below 2**52 are doubles without rounding: splits that are equal gain the same to the last bit.
-        scale, rest_scale = _power(52, size), _power(min(52, 61 - field.shift), curvature)
-        self.scales[:] = 1.0 / scale, 1.0 / rest_scale
+        self.scales[:] = _power(52, size), _power(min(52, 61 - self.field.shift), curvature)
+        self.units[:] = 1.0 / self.scales
+        self.worth = self.units.tolist()
         self.generator = generator
-        branch = Branch(field.bins)
-        histogram = field.start(gradients, scale, rest_scale, drawn)
-        last = slice(2 * int(field.offsets[0]), 2 * int(field.offsets[1]))
-        words = (int(histogram[last][::2].sum()), int(histogram[last][1::2].sum()))
+        with self.team.gathered():
+            tree = self._grown(gradients, drawn).finish(rate)
+        return Growth(tree, np.flatnonzero(tree.left == 0).astype(np.int32))
+
+    def _grown(self, gradients: Array, drawn: Array | None) -> Branch:
+        team, limits, branch = self.team, self.limits, Branch(self.field.bins)
+        team.restrict(None)
+        words = team.start(gradients, self.scales, self.units, drawn, not self.direct)
         groups = None if limits.groups is None else tuple(range(len(limits.groups)))
-        root = _Node(0, 0, words, -math.inf, math.inf, groups, histogram)
-        self._add(branch, root)
+        root = self._node(branch, 0, words, (-math.inf, math.inf), groups)
         queue: list[tuple[float, int, _Node]] = []
-        self._offer(queue, root)
+        root.slot = team.slot()
+        self._offer(queue, -1, root.slot, (root,))
         n_leaves = 1
         while queue and n_leaves < limits.max_leaves:
             node = heapq.heappop(queue)[2]
             n_leaves += 1
             self._part(branch, queue, node, n_leaves < limits.max_leaves)
         for _, _, node in queue:
-            field.release(node.histogram)
-        tree = branch.finish(rate)
-        return Growth(tree, np.flatnonzero(tree.left == 0).astype(np.int32))
+            team.release(node.slot)
+        return branch
+
+    def _node(
+        self,
+        branch: Branch,
+        depth: int,
+        words: tuple[int, int],
+        bounds: tuple[float, float],
+        groups: tuple[int, ...] | None,
+    ) -> _Node:
+        """A new leaf."""
+        gradient, curvature, count = self._measure(words)
+        value = self._value(gradient, curvature, bounds)
+        number = branch.add(value, curvature, count)
+        return _Node(number, depth, words, gradient, curvature, count, value, bounds, groups)
 
     def _measure(self, words: tuple[int, int]) -> tuple[float, float, int]:
-        """Gradient, curvature and count of a node."""
+        """Gradient, curvature and count of some rows."""
         shift = self.field.shift
-        return (
-            words[0] * float(self.scales[0]),
-            (words[1] >> shift) * float(self.scales[1]),
-            words[1] & ((1 << shift) - 1),
-        )
+        return words[0] * self.worth[0], (words[1] >> shift) * self.worth[1], words[1] & ((1 << shift) - 1)
 
-    def _value(self, node: _Node) -> float:
-        gradient, curvature, _ = self._measure(node.words)
+    def _value(self, gradient: float, curvature: float, bounds: tuple[float, float]) -> float:
         value = -gradient / (curvature + self.limits.l2 + 1e-300)
-        return min(max(value, node.lower), node.upper)
-
-    def _add(self, branch: Branch, node: _Node) -> None:
-        _, curvature, count = self._measure(node.words)
-        node.number = branch.add(self._value(node), curvature, count)
+        return min(max(value, bounds[0]), bounds[1])
 
     def _may_split(self, node: _Node) -> bool:
-        _, curvature, count = self._measure(node.words)
         limits = self.limits
         return (
             node.depth < limits.max_depth
-            and count >= 2 * limits.min_count
-            and count >= 2
-            and curvature >= 2 * limits.min_curvature
+            and node.count >= 2 * limits.min_count
+            and node.count >= 2
+            and node.curvature >= 2 * limits.min_curvature
         )
 
-    def _offer(self, queue: list[tuple[float, int, _Node]], node: _Node) -> None:
-        """Find the best split of a node that has a histogram; queue it if that gains."""
-        if not self._may_split(node):
-            self.field.release(node.histogram)
-            return
-        gradient, curvature, count = self._measure(node.words)
-        value = self._value(node)
-        l2 = self.limits.l2
-        saved = -value * (2 * gradient + (curvature + l2) * value)
-        self.total[:] = gradient, curvature, count
-        self.limit_array[3:] = node.lower, node.upper
-        # Rounding of the sums is no gain.
-        self.best[0] = floor = saved + 1e-12 * abs(saved)
-        boosting_split.find_split(
-            *(node.histogram, self.field.offsets, self._allowed(node), self.categorical, self.monotone),
-            self.scales,
-            self.field.shift,
-            self.total,
-            self.limit_array,
-            self.bounded,
-            self.limits.by_category,
-            *(self.sums, self.order, self.goes_left, self.best, self.places),
-        )
-        feature, number, missing_left, left, rest = self.places.tolist()
-        if feature < 0 or self.best[0] <= floor:
-            self.field.release(node.histogram)
-            return
-        gain = float(self.best[0]) - saved
-        node.split = (feature, number, bool(missing_left), (left, rest), self.goes_left.copy(), gain)
-        heapq.heappush(queue, (-gain, node.number, node))
+    def _offer(self, queue: list[tuple[float, int, _Node]], whole: int, built: int, nodes: tuple[_Node, ...]) -> None:
+        """Find the best splits of two nodes, or of the root, whose rows were added; queue those that gain."""
+        team, wanted, savings = self.team, [-1, -1], [0.0, 0.0]
+        for side, node in enumerate(nodes):
+            if not self._may_split(node):
+                continue
+            savings[side] = saved = -node.value * (2 * node.gradient + (node.curvature + self.limits.l2) * node.value)
+            # Rounding of the sums is no gain.
+            floor = saved + 1e-12 * abs(saved)
+            team.nodes[side] = node.gradient, node.curvature, node.count, *node.bounds, floor
+            self._allow(side, node)
+            wanted[side] = node.slot
+            if self.direct:
+                team.build(node.number, min(node.count, self.field.n))
+                team.search(-1, node.slot, *((node.slot, -1) if side == 0 else (-1, node.slot)))
+        if not self.direct:
+            team.search(whole, built, *wanted)
+        for side, node in enumerate(nodes):
+            if wanted[side] >= 0:
+                best, node.split = team.choose(side, node.slot)
+                if node.split[0] >= 0:
+                    gain = best - savings[side]
+                    node.split = (*node.split, gain)
+                    heapq.heappush(queue, (-gain, node.number, node))
+                    continue
+            team.release(node.slot)
 
-    def _allowed(self, node: _Node) -> Array:
-        """The columns that a node may be split by."""
-        allowed = self.every
-        if node.groups is not None:
-            groups = self.limits.groups or ()
-            allowed = np.zeros(self.field.d, dtype=np.uint8)
-            allowed[list(frozenset().union(*(groups[one] for one in node.groups)))] = 1
+    def _columns(self, groups: tuple[int, ...] | None) -> Array:
+        """The columns that may follow on a path."""
+        if groups is None or self.limits.groups is None:
+            return np.arange(self.field.d)
+        return np.array(sorted(frozenset().union(*(self.limits.groups[one] for one in groups))), dtype=np.int64)
+
+    def _allow(self, side: int, node: _Node) -> None:
+        """Say by which columns a node may be split."""
+        if node.groups is None and self.limits.share == 1.0:
+            return
+        columns = self._columns(node.groups)
         if self.limits.share < 1.0:
-            columns = np.flatnonzero(allowed)
-            chosen = self.generator.choice(
-                columns, max(1, math.ceil(self.limits.share * len(columns) - 1e-9)), replace=False
-            )
-            allowed = np.zeros(self.field.d, dtype=np.uint8)
-            allowed[chosen] = 1
-        return allowed
+            count = max(1, math.ceil(self.limits.share * len(columns) - 1e-9))
+            columns = self.generator.choice(columns, count, replace=False)
+        self.team.allowed[side] = 0
+        self.team.allowed[side, columns] = 1
+        if self.direct:
+            self.team.restrict(columns)
 
     def _part(self, branch: Branch, queue: list[tuple[float, int, _Node]], node: _Node, more: bool) -> None:
         """Split a node; offer its children where `more` splits are to come."""
@@ -208,37 +214,37 @@ class Grower:
         groups = node.groups
         if groups is not None and self.limits.groups is not None:
             groups = tuple(one for one in groups if feature in self.limits.groups[one])
-        children = [
-            _Node(0, node.depth + 1, words, node.lower, node.upper, groups) for words in (left_words, right_words)
-        ]
-        self._bound(children, int(self.monotone[feature]))
-        for child in children:
-            self._add(branch, child)
-        counts = [self._measure(child.words)[2] for child in children]
-        wanted = [more and self._may_split(child) for child in children]
-        small = 0 if counts[0] <= counts[1] else 1
-        build = small if any(wanted) else -1
-        rows = sum(counts) if self.field.total_count == self.field.n else self.field.n
-        built = self.field.split(node.number, children[0].number, rows, feature, goes_left, build)
-        if built is None:
-            self.field.release(node.histogram)
+            self.team.restrict(self._columns(groups))
+        children = self._children(branch, node, (left_words, right_words), int(self.monotone[feature]), groups)
+        small = 0 if children[0].count <= children[1].count else 1
+        build = small if more and (self._may_split(children[0]) or self._may_split(children[1])) else -1
+        # Where rows stand for several, there are fewer than are counted.
+        rows = (min(node.count, self.field.n), min(children[small].count, self.field.n))
+        self.team.split(node.number, children[0].number, rows, feature, goes_left, -1 if self.direct else build)
+        if build < 0:
+            self.team.release(node.slot)
             return
-        children[small].histogram = built
-        boosting_histogram.take_difference(node.histogram, built)
-        children[1 - small].histogram = node.histogram
-        for child in children:
-            self._offer(queue, child)
+        children[small].slot, children[1 - small].slot = self.team.slot(), node.slot
+        self._offer(queue, node.slot, children[small].slot, children)
 
-    def _bound(self, children: list[_Node], direction: int) -> None:
-        """Keep the values below a split by a constrained column on their sides of the middle."""
-        if direction == 0:
-            return
-        left, right = children
-        middle = (self._value(left) + self._value(right)) / 2
-        if direction > 0:
-            left.upper = right.lower = middle
-        else:
-            left.lower = right.upper = middle
+    def _children(
+        self,
+        branch: Branch,
+        node: _Node,
+        words: tuple[tuple[int, int], tuple[int, int]],
+        direction: int,
+        groups: tuple[int, ...] | None,
+    ) -> tuple[_Node, _Node]:
+        """The children of a split, whose values keep to their sides of the middle below a constrained column."""
+        bounds = [node.bounds, node.bounds]
+        if direction:
+            values = [self._value(*self._measure(part)[:2], node.bounds) for part in words]
+            middle = sum(values) / 2
+            bounds = [(node.bounds[0], middle), (middle, node.bounds[1])][:: 1 if direction > 0 else -1]
+        left, right = (
+            self._node(branch, node.depth + 1, part, bound, groups) for part, bound in zip(words, bounds, strict=True)
+        )
+        return left, right
 
 
 def _power(bits: int, total: float) -> float:

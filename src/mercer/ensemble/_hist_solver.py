@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from mercer._native import boosting_forest
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._statistic.statistic import folded
 from mercer.ensemble._hist_field import Field
 from mercer.ensemble._hist_grower import Grower, Growth, Limits
+from mercer.ensemble._hist_held import HeldOut, add_tree
 from mercer.ensemble._hist_losses import BoostingLoss
 from mercer.ensemble._hist_sample import drawn_counts
 from mercer.ensemble._hist_tree import BoostedTree
@@ -99,10 +99,7 @@ class Boosting:
         state = start if resumed is None else resumed
         field, k = self.field, self.loss.n_scores
         scores = tree_scores(field.codes, state, k, field.bins.width)
-        held_out = None
-        judge = self.judge or Judge(0, 0.0)
-        if judge.codes is not None:
-            held_out = tree_scores(judge.codes, state, k, field.bins.width)
+        held_out = self._held_out(state)
         gradients = np.empty((k, field.n, 2))
         totals, objective, loss = self._look(scores, gradients)
         if not state.train_scores:
@@ -111,42 +108,60 @@ class Boosting:
         grew = True
         while len(state.trees) < k * self.rounds and not state.ended:
             generator = np.random.default_rng([*state.entropy, len(state.trees)])
-            drawn = self._drawn(state, gradients)
+            drawn = self._drawn(state)
             trees = []
+            moved = None
             for output in range(k):
                 size, curvature = totals[1 + 2 * output : 3 + 2 * output]
                 growth = grower.grow(gradients[output], size, curvature, self.rate, generator, drawn)
                 tree = self._leaves(growth, scores, loss)
-                if drawn is None:
-                    field.add_values(growth.leaves, tree.value[growth.leaves], scores, output)
+                if k == 1 and loss.native is not None:
+                    moved = (growth.leaves, tree.value[growth.leaves])
                 else:
-                    field.add_tree(tree, scores, output)
+                    field.add_values(growth.leaves, tree.value[growth.leaves], scores, output)
+                if drawn is not None:
+                    field.add_tree(tree, scores, output, drawn)
                 if held_out is not None:
-                    _add_tree(judge.codes, tree, field.bins.width, held_out, output)
+                    held_out.add(tree, output)
                 trees.append(tree)
             grew = any(len(tree.left) > 1 for tree in trees)
-            totals, objective, loss = self._look(scores, gradients)
+            totals, objective, loss = self._look(scores, gradients, moved)
             state = self._judged(replace(state, trees=(*state.trees, *trees)), objective, held_out, loss)
-            yield Step(objective, state, Certificate.none(_STATEMENT), self._extra(state, held_out))
+            yield Step(objective, state, Certificate.none(_STATEMENT), self._extra(state))
         converged = bool(state.ended) or not grew
         return Solution(state, converged, Certificate.none(_STATEMENT), "" if converged else "rounds")
 
-    def _drawn(self, state: BoostingState, gradients: Array) -> Array | None:
-        """How often each row is drawn for the next round, None for once each; gradients then are of those drawn."""
+    def _held_out(self, state: BoostingState) -> HeldOut | None:
+        """The rows that judge, at the scores of a state."""
+        judge, width = self.judge, self.field.bins.width
+        if judge is None or judge.codes is None:
+            return None
+        scores = tree_scores(judge.codes, state, self.loss.n_scores, width)
+        return HeldOut(judge.codes, judge.y, judge.weight, scores, width, self.field.threads)
+
+    def _drawn(self, state: BoostingState) -> Array | None:
+        """How often each row is drawn for the next round, None for once each."""
         if self.share == 1.0:
             return None
-        counts = self.field.counts if len(self.field.counts) else None
-        entropy = (*state.entropy, len(state.trees), 1)
-        drawn = drawn_counts(self.field.n, self.share, counts, entropy)
-        gradients *= (drawn if counts is None else drawn / counts)[:, None]
+        field, entropy = self.field, (*state.entropy, len(state.trees), 1)
+        drawn = np.empty(field.n, dtype=np.int64)
+
+        def call(first: int, last: int) -> None:
+            part = slice(first * field.unit, min(last * field.unit, field.n))
+            counts = field.counts[part] if len(field.counts) else None
+            drawn[part] = drawn_counts(part.stop - part.start, self.share, counts, entropy, part.start)
+
+        field.blocks(16 * field.n, call)
         return drawn
 
-    def _look(self, scores: Array, gradients: Array) -> tuple[Array, float, BoostingLoss]:
-        """Gradients at the scores, their sums, the mean loss, and the loss of the next round."""
+    def _look(
+        self, scores: Array, gradients: Array, moved: tuple[Array, Array] | None = None
+    ) -> tuple[Array, float, BoostingLoss]:
+        """Gradients at the scores, moved by the leaves given, their sums, the mean loss, and the next round's loss."""
         loss = self.loss.renewed(scores, self.y, self.weight)
         run = loss.native or loss.run
         weight = _NO_WEIGHT if self.weight is None else self.weight
-        totals = folded(self.field.sums(run, scores, self.y, weight, gradients))
+        totals = folded(self.field.sums(run, scores, self.y, weight, gradients, moved))
         total = float(self.field.n) if self.weight is None else float(self.weight.sum())
         return totals, float(totals[0]) / total, loss
 
@@ -163,7 +178,7 @@ class Boosting:
         return replace(tree, value=value)
 
     def _judged(
-        self, state: BoostingState, objective: float, held_out: Array | None, loss: BoostingLoss
+        self, state: BoostingState, objective: float, held_out: HeldOut | None, loss: BoostingLoss
     ) -> BoostingState:
         """The state with the scores of its last round, and whether they end the fit."""
         judge = self.judge
@@ -173,7 +188,7 @@ class Boosting:
             train, validation = judge.score(state)
         else:
             train = -objective
-            validation = None if held_out is None else -loss.mean(held_out, judge.y, judge.weight)
+            validation = None if held_out is None else -held_out.mean(loss)
         seen = (*state.train_scores, float(train))
         checked = seen
         if validation is not None:
@@ -185,19 +200,15 @@ class Boosting:
             ended="validation" if state.trees and judge.is_over(checked) else "",
         )
 
-    def _extra(self, state: BoostingState, held_out: Array | None) -> dict[str, float]:
+    def _extra(self, state: BoostingState) -> dict[str, float]:
         if self.judge is None or not state.validation_scores:
             return {}
         return {"validation_score": state.validation_scores[-1]}
-
-
-def _add_tree(codes: Array, tree: BoostedTree, width: int, scores: Array, output: int) -> None:
-    boosting_forest.add_bin_values(codes, tree.feature, tree.left, tree.tables(width), tree.value, scores, output)
 
 
 def tree_scores(codes: Array, state: BoostingState, n_scores: int, width: int) -> Array:
     """The scores that a state's trees give rows known by their bins."""
     scores = np.tile(np.asarray(state.baseline, dtype=np.float64), (len(codes), 1))
     for number, tree in enumerate(state.trees):
-        _add_tree(codes, tree, width, scores, number % n_scores)
+        add_tree(codes, tree, tree.tables(width), scores, number % n_scores)
     return scores

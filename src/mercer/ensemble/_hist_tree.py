@@ -1,6 +1,6 @@
 """A tree of values, and how rows known by their bins, or by their values, go through it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -53,69 +53,56 @@ class BoostedTree:
     @property
     def depth(self) -> int:
         """Steps from the root to the farthest leaf."""
-        depth = np.zeros(len(self.left), dtype=np.int32)
+        depth = [0] * len(self.left)
         # Children come after their parents.
-        for node in np.flatnonzero(self.left):
-            depth[self.left[node] : self.left[node] + 2] = depth[node] + 1
-        return int(depth.max())
+        for node, child in enumerate(self.left.tolist()):
+            if child:
+                depth[child] = depth[child + 1] = depth[node] + 1
+        return max(depth)
 
 
-@dataclass
 class Branch:
-    """The nodes of a tree under way."""
+    """The nodes of a tree under way; kept as they come, since a list for each attribute would cost every split."""
 
-    bins: BinMap
-    feature: list[int] = field(default_factory=list)
-    left: list[int] = field(default_factory=list)
-    threshold: list[float] = field(default_factory=list)
-    goes_left: dict[int, Array] = field(default_factory=dict)
-    missing_left: list[bool] = field(default_factory=list)
-    value: list[float] = field(default_factory=list)
-    gain: list[float] = field(default_factory=list)
-    weight: list[float] = field(default_factory=list)
-    count: list[int] = field(default_factory=list)
+    def __init__(self, bins: BinMap) -> None:
+        self.bins = bins
+        self.leaves: list[tuple[float, float, int]] = []
+        self.splits: list[tuple[int, int, int, int, bool, float, Array]] = []
 
     def add(self, value: float, weight: float, count: int) -> int:
         """A new leaf; its number."""
-        self.feature.append(0)
-        self.left.append(0)
-        self.threshold.append(np.inf)
-        self.missing_left.append(True)
-        self.value.append(value)
-        self.gain.append(0.0)
-        self.weight.append(weight)
-        self.count.append(count)
-        return len(self.left) - 1
+        self.leaves.append((value, weight, count))
+        return len(self.leaves) - 1
 
     def split(self, node: int, feature: int, number: int, missing_left: bool, goes_left: Array, gain: float) -> None:
         """Turn a leaf into an inner node, whose children come next."""
-        self.feature[node] = feature
-        self.left[node] = len(self.left)
-        categorical = self.bins.categorical[feature]
-        self.threshold[node] = np.inf if categorical else self.bins.threshold(feature, number)
-        self.missing_left[node] = missing_left
-        self.goes_left[node] = goes_left
-        self.gain[node] = gain
+        self.splits.append((node, len(self.leaves), feature, number, missing_left, gain, goes_left))
 
     def finish(self, rate: float, single: float | None = 0.0) -> BoostedTree:
         """The tree with its values times the learning rate; a root alone gets the value `single`, unless None."""
-        width = self.bins.width
-        table = np.zeros((len(self.left), width), dtype=np.uint8)
-        for node, row in self.goes_left.items():
-            table[node] = row
-        value = rate * np.array(self.value)
-        if len(value) == 1 and single is not None:
-            value[0] = single
+        bins, size = self.bins, len(self.leaves)
+        value, weight, count = zip(*self.leaves, strict=True)
+        values = rate * np.array(value)
+        if size == 1 and single is not None:
+            values[0] = single
+        feature, left = np.zeros((2, size), dtype=np.int32)
+        threshold, gain = np.full(size, np.inf), np.zeros(size)
+        table, missing_left = np.zeros((size, bins.width), dtype=np.uint8), np.ones(size, dtype=bool)
+        if self.splits:
+            node, child, column, number, missing, saved, goes_left = map(np.array, zip(*self.splits, strict=True))
+            feature[node], left[node], missing_left[node], gain[node] = column, child, missing, saved
+            threshold[node] = bins.thresholds(column, number)
+            table[node] = goes_left
         return BoostedTree(
-            np.array(self.feature, dtype=np.int32),
-            np.array(self.left, dtype=np.int32),
-            np.array(self.threshold),
+            feature,
+            left,
+            threshold,
             np.packbits(table, axis=1, bitorder="little"),
-            np.array(self.missing_left),
-            value,
-            np.array(self.gain),
-            np.array(self.weight),
-            np.array(self.count, dtype=np.int64),
+            missing_left,
+            values,
+            gain,
+            np.array(weight),
+            np.array(count, dtype=np.int64),
         )
 
 

@@ -1,0 +1,66 @@
+# Work shared by a team of threads; team.h says how. team.py is the uncompiled twin.
+#
+# Of the control words the first is the ticket, the ninth counts the items done, and the seventeenth is 1 when the team
+# is dismissed: each has a cache line of its own.
+
+cdef extern from *:
+    """
+    #include "team.h"
+    """
+    long long mercer_team_add(long long *place, long long step) noexcept nogil
+    long long mercer_team_load(long long *place) noexcept nogil
+    void mercer_team_store(long long *place, long long value) noexcept nogil
+    void mercer_team_rest(Py_ssize_t look) noexcept nogil
+
+
+cdef inline void publish(long long[::1] control, Py_ssize_t items) noexcept nogil:
+    """Offer a piece of work of fewer than 2**20 items; the last one must be done."""
+    cdef long long number = mercer_team_load(&control[0]) >> 40
+    mercer_team_store(&control[8], 0)
+    mercer_team_store(&control[0], ((number + 1) & 0x3FFFFF) << 40 | (<long long> items) << 20)
+
+
+cdef inline long long claim(long long[::1] control) noexcept nogil:
+    """Take the next item; the ticket, which says whether there was one."""
+    return mercer_team_add(&control[0], 1)
+
+
+cdef inline Py_ssize_t item(long long ticket) noexcept nogil:
+    """The item of a ticket, -1 if none was left."""
+    cdef Py_ssize_t number = ticket & 0xFFFFF
+    return number if number < ((ticket >> 20) & 0xFFFFF) else -1
+
+
+cdef inline long long work(long long ticket) noexcept nogil:
+    """The piece of work that a ticket is of."""
+    return ticket >> 40
+
+
+cdef inline long long current(long long[::1] control) noexcept nogil:
+    """The piece of work that is offered."""
+    return mercer_team_load(&control[0]) >> 40
+
+
+cdef inline void finish(long long[::1] control) noexcept nogil:
+    """Say that an item is done."""
+    mercer_team_add(&control[8], 1)
+
+
+cdef inline int is_done(long long[::1] control) noexcept nogil:
+    """Whether all items of the present piece of work are done."""
+    return mercer_team_load(&control[8]) == ((mercer_team_load(&control[0]) >> 20) & 0xFFFFF)
+
+
+cdef inline void dismiss(long long[::1] control, int over) noexcept nogil:
+    """Send the team home, or call it (0)."""
+    mercer_team_store(&control[16], over)
+
+
+cdef inline int is_over(long long[::1] control) noexcept nogil:
+    """Whether the team is dismissed."""
+    return mercer_team_load(&control[16]) != 0
+
+
+cdef inline void rest(Py_ssize_t look) noexcept nogil:
+    """Wait a little; longer after many looks."""
+    mercer_team_rest(look)

@@ -1,0 +1,64 @@
+"""The uncompiled twin of ``team.pxd``: a lock for what is atomic there."""
+
+import threading
+import time
+
+__all__ = ["claim", "current", "dismiss", "finish", "is_done", "is_over", "item", "publish", "rest", "work"]
+
+_lock = threading.Lock()
+
+
+def publish(control, items):
+    """Offer a piece of work of fewer than 2**20 items; the last one must be done."""
+    with _lock:
+        control[8] = 0
+        control[0] = (((int(control[0]) >> 40) + 1) & 0x3FFFFF) << 40 | items << 20
+
+
+def claim(control):
+    """Take the next item; the ticket, which says whether there was one."""
+    with _lock:
+        control[0] += 1
+        return int(control[0]) - 1
+
+
+def item(ticket):
+    """The item of a ticket, -1 if none was left."""
+    number = ticket & 0xFFFFF
+    return number if number < ((ticket >> 20) & 0xFFFFF) else -1
+
+
+def work(ticket):
+    """The piece of work that a ticket is of."""
+    return ticket >> 40
+
+
+def current(control):
+    """The piece of work that is offered."""
+    return int(control[0]) >> 40
+
+
+def finish(control):
+    """Say that an item is done."""
+    with _lock:
+        control[8] += 1
+
+
+def is_done(control):
+    """Whether all items of the present piece of work are done."""
+    return int(control[8]) == ((int(control[0]) >> 20) & 0xFFFFF)
+
+
+def dismiss(control, over):
+    """Send the team home, or call it (0)."""
+    control[16] = over
+
+
+def is_over(control):
+    """Whether the team is dismissed."""
+    return bool(control[16])
+
+
+def rest(look):
+    """Wait a little; longer after many looks."""
+    time.sleep(0 if look < 1000 else 5e-5)
