@@ -13,13 +13,22 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import joblib
+import sklearn
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["available_threads", "hold_blas_here", "n_threads", "one_blas_thread", "run_numbered", "run_taken"]
+__all__ = [
+    "available_threads",
+    "carried",
+    "hold_blas_here",
+    "n_threads",
+    "one_blas_thread",
+    "run_numbered",
+    "run_taken",
+]
 
 _place = threading.local()
 _pool_lock = threading.Lock()
@@ -136,6 +145,20 @@ def one_blas_thread() -> Iterator[None]:
         _guard.leave()
 
 
+def carried(function: Callable[[], Any]) -> Callable[[], Any]:
+    """A call of `function` for another thread, under the settings that hold on this one.
+
+    A new thread has neither our context variables nor scikit-learn's configuration, which it keeps per thread.
+    """
+    context, config = contextvars.copy_context(), sklearn.get_config()
+
+    def configured() -> Any:
+        with sklearn.config_context(**config):
+            return function()
+
+    return partial(context.run, configured)
+
+
 class _Job:
     """Numbered work shared by the crew: whoever is free takes the next item; results leave in order."""
 
@@ -205,7 +228,7 @@ def _run(job: _Job, threads: int, close: Callable[[], None] | None = None) -> No
         try:
             if threads > 1:
                 pool = _crew(threads - 1)
-                crew = [pool.submit(contextvars.copy_context().run, job.work) for _ in range(threads - 1)]
+                crew = [pool.submit(carried(job.work)) for _ in range(threads - 1)]
             job.work()
         finally:
             job.stopped = True
