@@ -47,12 +47,9 @@ def loss_of(task: str, y: np.ndarray, answer: np.ndarray) -> float:
     return float(2 * np.mean(mean - y + np.where(y > 0, y * np.log(np.maximum(y, 1e-300) / mean), 0.0)))
 
 
-def answers(tool: Tool, model: Any, X: Any, task: str) -> np.ndarray:
+def answers(model: Any, X: Any, task: str) -> np.ndarray:
     """Probabilities or means."""
-    if task == "labels":
-        return np.asarray(model.predict_proba(X))
-    options = {"prediction_type": "Exponent"} if tool.name == "catboost" and task == "counts" else {}
-    return np.asarray(model.predict(X, **options))
+    return np.asarray(model.predict_proba(X) if task == "labels" else model.predict(X))
 
 
 def constant_loss(task: str, y: np.ndarray, y_test: np.ndarray) -> float:
@@ -77,7 +74,7 @@ def tune(tool: Tool, task: str, n_classes: int, X: Any, y: np.ndarray, settings:
     for setting in settings:
         model = tool.build(task, n_classes, setting)
         rounds = tool.fit(model, X.iloc[inner], y[inner], (X.iloc[held], y[held]))
-        loss = loss_of(task, y[held], answers(tool, model, X.iloc[held], task))
+        loss = loss_of(task, y[held], answers(model, X.iloc[held], task))
         if best is None or loss < best[0]:
             best = loss, setting, rounds or 1
     assert best is not None
@@ -96,7 +93,7 @@ def judge(tool: Tool, table: Table, X: Any, y: np.ndarray, folds: Folds, setting
         else:
             model = tool.build(table.task, n_classes)
             tool.fit(model, X.iloc[train], y[train])
-        losses.append(loss_of(table.task, y[test], answers(tool, model, X.iloc[test], table.task)))
+        losses.append(loss_of(table.task, y[test], answers(model, X.iloc[test], table.task)))
     return losses
 
 

@@ -41,10 +41,10 @@ def difference(row: dict[str, Any], other: dict[str, Any]) -> tuple[float, float
 
 
 def skill(result: Result, row: dict[str, Any]) -> float:
-    """One for the best contestant of the table, zero for an answer that does not look at the columns."""
-    constant = np.mean(result["constant"])
-    best = min(np.mean(other["losses"]) for other in result["rows"])
-    return float((constant - np.mean(row["losses"])) / (constant - best))
+    """One for the best of the table, zero for an answer that does not look at the columns, and for worse ones."""
+    constant = float(np.mean(result["constant"]))
+    best = min(float(np.mean(other["losses"])) for other in result["rows"])
+    return max(0.0, (constant - float(np.mean(row["losses"]))) / (constant - best)) if best < constant else 0.0
 
 
 def summary(result: Result) -> str:
