@@ -61,7 +61,8 @@ class Dense:
     """A dense computation that cannot be cut into blocks, such as a factorisation: ``function()``.
 
     It runs with one BLAS thread, which fixes its bits. When `heavy`, it runs on a thread of its own, under the settings
-    that hold on the driver's, so that the driver stays open to Ctrl-C; an abandoned computation ends by itself and its result is dropped.
+    that hold on the driver's, so that the driver stays open to Ctrl-C; an abandoned computation ends by itself and its
+    result is dropped.
     """
 
     function: Callable[[], Any]
