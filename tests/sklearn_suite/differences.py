@@ -92,7 +92,6 @@ DIFFERENCES: dict[str, str] = {
         "weights are multiplied up and down around one, so that these do not overflow and there is nothing to warn of"
     ),
     "test_weight_boosting::test_adaboost_negative_weight_error*": "the error says sample_weight must be non-negative",
-    "test_bagging::test_estimator": "the default member is mercer's decision tree",
     "test_voting::test_voting_verbose*": "a line for each member is printed in words of our own",
     "test_bagging::test_max_samples_consistency": "reads the private attribute _max_samples",
     "test_k_means::test_kmeans_init_auto_with_initial_centroids*": "reads the private attribute _n_init",
