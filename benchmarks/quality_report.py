@@ -125,7 +125,7 @@ def draw(results: list[Result], path: Path) -> None:
     matplotlib.rcParams["svg.hashsalt"] = "mercer"
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(figsize=(8.5, 0.42 * len(results) + 1.4), layout="constrained")
+    figure, axes = pyplot.subplots(figsize=(8.5, 0.42 * len(results) + 1.7), layout="constrained")
     for height, result in enumerate(reversed(results)):
         for row in result["rows"]:
             colour, mark = MARKS[row["contestant"]]
@@ -139,7 +139,7 @@ def draw(results: list[Result], path: Path) -> None:
     axes.set_xlabel("skill: 1 is the best of the table, 0 a constant (right is better; filled: tuned; 0.5: or worse)")
     for name, (colour, mark) in MARKS.items():
         axes.plot([], [], mark, color=colour, label=name)
-    figure.legend(ncols=7, loc="outside upper center", frameon=False)
+    figure.legend(ncols=4, loc="outside upper center", frameon=False)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, metadata={"Date": None})
     pyplot.close(figure)
