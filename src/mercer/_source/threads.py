@@ -145,14 +145,18 @@ def one_blas_thread() -> Iterator[None]:
         _guard.leave()
 
 
-def carried(function: Callable[[], Any]) -> Callable[[], Any]:
+def carried(function: Callable[[], Any], config: dict[str, Any] | None = None) -> Callable[[], Any]:
     """A call of `function` for another thread, under the settings that hold on this one.
 
-    A new thread has neither our context variables nor scikit-learn's configuration, which it keeps per thread.
+    A new thread has neither our context variables nor scikit-learn's configuration, which it keeps per thread; `config`
+    is that configuration, where the caller has asked for it already.
     """
-    context, config = contextvars.copy_context(), sklearn.get_config()
+    context, config = contextvars.copy_context(), sklearn.get_config() if config is None else config
 
     def configured() -> Any:
+        # Most often nothing was set: looking costs a microsecond, setting and restoring five.
+        if sklearn.get_config() == config:
+            return function()
         with sklearn.config_context(**config):
             return function()
 
@@ -227,8 +231,8 @@ def _run(job: _Job, threads: int, close: Callable[[], None] | None = None) -> No
         crew: list[Future[None]] = []
         try:
             if threads > 1:
-                pool = _crew(threads - 1)
-                crew = [pool.submit(carried(job.work)) for _ in range(threads - 1)]
+                pool, config = _crew(threads - 1), sklearn.get_config()
+                crew = [pool.submit(carried(job.work, config)) for _ in range(threads - 1)]
             job.work()
         finally:
             job.stopped = True
