@@ -28,6 +28,7 @@ test: lint build
 # scikit-learn's own tests with mercer's classes in their place; tests/sklearn_suite lists the deliberate differences.
 sklearn-suite: build
 	$(PYTEST) -n $(WORKERS) --dist worksteal -q -r fE -W ignore -o xfail_strict=false -p tests.sklearn_suite.plugin --pyargs \
+		sklearn.preprocessing.tests.test_data \
 		sklearn.cluster.tests.test_k_means \
 		sklearn.cluster.tests.test_dbscan \
 		sklearn.cluster.tests.test_hdbscan \

@@ -206,3 +206,18 @@ def test_python_gives_the_study_as_an_object(place):
     assert study.model.predict(load_failures(n_samples=5).frame).shape == (5,)
     assert "<iframe" in study._repr_html_()
     assert study.record.origin.options == {"target": "failure", "quick": True, "candidates": ["naive Bayes"]}
+
+
+def test_dates_at_predict_time_are_read_as_those_of_the_run(tmp_path):
+    random = np.random.default_rng(0)
+    days = pandas.date_range("2020-01-01", periods=400)
+    frame = pandas.DataFrame({"seen": days.strftime("%d/%m/%Y"), "noise": random.normal(size=400)})
+    frame["late"] = np.where(days.month > 6, "yes", "no")
+    found = mercer.run(frame, target="late", candidates=["one tree"], quick=True, seed=0)
+    model = tmp_path / "model.mercer"
+    mercer.save(found.model, model)
+    # Each of these could be read with the month first; the model knows that its days came first.
+    asked = pandas.DataFrame({"seen": ["03/08/2020", "05/09/2020", "08/03/2020", "09/05/2020"], "noise": 0.0})
+    asked.to_csv(tmp_path / "asked.csv", index=False)
+    assert main(["predict", str(model), str(tmp_path / "asked.csv"), "-o", str(tmp_path / "told.csv"), "--quiet"]) == 0
+    assert pandas.read_csv(tmp_path / "told.csv")["prediction"].tolist() == ["yes", "yes", "no", "no"]

@@ -33,6 +33,7 @@ METHODS = (
 )
 # What every model of some family has learnt.
 LEARNT = {
+    "scale_",
     "coef_",
     "components_",
     "cluster_centers_",

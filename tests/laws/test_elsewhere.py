@@ -101,6 +101,7 @@ SOLVERS_OF_ONE_PASS = {
     "ElasticNet": {"auto"},
     "LinearDiscriminantAnalysis": {"auto", "lsqr", "eigen"},
     "QuadraticDiscriminantAnalysis": {"auto", "eigen"},
+    "StandardScaler": {"auto"},
     **{name: {"auto"} for name in ("EmpiricalCovariance", "OAS", "ShrunkCovariance", "NearestCentroid", "GaussianNB")},
     **{name: {"auto"} for name in ("BernoulliNB", "CategoricalNB", "ComplementNB", "MultinomialNB")},
 }

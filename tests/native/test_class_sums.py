@@ -99,6 +99,7 @@ def test_stored_values_of_sparse_rows_are_added_by_class(class_sums, real, index
     stored = scipy.sparse.csr_array(X)
     out = numpy.zeros((3, 11))
     columns, bounds = stored.indices.astype(index), stored.indptr.astype(index)
-    class_sums.add_stored(stored.data, columns, bounds, labels, weight if weighted else EMPTY, out)
+    order = numpy.argsort(labels, kind="stable")
+    class_sums.add_stored(stored.data, columns, bounds, labels, order, weight if weighted else EMPTY, out)
     size = weight if weighted else numpy.ones(len(X))
     numpy.testing.assert_allclose(out, (numpy.eye(3)[labels] * size[:, None]).T @ X, rtol=1e-5)

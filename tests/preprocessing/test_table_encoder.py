@@ -60,6 +60,18 @@ def test_numbers_are_kept_and_missing_ones_are_the_median_and_said():
     assert np.isnan(TableEncoder(missing="keep").fit_transform(frame)[1, 0])
 
 
+def test_dates_as_text_are_read_as_they_are_said_to_be_written():
+    written = pandas.DataFrame({"d": ["03/04/1970", None, "05/01/1970"]})
+    for form, days in (("%d/%m/%Y", [92.0, 48.0, 4.0]), ("%m/%d/%Y", [62.0, 91.0, 120.0])):
+        encoder = TableEncoder({"d": f"date {form}"}).fit(written)
+        assert encoder.kinds_ == ["date"]
+        assert encoder.transform(written)[:, 0].tolist() == days
+        assert TableEncoder({0: f"date {form}"}).fit_transform(written.to_numpy())[:, 0].tolist() == days
+        # Dates that are dates need no form.
+        moments = pandas.to_datetime(written["d"], format=form).to_frame()
+        assert encoder.transform(moments)[:, 0].tolist() == days
+
+
 def test_dates_give_days_and_the_cycles_that_were_seen_twice():
     days = pandas.DataFrame({"d": pandas.date_range("1970-01-01", periods=800)})
     encoder = TableEncoder().fit(days)
@@ -160,6 +172,11 @@ def test_a_column_that_is_all_missing_and_a_frame_of_one_row_are_taken():
         ({"a": "digit"}, {"a": [1.0]}, "kinds['a'] must be one of number, category, date, text, ignored; got 'digit'."),
         ({"a": "number"}, {"a": ["u"]}, "column 'a' must hold numbers; got 'u'. Give it another kind."),
         ({"a": "date"}, {"a": ["u"]}, "column 'a' must hold dates; got 'u'. Give it another kind."),
+        (
+            {"a": "date %d/%m/%Y"},
+            {"a": ["13/1/20x"]},
+            "column 'a' must hold dates written as %d/%m/%Y; got '13/1/20x'. Give it another kind.",
+        ),
         ("auto", {"a": [np.inf]}, "column 'a' contains infinity; write what is missing as NaN."),
     ],
 )

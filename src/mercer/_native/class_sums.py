@@ -82,25 +82,31 @@ def add_stored(
     columns: cython.const[index][::1],
     bounds: cython.const[index][::1],
     labels: cython.const[cython.Py_ssize_t][::1],
+    order: cython.const[cython.Py_ssize_t][::1],
     weight: cython.const[cython.double][::1],
     out: cython.double[:, ::1],
 ):
     """Add to `out` (k, d) the stored values of sparse rows by class, weighted unless `weight` is empty.
+
+    Rows are taken class by class: the sums of one class stay in a cache that those of all would not fit.
 
     Parameters
     ----------
     values, columns : (m,) stored values and their columns
     bounds : (n + 1,) where in them each row begins, and the last ends
     labels : (n,) the class of each row
+    order : (n,) the rows by class
     weight : (n,) weights; or empty
     out : (k, d) sums
     """
     i: cython.Py_ssize_t
+    at: cython.Py_ssize_t
     place: cython.Py_ssize_t
     k: cython.Py_ssize_t
     share: cython.double = 1.0
     with cython.nogil:
-        for i in range(labels.shape[0]):
+        for at in range(order.shape[0]):
+            i = order[at]
             k = labels[i]
             if weight.shape[0] > 0:
                 share = weight[i]

@@ -9,6 +9,7 @@ def add_stored(
     columns: np.ndarray,
     bounds: np.ndarray,
     labels: np.ndarray,
+    order: np.ndarray,
     weight: np.ndarray,
     out: np.ndarray,
 ) -> None: ...

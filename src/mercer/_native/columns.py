@@ -7,7 +7,16 @@ if cython.compiled:
 else:
     from mercer._native import inline
 
-__all__ = ["add_products", "column_descent", "diagonal_moments", "sparse_descent", "sparse_products"]
+__all__ = [
+    "add_products",
+    "column_descent",
+    "column_moments",
+    "diagonal_moments",
+    "from_units",
+    "sparse_descent",
+    "sparse_products",
+    "to_units",
+]
 
 real = cython.fused_type(cython.float, cython.double)
 index = cython.fused_type(cython.int, cython.longlong)
@@ -55,6 +64,79 @@ def diagonal_moments(
                     gap = cython.cast(cython.double, X[i, j]) - mean[j]
                     squares[j] += heavy * gap * gap
                     cross[j] += drawn * gap
+
+
+def column_moments(
+    X: cython.const[real][:, ::1],
+    weight: cython.const[cython.double][::1],
+    total: cython.double,
+    mean: cython.double[::1],
+    squares: cython.double[::1],
+):
+    """Write each column's weighted mean and its sum of squares about it.
+
+    Sums are of differences to the first row of positive weight, so that a constant column has its value for a mean, and
+    no squares at all. An empty `weight` stands for ones; `total` is its sum, and zero leaves zeros. NaN and infinity
+    show in the mean of their column.
+    """
+    first: cython.Py_ssize_t
+    stop: cython.Py_ssize_t
+    pivot: cython.Py_ssize_t = 0
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    heavy: cython.double
+    gap: cython.double
+    with cython.nogil:
+        for j in range(X.shape[1]):
+            mean[j] = 0.0
+            squares[j] = 0.0
+        if total > 0:
+            while weight.shape[0] > 0 and weight[pivot] == 0:
+                pivot += 1
+            for first in range(0, X.shape[1], 64):
+                stop = first + 64 if first + 64 < X.shape[1] else X.shape[1]
+                for i in range(X.shape[0]):
+                    heavy = weight[i] if weight.shape[0] > 0 else 1.0
+                    for j in range(first, stop):
+                        gap = cython.cast(cython.double, X[i, j]) - cython.cast(cython.double, X[pivot, j])
+                        mean[j] += heavy * gap
+                for j in range(first, stop):
+                    mean[j] = X[pivot, j] + mean[j] / total
+                for i in range(X.shape[0]):
+                    heavy = weight[i] if weight.shape[0] > 0 else 1.0
+                    for j in range(first, stop):
+                        gap = cython.cast(cython.double, X[i, j]) - mean[j]
+                        squares[j] += heavy * gap * gap
+
+
+def to_units(
+    X: cython.const[real][:, ::1],
+    mean: cython.const[cython.double][::1],
+    scale: cython.const[cython.double][::1],
+    out: real[:, ::1],
+):
+    """Write (x - mean) / scale, reckoned in double and rounded once; `out` may be X itself."""
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    with cython.nogil:
+        for i in range(X.shape[0]):
+            for j in range(X.shape[1]):
+                out[i, j] = (cython.cast(cython.double, X[i, j]) - mean[j]) / scale[j]
+
+
+def from_units(
+    X: cython.const[real][:, ::1],
+    mean: cython.const[cython.double][::1],
+    scale: cython.const[cython.double][::1],
+    out: real[:, ::1],
+):
+    """Write x scale + mean, reckoned in double and rounded once at the end; `out` may be X itself."""
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    with cython.nogil:
+        for i in range(X.shape[0]):
+            for j in range(X.shape[1]):
+                out[i, j] = cython.cast(cython.double, X[i, j]) * scale[j] + mean[j]
 
 
 def add_products(X: cython.const[real][:, ::1], v: cython.const[cython.double][::1], out: cython.double[::1]):

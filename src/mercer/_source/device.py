@@ -65,6 +65,9 @@ class DeviceSource(ArraySource):
     def fetch(self, thing: Any) -> Any:
         return change_arrays(thing, to_numpy)
 
+    def keep_missing(self) -> None:
+        self.unseen = None
+
     def _look(self) -> None:
         """Raise if rows that nobody has looked at yet hold NaN or infinity."""
         if self.unseen is not None:

@@ -175,6 +175,10 @@ class Source(ABC):
         """Take NaN for missing entries, which whoever sums the rows knows of: no look for them is made."""
         self.assume_finite()
 
+    def keep_missing(self) -> None:
+        """The same in every place, for whoever sums and maps missing entries by array operations alone."""
+        self.allow_missing()
+
     def send(self, thing: Any) -> Any:
         """A statistic with its parameters where the rows are."""
         return thing

@@ -34,10 +34,10 @@ class SparseSource(Source):
     def block(self, number: int) -> SparseBlock:
         start, stop = self.bounds(number)
         first, last = self.X.indptr[start], self.X.indptr[stop]
-        pointers = self.X.indptr[start : stop + 1] - first
-        rows = csr_array(
-            (self.X.data[first:last], self.X.indices[first:last], pointers), shape=(stop - start, self.n_features)
-        )
+        rows = csr_array((stop - start, self.n_features), dtype=self.X.dtype)
+        # Given to the constructor, places of 64 bits would be copied to 32.
+        rows.data, rows.indices = self.X.data[first:last], self.X.indices[first:last]
+        rows.indptr = self.X.indptr[start : stop + 1] - first
         y = None if self.y is None else self.y[start:stop]
         weight = None if self.weight is None else self.weight[start:stop]
         return SparseBlock(rows, start, y, weight)

@@ -128,7 +128,8 @@ class ClassTotals(Statistic):
         values = stored if self.threshold is None else (stored > self.threshold).astype(np.float64)
         weight = _EMPTY if block.weight is None else block.weight
         totals = np.zeros((k, d))
-        class_sums.add_stored(values, block.X.indices, block.X.indptr, numbers, weight, totals)
+        order = np.argsort(numbers, kind="stable")
+        class_sums.add_stored(values, block.X.indices, block.X.indptr, numbers, order, weight, totals)
         return ClassTotalSums(classes, weights, totals, min(0.0, self._least(stored, np)))
 
 

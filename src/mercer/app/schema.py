@@ -41,6 +41,10 @@ class Schema:
 def _kind(encoder: Any, number: int) -> str:
     """The kind of a column; categories that were numbers or truth values in the table are read as such again."""
     kind = encoder.kinds_[number]
+    if kind == "date":
+        # As in the table that the model learned from: a day such as 3/4 says nothing of its own order.
+        form = encoder._codings[number].form
+        return f"date {form}" if form else kind
     if kind != "category":
         return kind
     names = set(encoder.categories_[number])

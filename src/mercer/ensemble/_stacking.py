@@ -32,7 +32,7 @@ class StackingClassifier(ClassifierMixin, StackingModel):
     final_estimator : an object with a method fit or None, default=None
         The classifier over the members; None means mercer's logistic regression.
     cv : an integer in [2, inf) or a cross-validation splitter or an iterable of splits or None or one of 'prefit',
-            default=None
+        default=None
         Folds, the same for all members; None means five. ``"prefit"`` takes the members as they are, already fitted,
         preferably to other rows.
     stack_method : one of 'auto', 'predict_proba', 'decision_function', 'predict', default='auto'

@@ -27,7 +27,7 @@ class StackingRegressor(RegressorMixin, StackingModel):
     final_estimator : an object with a method fit or None, default=None
         The regressor over the members; None means mercer's ridge regression with a penalty by cross-validation.
     cv : an integer in [2, inf) or a cross-validation splitter or an iterable of splits or None or one of 'prefit',
-            default=None
+        default=None
         Folds, the same for all members; None means five. ``"prefit"`` takes the members as they are, already fitted,
         preferably to other rows.
     n_jobs : an integer in (-inf, inf) or None, default=None

@@ -28,6 +28,7 @@ class DiscreteNB(NaiveBayes):
     force_alpha: bool
     fit_prior: bool
     class_prior: Any
+    _made: tuple[Any, Any]
 
     def _summed(self, source: Source) -> Statistic:
         return ClassTotals()
@@ -85,18 +86,26 @@ class DiscreteNB(NaiveBayes):
         )
         raise DataError(message)
 
+    def _logarithms(self, sums: Any) -> Any:
+        """:meth:`_log_probabilities`, made once for the objective and for the model: tables of text are large."""
+        made = getattr(self, "_made", (None, None))
+        self._made = made if made[0] is sums else (sums, self._log_probabilities(sums))
+        return self._made[1]
+
     def _mean_log_likelihood(self, sums: Any) -> float:
         prior = self._log_prior(sums.weights)
-        columns = times(sums.totals, self._log_probabilities(sums))
+        columns = times(sums.totals, self._logarithms(sums))
         return (times(sums.weights, prior) + columns) / float(sums.weights.sum())
 
     def _fitted(self, state: ClassTotalSums) -> dict[str, Any]:
-        return self._kept(state) | {
+        found = self._kept(state) | {
             "class_count_": state.weights,
             "feature_count_": state.totals,
             "class_log_prior_": self._log_prior(state.weights).astype(self._dtype),
-            "feature_log_prob_": self._log_probabilities(state).astype(self._dtype),
+            "feature_log_prob_": self._logarithms(state).astype(self._dtype, copy=False),
         }
+        del self._made
+        return found
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,10 +1,11 @@
-"""Columns made of columns: tables as numbers, basis functions by which a linear model can bend, centred kernels."""
+"""Columns made of columns: tables as numbers, unit variance, basis functions to bend linear models, centred kernels."""
 
 from mercer.preprocessing._fourier import FourierBasis
 from mercer.preprocessing._kernel_centerer import KernelCenterer
 from mercer.preprocessing._polynomial import PolynomialBasis
 from mercer.preprocessing._radial import RadialBasis
 from mercer.preprocessing._spline import SplineBasis
+from mercer.preprocessing._standard_scaler import StandardScaler
 from mercer.preprocessing._table_encoder import TableEncoder
 
 __all__ = [
@@ -13,5 +14,6 @@ __all__ = [
     "PolynomialBasis",
     "RadialBasis",
     "SplineBasis",
+    "StandardScaler",
     "TableEncoder",
 ]

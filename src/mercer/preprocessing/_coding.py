@@ -127,17 +127,21 @@ class CategoryCoding:
 @plain
 @dataclass(frozen=True, eq=False)
 class DateCoding:
-    """Days since the start of 1970, and where in the year, the week and the day a moment lies, as sine and cosine."""
+    """Days since the start of 1970, and where in the year, the week and the day a moment lies, as sine and cosine.
+
+    ``form`` is how texts are read, in the letters of ``strptime``; None leaves that to NumPy, which reads ISO dates.
+    """
 
     fill: float
     missing: bool
     cycles: tuple[str, ...]
+    form: str | None = None
     kind: ClassVar[str] = "date"
     density: ClassVar[float] = 1.0
 
     @classmethod
-    def learn(cls, columns: Columns, number: int, missing: str, cycles: bool) -> "DateCoding":
-        days = columns.seconds(number) / _DAY
+    def learn(cls, columns: Columns, number: int, missing: str, cycles: bool, form: str | None = None) -> "DateCoding":
+        days = columns.seconds(number, form) / _DAY
         known = days[~np.isnan(days)]
         fill = 0.0 if missing != "keep" else np.nan
         found: tuple[str, ...] = ()
@@ -147,14 +151,14 @@ class DateCoding:
             extent = float(known.max() - known.min())
             found = tuple(name for name in ("year", "week") if cycles and extent >= 2 * _CYCLES[name])
             found += ("day",) if cycles and (known != np.floor(known)).any() else ()
-        return cls(fill, bool(missing == "indicator" and len(known) < len(days)), found)
+        return cls(fill, bool(missing == "indicator" and len(known) < len(days)), found, form)
 
     def names(self, column: str) -> list[str]:
         waves = [f"{column} {cycle} {wave}" for cycle in self.cycles for wave in ("sine", "cosine")]
         return [f"{column} days", *waves, *([f"{column} is missing"] if self.missing else [])]
 
     def write(self, columns: Columns, number: int, out: np.ndarray) -> None:
-        days = columns.seconds(number) / _DAY
+        days = columns.seconds(number, self.form) / _DAY
         _write_filled(days, self.fill, self.missing, out)
         for place, cycle in enumerate(self.cycles):
             angle = 2 * np.pi * np.mod(out[:, 0] + _SHIFTS[cycle], _CYCLES[cycle]) / _CYCLES[cycle]

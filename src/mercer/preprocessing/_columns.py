@@ -1,6 +1,7 @@
 """The columns of a frame or an array, one at a time, as numbers, dates, values or texts."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -69,9 +70,24 @@ class Columns:
         """The values as floats."""
         raise NotImplementedError
 
-    def seconds(self, number: int) -> np.ndarray:
-        """Dates as seconds since the start of 1970, as float64."""
+    def seconds(self, number: int, form: str | None = None) -> np.ndarray:
+        """Dates as seconds since the start of 1970, as float64; texts are read by the form, if there is one."""
+        if form is not None and self.kind(number) == "category":
+            return self._read_by(form, number)
+        return self._seconds(number)
+
+    def _seconds(self, number: int) -> np.ndarray:
         raise NotImplementedError
+
+    def _read_by(self, form: str, number: int) -> np.ndarray:
+        values, codes = self.factorised(number)
+        moments = np.full(len(values) + 1, np.nan)
+        for place, text in enumerate(values):
+            try:
+                moments[place] = datetime.strptime(text.strip(), form).replace(tzinfo=UTC).timestamp()
+            except ValueError:
+                raise self._refuse(number, f"dates written as {form}", text) from None
+        return moments[codes]
 
     def factorised(self, number: int) -> tuple[list[str], np.ndarray]:
         """The distinct values as texts, and the place of each row's value among them."""
@@ -124,7 +140,7 @@ class ArrayColumns(Columns):
             raise self._refuse(number, "numbers", next(value for value in column if isinstance(value, str)))
         return self._finite(number, floats)
 
-    def seconds(self, number: int) -> np.ndarray:
+    def _seconds(self, number: int) -> np.ndarray:
         try:
             return _seconds(self.rows[:, number])
         except (TypeError, ValueError):
@@ -181,7 +197,7 @@ class FrameColumns(Columns):
             values = values.astype(np.float64)
         return self._finite(number, values)
 
-    def seconds(self, number: int) -> np.ndarray:
+    def _seconds(self, number: int) -> np.ndarray:
         import narwhals
 
         column = self.frame[:, number]

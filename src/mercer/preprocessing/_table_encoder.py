@@ -39,7 +39,8 @@ class TableEncoder(Basis):
     ----------
     kinds : one of 'auto' or an instance of dict, default='auto'
         ``"number"``, ``"category"``, ``"date"``, ``"text"`` or ``"ignored"`` for columns by name (of an array: by
-        number). Columns without one have the kind of their type: text is a category.
+        number). Columns without one have the kind of their type: text is a category. A date may say how it is
+        written, in the letters of ``datetime.strptime``: ``"date %d/%m/%Y"``.
     categories : one of 'indicator', 'code', default='indicator'
         A column for each category, or one column with its number, which trees can split.
     min_frequency : an integer in [1, inf), default=5
@@ -168,7 +169,7 @@ class TableEncoder(Basis):
         told = self.kinds if isinstance(self.kinds, dict) else {}
         given = {self._name(columns, key): kind for key, kind in told.items()}
         for name, kind in given.items():
-            if kind not in _KINDS:
+            if kind not in _KINDS and not kind.startswith("date %"):
                 message = f"TableEncoder: kinds[{name!r}] must be one of {', '.join(_KINDS)}; got {kind!r}."
                 raise DataError(message)
         return {name: given.get(name) or columns.kind(number) for number, name in enumerate(columns.names)}
@@ -196,8 +197,9 @@ class TableEncoder(Basis):
     def _coding(self, columns: Columns, number: int, kind: str) -> Any:
         if kind == "number":
             return NumberCoding.learn(columns, number, self.missing)
-        if kind == "date":
-            return DateCoding.learn(columns, number, self.missing, self.dates)
+        if kind.startswith("date"):
+            form = kind.removeprefix("date").strip() or None
+            return DateCoding.learn(columns, number, self.missing, self.dates, form)
         if kind == "text":
             return TextCoding.learn(columns, number, self.texts, self.min_frequency)
         if kind == "category":
@@ -209,7 +211,7 @@ class TableEncoder(Basis):
         kinds, codings = state
         widths = [0 if one is None else len(one.names("")) for one in codings]
         return {
-            "kinds_": list(kinds),
+            "kinds_": [kind.split()[0] for kind in kinds],
             "categories_": [getattr(one, "categories", None) for one in codings],
             "words_": [getattr(one, "words", None) for one in codings],
             "feature_columns_": np.repeat(np.arange(len(codings)), widths),

@@ -265,11 +265,15 @@ def _covers(table, seed):
         model, _ = fit_final(selection, material, options, None)
     apart = frame[kept]
     told = model.predict(apart.drop(columns="target"))
+    # The score on rows kept apart is itself known from few rows only.
     if task == "regression":
-        score, spread = r2_score(apart["target"], told), 0.0
+        true = apart["target"].to_numpy()
+        score = r2_score(true, told)
+        without = [r2_score(np.delete(true, row), np.delete(told, row)) for row in range(len(true))]
+        # Two standard errors by the jackknife.
+        spread = 2 * np.sqrt((len(true) - 1) * np.var(without))
     else:
         score = balanced_accuracy_score(apart["target"].astype(str), told)
-        # The score on rows kept apart is itself known from few rows only.
         spread = 2 * np.sqrt(score * (1 - score) / len(apart)) + 1 / len(apart)
     sure = sureness(selection, material, options)
     return sure.low - spread <= score <= sure.high + spread

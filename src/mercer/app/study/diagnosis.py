@@ -141,4 +141,7 @@ def shown_text(value: Any) -> str:
     """A value of a table as it is shown."""
     if isinstance(value, (float, np.floating)):
         return "missing" if np.isnan(value) else f"{value:.6g}"
-    return "missing" if value is None else str(value)
+    if value is None or value != value:
+        return "missing"
+    # A day has no hour worth showing.
+    return str(value).removesuffix(" 00:00:00")

@@ -1,6 +1,6 @@
 """The rows a study works on: features and target of those whose target is known."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ class Material:
     groups: np.ndarray | None = None
     time: np.ndarray | None = None
     cost: np.ndarray | None = None
+    forms: dict[str, str] = field(default_factory=dict)  # how dates are written, by column
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -76,6 +77,7 @@ def gather(table: Table, roles: Roles, positive: str | None = None) -> Material:
         None if roles.group is None else np.asarray(category_texts(frame[roles.group].fillna("")), dtype=str),
         _times(frame, roles.time),
         _numbers(frame, roles.cost),
+        table.forms,
     )
 
 

@@ -3,13 +3,13 @@
 from typing import Any
 
 import numpy as np
-from sklearn.preprocessing import StandardScaler
 
 from mercer.app.study.diagnosis import row_losses
 from mercer.app.study.material import Material
 from mercer.app.study.recipe import encoder_for
 from mercer.app.study.record import Map
 from mercer.decomposition import PCA
+from mercer.preprocessing import StandardScaler
 
 __all__ = ["encoded", "map_rows"]
 

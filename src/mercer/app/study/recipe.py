@@ -5,13 +5,12 @@ from typing import Any
 import numpy as np
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
 
 from mercer._base.candidate import Candidate, Shape
 from mercer.app.study.material import Material
 from mercer.decision import DecisionClassifier
 from mercer.model_selection import Contender
-from mercer.preprocessing import TableEncoder
+from mercer.preprocessing import StandardScaler, TableEncoder
 
 __all__ = ["balanced_costs", "contender_of", "encoder_for", "model_of", "shape_of"]
 
@@ -21,8 +20,9 @@ _MOST_DENSE = 500
 
 def encoder_for(material: Material, needs: tuple[str, ...] = (), n_columns: int = 0) -> Any:
     """The step that makes numbers of a table's columns."""
+    dates = {name: f"date {form}" for name, form in material.forms.items() if material.kinds.get(name) == "date"}
     return TableEncoder(
-        material.kinds,
+        material.kinds | dates,
         categories="code" if "codes" in needs else "indicator",
         missing="keep" if "missing" in needs else "indicator",
         sparse_output="auto" if n_columns > _MOST_DENSE and "dense" not in needs else False,

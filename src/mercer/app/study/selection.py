@@ -114,7 +114,8 @@ def _try_one(
                 return
         deadline = None if not found.trials or clock.budget is None else clock.deadline(0.75)
         began = time.perf_counter()
-        trial = found.plan.run(contender, threads=threads, deadline=deadline, keep=True)
+        limited = contender if deadline is None else _limited(contender, deadline - time.monotonic())
+        trial = found.plan.run(limited, threads=threads, deadline=deadline, keep=True)
     except OutOfTimeError:
         found.skipped[offer.name] = "not done when the time was over"
         return
@@ -126,6 +127,13 @@ def _try_one(
     found.seconds[offer.name] = (time.perf_counter() - began) / found.plan.n_fits(contender)
     found.contenders[offer.name] = contender
     found.trials.append(trial)
+
+
+def _limited(contender: Contender, seconds: float) -> Contender:
+    """The contender with fits that end by themselves when the time is over: the clock is read only between fits."""
+    names = [name for name in contender.estimator.get_params() if name.endswith("__max_time")]
+    limits = dict.fromkeys((name for name in names if name.startswith("model__")), max(seconds, 0.1))
+    return replace(contender, estimator=clone(contender.estimator).set_params(**limits))
 
 
 def _offers(task: str, wanted: list[str] | None) -> list[Candidate]:

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
 
 from mercer.app.study.clock import Clock
 from mercer.app.study.diagnosis import shown_text
@@ -17,6 +16,7 @@ from mercer.app.study.recipe import encoder_for
 from mercer.app.study.record import Candidate, Cluster, Curve, HardRow, Structure
 from mercer.decomposition import PCA
 from mercer.model_selection import candidates
+from mercer.preprocessing import StandardScaler
 
 __all__ = ["find_structure"]
 

@@ -28,12 +28,13 @@ _CLOCKS = ("", " %H:%M", " %H:%M:%S", "T%H:%M:%S")
 class Typing:
     """Makes columns plain, one after the other, and keeps what it had to say.
 
-    `kinds` are the kinds that columns were given: a number is read as one whatever else it holds, and a category or a
-    text is left as it is written.
+    `kinds` are the kinds that columns were given: a number is read as one whatever else it holds, a category or a text
+    is left as it is written, and a date may say how it is written ("date %d/%m/%Y"). `forms` are those that were found.
     """
 
     kinds: dict[str, str] = field(default_factory=dict)
     notices: list[Notice] = field(default_factory=list)
+    forms: dict[str, str] = field(default_factory=dict)
 
     def plain(self, name: str, column: Any) -> Any:
         """The column as float64, int64, bool, datetime64 or text."""
@@ -91,8 +92,9 @@ class Typing:
         if given == "number" or (given is None and share >= _MOSTLY):
             self._say_mixed(name, values[np.isnan(numbers)], round((1 - share) * n_known), n_known)
             return _numbers(texts.map(dict(zip(values, numbers))).astype(float))
-        if given in (None, "date", "time"):
-            dates = self._from_dates(name, values, counts.to_numpy(), given is not None)
+        if given in (None, "time") or given.startswith("date"):
+            form = (given or "").removeprefix("date").strip() if given != "time" else ""
+            dates = self._from_dates(name, values, counts.to_numpy(), given is not None, form)
             if dates is not None:
                 return texts.map(dict(zip(values, dates))).astype("datetime64[s]")
         if share >= _SOME:
@@ -107,21 +109,25 @@ class Typing:
             said = f"{count} of {n_known} values {verb} ({named(*wrong[:3], most=3)}) and taken for missing."
             self.notices.append(Notice("warning", name, said, f"correct them, or give --category {name}"))
 
-    def _from_dates(self, name: str, values: np.ndarray, counts: np.ndarray, given: bool) -> np.ndarray | None:
-        """Dates in one of the common forms, or None if most are not."""
+    def _from_dates(
+        self, name: str, values: np.ndarray, counts: np.ndarray, given: bool, form: str
+    ) -> np.ndarray | None:
+        """Dates in the form given, or in one of the common ones; None if most are not."""
         import pandas
 
         texts = pandas.Series(values, dtype=object)
-        mark = next((mark for mark in _FORMATS if mark in str(values[0])[1:5]), " ")
         best, best_share, ties = None, 0.0, 0
-        for form in _FORMATS[mark]:
-            for clock in _CLOCKS if len(str(values[0])) > 11 else ("",):
-                parsed = pandas.to_datetime(texts, format=form + clock, errors="coerce")
-                share = counts[parsed.notna().to_numpy()].sum() / counts.sum()
-                ties += int(share == best_share and share > 0)
-                if share > best_share:
-                    best, best_share, ties = parsed, share, 0
-        if best is None or best_share < (_SOME if given else _MOSTLY):
+        for one in [form] if form else _forms(str(values[0])):
+            parsed = pandas.to_datetime(texts, format=one, errors="coerce")
+            share = counts[parsed.notna().to_numpy()].sum() / counts.sum()
+            ties += int(share == best_share and share > 0)
+            if share > best_share:
+                best, best_share, ties = parsed, share, 0
+                self.forms[name] = one
+        if form and best is None:
+            best = pandas.to_datetime(texts, format=form, errors="coerce")
+        elif not form and (best is None or best_share < (_SOME if given else _MOSTLY)):
+            self.forms.pop(name, None)
             return None
         if ties:
             example = f"{named(values[0])} was read as {best.iloc[0].day} {best.iloc[0]:%B %Y}"
@@ -144,6 +150,13 @@ class Typing:
             verb = "date is" if count == 1 else "dates are"
             said = f"{count} {verb} out of range ({named(*values[:3], most=3)}) and taken for missing."
             self.notices.append(Notice("warning", name, said, "correct them"))
+
+
+def _forms(example: str) -> list[str]:
+    """The forms that a date such as this may have."""
+    mark = next((mark for mark in _FORMATS if mark in example[1:5]), " ")
+    clocks = _CLOCKS if len(example) > 11 else ("",)
+    return [form + clock for form in _FORMATS[mark] for clock in clocks]
 
 
 def _has_digits(values: np.ndarray) -> bool:
@@ -176,13 +189,13 @@ def _texts(column: Any) -> Any:
     return column.mask(missing) if missing.any() else column.astype(pandas.StringDtype(na_value=np.nan))
 
 
-def type_columns(frame: Any, kinds: dict[str, str] | None = None) -> tuple[Any, list[Notice]]:
-    """The frame with plain columns, and what had to be guessed."""
+def type_columns(frame: Any, kinds: dict[str, str] | None = None) -> tuple[Any, Typing]:
+    """The frame with plain columns, and what had to be said and was found on the way."""
     import pandas
 
     typing = Typing(dict(kinds or {}))
     columns = {name: typing.plain(name, frame[name]) for name in frame.columns}
-    return pandas.DataFrame(columns, index=frame.index), typing.notices
+    return pandas.DataFrame(columns, index=frame.index), typing
 
 
 def category_texts(column: Any) -> Any:

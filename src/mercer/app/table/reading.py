@@ -86,8 +86,8 @@ def _typed(name: str, frame: Any, kinds: dict[str, str] | None, notices: list[No
     if len(frame) == 0:
         message = f"{name}: the table has column names but no rows. Give a table with rows."
         raise DataError(message)
-    plain, more = type_columns(frame, kinds)
-    return Table(name, plain, digest, [*notices, *more])
+    plain, typing = type_columns(frame, kinds)
+    return Table(name, plain, digest, [*notices, *typing.notices], typing.forms)
 
 
 def as_frame(found: Any, name: str, columns: Sequence[str] | None = None) -> Any:

@@ -107,12 +107,13 @@ class Stream:
                 frame = next(frames, None)
             if frame is None:
                 return
-            plain, notices = type_columns(as_frame(frame, self.place.name, self.columns), self._typing)
+            plain, typing = type_columns(as_frame(frame, self.place.name, self.columns), self._typing)
             for name, kind in self.kinds.items():
                 # SQLite has no truth values: it holds 0 and 1.
                 if kind == "truth" and plain[name].dtype.kind in "if" and not plain[name].isna().any():
                     plain[name] = plain[name].astype(bool)
-            self.notices += [one for one in notices if one.subject not in {known.subject for known in self.notices}]
+            told = {known.subject for known in self.notices}
+            self.notices += [one for one in typing.notices if one.subject not in told]
             yield plain
 
     @property

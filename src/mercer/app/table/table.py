@@ -17,13 +17,14 @@ class Table:
     """Rows and columns, read and typed.
 
     Columns hold float64, int64, bool, datetime64 or text; what is missing is NaN, NaT or None. The index of the frame
-    counts the rows of the file from 0.
+    counts the rows of the file from 0. `forms` says of columns of dates how they were written, where they were texts.
     """
 
     name: str
     frame: Any
     digest: str
     notices: list[Notice] = field(default_factory=list)
+    forms: dict[str, str] = field(default_factory=dict)
 
 
 def check_names(table: str, names: list[str]) -> None:

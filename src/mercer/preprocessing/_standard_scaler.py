@@ -1,0 +1,291 @@
+"""Columns of mean zero and variance one, by the means and variances of the training rows."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._base import Estimator, few_rows, fitted_source, fitting
+from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
+from mercer._base.placement import check_placement
+from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._source import Source, open_place, open_source, place_of
+from mercer._source.memory import forecast
+from mercer._source.namespace import to_numpy
+from mercer._statistic.column_moments import ColumnMoments, ColumnMomentSums
+from mercer.errors import DataError
+from mercer.preprocessing._unit_columns import ColumnMap
+
+__all__ = ["StandardScaler"]
+
+Array = Any
+_CERTIFICATE = Certificate.none("Means and variances are closed forms of sums over the rows, exact to rounding.")
+
+
+class StandardScaler(OneToOneFeatureMixin, TransformerMixin, Estimator):
+    r"""Centre each column and scale it to unit variance.
+
+    .. math:: z_j = (x_j - m_j) / s_j, \qquad s_j = \sqrt{\textstyle\sum_i w_i (x_{ij} - m_j)^2 / \sum_i w_i}
+
+    with the mean m (``mean_``) and the standard deviation s (``scale_``) of the rows given to ``fit``, w their weights.
+    Other rows are transformed by these, never by their own.
+
+    Parameters
+    ----------
+    copy : a boolean, default=True
+        Whether results are new arrays; False writes those of NumPy floats over the rows.
+    with_mean : a boolean, default=True
+        Whether m is taken off. Sparse rows would not stay sparse: they need False.
+    with_std : a boolean, default=True
+        Whether to divide by s.
+    max_time : a number in [0, inf) or None, default=None
+        Has no effect: one pass ends by itself. Kept so that estimators can be exchanged.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all that are free. Never changes a result.
+
+    Attributes
+    ----------
+    mean_ : ndarray of shape (n_features,) or None
+        m, NaN for a column without entries; None where neither it nor s is used.
+    var_ : ndarray of shape (n_features,) or None
+        The variance of each column; None without ``with_std``.
+    scale_ : ndarray of shape (n_features,) or None
+        s, and 1 for a column that is constant to rounding; None without ``with_std``.
+    n_samples_seen_ : int, float or ndarray of shape (n_features,)
+        Weight of the rows seen; for each column where entries are missing.
+    history_, converged_, n_iter_, certificate_
+        As every estimator has them; nothing is optimised.
+    n_features_in_, feature_names_in_
+        Number and names of the columns.
+
+    Notes
+    -----
+    One pass of a few operations a number, O(d) memory. Sums are float64 and centred block by block, so that columns far
+    from zero keep their digits; float32 rows come out as float32, reckoned in float64 between. Missing entries (NaN) do
+    not count, and stay missing. ``partial_fit`` gives the statistics of one fit to all rows. Rows: NumPy, sparse (where
+    ``with_mean=False``), frames, files, streams (also such as can be read only once), Dask, devices.
+
+    References
+    ----------
+    T. F. Chan, G. H. Golub and R. J. LeVeque, Algorithms for computing the sample variance, 1983.
+
+    Examples
+    --------
+    >>> from mercer.preprocessing import StandardScaler
+    >>> scaler = StandardScaler().fit([[1.0, 200.0], [3.0, 400.0]])
+    >>> scaler.mean_, scaler.scale_
+    (array([  2., 300.]), array([  1., 100.]))
+    >>> scaler.transform([[4.0, 250.0]])
+    array([[ 2. , -0.5]])
+    """
+
+    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
+    _objective_moves: ClassVar[str | None] = None
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "copy": Boolean(),
+        "with_mean": Boolean(),
+        "with_std": Boolean(),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+
+    def __init__(
+        self,
+        *,
+        copy: bool = True,
+        with_mean: bool = True,
+        with_std: bool = True,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.copy = copy
+        self.with_mean = with_mean
+        self.with_std = with_std
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "StandardScaler":
+        """Find the means and variances of the columns.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
+            Rows; NaN are missing entries.
+        y : None
+            Ignored; there for pipelines.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights; a weight of two is the row twice.
+
+        Returns
+        -------
+        self
+            The fitted transformer.
+        """
+        self._learn(X, sample_weight, None)
+        return self
+
+    @fitting
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "StandardScaler":
+        """Add rows to those that ``fit`` and earlier calls were given: the statistics are those of one fit to all.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
+            Rows.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights.
+
+        Returns
+        -------
+        self
+            The fitted transformer.
+        """
+        self._learn(X, sample_weight, vars(self).get("_seen"))
+        return self
+
+    def _learn(self, X: Any, sample_weight: Any, seen: ColumnMomentSums | None) -> None:
+        options = {"accept_sparse": "csr", "ensure_all_finite": False}
+        source = self._open(X, None, sample_weight, reset=seen is None, **options)
+        source.keep_missing()
+        self._check_storage(source)
+        outcome = self._drive(lambda start: self._solve(seen), source, max_steps=1)
+        if outcome.interrupt is None:
+            # Complete after its one step, even if a watch asked to stop there.
+            outcome.converged, outcome.reason, self.converged_ = True, "converged", True
+        self._conclude(outcome)
+
+    def _solve(self, seen: ColumnMomentSums | None) -> Solver:
+        sums = yield ColumnMoments()
+        if sums.infinite:
+            message = (
+                f"{type(self).__name__}: Input X contains infinity or a value too large for dtype('float64'), "
+                f"{sums.infinite:.0f} in all. Mark missing entries by NaN, and drop or clip the others."
+            )
+            raise DataError(message)
+        state = sums if seen is None else seen + sums
+        yield Step(0.0, state, _CERTIFICATE)
+        return Solution(state, True, _CERTIFICATE)
+
+    def _fitted(self, state: ColumnMomentSums) -> dict[str, Any]:
+        some = np.where(state.weights > 0, state.weights, np.nan)
+        mean, variance = state.mean + 0.0 * some, state.scatter / some
+        count: Any = state.weights
+        if (count == np.floor(count)).all():
+            count = count.astype(np.int64)
+        used = self.with_mean or self.with_std
+        return {
+            "mean_": mean if used else None,
+            "var_": variance if self.with_std else None,
+            "scale_": _scale(variance, mean, state.weights) if self.with_std else None,
+            "n_samples_seen_": count if (count != count[0]).any() else count[0].item(),
+            "_seen": state,
+        }
+
+    def _check_storage(self, source: Source) -> None:
+        if source.is_sparse and self.with_mean:
+            message = (
+                f"{type(self).__name__}: Cannot center sparse matrices: pass `with_mean=False` instead, or make the "
+                f"rows dense; got {source.n_features} sparse columns."
+            )
+            raise DataError(message)
+
+    def transform(self, X: Any, copy: bool | None = None) -> Array:
+        """Centre and scale rows by the statistics of the fit.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
+            Rows; missing entries stay missing.
+        copy : bool or None, default=None
+            Whether the result is a new array; None means the parameter of that name.
+
+        Returns
+        -------
+        ndarray or sparse matrix of shape (n_samples, n_features)
+            Where and what the rows are: a Dask array for those of Dask, a CSR matrix for sparse ones.
+        """
+        in_place = not (self.copy if copy is None else copy)
+        if not in_place and (rows := few_rows(self, X)) is not None:
+            return self._map().on_rows(rows)
+        source = fitted_source(self, X, accept_sparse="csr", ensure_all_finite=False)
+        return self._mapped(source, False, X if in_place else None)
+
+    def inverse_transform(self, X: Any, copy: bool | None = None) -> Array:
+        """Turn transformed rows back.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows as :meth:`transform` gives them, in memory or on a device.
+        copy : bool or None, default=None
+            Whether the result is a new array; None means the parameter of that name.
+
+        Returns
+        -------
+        ndarray or sparse matrix of shape (n_samples, n_features)
+            Rows in the units of the fit.
+        """
+        check_is_fitted(self)
+        check_placement(self, X)
+        if (place := place_of(X)) == "device":
+            source = open_place(place, X, None, None, subject=type(self).__name__, targets=None, threads=1)
+        else:
+            floats = {"dtype": [np.float64, np.float32], "order": "C", "ensure_all_finite": False}
+            rows = check_array(X, accept_sparse="csr", input_name="X", **floats)
+            source = open_source(rows, threads=self._threads())
+        if source.n_features != self.n_features_in_:
+            message = (
+                f"{type(self).__name__}: X has {source.n_features} columns, but inverse_transform expects "
+                f"{self.n_features_in_}; give what transform returned."
+            )
+            raise DataError(message)
+        in_place = not (self.copy if copy is None else copy)
+        return self._mapped(source, True, X if in_place else None)
+
+    def _map(self, back: bool = False) -> ColumnMap:
+        mean, scale = (None if one is None else to_numpy(one) for one in (self.mean_, self.scale_))
+        return ColumnMap(mean if self.with_mean else None, scale, back, type(self).__name__)
+
+    def _mapped(self, source: Source, back: bool, given: Any) -> Array:
+        """The rows of a source in other units, in the memory of the array `given` if that is where they are."""
+        source.keep_missing()
+        self._check_storage(source)
+        function = self._map(back)
+        if source.is_sparse:
+            rows = source.whole()
+            return function.on_entries(rows, rows is given)
+        if source.place != "memory":
+            return source.map(function)
+        rows = source.whole()
+        out = rows
+        if rows is not given or not rows.flags.writeable:
+            purpose = f"{source.n_features} columns of {source.n_rows} rows"
+            cure = "set copy=False, or transform some rows at a time"
+            forecast(type(self).__name__, float(rows.nbytes), purpose, cure)
+            out = np.empty_like(rows)
+        source.each(lambda block: function.write(block, out[block.start : block.start + block.n]))
+        return out
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = not self.with_mean
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _scale(variance: Array, mean: Array, weights: Array) -> Array:
+    """Standard deviations, and 1 where rounding alone can have made the variance.
+
+    The bound is that of sums in two passes (Chan, Golub and LeVeque); weights that are fractions may sum to less than
+    the few operations that round.
+    """
+    rounding = np.maximum(weights, 4.0) * np.finfo(np.float64).eps
+    with np.errstate(over="ignore", invalid="ignore"):
+        flat = variance <= rounding * variance + (rounding * mean) ** 2
+        return np.where(flat, 1.0, np.sqrt(variance))
