@@ -83,19 +83,18 @@ def _standings(results: list[Result]) -> str:
 
 def _against(results: list[Result]) -> str:
     """On how many tables mercer is ahead of each peer, level with it, or behind, by two standard errors."""
-    lines = ["| mercer beside | ahead | level | behind |", "|---|---|---|---|"]
-    for tuned in (False, True):
+    lines = ["| mercer | beside | ahead | level | behind |", "|---|---|---|---|---|"]
+    for ours, tuned in (("mercer", False), ("mercer_budget", False), ("mercer", True)):
         for peer in ("lightgbm", "xgboost", "catboost", "sklearn"):
-            counts, seen = {-1: 0, 0: 0, 1: 0}, False
+            counts = {-1: 0, 0: 0, 1: 0}
             for result in results:
                 rows = {row["contestant"]: row for row in result["rows"] if row["tuned"] == tuned}
-                if peer in rows:
-                    seen = True
-                    mean, error = difference(rows["mercer"], rows[peer])
+                if ours in rows and peer in rows:
+                    mean, error = difference(rows[ours], rows[peer])
                     counts[int(np.sign(mean)) if abs(mean) > 2 * error else 0] += 1
-            if seen:
-                label = _label({"contestant": peer, "tuned": tuned})
-                lines.append(f"| {label} | {counts[-1]} | {counts[0]} | {counts[1]} |")
+            if any(counts.values()):
+                names = (_label({"contestant": name, "tuned": tuned}) for name in (ours, peer))
+                lines.append(f"| {' | '.join(names)} | {counts[-1]} | {counts[0]} | {counts[1]} |")
     return "\n".join([*lines, ""])
 
 
