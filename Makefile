@@ -66,6 +66,7 @@ sklearn-suite: build
 		sklearn.svm.tests.test_sparse \
 		sklearn.tests.test_discriminant_analysis \
 		sklearn.tree.tests.test_tree \
+		sklearn.tree.tests.test_export \
 		sklearn.tree.tests.test_monotonic_tree \
 		sklearn.ensemble.tests.test_forest \
 		sklearn.tests.test_naive_bayes

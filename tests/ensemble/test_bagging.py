@@ -2,13 +2,18 @@
 
 import numpy as np
 import pytest
+import sklearn
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LinearRegression, Perceptron
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier as Tree
 
 from mercer.ensemble import (
+    AdaBoostClassifier,
     BaggingClassifier,
     BaggingRegressor,
+    StackingClassifier,
+    VotingClassifier,
     combine_labels,
     combine_numbers,
     member_correlation,
@@ -180,3 +185,39 @@ def test_settings_that_do_not_go_together_are_refused(settings, words):
     assert words in str(caught.value)
     with pytest.raises(DataError, match="weights must be one number for each of 2 members"):
         combine_labels([[1, 2]], [1.0])
+
+
+class Witness(ClassifierMixin, BaseEstimator):
+    """A classifier that remembers the settings under which it was fitted and asked."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.classes_ = np.unique(y)
+        self.fitted_under_ = sklearn.get_config()["transform_output"]
+        return self
+
+    def predict(self, X):
+        self.asked_under_ = sklearn.get_config()["transform_output"]
+        return np.full(len(X), self.classes_[0])
+
+    def predict_proba(self, X):
+        self.predict(X)
+        return np.eye(len(self.classes_))[np.zeros(len(X), dtype=int)]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        BaggingClassifier(Witness(), n_estimators=8, n_jobs=4),
+        VotingClassifier([(name, Witness()) for name in "abcdefgh"], n_jobs=4),
+        StackingClassifier([(name, Witness()) for name in "abcdefgh"], Witness(), n_jobs=4),
+        AdaBoostClassifier(Witness(), n_estimators=2),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_members_work_under_the_settings_of_scikit_learn_that_hold_at_the_call(model):
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(1200, 2)), random.integers(0, 2, 1200)
+    with sklearn.config_context(transform_output="polars"):
+        model.fit(X, y).predict(X)
+    assert {member.fitted_under_ for member in model.estimators_} == {"polars"}
+    assert {member.asked_under_ for member in model.estimators_} == {"polars"}

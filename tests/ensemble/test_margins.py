@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from mercer.ensemble import (
     AdaBoostClassifier,
@@ -146,3 +147,31 @@ def test_arguments_out_of_range_are_refused():
     with pytest.raises(DataError, match="margins: y must have labels of the model; got 9"):
         margins(AdaBoostClassifier(n_estimators=2).fit(X, y), X, np.full(len(y), 9))
     assert best_step([1.0, 1.0], [0.5, 0.5]) == np.inf
+
+
+@pytest.mark.catalogue("TE-20")
+def test_the_vote_depends_neither_on_the_order_of_rows_nor_on_how_they_are_counted():
+    X, y = data(60)
+    random = np.random.default_rng(2)
+    order, weight = random.permutation(60), random.integers(0, 4, 60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for nu, n_estimators in itertools.product((None, 0.3), (5, 60)):
+            model = LPBoostClassifier(nu=nu, n_estimators=n_estimators)
+            plain, shuffled = (clone(model).fit(X[rows], y[rows]) for rows in (np.arange(60), order))
+            np.testing.assert_array_equal(shuffled.decision_function(X), plain.decision_function(X))
+            np.testing.assert_array_equal(shuffled.row_weight_, plain.row_weight_[order])
+            weighted = clone(model).fit(X, y, weight.astype(float))
+            repeated = clone(model).fit(X.repeat(weight, axis=0), y.repeat(weight))
+            np.testing.assert_array_equal(weighted.decision_function(X), repeated.decision_function(X))
+
+
+def test_the_bound_on_the_objective_never_rises_and_holds_at_the_end():
+    X, y = data()
+    model = LPBoostClassifier(nu=0.3, n_estimators=200).fit(X, y)
+    bounds = model.history_["objective"] + model.history_["gap"]
+    assert (np.diff(bounds) <= 1e-12).all()
+    assert bounds[-1] >= model.history_["objective"][-1]
+    assert model.converged_
+    assert model.row_weight_.max() <= 1 / (0.3 * len(y)) + 1e-9
+    assert model.row_weight_.sum() == pytest.approx(1.0)

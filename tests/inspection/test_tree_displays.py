@@ -6,10 +6,11 @@ import pytest
 from sklearn.datasets import make_moons
 
 from mercer.ensemble import AdaBoostClassifier
-from mercer.errors import DataError
+from mercer.errors import DataError, ParameterError
 from mercer.inspection import (
     BoostingErrorDisplay,
     BoostingRoundsDisplay,
+    ImpurityDisplay,
     LeafRegionsDisplay,
     MarginDisplay,
     StepRegressionDisplay,
@@ -45,6 +46,28 @@ def test_steps_and_the_scan_of_thresholds():
     assert display.edges.tolist() == [3.5] == [display.thresholds_[display.losses_.argmin()]]
     assert display.losses_.min() == 20.75
     np.testing.assert_allclose(display.levels, [2.25, 5.0])
+
+
+@pytest.mark.catalogue("PL-25")
+def test_entropy_and_gini_are_drawn_with_their_maxima_at_one_half():
+    display = ImpurityDisplay.from_criteria(n_points=101)
+    p = display.shares
+    inside = p[1:-1]
+    formulas = {
+        "entropy": -inside * np.log2(inside) - (1 - inside) * np.log2(1 - inside),
+        "gini": 2 * inside * (1 - inside),
+        "misclassification": np.minimum(inside, 1 - inside),
+    }
+    for line, (name, expected) in zip(display.lines_, formulas.items(), strict=True):
+        values = line.get_ydata()
+        assert line.get_label() == name
+        np.testing.assert_allclose(values[1:-1], expected, atol=1e-12)
+        assert values[0] == values[-1] == 0
+        assert p[values.argmax()] == 0.5
+        assert (np.diff(values, 2) <= 1e-12).all()
+    assert [values.max() for values in display.curves.values()] == [1.0, 0.5, 0.5]
+    with pytest.raises(ParameterError, match=r"n_points must be an integer in \[3, inf\); got 2\."):
+        ImpurityDisplay.from_criteria(n_points=2)
 
 
 @pytest.mark.catalogue("PL-27")

@@ -4,7 +4,9 @@ import re
 
 import numpy as np
 import pytest
+import sklearn
 from scipy.stats import loguniform
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_diabetes, load_wine
 from sklearn.metrics import (
     accuracy_score,
@@ -36,6 +38,7 @@ from mercer.model_selection import (
     complexity_curve,
     degrees_of_freedom,
     learning_curve,
+    nested_cv,
     one_standard_error,
     parameter_count,
     resampled_bias_variance,
@@ -341,3 +344,39 @@ def test_candidates_are_found_by_themselves_from_simple_to_complex():
     text = "candidates: task must be one of 'classification', 'regression', 'clustering'; got 'magic'."
     with pytest.raises(ParameterError, match=re.escape(text)):
         candidates("magic")
+
+
+class Witness(ClassifierMixin, BaseEstimator):
+    """A classifier that notes the settings under which any copy of it is fitted."""
+
+    def __init__(self, size=1):
+        self.size = size
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        SEEN.append(sklearn.get_config()["transform_output"])
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[0])
+
+
+SEEN: list[str] = []
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda X, y: nested_cv(Witness(), X, y, space={"size": [1, 2]}, scoring="accuracy", n_jobs=4, random_state=0),
+        lambda X, y: search_settings(Witness(), X, y, {"size": [1, 2, 3]}, scoring="accuracy", n_jobs=4),
+        lambda X, y: learning_curve(Witness(), X, y, scoring="accuracy", n_jobs=4, random_state=0),
+    ],
+    ids=["nested_cv", "search_settings", "learning_curve"],
+)
+def test_fits_on_threads_see_the_settings_of_scikit_learn(work):
+    SEEN.clear()
+    X, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60) % 2
+    with sklearn.config_context(transform_output="polars"):
+        work(X, y)
+    assert len(SEEN) > 5
+    assert set(SEEN) == {"polars"}

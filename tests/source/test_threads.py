@@ -9,8 +9,12 @@ import time
 import joblib
 import numpy as np
 import pytest
+import sklearn
 from threadpoolctl import threadpool_info, threadpool_limits
 
+import mercer
+from mercer._solver.request import Dense
+from mercer._source import open_source
 from mercer._source.threads import accompanied, available_threads, n_threads, one_blas_thread, run_numbered
 
 
@@ -193,3 +197,30 @@ def test_a_caller_inside_the_crew_is_not_accompanied():
 
     run_numbered(inside, 2, 2)
     assert came == []
+@pytest.mark.parametrize("threads", [1, 3])
+def test_workers_see_the_settings_that_hold_where_the_work_was_asked_for(threads):
+    seen, together = [], threading.Barrier(threads)
+
+    def look(number):
+        if number < threads:
+            together.wait(10)
+        return threading.get_ident(), sklearn.get_config()["transform_output"], mercer.get_config()["max_memory"]
+
+    with sklearn.config_context(transform_output="pandas"), mercer.config_context(max_memory=12345):
+        run_numbered(look, 12, threads, seen.append)
+    assert len({one for one, _, _ in seen}) == threads
+    assert {told[1:] for told in seen} == {("pandas", 12345)}
+    # The crew's threads live on; the settings do not.
+    seen.clear()
+    run_numbered(look, 12, threads, seen.append)
+    assert {told[1] for told in seen} == {"default"}
+
+
+def test_a_heavy_computation_sees_them_too():
+    source = open_source(np.zeros((2, 1)), None, None, 1)
+    with sklearn.config_context(transform_output="polars"):
+        told = Dense(lambda: (threading.get_ident(), sklearn.get_config()["transform_output"]), heavy=True).answer(
+            source
+        )
+    assert told[0] != threading.get_ident()
+    assert told[1] == "polars"

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import sklearn.tree
 from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
 
 from mercer.datasets import load_hiking
-from mercer.errors import DataError, ParameterError
+from mercer.errors import DataError, ParameterError, UnsupportedError
 from mercer.tree import (
     DecisionStump,
     DecisionTreeClassifier,
@@ -112,6 +113,29 @@ def test_graphviz_and_svg_show_every_node(days, tmp_path):
     assert (tmp_path / "tree.dot").read_text() == export_graphviz(MODELS[0])
     shallow = tree_svg(MODELS[0], max_depth=1)
     assert shallow.count('class="node"') == 3
+
+
+@pytest.mark.parametrize("looks", [{}, {"filled": True, "rounded": True, "proportion": True, "max_depth": 2}])
+def test_graphviz_of_a_tree_of_numbers_is_scikit_learns(looks):
+    for model in MODELS[:3]:
+        assert export_graphviz(model, **looks) == sklearn.tree.export_graphviz(model, **looks)
+
+
+def test_graphviz_of_categories_has_them_on_the_edges(days):
+    model = MultiwayTreeClassifier().fit(days.data, days.target)
+    assert 'label="outlook is overcast"' in export_graphviz(model)
+    with pytest.raises(UnsupportedError) as caught:
+        export_graphviz(model, filled=True)
+    assert str(caught.value) == (
+        "export_graphviz: filled must be left at False for a tree that asks for categories or has many branches; "
+        "got True. Use tree_svg, which colours every tree."
+    )
+
+
+def test_a_tree_that_was_not_grown_cannot_be_written():
+    for write in (export_text, export_graphviz):
+        with pytest.raises(NotFittedError):
+            write(DecisionTreeClassifier())
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda one: type(one).__module__)

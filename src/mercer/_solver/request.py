@@ -3,11 +3,12 @@
 from collections.abc import Callable, Generator
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
+from functools import partial
 from threading import Thread
 from typing import Any
 
 from mercer._source import Block, Source
-from mercer._source.threads import hold_blas_here, one_blas_thread
+from mercer._source.threads import carried, hold_blas_here, one_blas_thread
 
 __all__ = ["Dense", "Map", "OnBlock", "Take", "Tiles", "answered"]
 
@@ -59,8 +60,9 @@ class Tiles:
 class Dense:
     """A dense computation that cannot be cut into blocks, such as a factorisation: ``function()``.
 
-    It runs with one BLAS thread, which fixes its bits. When `heavy`, it runs on a thread of its own, so that the
-    driver stays open to Ctrl-C; an abandoned computation ends by itself and its result is dropped.
+    It runs with one BLAS thread, which fixes its bits. When `heavy`, it runs on a thread of its own, under the settings
+    that hold on the driver's, so that the driver stays open to Ctrl-C; an abandoned computation ends by itself and its
+    result is dropped.
     """
 
     function: Callable[[], Any]
@@ -72,7 +74,7 @@ class Dense:
             if not self.heavy:
                 return self.function()
             promise: Future[Any] = Future()
-            Thread(target=self._fulfil, args=(promise,), daemon=True).start()
+            Thread(target=carried(partial(self._fulfil, promise)), daemon=True).start()
             # Waiting in short turns: a signal that comes just before a wait begins is seen when its turn ends.
             while not promise.done():
                 wait([promise], timeout=0.05)

@@ -13,15 +13,17 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import joblib
+import sklearn
 from threadpoolctl import ThreadpoolController
 
 __all__ = [
     "accompanied",
     "available_threads",
+    "carried",
     "hold_blas_here",
     "n_threads",
     "one_blas_thread",
@@ -144,6 +146,24 @@ def one_blas_thread() -> Iterator[None]:
         _guard.leave()
 
 
+def carried(function: Callable[[], Any], config: dict[str, Any] | None = None) -> Callable[[], Any]:
+    """A call of `function` for another thread, under the settings that hold on this one.
+
+    A new thread has neither our context variables nor scikit-learn's configuration, which it keeps per thread; `config`
+    is that configuration, where the caller has asked for it already.
+    """
+    context, config = contextvars.copy_context(), sklearn.get_config() if config is None else config
+
+    def configured() -> Any:
+        # Most often nothing was set: looking costs a microsecond, setting and restoring five.
+        if sklearn.get_config() == config:
+            return function()
+        with sklearn.config_context(**config):
+            return function()
+
+    return partial(context.run, configured)
+
+
 class _Job:
     """Numbered work shared by the crew: whoever is free takes the next item; results leave in order."""
 
@@ -212,8 +232,8 @@ def _run(job: _Job, threads: int, close: Callable[[], None] | None = None) -> No
         crew: list[Future[None]] = []
         try:
             if threads > 1:
-                pool = _crew(threads - 1)
-                crew = [pool.submit(contextvars.copy_context().run, job.work) for _ in range(threads - 1)]
+                pool, config = _crew(threads - 1), sklearn.get_config()
+                crew = [pool.submit(carried(job.work, config)) for _ in range(threads - 1)]
             job.work()
         finally:
             job.stopped = True

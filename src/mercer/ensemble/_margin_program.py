@@ -2,7 +2,13 @@ r"""Margin maximisation as a linear program over given hypotheses.
 
     max rho - sum_i D_i xi_i   over   A alpha >= rho - xi,  alpha >= 0,  sum alpha = 1,  xi >= 0
 
-Its dual finds the distribution d over rows, with d_i <= D_i, under which the best hypothesis has the least edge.
+Its dual finds the distribution d over rows, with d_i <= D_i, under which the best hypothesis has the least edge:
+
+    min z   over   A' d <= z,  0 <= d <= D,  sum d = 1
+
+The dual is the one that is solved: it has a constraint for each hypothesis, of which there are few, and rows that all
+hypotheses treat alike are one variable of it. Groups come in the order of their rows of A, so that the program, and
+with it the vertex that the simplex method ends in, depends neither on the order of rows nor on how they are counted.
 """
 
 from dataclasses import dataclass
@@ -10,13 +16,12 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
-from scipy.sparse import csr_array, eye_array, hstack
 
 from mercer._plain import plain
 from mercer._source.memory import forecast
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["MarginSolution", "maximize_margin"]
+__all__ = ["MarginSolution", "maximize_margin", "solve_groups"]
 
 
 @plain
@@ -66,7 +71,8 @@ def maximize_margin(agreement: Any, *, nu: float | None = None, sample_weight: A
 
     Notes
     -----
-    Solved by HiGHS, exactly. Memory 16 bytes for each entry of `agreement`.
+    Solved by HiGHS, exactly, with a variable for each different row of `agreement`. Where several votes are best, which
+    is found does not depend on the order of rows. Memory 32 bytes for each entry of `agreement`.
 
     References
     ----------
@@ -86,32 +92,50 @@ def maximize_margin(agreement: Any, *, nu: float | None = None, sample_weight: A
     if nu is not None and not 0 < nu <= 1:
         message = f"maximize_margin: nu must be a number in (0, 1] or None; got {nu!r}."
         raise ParameterError(message)
-    n, t = A.shape
+    n = len(A)
     forecast("maximize_margin", 32 * A.size, "the linear program", "give fewer rows or hypotheses")
-    share = np.full(n, 1 / n) if sample_weight is None else np.asarray(sample_weight) / np.sum(sample_weight)
-    # Variables: alpha, rho, and slacks where rows may fall short; rows of weight zero are not asked.
-    asked = np.flatnonzero(share > 0)
-    parts = [csr_array(-A[asked]), csr_array(np.ones((len(asked), 1)))]
-    cost = np.concatenate([np.zeros(t), [-1.0]])
-    bounds = [(0.0, None)] * t + [(None, None)]
+    weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    # Rows of weight zero are not asked.
+    asked = np.flatnonzero(weight > 0)
+    patterns, group = np.unique(A[asked], axis=0, return_inverse=True)
+    group = group.reshape(-1)
+    share = np.bincount(group, weight[asked]) / weight.sum()
+    weights, margin, objective, mass = solve_groups(patterns, share, nu)
+    row_weight, slacks = np.zeros(n), np.zeros(n)
+    row_weight[asked] = (mass / share)[group] * weight[asked] / weight.sum()
     if nu is not None:
-        parts.append(-eye_array(len(asked), format="csr"))
-        cost = np.concatenate([cost, share[asked] / nu])
-        bounds += [(0.0, None)] * len(asked)
-    total = np.zeros((1, len(cost)))
-    total[0, :t] = 1.0
-    found = linprog(
-        cost, A_ub=hstack(parts, format="csr"), b_ub=np.zeros(len(asked)), A_eq=total, b_eq=[1.0], bounds=bounds
-    )
+        slacks[asked] = np.maximum(margin - patterns @ weights, 0.0)[group]
+    return MarginSolution(weights, margin, objective, slacks, row_weight)
+
+
+def solve_groups(
+    patterns: np.ndarray, share: np.ndarray, nu: float | None
+) -> tuple[np.ndarray, float, float, np.ndarray]:
+    """The best vote where rows come in groups: its weights, rho, the objective, and the dual mass of each group.
+
+    Parameters
+    ----------
+    patterns : ndarray of shape (n_groups, n_hypotheses)
+        The agreement of each group's rows.
+    share : ndarray of shape (n_groups,)
+        Their shares of the weight.
+    nu : float or None
+    """
+    n_groups, t = patterns.shape
+    # Variables: the mass of each group, and z.
+    above = np.zeros((t, n_groups + 1))
+    above[:, :-1], above[:, -1] = patterns.T, -1.0
+    total, cost = np.ones((1, n_groups + 1)), np.zeros(n_groups + 1)
+    total[0, -1], cost[-1] = 0.0, 1.0
+    bounds = np.zeros((n_groups + 1, 2))
+    bounds[:-1, 1] = np.inf if nu is None else share / nu
+    bounds[-1] = -np.inf, np.inf
+    # Presolving finds nothing to drop here and doubles the time: 0.13 s against 0.055 s with 100 hypotheses.
+    options = {"method": "highs-ds", "options": {"presolve": False}}
+    found = linprog(cost, A_ub=above, b_ub=np.zeros(t), A_eq=total, b_eq=[1.0], bounds=bounds, **options)
     if found.status != 0:
         message = f"maximize_margin: the linear program was not solved: {found.message} Scale the agreement to [-1, 1]."
         raise DataError(message)
-    weights = np.maximum(found.x[:t], 0.0)
-    row_weight = np.zeros(n)
-    row_weight[asked] = np.maximum(-found.ineqlin.marginals, 0.0)
-    slacks = np.zeros(n)
-    if nu is not None:
-        slacks[asked] = np.maximum(found.x[t + 1 :], 0.0)
-    return MarginSolution(
-        weights / weights.sum(), float(found.x[t]), float(-found.fun), slacks, row_weight / row_weight.sum()
-    )
+    weights = np.maximum(-found.ineqlin.marginals, 0.0)
+    mass = np.clip(found.x[:-1], 0.0, bounds[:-1, 1])
+    return weights / weights.sum(), float(found.eqlin.marginals[0]), float(found.fun), mass / mass.sum()

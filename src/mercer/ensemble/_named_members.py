@@ -1,10 +1,8 @@
 """What ensembles share whose members the user names: their parameters, their names, and fitting them side by side."""
 
-import contextvars
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import joblib
@@ -73,25 +71,17 @@ class FirstLayer:
 
 
 def side_by_side(fit: Callable[[int], Any], first: int, size: int) -> Callable[[], list[Any]]:
-    """A call that fits `size` members from the one numbered `first`, under the settings that hold here and now.
-
-    It may be made on another thread, where scikit-learn's settings, which each thread has its own of, are the defaults.
-    """
-    config, context = sklearn.get_config(), contextvars.copy_context()
-
-    def one(number: int) -> Any:
-        with sklearn.config_context(**config):
-            return fit(first + number)
+    """A call that fits `size` members from the one numbered `first`."""
 
     def all_of_them() -> list[Any]:
         if size == 1:
             # By itself a member may use all threads.
-            return [one(0)]
+            return [fit(first)]
         found: list[Any] = []
-        run_numbered(one, size, size, found.append)
+        run_numbered(lambda number: fit(first + number), size, size, found.append)
         return found
 
-    return partial(context.run, all_of_them)
+    return all_of_them
 
 
 class NamedMembers(MetaEstimatorMixin, Estimator):
@@ -264,13 +254,7 @@ class NamedMembers(MetaEstimatorMixin, Estimator):
         if threads == 1:
             return [ask(number) for number in range(len(self.estimators_))]
         found: list[Any] = []
-        config = sklearn.get_config()
-
-        def one(number: int) -> Any:
-            with sklearn.config_context(**config):
-                return ask(number)
-
-        run_numbered(one, len(self.estimators_), threads, found.append)
+        run_numbered(ask, len(self.estimators_), threads, found.append)
         return found
 
     def get_metadata_routing(self) -> Any:

@@ -11,6 +11,7 @@ from mercer.inspection._dendrogram import DendrogramDisplay
 from mercer.inspection._folds import FoldsDisplay
 from mercer.inspection._gaussian_contour import GaussianContourDisplay
 from mercer.inspection._gaussian_process import KernelSelectionDisplay, ProcessDisplay
+from mercer.inspection._impurity import ImpurityDisplay
 from mercer.inspection._k_distance import KDistanceDisplay
 from mercer.inspection._k_means_panels import KMeansPanelsDisplay
 from mercer.inspection._kernel_components import FeatureLiftDisplay, KernelComponentDisplay, SmoothnessFilterDisplay
@@ -41,6 +42,7 @@ __all__ = [
     "FoldsDisplay",
     "GaussianContourDisplay",
     "GibbsDisplay",
+    "ImpurityDisplay",
     "KDistanceDisplay",
     "KMeansPanelsDisplay",
     "KernelComponentDisplay",

@@ -1,15 +1,20 @@
 """Trees as text and as Graphviz programs."""
 
+import inspect
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import sklearn.tree
+from sklearn.utils.validation import check_is_fitted
 
-from mercer.errors import DataError, ParameterError
+from mercer.errors import DataError, ParameterError, UnsupportedError
 from mercer.tree._conditions import Condition, feature_labels, node_conditions
 from mercer.tree._node_view import NodeView
 
 __all__ = ["export_graphviz", "export_text"]
+
+_write_numbers = sklearn.tree.export_graphviz
 
 
 def export_text(
@@ -60,6 +65,7 @@ def export_text(
         if not isinstance(value, int) or value < least:
             message = f"export_text: {name} must be an integer in [{least}, inf); got {value!r}."
             raise ParameterError(message)
+    check_is_fitted(decision_tree)
     if feature_names is None and not hasattr(decision_tree, "feature_names_in_"):
         feature_names = [f"feature_{j}" for j in range(getattr(decision_tree, "n_features_in_", 0))]
     nodes, conditions = node_conditions(decision_tree, feature_names)
@@ -122,10 +128,20 @@ def export_graphviz(
     decision_tree: Any,
     out_file: Any = None,
     *,
+    max_depth: int | None = None,
     feature_names: Any = None,
     class_names: Any = None,
-    max_depth: int | None = None,
+    label: str = "all",
+    filled: bool = False,
+    leaves_parallel: bool = False,
+    impurity: bool = True,
+    node_ids: bool = False,
+    proportion: bool = False,
+    rotate: bool = False,
+    rounded: bool = False,
+    special_characters: bool = False,
     precision: int = 3,
+    fontname: str = "helvetica",
 ) -> str | None:
     """Write a tree as a program for Graphviz.
 
@@ -135,26 +151,91 @@ def export_graphviz(
         A fitted decision tree of mercer or scikit-learn.
     out_file : str, path, file or None, default=None
         Where to write; None returns the text.
-    feature_names, class_names : list of str or None, default=None
-        Names of the columns and of the classes; None takes those of the fit.
     max_depth : int or None, default=None
         Branches below are left out; None writes all.
+    feature_names, class_names : list of str or None, default=None
+        Names of the columns and of the classes.
+    label : {"all", "root", "none"}, default="all"
+        Where to say what the numbers are.
+    filled, leaves_parallel, rotate, rounded : bool, default=False
+        Whether nodes are coloured by their answers, leaves lie on one line, the tree grows to the right, boxes have
+        round corners.
+    impurity : bool, default=True
+        Whether nodes say how impure they are.
+    node_ids, proportion : bool, default=False
+        Whether nodes have numbers, and shares in place of weights.
+    special_characters : bool, default=False
+        Whether the text has characters that PostScript has not.
     precision : int, default=3
         Digits after the point.
+    fontname : str, default="helvetica"
+        The font.
 
     Returns
     -------
     str or None
         The text, where `out_file` is None.
 
+    Notes
+    -----
+    Trees of numbers are written as scikit-learn writes them. Splits by categories, and into more than two branches,
+    have their conditions on the edges; the parameters that change the looks of nodes are not for them.
+
     Examples
     --------
     >>> from mercer.tree import DecisionTreeClassifier, export_graphviz
-    >>> text = export_graphviz(DecisionTreeClassifier().fit([[0.0], [1.0], [2.0]], ["a", "b", "b"]))
+    >>> text = export_graphviz(DecisionTreeClassifier().fit([[0.0], [1.0], [2.0]], ["a", "b", "b"]), filled=True)
     >>> text.count("->")
     2
     """
-    nodes, conditions = node_conditions(decision_tree, feature_labels(decision_tree, feature_names))
+    check_is_fitted(decision_tree)
+    looks = {
+        "label": label,
+        "filled": filled,
+        "leaves_parallel": leaves_parallel,
+        "impurity": impurity,
+        "node_ids": node_ids,
+        "proportion": proportion,
+        "rotate": rotate,
+        "rounded": rounded,
+        "special_characters": special_characters,
+        "fontname": fontname,
+    }
+    names = {"feature_names": feature_names, "class_names": class_names}
+    if _asks_for_numbers(decision_tree):
+        text = _write_numbers(decision_tree, None, max_depth=max_depth, precision=precision, **names, **looks)
+    else:
+        _check_looks(looks)
+        text = _graph(decision_tree, max_depth, precision, **names)
+    if out_file is None:
+        return text
+    if hasattr(out_file, "write"):
+        out_file.write(text)
+    else:
+        Path(out_file).write_text(text, encoding="utf-8")
+    return None
+
+
+def _asks_for_numbers(model: Any) -> bool:
+    """Whether each split sends values up to a threshold left and the others right."""
+    tree = model.tree_
+    return hasattr(tree, "children_left") and not len(getattr(tree, "categories", ()))
+
+
+def _check_looks(looks: dict[str, Any]) -> None:
+    defaults = inspect.signature(export_graphviz).parameters
+    for name, value in looks.items():
+        if value != defaults[name].default:
+            message = (
+                f"export_graphviz: {name} must be left at {defaults[name].default!r} for a tree that asks for "
+                f"categories or has many branches; got {value!r}. Use tree_svg, which colours every tree."
+            )
+            raise UnsupportedError(message)
+
+
+def _graph(model: Any, max_depth: int | None, precision: int, feature_names: Any, class_names: Any) -> str:
+    """The program for a tree of any kind, with conditions on the edges."""
+    nodes, conditions = node_conditions(model, feature_labels(model, feature_names))
     classes = _class_labels(nodes, class_names)
     lines = ["digraph Tree {", 'node [shape=box, fontname="helvetica"];', 'edge [fontname="helvetica"];']
     depths = np.zeros(len(nodes.parent), dtype=np.int64)
@@ -169,14 +250,7 @@ def export_graphviz(
         lines.append(f"{node} [label={label}];")
         if parent >= 0:
             lines.append(f"{parent} -> {node} [label={_quoted(_condition_text(conditions[node], precision))}];")
-    text = "\n".join([*lines, "}"])
-    if out_file is None:
-        return text
-    if hasattr(out_file, "write"):
-        out_file.write(text)
-    else:
-        Path(out_file).write_text(text, encoding="utf-8")
-    return None
+    return "\n".join([*lines, "}"])
 
 
 def _quoted(text: str) -> str:
