@@ -1,7 +1,8 @@
 """Growth of a forest: numbered trees, each with a seed of its own, some at a time on all threads."""
 
+import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -12,19 +13,21 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer._source.threads import run_numbered
-from mercer.tree._assembly import assemble, state_of
+from mercer.tree._assembly import assemble
 from mercer.tree._best_first import grow_best_first
 from mercer.tree._binary_tree import LEAF, BinaryTree
 from mercer.tree._columns import Columns
 from mercer.tree._growth import Growth, Rules
 from mercer.tree._problem import Problem, balanced_factor
 from mercer.tree._pruning import prune
+from mercer.tree._search import Room
+from mercer.tree._whole_growth import grow_whole
 
 __all__ = ["ForestGrowth", "ForestState", "drawn_counts"]
 
 Array = Any
-# Trees grown between two looks at the clock: enough for many threads.
-_BATCH = 32
+# Seconds between two looks at the clock: at the end of a batch of trees some threads wait for the others.
+_BATCH_SECONDS = 1.0
 NO_BOUND = Certificate.none("A forest is an average of greedy trees; nothing says how far it is from the best one.")
 
 
@@ -71,6 +74,8 @@ class ForestGrowth:
     balanced: bool
     oob_error: Callable[[Array, Array], float] | None
     threads: int
+    room: Room = field(default_factory=Room)
+    batch: int = 0
     stopped: bool = False
 
     def solve(self, state: ForestState | None) -> Solver:
@@ -90,7 +95,8 @@ class ForestGrowth:
         return Solution(state, True, NO_BOUND)
 
     def _grow_some(self, columns: Columns, first: int) -> list[tuple[BinaryTree, Array, Array]]:
-        seeds = self.seeds[first : first + _BATCH]
+        self.batch = self.batch or 2 * self.threads
+        seeds = self.seeds[first : first + self.batch]
         found: list[tuple[BinaryTree, Array, Array]] = []
         # A tree alone may use all threads; of several each has one.
         inside = self.threads if len(seeds) == 1 else 1
@@ -102,7 +108,10 @@ class ForestGrowth:
                 self.stopped = True
                 raise
 
+        begin = time.perf_counter()
         run_numbered(grow, len(seeds), self.threads, found.append)
+        pace = len(seeds) / max(time.perf_counter() - begin, 1e-9)
+        self.batch = max(1, round(min(pace * _BATCH_SECONDS, len(self.seeds)) / self.threads)) * self.threads
         return found
 
     def _weights(self, seed: int) -> Array:
@@ -118,12 +127,10 @@ class ForestGrowth:
         root = int(np.random.SeedSequence(seed).generate_state(1)[0])
         growth.plant(np.flatnonzero(weight > 0).astype(np.int32), root)
         if self.max_leaves is None:
-            while not self.stopped and growth.grow_level():
-                pass
-            state = state_of(growth)
+            tree = grow_whole(growth, self.problem.n_classes, self.room, lambda: not self.stopped)
         else:
-            state = grow_best_first(growth, self.max_leaves)
-        tree = prune(assemble(state, columns.n_features, self.problem.n_classes), self.ccp_alpha)
+            tree = assemble(grow_best_first(growth, self.max_leaves), columns.n_features, self.problem.n_classes)
+        tree = prune(tree, self.ccp_alpha)
         if self.oob_error is None:
             return tree, np.zeros(0, np.int64), np.zeros((0, 0))
         return tree, *self._unseen(tree, weight)

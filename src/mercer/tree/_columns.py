@@ -27,15 +27,18 @@ class Columns:
     table, offsets : (total,), (d + 1,)
         The distinct values of all columns, one column after the other, and where each begins.
     missing : (2, d) int32
-        The rank and the coarse code of missing values; -1 where a column has none.
+        The rank and the coarse code of missing values; -1 where a column has none. Where codes are values, zero stands
+        for NaN.
     coarse : (d, n) uint8, or (0, 0)
         Ranks in at most 255 steps of about equally many rows.
     edges : (d, 256) int32
         The last rank of each step.
     kinds : (d,) uint8, or empty
         One for columns of categories, whose ranks have no order; empty if there are none.
-    matrix : (n, d), or None
-        The values by rows, where codes are values.
+    matrix : (n, d), or (0, 0)
+        The codes by rows, for nodes of few rows: these lie far apart, but codes of one row share lines of the cache.
+    coarse_matrix : (n, d or more), or (0, 0)
+        The coarse codes by rows.
     """
 
     codes: Array
@@ -45,7 +48,8 @@ class Columns:
     coarse: Array
     edges: Array
     kinds: Array
-    matrix: Array = None
+    matrix: Array
+    coarse_matrix: Array
 
     @property
     def are_values(self) -> bool:
@@ -83,13 +87,23 @@ def keep_columns(X: Array, subject: str) -> Columns:
     forecast(subject, n * d * X.itemsize, f"the columns of {n} x {d} values", "fit fewer rows")
     nothing = np.zeros((0, 0), np.uint8), np.zeros((0, 0), np.int32), np.zeros(0, np.uint8)
     columns = np.ascontiguousarray(X.T)
-    return Columns(columns, np.zeros(1), np.zeros(d + 1, np.int64), np.full((2, d), -1, np.int32), *nothing, X)
+    # Infinite sums of large numbers count as missing values, too: that costs time, nothing else.
+    with np.errstate(over="ignore", invalid="ignore"):
+        missing = np.where(np.isfinite(columns.sum(axis=1)), -1, 0).astype(np.int32)
+    table = np.zeros(1), np.zeros(d + 1, np.int64), np.stack([missing, missing])
+    return Columns(columns, *table, *nothing, X, nothing[0])
 
 
 def encode_columns(X: Array, threads: int, subject: str, coarse: bool = False, kinds: Array | None = None) -> Columns:
     """Rank the values of every column of a matrix, dense or sparse by columns; NaN is missing."""
     n, d = X.shape
-    forecast(subject, n * d * (4 + coarse) + 24 * n * threads, f"the ranks of {n} x {d} values", "fit fewer rows")
+    # Codes also by rows and in coarse steps for a forest, and what each thread keeps of the rows of a tree.
+    forecast(
+        subject,
+        n * d * (4 + 6 * coarse) + (24 + 100 * coarse) * n * threads,
+        f"the ranks of {n} x {d} values",
+        "fit fewer rows",
+    )
     codes = np.empty((d, n), np.int32)
     values: list[Array] = [None] * d
 
@@ -113,7 +127,16 @@ def encode_columns(X: Array, threads: int, subject: str, coarse: bool = False, k
         codes = codes.astype(small)
     missing = np.stack([ranks, coarse_missing.astype(np.int32)])
     kinds = np.zeros(0, np.uint8) if kinds is None or not kinds.any() else kinds.astype(np.uint8)
-    return Columns(codes, table, offsets, missing, coarse_codes, edges, kinds)
+    matrix = np.ascontiguousarray(codes.T) if coarse else np.zeros((0, 0), codes.dtype)
+    return Columns(codes, table, offsets, missing, coarse_codes, edges, kinds, matrix, _by_rows(coarse_codes))
+
+
+def _by_rows(coarse: Array) -> Array:
+    """Coarse codes by rows, as few lines of the cache for each as can be."""
+    d, n = coarse.shape
+    matrix = np.zeros((n, -(-d // 16) * 16), np.uint8)
+    matrix[:, :d] = coarse.T
+    return matrix
 
 
 def _encode_column(column: Array, codes: Array) -> Array:
@@ -162,7 +185,8 @@ def _coarsen(codes: Array, lengths: Array, threads: int) -> tuple[Array, Array, 
         else:
             before = np.cumsum(counts[:length]) - counts[:length]
             steps = np.minimum(before * _MOST_COARSE // max(1, counts[:length].sum()), _MOST_COARSE - 1)
-            steps = np.unique(steps, return_inverse=True)[1]
+            # They never fall; what is left is to number them without gaps.
+            steps = np.cumsum(np.diff(steps, prepend=steps[:1]) > 0)
         n_steps = int(steps[-1]) + 1 if length else 0
         missing[j] = n_steps
         lookup = np.append(steps, n_steps).astype(np.uint8)
