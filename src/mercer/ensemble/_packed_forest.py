@@ -86,7 +86,7 @@ class PackedForest:
         everything = np.zeros(0, np.int32)
 
         def work(X: Array, out: Array) -> None:
-            at = np.empty(min(len(out), _TOGETHER), np.int32)
+            at = np.empty(_TOGETHER, np.int32)
             if len(self.words) == 0:
                 forest_walk.add_packed_values(X, self.roots, *self._records, self.values, at, np.empty_like(at), out)
                 return
