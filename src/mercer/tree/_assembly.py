@@ -11,7 +11,7 @@ from mercer.tree._binary_tree import LEAF, BinaryTree
 from mercer.tree._growth import Growth, Level
 from mercer.tree._target import Described
 
-__all__ = ["GrowthState", "assemble", "assemble_nodes", "nodes_of", "resumed_levels", "state_of"]
+__all__ = ["GrowthState", "assemble", "nodes_of", "resumed_levels", "shaped", "state_of"]
 
 Array = Any
 _NODE_FIELDS = ("left", "right", "feature", "threshold", "missing_left", "categories")
@@ -72,12 +72,8 @@ def resumed_levels(state: GrowthState) -> list[Level]:
 
 
 def assemble(state: GrowthState, n_features: int, n_classes: Array) -> BinaryTree:
-    """The tree that a state holds."""
-    return assemble_nodes(state.nodes, state.words, n_features, n_classes)
-
-
-def assemble_nodes(nodes: dict[str, Array], words: Array, n_features: int, n_classes: Array) -> BinaryTree:
-    """A tree of nodes that are numbered in any order, children after parents; its own are numbered depth first."""
+    """The tree that a state holds, its nodes numbered depth first."""
+    nodes = state.nodes
     left, right = nodes["left"], nodes["right"]
     numbers, sizes = np.empty(len(left), np.int64), np.empty(len(left), np.int64)
     node_rows.number_nodes(left, right, sizes, numbers)
@@ -99,13 +95,13 @@ def assemble_nodes(nodes: dict[str, Array], words: Array, n_features: int, n_cla
         impurity=placed(nodes["impurity"]),
         n_node_samples=placed(nodes["n_rows"].astype(np.int32)),
         weighted_n_node_samples=placed(nodes["weights"]),
-        value=_shaped(placed(nodes["values"]), n_classes),
-        categories=placed(nodes["categories"]) if len(words) else np.zeros(0, np.int64),
-        words=words,
+        value=shaped(placed(nodes["values"]), n_classes),
+        categories=placed(nodes["categories"]) if len(state.words) else np.zeros(0, np.int64),
+        words=state.words,
     )
 
 
-def _shaped(values: Array, n_classes: Array) -> Array:
+def shaped(values: Array, n_classes: Array) -> Array:
     """Values by output: (nodes, outputs, classes), with zeros where an output has fewer classes."""
     if (n_classes == n_classes[0]).all():
         return values.reshape(len(values), len(n_classes), int(n_classes[0]))

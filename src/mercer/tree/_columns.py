@@ -71,10 +71,10 @@ class Columns:
 
     def thresholds(self, features: Array, lower: Array, upper: Array) -> Array:
         """Half way between two ranks of each feature; infinity where there is no upper one."""
-        starts = self.offsets[features]
-        open_above = upper >= self.offsets[features + 1] - starts
-        low = self.table[starts + lower]
-        high = self.table[starts + np.where(open_above, lower, upper)]
+        starts = self.offsets.take(features)
+        open_above = upper >= self.offsets.take(features + 1) - starts
+        low = self.table.take(starts + lower)
+        high = self.table.take(starts + np.where(open_above, lower, upper))
         middle = low / 2 + high / 2
         # Between neighbouring floats the middle may round up, and the upper value must stay on its side.
         middle = np.where(middle >= high, low, middle)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer._native import random_values, splits
-from mercer.tree._assembly import assemble, assemble_nodes, nodes_of, state_of
-from mercer.tree._binary_tree import LEAF, BinaryTree
+from mercer._native import node_rows, random_values, splits
+from mercer.tree._assembly import assemble, nodes_of, shaped, state_of
+from mercer.tree._binary_tree import LEAF, UNDEFINED, BinaryTree
 from mercer.tree._growth import EPSILON, Growth
 from mercer.tree._search import Room, scratch_of, settings_of
 from mercer.tree._target import ENTROPY, SQUARES, ClassTarget
@@ -32,7 +32,7 @@ def grow_whole(growth: Growth, n_classes: Array, room: Room, goes_on: Callable[[
     for number, at in enumerate(waiting):
         if len(at):
             thicket.grow(number, at, goes_on)
-    return assemble_nodes(thicket.nodes(), np.zeros(0, np.int64), growth.columns.n_features, n_classes)
+    return thicket.tree(n_classes)
 
 
 def _is_plain(growth: Growth) -> bool:
@@ -71,6 +71,8 @@ class Thicket:
         self.links = self.room.take("links", (room, 7), np.int32)
         self.links[:top, 0] = LEAF
         self.numbers = self.room.take("numbers", (room, 2 + self.growth.target.n_numbers))
+        # What levels know of these is put in its place at the end.
+        self.links[:top, 6], self.numbers[:top] = 1, 1.0
 
     def grow(self, number: int, at: Array, goes_on: Callable[[], bool]) -> None:
         """Grow the nodes `at` of a level, and all below them."""
@@ -134,29 +136,55 @@ class Thicket:
         kept[:, 3] = 0.0 if isinstance(target, ClassTarget) else target.targets[rows, 0]
         return kept
 
-    def nodes(self) -> dict[str, Array]:
-        """All nodes, in the form of those of levels."""
+    def tree(self, n_classes: Array) -> BinaryTree:
+        """The tree, its nodes numbered depth first."""
         top, count = self.growth.n_nodes, int(self.state[1])
-        nodes, links, numbers = nodes_of(self.growth.levels), self.links[:count], self.numbers[:count]
-        known = self.growth.target.described(numbers[top:, 1].copy(), numbers[top:, 2:], links[top:, 6] != 0)
-        below = {
-            **{name: getattr(known, name) for name in ("weights", "values", "impurity", "pure")},
-            "n_rows": links[top:, 5],
-        }
-        nodes = {
-            name: np.concatenate([values, below[name] if name in below else np.empty(count - top, values.dtype)])
-            for name, values in nodes.items()
-        }
-        leaf, inner = top + np.flatnonzero(links[top:, 0] == LEAF), np.flatnonzero(links[:, 0] != LEAF)
-        for name, value in (("left", LEAF), ("right", LEAF), ("feature", -2), ("threshold", -2.0), ("missing_left", 0)):
-            nodes[name][leaf] = value
-        nodes["categories"][top:] = -1
-        left, feature, lower, upper, side = links[inner, :5].T.astype(np.int64)
-        nodes["left"][inner], nodes["right"][inner], nodes["feature"][inner] = left, left + 1, feature
-        is_random = self.growth.columns.are_values
-        nodes["threshold"][inner] = (
-            numbers[inner, 0] if is_random else self.growth.columns.thresholds(feature, lower, upper)
+        links, above = self.links[:count], nodes_of(self.growth.levels)
+        divided = np.flatnonzero(above["left"] != LEAF)
+        links[divided, :2] = np.stack([above["left"], above["feature"]], axis=1)[divided]
+        links[divided, 2:5] = 0
+        links[:top, 5] = above["n_rows"]
+        places, right = self._places(links[:, 0])
+        order = np.empty(count, np.int64)
+        order[places] = np.arange(count)
+        links, numbers, right = links.take(order, axis=0), self.numbers.take(order, axis=0), right.take(order)
+        known = self.growth.target.described(numbers[:, 1].copy(), numbers[:, 2:], links[:, 6] != 0)
+        for name in ("weights", "values", "impurity"):
+            getattr(known, name)[places[:top]] = above[name]
+        is_inner = links[:, 0] != LEAF
+        inner = np.flatnonzero(is_inner)
+        threshold, missing_left = np.full(count, float(UNDEFINED)), np.zeros(count, np.uint8)
+        split = links.take(inner, axis=0)
+        threshold[inner] = self._thresholds(split, numbers[:, 0].take(inner))
+        heavier = known.weights.take(inner + 1) > known.weights.take(right.take(inner))
+        missing_left[inner] = np.where(split[:, 4] == 2, heavier, split[:, 4])
+        threshold[places[divided]] = above["threshold"][divided]
+        missing_left[places[divided]] = above["missing_left"][divided]
+        return BinaryTree(
+            n_features=self.growth.columns.n_features,
+            n_classes=n_classes,
+            children_left=np.where(is_inner, np.arange(1, count + 1, dtype=np.int32), np.int32(LEAF)),
+            children_right=np.where(is_inner, right, LEAF).astype(np.int32),
+            feature=np.where(is_inner, links[:, 1], np.int32(UNDEFINED)),
+            threshold=threshold,
+            missing_go_to_left=missing_left,
+            impurity=known.impurity,
+            n_node_samples=links[:, 5].copy(),
+            weighted_n_node_samples=known.weights,
+            value=shaped(np.ascontiguousarray(known.values), n_classes),
+            categories=np.zeros(0, np.int64),
+            words=np.zeros(0, np.int64),
         )
-        heavier = nodes["weights"][left] > nodes["weights"][left + 1]
-        nodes["missing_left"][inner] = np.where(side == 2, heavier, side)
-        return nodes
+
+    @staticmethod
+    def _places(left: Array) -> tuple[Array, Array]:
+        """The number of each node, and that of its right child, when nodes are counted depth first."""
+        left = left.astype(np.int64)
+        places = np.empty_like(left)
+        node_rows.number_nodes(left, left + 1, np.empty_like(left), places)
+        return places, places[left + 1]
+
+    def _thresholds(self, links: Array, drawn: Array) -> Array:
+        if self.growth.columns.are_values:
+            return drawn
+        return self.growth.columns.thresholds(links[:, 1], links[:, 2], links[:, 3])
