@@ -65,6 +65,7 @@ def search_node(
     span: cython.Py_ssize_t
     n_slots: cython.Py_ssize_t = sums.shape[1] - 8
     fuzzy: cython.bint = count >= settings[5]
+    is_varied: cython.bint
     single: cython.bint
     sum: cython.double = 0.0
     heft: cython.double = 0.0
@@ -119,7 +120,7 @@ def search_node(
         place[3] = 2.0
         place[5] = settings[8]
         single = quads.shape[0] > 0 and missing[0, f] < 0
-        if single and fuzzy:
+        if single and fuzzy and count > MORE:
             if split_scan.scan_single_cells(
                 coarse,
                 coarse_matrix,
@@ -139,7 +140,11 @@ def search_node(
                 varied += 1
             continue
         if single and count <= MORE:
-            if not split_scan.gather_few(codes, matrix, f, rows, start, count, few):
+            if fuzzy:
+                is_varied = split_scan.gather_few(coarse, coarse_matrix, f, rows, start, count, few)
+            else:
+                is_varied = split_scan.gather_few(codes, matrix, f, rows, start, count, few)
+            if not is_varied:
                 continue
             varied += 1
             if count <= FEW:

@@ -94,8 +94,18 @@ def keep_columns(X: Array, subject: str) -> Columns:
     return Columns(columns, *table, *nothing, X, nothing[0])
 
 
-def encode_columns(X: Array, threads: int, subject: str, coarse: bool = False, kinds: Array | None = None) -> Columns:
-    """Rank the values of every column of a matrix, dense or sparse by columns; NaN is missing."""
+def encode_columns(
+    X: Array,
+    threads: int,
+    subject: str,
+    coarse: bool = False,
+    kinds: Array | None = None,
+    weight: Array | None = None,
+) -> Columns:
+    """Rank the values of every column of a matrix, dense or sparse by columns; NaN is missing.
+
+    Coarse steps hold about equally many rows, or rows of about equal weight in whole numbers.
+    """
     n, d = X.shape
     # Codes also by rows and in coarse steps for a forest, and what each thread keeps of the rows of a tree.
     forecast(
@@ -120,7 +130,7 @@ def encode_columns(X: Array, threads: int, subject: str, coarse: bool = False, k
     table = np.concatenate([*values, [0.0]])
     parts = np.zeros((0, 0), np.uint8), np.zeros((0, 0), np.int32), np.full(d, -1, np.int32)
     if coarse and small is not np.uint8:
-        parts = _coarsen(codes, lengths, threads)
+        parts = _coarsen(codes, lengths, threads, weight)
     coarse_codes, edges, coarse_missing = parts
     coarse_missing = np.where(has_missing, coarse_missing, -1)
     if small is not np.int32:
@@ -172,21 +182,14 @@ def _encode_sparse(X: Array, j: int, codes: Array) -> Array:
     return distinct
 
 
-def _coarsen(codes: Array, lengths: Array, threads: int) -> tuple[Array, Array, Array]:
-    """Join ranks to at most 255 steps: a step is closed once it holds its share of the rows that are left."""
+def _coarsen(codes: Array, lengths: Array, threads: int, weight: Array | None) -> tuple[Array, Array, Array]:
+    """Join ranks to at most 255 steps: a step is closed once it holds its share of the rows, or of their weight."""
     d, n = codes.shape
     coarse, edges, missing = np.empty((d, n), np.uint8), np.zeros((d, 256), np.int32), np.empty(d, np.int32)
 
     def work(j: int) -> None:
         length = lengths[j]
-        counts = np.bincount(codes[j], minlength=length + 1)
-        if length <= _MOST_COARSE:
-            steps = np.arange(length)
-        else:
-            before = np.cumsum(counts[:length]) - counts[:length]
-            steps = np.minimum(before * _MOST_COARSE // max(1, counts[:length].sum()), _MOST_COARSE - 1)
-            # They never fall; what is left is to number them without gaps.
-            steps = np.cumsum(np.diff(steps, prepend=steps[:1]) > 0)
+        steps = _steps(np.bincount(codes[j], weight, minlength=length + 1)[:length])
         n_steps = int(steps[-1]) + 1 if length else 0
         missing[j] = n_steps
         lookup = np.append(steps, n_steps).astype(np.uint8)
@@ -195,3 +198,15 @@ def _coarsen(codes: Array, lengths: Array, threads: int) -> tuple[Array, Array, 
 
     run_numbered(work, d, threads)
     return coarse, edges, missing
+
+
+def _steps(counts: Array) -> Array:
+    """The step of each rank."""
+    present = counts > 0
+    if np.count_nonzero(present) <= _MOST_COARSE:
+        # Values of rows without weight have no step of their own, as if the rows were not there.
+        return np.maximum(np.cumsum(present) - 1, 0)
+    before = np.cumsum(counts) - counts
+    steps = np.minimum(before * _MOST_COARSE // counts.sum(), _MOST_COARSE - 1)
+    # They never fall; what is left is to number them without gaps.
+    return np.cumsum(np.diff(steps, prepend=steps[:1]) > 0)

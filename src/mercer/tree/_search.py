@@ -59,7 +59,7 @@ def scratch_of(columns: Columns, target: Any, rules: Any, most: int, n_features:
     if columns.are_values:
         return room.take("values", (most,)), order, *kept, sums
     # Large nodes are not put in order where coarse steps will do.
-    ordered = int(min(most, rules.coarse_rows)) if simple and columns.coarse.size else most
+    ordered = int(min(most, max(rules.coarse_rows, _FEW))) if simple and columns.coarse.size else most
     keys, few = room.take("keys", (3, max(ordered, 2)), np.int64), np.empty((2, _FEW), np.int32)
     return keys, order, few, *kept, sums, np.empty(_CELLS)
 
