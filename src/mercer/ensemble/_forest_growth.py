@@ -26,6 +26,8 @@ from mercer.tree._whole_growth import grow_whole
 __all__ = ["ForestGrowth", "ForestState", "drawn_counts"]
 
 Array = Any
+# A tree, the impurity it has left, the rows it has not seen, and what it says of them.
+Grown = tuple[BinaryTree, float, Array, Array]
 # Seconds between two looks at the clock: at the end of a batch of trees some threads wait for the others.
 _BATCH_SECONDS = 1.0
 NO_BOUND = Certificate.none("A forest is an average of greedy trees; nothing says how far it is from the best one.")
@@ -89,19 +91,19 @@ class ForestGrowth:
         while len(state.trees) < len(self.seeds):
             first = len(state.trees)
             batch = yield Dense(partial(self._grow_some, columns, first))
-            for tree, rows, values in batch:
+            for tree, impurity, rows, values in batch:
                 state = self._joined(state, tree, rows, values)
-                yield Step(self._impurity(state.trees), state, NO_BOUND, self._extra(state))
+                yield Step(impurity, state, NO_BOUND, self._extra(state))
         return Solution(state, True, NO_BOUND)
 
-    def _grow_some(self, columns: Columns, first: int) -> list[tuple[BinaryTree, Array, Array]]:
+    def _grow_some(self, columns: Columns, first: int) -> list[Grown]:
         self.batch = self.batch or 2 * self.threads
         seeds = self.seeds[first : first + self.batch]
-        found: list[tuple[BinaryTree, Array, Array]] = []
+        found: list[Grown] = []
         # A tree alone may use all threads; of several each has one.
         inside = self.threads if len(seeds) == 1 else 1
 
-        def grow(number: int) -> tuple[BinaryTree, Array, Array]:
+        def grow(number: int) -> Grown:
             try:
                 return self._grow(columns, seeds[number], inside)
             except BaseException:
@@ -120,7 +122,7 @@ class ForestGrowth:
         counts = drawn_counts(seed, self.problem.X.shape[0], self.n_drawn, self.weight).astype(np.float64)
         return counts * balanced_factor(self.problem.labels, counts) if self.balanced else counts
 
-    def _grow(self, columns: Columns, seed: int, threads: int) -> tuple[BinaryTree, Array, Array]:
+    def _grow(self, columns: Columns, seed: int, threads: int) -> Grown:
         weight = self._weights(seed)
         rules = replace(self.rules, min_weight_leaf=self.min_weight_share * float(weight.sum()))
         growth = Growth(columns, self.problem.target(self.criterion, weight), rules, threads)
@@ -132,8 +134,8 @@ class ForestGrowth:
             tree = assemble(grow_best_first(growth, self.max_leaves), columns.n_features, self.problem.n_classes)
         tree = prune(tree, self.ccp_alpha)
         if self.oob_error is None:
-            return tree, np.zeros(0, np.int64), np.zeros((0, 0))
-        return tree, *self._unseen(tree, weight)
+            return tree, self._impurity(tree), np.zeros(0, np.int64), np.zeros((0, 0))
+        return tree, self._impurity(tree), *self._unseen(tree, weight)
 
     def _unseen(self, tree: BinaryTree, weight: Array) -> tuple[Array, Array]:
         """The rows that a tree did not see, and what it says of them."""
@@ -160,9 +162,9 @@ class ForestGrowth:
         counts[rows] += 1
         return ForestState([*state.trees, tree], sums, counts)
 
-    def _impurity(self, trees: list[BinaryTree]) -> float:
-        """The mean impurity that the leaves of the last tree have left; each tree is its own problem."""
-        tree = trees[-1]
+    @staticmethod
+    def _impurity(tree: BinaryTree) -> float:
+        """The mean impurity that the leaves of a tree have left; each tree is its own problem."""
         leaf = tree.children_left == LEAF
         cost = tree.impurity[leaf] @ tree.weighted_n_node_samples[leaf]
         return float(cost / tree.weighted_n_node_samples[0])

@@ -14,6 +14,8 @@ __all__ = ["Columns", "encode_columns", "keep_columns"]
 Array = Any
 # A coarse code is a byte, and one value is kept for what is missing.
 _MOST_COARSE = 255
+# Rows turned at a time.
+_ROWS = 2048
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,12 +119,14 @@ def encode_columns(
     codes = np.empty((d, n), np.int32)
     values: list[Array] = [None] * d
 
+    has_missing = np.zeros(d, np.bool_)
+
     def encode(j: int) -> None:
         values[j] = _encode_sparse(X, j, codes[j]) if issparse(X) else _encode_column(X[:, j], codes[j])
+        has_missing[j] = codes[j].max() == len(values[j])
 
     run_numbered(encode, d, threads)
     lengths = np.array([len(distinct) for distinct in values])
-    has_missing = np.array([bool((codes[j] == lengths[j]).any()) for j in range(d)])
     ranks = np.where(has_missing, lengths, -1).astype(np.int32)
     most = int((lengths + has_missing).max())
     small = np.uint8 if most <= 2**8 else np.uint16 if most <= 2**16 else np.int32
@@ -137,15 +141,22 @@ def encode_columns(
         codes = codes.astype(small)
     missing = np.stack([ranks, coarse_missing.astype(np.int32)])
     kinds = np.zeros(0, np.uint8) if kinds is None or not kinds.any() else kinds.astype(np.uint8)
-    matrix = np.ascontiguousarray(codes.T) if coarse else np.zeros((0, 0), codes.dtype)
-    return Columns(codes, table, offsets, missing, coarse_codes, edges, kinds, matrix, _by_rows(coarse_codes))
+    matrix = _by_rows(codes, d, threads) if coarse else np.zeros((0, 0), codes.dtype)
+    # As few lines of the cache for the coarse codes of a row as can be.
+    coarse_matrix = _by_rows(coarse_codes, -(-len(coarse_codes) // 16) * 16, threads)
+    return Columns(codes, table, offsets, missing, coarse_codes, edges, kinds, matrix, coarse_matrix)
 
 
-def _by_rows(coarse: Array) -> Array:
-    """Coarse codes by rows, as few lines of the cache for each as can be."""
-    d, n = coarse.shape
-    matrix = np.zeros((n, -(-d // 16) * 16), np.uint8)
-    matrix[:, :d] = coarse.T
+def _by_rows(codes: Array, width: int, threads: int) -> Array:
+    """Codes by rows, some rows at a time, which stay in the cache; columns beyond those of the codes are zero."""
+    d, n = codes.shape
+    matrix = np.zeros((n, width), codes.dtype)
+
+    def work(number: int) -> None:
+        part = slice(number * _ROWS, (number + 1) * _ROWS)
+        matrix[part, :d] = codes[:, part].T
+
+    run_numbered(work, -(-n // _ROWS), threads)
     return matrix
 
 
