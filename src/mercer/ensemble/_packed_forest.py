@@ -14,8 +14,9 @@ from mercer.tree._binary_tree import LEAF, BinaryTree
 __all__ = ["PackedForest"]
 
 Array = Any
-# Rows of one call, and how many of them go down a tree together.
-_RUN, _TOGETHER = 4096, 256
+# Rows of one call, few enough for many threads, and how many of them go down a tree together: more of them share the
+# nodes of a tree that has to be fetched, fewer leave their own values near.
+_RUN, _TOGETHER = 1024, 512
 _DENSE_CELLS = 2**20
 
 
