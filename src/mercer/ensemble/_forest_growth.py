@@ -1,7 +1,7 @@
 """Growth of a forest: numbered trees, each with a seed of its own, some at a time on all threads."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
-from mercer._source.threads import run_numbered
+from mercer._source.threads import run_taken
 from mercer.tree._assembly import assemble
 from mercer.tree._best_first import grow_best_first
 from mercer.tree._binary_tree import LEAF, BinaryTree
@@ -28,7 +28,7 @@ __all__ = ["ForestGrowth", "ForestState", "drawn_counts"]
 Array = Any
 # A tree, the impurity it has left, the rows it has not seen, and what it says of them.
 Grown = tuple[BinaryTree, float, Array, Array]
-# Seconds between two looks at the clock: at the end of a batch of trees some threads wait for the others.
+# Seconds between two looks at the clock, when threads wait for the slowest of their trees.
 _BATCH_SECONDS = 1.0
 NO_BOUND = Certificate.none("A forest is an average of greedy trees; nothing says how far it is from the best one.")
 
@@ -77,7 +77,6 @@ class ForestGrowth:
     oob_error: Callable[[Array, Array], float] | None
     threads: int
     room: Room = field(default_factory=Room)
-    batch: int = 0
     stopped: bool = False
 
     def solve(self, state: ForestState | None) -> Solver:
@@ -97,24 +96,27 @@ class ForestGrowth:
         return Solution(state, True, NO_BOUND)
 
     def _grow_some(self, columns: Columns, first: int) -> list[Grown]:
-        self.batch = self.batch or 2 * self.threads
-        seeds = self.seeds[first : first + self.batch]
+        """Trees from the first that is missing on, all that are begun within a second."""
         found: list[Grown] = []
         # A tree alone may use all threads; of several each has one.
-        inside = self.threads if len(seeds) == 1 else 1
+        inside = self.threads if first == len(self.seeds) - 1 else 1
 
-        def grow(number: int) -> Grown:
+        def grow(seed: int) -> Grown:
             try:
-                return self._grow(columns, seeds[number], inside)
+                return self._grow(columns, seed, inside)
             except BaseException:
                 self.stopped = True
                 raise
 
-        begin = time.perf_counter()
-        run_numbered(grow, len(seeds), self.threads, found.append)
-        pace = len(seeds) / max(time.perf_counter() - begin, 1e-9)
-        self.batch = max(1, round(min(pace * _BATCH_SECONDS, len(self.seeds)) / self.threads)) * self.threads
+        run_taken(grow, self._coming_seeds(first), min(self.threads, len(self.seeds) - first), found.append)
         return found
+
+    def _coming_seeds(self, first: int) -> Iterator[int]:
+        end = time.perf_counter() + _BATCH_SECONDS
+        for number in range(first, len(self.seeds)):
+            if number > first and time.perf_counter() > end:
+                return
+            yield self.seeds[number]
 
     def _weights(self, seed: int) -> Array:
         if self.n_drawn is None:
