@@ -56,7 +56,7 @@ SETTINGS = {
         {"kernel": RBF(2.0), "alpha": 0.1, "normalize_y": True, "solver": "inducing", "n_inducing": 20},
     ],
     "DecisionTreeClassifier": [{}],
-    "DecisionTreeRegressor": [{}],
+    "DecisionTreeRegressor": [{}, {"splitter": "histogram"}],
     "ExtraTreesClassifier": [{"n_estimators": 4}],
     "ExtraTreesRegressor": [{"n_estimators": 4}],
     "RandomForestClassifier": [{"n_estimators": 4}],

@@ -5,9 +5,16 @@ A few hundred rows go down a tree together, a step each in turn: the next node o
 
 import cython
 
+if cython.compiled:
+    from cython.cimports.mercer._native import inline
+else:
+    from mercer._native import inline
+
 __all__ = ["add_packed_values", "add_values", "find_many_leaves"]
 
 real = cython.fused_type(cython.float, cython.double)
+# Fewer rows than this would wait for each other's nodes.
+FEW = cython.declare(cython.Py_ssize_t, 32)
 
 
 @cython.cfunc
@@ -105,14 +112,20 @@ def add_values(
 def send_packed(
     X: cython.const[real][:, ::1],
     first: cython.Py_ssize_t,
-    root: cython.int,
+    next_row: cython.Py_ssize_t,
+    roots: cython.const[cython.int][::1],
+    tree: cython.Py_ssize_t,
+    next_tree: cython.Py_ssize_t,
     thresholds: cython.const[cython.double][:, ::1],
     links: cython.const[cython.int][:, ::1],
     at: cython.int[::1],
     active: cython.int[::1],
     count: cython.Py_ssize_t,
 ) -> cython.void:
-    """As :func:`send_down` for numeric splits; rows that have arrived leave the list of those that move."""
+    """As :func:`send_down` for numeric splits; who has arrived leaves the list of those that move.
+
+    Those that go down together are rows in one tree (`next_row` is 1, `next_tree` 0), or one row in several trees.
+    """
     i: cython.Py_ssize_t
     k: cython.Py_ssize_t
     node: cython.int
@@ -125,7 +138,7 @@ def send_packed(
     is_left: cython.int
     is_inner: cython.int
     for i in range(count):
-        at[i] = root
+        at[i] = roots[tree + i * next_tree]
         active[i] = cython.cast(cython.int, i)
     while moving > 0:
         staying = 0
@@ -135,11 +148,13 @@ def send_packed(
             mark = links[node, 2]
             right = links[node, 3]
             threshold = thresholds[node, 0]
-            value = X[first + i, mark >> 1]
+            value = X[first + i * next_row, mark >> 1]
             # Products in the place of choices, which a compiler turns into branches that nobody could foresee.
             is_left = (value <= threshold) | ((value != value) & (mark & 1))
             is_inner = right >= 0
-            at[i] = node + is_inner * (right - node + is_left * (node + 1 - right))
+            node += is_inner * (right - node + is_left * (node + 1 - right))
+            at[i] = node
+            inline.prefetch(thresholds[node], 0, 1)
             active[staying] = cython.cast(cython.int, i)
             staying += is_inner
         moving = staying
@@ -159,7 +174,8 @@ def add_packed_values(
 
     `thresholds` (nodes, 2) and `links` (nodes, 4) are two views of one record of 16 bytes, in one line of the cache:
     a threshold; then twice the feature plus one if a missing value goes left, and the right child counted over all
-    trees, -1 at a leaf. `at`, `active`: scratch, as many rows as go down together.
+    trees, -1 at a leaf. `at`, `active`: scratch, as many as go down together. Of a few rows each goes down several
+    trees at a time.
     """
     t: cython.Py_ssize_t
     i: cython.Py_ssize_t
@@ -169,11 +185,21 @@ def add_packed_values(
     n: cython.Py_ssize_t = sums.shape[0]
     step: cython.Py_ssize_t = at.shape[0]
     with cython.nogil:
-        first = 0
+        if n < FEW:
+            for first in range(n):
+                t = 0
+                while t < roots.shape[0]:
+                    count = step if t + step <= roots.shape[0] else roots.shape[0] - t
+                    send_packed(X, first, 0, roots, t, 1, thresholds, links, at, active, count)
+                    for i in range(count):
+                        for v in range(values.shape[1]):
+                            sums[first, v] += values[at[i], v]
+                    t += step
+        first = 0 if n >= FEW else n
         while first < n:
             count = step if first + step <= n else n - first
             for t in range(roots.shape[0]):
-                send_packed(X, first, roots[t], thresholds, links, at, active, count)
+                send_packed(X, first, 1, roots, t, 0, thresholds, links, at, active, count)
                 for i in range(count):
                     for v in range(values.shape[1]):
                         sums[first + i, v] += values[at[i], v]

@@ -2,6 +2,11 @@
 
 import cython
 
+if cython.compiled:
+    from cython.cimports.mercer._native import node_steps
+else:
+    from mercer._native import node_steps
+
 __all__ = ["describe_classes", "describe_values", "divide_rows", "number_nodes"]
 
 code = cython.fused_type(cython.uchar, cython.ushort, cython.int)
@@ -82,21 +87,9 @@ def describe_classes(
 ):
     """Write the weight of each node, and of each class in it."""
     t: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    o: cython.Py_ssize_t
-    w: cython.double
-    total: cython.double
     with cython.nogil:
         for t in range(starts.shape[0]):
-            total = 0.0
-            for o in range(counts.shape[1]):
-                counts[t, o] = 0.0
-            for i in range(starts[t], stops[t]):
-                w = weight[rows[i]]
-                total += w
-                for o in range(slots.shape[1]):
-                    counts[t, slots[rows[i], o]] += w
-            weights[t] = total
+            weights[t] = node_steps.sum_classes(rows, starts[t], stops[t], slots, weight, counts[t])
 
 
 def describe_values(
@@ -110,50 +103,13 @@ def describe_values(
     equal: cython.uchar[::1],
     weights: cython.double[::1],
 ):
-    """Write the weight of each node, the mean of each target, its variance, and whether all targets are equal.
-
-    The mean is found in two passes, the second correcting the first, so that a far origin costs no digits.
-    """
+    """Write the weight of each node, the mean of each target, its variance, and whether all targets are equal."""
     t: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    o: cython.Py_ssize_t
-    total: cython.double
-    mean: cython.double
-    rest: cython.double
-    square: cython.double
-    least: cython.double
-    most: cython.double
-    y: cython.double
-    w: cython.double
     with cython.nogil:
         for t in range(starts.shape[0]):
-            total = 0.0
-            for i in range(starts[t], stops[t]):
-                total += weight[rows[i]]
-            weights[t] = total
-            equal[t] = 1
-            for o in range(targets.shape[1]):
-                mean = 0.0
-                least = targets[rows[starts[t]], o]
-                most = least
-                for i in range(starts[t], stops[t]):
-                    y = targets[rows[i], o]
-                    mean += weight[rows[i]] * y
-                    least = y if y < least else least
-                    most = y if y > most else most
-                mean /= total
-                rest = 0.0
-                square = 0.0
-                for i in range(starts[t], stops[t]):
-                    w = weight[rows[i]]
-                    y = targets[rows[i], o] - mean
-                    rest += w * y
-                    square += w * y * y
-                rest /= total
-                means[t, o] = least if least == most else mean + rest
-                squares[t, o] = 0.0 if least == most else square / total - rest * rest
-                if least != most:
-                    equal[t] = 0
+            equal[t] = node_steps.sum_values(
+                rows, starts[t], stops[t], targets, weight, means[t], squares[t], weights[t:]
+            )
 
 
 def number_nodes(

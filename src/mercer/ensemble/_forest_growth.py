@@ -1,7 +1,8 @@
 """Growth of a forest: numbered trees, each with a seed of its own, some at a time on all threads."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -11,20 +12,24 @@ from scipy.sparse import issparse
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
-from mercer._source.threads import run_numbered
-from mercer.tree._assembly import assemble, state_of
+from mercer._source.threads import run_taken
+from mercer.tree._assembly import assemble
 from mercer.tree._best_first import grow_best_first
 from mercer.tree._binary_tree import LEAF, BinaryTree
 from mercer.tree._columns import Columns
 from mercer.tree._growth import Growth, Rules
 from mercer.tree._problem import Problem, balanced_factor
 from mercer.tree._pruning import prune
+from mercer.tree._search import Room
+from mercer.tree._whole_growth import grow_whole
 
 __all__ = ["ForestGrowth", "ForestState", "drawn_counts"]
 
 Array = Any
-# Trees grown between two looks at the clock: enough for many threads.
-_BATCH = 32
+# A tree, the impurity it has left, the rows it has not seen, and what it says of them.
+Grown = tuple[BinaryTree, float, Array, Array]
+# Seconds between two looks at the clock, when threads wait for the slowest of their trees.
+_BATCH_SECONDS = 1.0
 NO_BOUND = Certificate.none("A forest is an average of greedy trees; nothing says how far it is from the best one.")
 
 
@@ -71,6 +76,7 @@ class ForestGrowth:
     balanced: bool
     oob_error: Callable[[Array, Array], float] | None
     threads: int
+    room: Room = field(default_factory=Room)
     stopped: bool = False
 
     def solve(self, state: ForestState | None) -> Solver:
@@ -84,26 +90,33 @@ class ForestGrowth:
         while len(state.trees) < len(self.seeds):
             first = len(state.trees)
             batch = yield Dense(partial(self._grow_some, columns, first))
-            for tree, rows, values in batch:
+            for tree, impurity, rows, values in batch:
                 state = self._joined(state, tree, rows, values)
-                yield Step(self._impurity(state.trees), state, NO_BOUND, self._extra(state))
+                yield Step(impurity, state, NO_BOUND, self._extra(state))
         return Solution(state, True, NO_BOUND)
 
-    def _grow_some(self, columns: Columns, first: int) -> list[tuple[BinaryTree, Array, Array]]:
-        seeds = self.seeds[first : first + _BATCH]
-        found: list[tuple[BinaryTree, Array, Array]] = []
+    def _grow_some(self, columns: Columns, first: int) -> list[Grown]:
+        """Trees from the first that is missing on, all that are begun within a second."""
+        found: list[Grown] = []
         # A tree alone may use all threads; of several each has one.
-        inside = self.threads if len(seeds) == 1 else 1
+        inside = self.threads if first == len(self.seeds) - 1 else 1
 
-        def grow(number: int) -> tuple[BinaryTree, Array, Array]:
+        def grow(seed: int) -> Grown:
             try:
-                return self._grow(columns, seeds[number], inside)
+                return self._grow(columns, seed, inside)
             except BaseException:
                 self.stopped = True
                 raise
 
-        run_numbered(grow, len(seeds), self.threads, found.append)
+        run_taken(grow, self._coming_seeds(first), min(self.threads, len(self.seeds) - first), found.append)
         return found
+
+    def _coming_seeds(self, first: int) -> Iterator[int]:
+        end = time.perf_counter() + _BATCH_SECONDS
+        for number in range(first, len(self.seeds)):
+            if number > first and time.perf_counter() > end:
+                return
+            yield self.seeds[number]
 
     def _weights(self, seed: int) -> Array:
         if self.n_drawn is None:
@@ -111,22 +124,20 @@ class ForestGrowth:
         counts = drawn_counts(seed, self.problem.X.shape[0], self.n_drawn, self.weight).astype(np.float64)
         return counts * balanced_factor(self.problem.labels, counts) if self.balanced else counts
 
-    def _grow(self, columns: Columns, seed: int, threads: int) -> tuple[BinaryTree, Array, Array]:
+    def _grow(self, columns: Columns, seed: int, threads: int) -> Grown:
         weight = self._weights(seed)
         rules = replace(self.rules, min_weight_leaf=self.min_weight_share * float(weight.sum()))
         growth = Growth(columns, self.problem.target(self.criterion, weight), rules, threads)
         root = int(np.random.SeedSequence(seed).generate_state(1)[0])
         growth.plant(np.flatnonzero(weight > 0).astype(np.int32), root)
         if self.max_leaves is None:
-            while not self.stopped and growth.grow_level():
-                pass
-            state = state_of(growth)
+            tree = grow_whole(growth, self.problem.n_classes, self.room, lambda: not self.stopped)
         else:
-            state = grow_best_first(growth, self.max_leaves)
-        tree = prune(assemble(state, columns.n_features, self.problem.n_classes), self.ccp_alpha)
+            tree = assemble(grow_best_first(growth, self.max_leaves), columns.n_features, self.problem.n_classes)
+        tree = prune(tree, self.ccp_alpha)
         if self.oob_error is None:
-            return tree, np.zeros(0, np.int64), np.zeros((0, 0))
-        return tree, *self._unseen(tree, weight)
+            return tree, self._impurity(tree), np.zeros(0, np.int64), np.zeros((0, 0))
+        return tree, self._impurity(tree), *self._unseen(tree, weight)
 
     def _unseen(self, tree: BinaryTree, weight: Array) -> tuple[Array, Array]:
         """The rows that a tree did not see, and what it says of them."""
@@ -153,9 +164,9 @@ class ForestGrowth:
         counts[rows] += 1
         return ForestState([*state.trees, tree], sums, counts)
 
-    def _impurity(self, trees: list[BinaryTree]) -> float:
-        """The mean impurity that the leaves of the last tree have left; each tree is its own problem."""
-        tree = trees[-1]
+    @staticmethod
+    def _impurity(tree: BinaryTree) -> float:
+        """The mean impurity that the leaves of a tree have left; each tree is its own problem."""
         leaf = tree.children_left == LEAF
         cost = tree.impurity[leaf] @ tree.weighted_n_node_samples[leaf]
         return float(cost / tree.weighted_n_node_samples[0])

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.metrics import accuracy_score, r2_score
+from sklearn.metrics import r2_score
 from sklearn.utils.multiclass import type_of_target
 
 from mercer.ensemble._forest_growth import ForestState
@@ -93,8 +93,8 @@ class ForestClassifier(ClassifierMixin, ForestModel):
             return float(self.oob_score(*(one[:, 0] if one.shape[1] == 1 else one for one in labels)))
         if not seen.any() or weight.sum() == 0:
             return 0.0
-        one = truth.shape[1] == 1
-        return float(accuracy_score(*((k[:, 0] if one else k) for k in (truth, predicted)), sample_weight=weight))
+        # The accuracy, once for each tree: scikit-learn's function would check labels each time that are known.
+        return float(np.average((truth == predicted).all(axis=1), weights=weight))
 
     def _check_judged(self, problem: Problem) -> None:
         kind = type_of_target(problem.y)

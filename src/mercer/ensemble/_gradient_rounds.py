@@ -1,7 +1,7 @@
 """The rounds of gradient boosting with exact trees: a tree is grown on the gradients, then its leaves are found."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -12,13 +12,15 @@ from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer.ensemble._hist_losses import BoostingLoss, LogisticLoss, SoftmaxLoss, SquaredLoss
 from mercer.ensemble._hist_sample import uniform_numbers
-from mercer.tree._assembly import assemble, state_of
+from mercer.tree._assembly import assemble
 from mercer.tree._best_first import grow_best_first
 from mercer.tree._binary_tree import BinaryTree
 from mercer.tree._columns import Columns
 from mercer.tree._growth import Growth, Rules
 from mercer.tree._pruning import prune
+from mercer.tree._search import Room
 from mercer.tree._target import value_target
+from mercer.tree._whole_growth import grow_whole
 
 __all__ = ["GradientRounds", "GradientState", "HeldOut", "tree_seed"]
 
@@ -89,6 +91,7 @@ class GradientRounds:
     threads: int
     held: HeldOut | None = None
     observe: Callable[[int, GradientState], Any] | None = None
+    room: Room = field(default_factory=Room)
 
     def solve(self, before: GradientState, resumed: GradientState | None = None) -> Solver:
         """Add rounds to those of an earlier fit, or to where this fit was."""
@@ -184,12 +187,10 @@ class GradientRounds:
         growth = Growth(columns, value_target(target[:, None], weight, "squared_error"), rules, self.threads)
         growth.plant(np.flatnonzero(weight > 0).astype(np.int32), seed)
         if self.max_leaves is None:
-            while growth.grow_level():
-                pass
-            grown = state_of(growth)
+            tree = grow_whole(growth, _ONE, self.room)
         else:
-            grown = grow_best_first(growth, self.max_leaves)
-        return prune(assemble(grown, columns.n_features, _ONE), self.ccp_alpha)
+            tree = assemble(grow_best_first(growth, self.max_leaves), columns.n_features, _ONE)
+        return prune(tree, self.ccp_alpha)
 
     def _with_leaves(
         self, tree: BinaryTree, leaves: Array, loss: BoostingLoss, scores: Array, gradients: Array, drawn: Array

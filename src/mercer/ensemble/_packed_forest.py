@@ -14,8 +14,9 @@ from mercer.tree._binary_tree import LEAF, BinaryTree
 __all__ = ["PackedForest"]
 
 Array = Any
-# Rows of one call, and how many of them go down a tree together.
-_RUN, _TOGETHER = 4096, 256
+# Rows of one call, few enough for many threads, and how many of them go down a tree together: more of them share the
+# nodes of a tree that has to be fetched, fewer leave their own values near.
+_RUN, _TOGETHER = 1024, 512
 _DENSE_CELLS = 2**20
 
 
@@ -86,7 +87,7 @@ class PackedForest:
         everything = np.zeros(0, np.int32)
 
         def work(X: Array, out: Array) -> None:
-            at = np.empty(min(len(out), _TOGETHER), np.int32)
+            at = np.empty(_TOGETHER, np.int32)
             if len(self.words) == 0:
                 forest_walk.add_packed_values(X, self.roots, *self._records, self.values, at, np.empty_like(at), out)
                 return

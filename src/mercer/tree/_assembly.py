@@ -11,7 +11,7 @@ from mercer.tree._binary_tree import LEAF, BinaryTree
 from mercer.tree._growth import Growth, Level
 from mercer.tree._target import Described
 
-__all__ = ["GrowthState", "assemble", "resumed_levels", "state_of"]
+__all__ = ["GrowthState", "assemble", "nodes_of", "resumed_levels", "shaped", "state_of"]
 
 Array = Any
 _NODE_FIELDS = ("left", "right", "feature", "threshold", "missing_left", "categories")
@@ -37,10 +37,13 @@ def state_of(growth: Growth) -> GrowthState:
     last = growth.levels[-1]
     sizes = np.array([len(level.starts) for level in growth.levels])
     words = np.concatenate([np.zeros(0, np.int64), *growth.words])
-    return GrowthState(_nodes(growth.levels), words, sizes, last.rows, last.starts, last.stops, last.seeds, last.bounds)
+    return GrowthState(
+        nodes_of(growth.levels), words, sizes, last.rows, last.starts, last.stops, last.seeds, last.bounds
+    )
 
 
-def _nodes(levels: list[Level]) -> dict[str, Array]:
+def nodes_of(levels: list[Level]) -> dict[str, Array]:
+    """The arrays of all levels, one after the other."""
     nodes = {name: np.concatenate([getattr(level, name) for level in levels]) for name in _NODE_FIELDS}
     nodes["n_rows"] = np.concatenate([level.stops - level.starts for level in levels])
     for name in ("weights", "values", "impurity", "pure"):
@@ -92,13 +95,13 @@ def assemble(state: GrowthState, n_features: int, n_classes: Array) -> BinaryTre
         impurity=placed(nodes["impurity"]),
         n_node_samples=placed(nodes["n_rows"].astype(np.int32)),
         weighted_n_node_samples=placed(nodes["weights"]),
-        value=_shaped(placed(nodes["values"]), n_classes),
+        value=shaped(placed(nodes["values"]), n_classes),
         categories=placed(nodes["categories"]) if len(state.words) else np.zeros(0, np.int64),
         words=state.words,
     )
 
 
-def _shaped(values: Array, n_classes: Array) -> Array:
+def shaped(values: Array, n_classes: Array) -> Array:
     """Values by output: (nodes, outputs, classes), with zeros where an output has fewer classes."""
     if (n_classes == n_classes[0]).all():
         return values.reshape(len(values), len(n_classes), int(n_classes[0]))

@@ -14,6 +14,8 @@ __all__ = ["Columns", "encode_columns", "keep_columns"]
 Array = Any
 # A coarse code is a byte, and one value is kept for what is missing.
 _MOST_COARSE = 255
+# Rows turned at a time.
+_ROWS = 2048
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,15 +29,18 @@ class Columns:
     table, offsets : (total,), (d + 1,)
         The distinct values of all columns, one column after the other, and where each begins.
     missing : (2, d) int32
-        The rank and the coarse code of missing values; -1 where a column has none.
+        The rank and the coarse code of missing values; -1 where a column has none. Where codes are values, zero stands
+        for NaN.
     coarse : (d, n) uint8, or (0, 0)
         Ranks in at most 255 steps of about equally many rows.
     edges : (d, 256) int32
         The last rank of each step.
     kinds : (d,) uint8, or empty
         One for columns of categories, whose ranks have no order; empty if there are none.
-    matrix : (n, d), or None
-        The values by rows, where codes are values.
+    matrix : (n, d), or (0, 0)
+        The codes by rows, for nodes of few rows: these lie far apart, but codes of one row share lines of the cache.
+    coarse_matrix : (n, d or more), or (0, 0)
+        The coarse codes by rows.
     """
 
     codes: Array
@@ -45,7 +50,8 @@ class Columns:
     coarse: Array
     edges: Array
     kinds: Array
-    matrix: Array = None
+    matrix: Array
+    coarse_matrix: Array
 
     @property
     def are_values(self) -> bool:
@@ -67,10 +73,10 @@ class Columns:
 
     def thresholds(self, features: Array, lower: Array, upper: Array) -> Array:
         """Half way between two ranks of each feature; infinity where there is no upper one."""
-        starts = self.offsets[features]
-        open_above = upper >= self.offsets[features + 1] - starts
-        low = self.table[starts + lower]
-        high = self.table[starts + np.where(open_above, lower, upper)]
+        starts = self.offsets.take(features)
+        open_above = upper >= self.offsets.take(features + 1) - starts
+        low = self.table.take(starts + lower)
+        high = self.table.take(starts + np.where(open_above, lower, upper))
         middle = low / 2 + high / 2
         # Between neighbouring floats the middle may round up, and the upper value must stay on its side.
         middle = np.where(middle >= high, low, middle)
@@ -83,22 +89,44 @@ def keep_columns(X: Array, subject: str) -> Columns:
     forecast(subject, n * d * X.itemsize, f"the columns of {n} x {d} values", "fit fewer rows")
     nothing = np.zeros((0, 0), np.uint8), np.zeros((0, 0), np.int32), np.zeros(0, np.uint8)
     columns = np.ascontiguousarray(X.T)
-    return Columns(columns, np.zeros(1), np.zeros(d + 1, np.int64), np.full((2, d), -1, np.int32), *nothing, X)
+    # Infinite sums of large numbers count as missing values, too: that costs time, nothing else.
+    with np.errstate(over="ignore", invalid="ignore"):
+        missing = np.where(np.isfinite(columns.sum(axis=1)), -1, 0).astype(np.int32)
+    table = np.zeros(1), np.zeros(d + 1, np.int64), np.stack([missing, missing])
+    return Columns(columns, *table, *nothing, X, nothing[0])
 
 
-def encode_columns(X: Array, threads: int, subject: str, coarse: bool = False, kinds: Array | None = None) -> Columns:
-    """Rank the values of every column of a matrix, dense or sparse by columns; NaN is missing."""
+def encode_columns(
+    X: Array,
+    threads: int,
+    subject: str,
+    coarse: bool = False,
+    kinds: Array | None = None,
+    weight: Array | None = None,
+) -> Columns:
+    """Rank the values of every column of a matrix, dense or sparse by columns; NaN is missing.
+
+    Coarse steps hold about equally many rows, or rows of about equal weight in whole numbers.
+    """
     n, d = X.shape
-    forecast(subject, n * d * (4 + coarse) + 24 * n * threads, f"the ranks of {n} x {d} values", "fit fewer rows")
+    # Codes also by rows and in coarse steps for a forest, and what each thread keeps of the rows of a tree.
+    forecast(
+        subject,
+        n * d * (4 + 6 * coarse) + (24 + 100 * coarse) * n * threads,
+        f"the ranks of {n} x {d} values",
+        "fit fewer rows",
+    )
     codes = np.empty((d, n), np.int32)
     values: list[Array] = [None] * d
 
+    has_missing = np.zeros(d, np.bool_)
+
     def encode(j: int) -> None:
         values[j] = _encode_sparse(X, j, codes[j]) if issparse(X) else _encode_column(X[:, j], codes[j])
+        has_missing[j] = codes[j].max() == len(values[j])
 
     run_numbered(encode, d, threads)
     lengths = np.array([len(distinct) for distinct in values])
-    has_missing = np.array([bool((codes[j] == lengths[j]).any()) for j in range(d)])
     ranks = np.where(has_missing, lengths, -1).astype(np.int32)
     most = int((lengths + has_missing).max())
     small = np.uint8 if most <= 2**8 else np.uint16 if most <= 2**16 else np.int32
@@ -106,14 +134,30 @@ def encode_columns(X: Array, threads: int, subject: str, coarse: bool = False, k
     table = np.concatenate([*values, [0.0]])
     parts = np.zeros((0, 0), np.uint8), np.zeros((0, 0), np.int32), np.full(d, -1, np.int32)
     if coarse and small is not np.uint8:
-        parts = _coarsen(codes, lengths, threads)
+        parts = _coarsen(codes, lengths, threads, weight)
     coarse_codes, edges, coarse_missing = parts
     coarse_missing = np.where(has_missing, coarse_missing, -1)
     if small is not np.int32:
         codes = codes.astype(small)
     missing = np.stack([ranks, coarse_missing.astype(np.int32)])
     kinds = np.zeros(0, np.uint8) if kinds is None or not kinds.any() else kinds.astype(np.uint8)
-    return Columns(codes, table, offsets, missing, coarse_codes, edges, kinds)
+    matrix = _by_rows(codes, d, threads) if coarse else np.zeros((0, 0), codes.dtype)
+    # As few lines of the cache for the coarse codes of a row as can be.
+    coarse_matrix = _by_rows(coarse_codes, -(-len(coarse_codes) // 16) * 16, threads)
+    return Columns(codes, table, offsets, missing, coarse_codes, edges, kinds, matrix, coarse_matrix)
+
+
+def _by_rows(codes: Array, width: int, threads: int) -> Array:
+    """Codes by rows, some rows at a time, which stay in the cache; columns beyond those of the codes are zero."""
+    d, n = codes.shape
+    matrix = np.zeros((n, width), codes.dtype)
+
+    def work(number: int) -> None:
+        part = slice(number * _ROWS, (number + 1) * _ROWS)
+        matrix[part, :d] = codes[:, part].T
+
+    run_numbered(work, -(-n // _ROWS), threads)
+    return matrix
 
 
 def _encode_column(column: Array, codes: Array) -> Array:
@@ -149,20 +193,14 @@ def _encode_sparse(X: Array, j: int, codes: Array) -> Array:
     return distinct
 
 
-def _coarsen(codes: Array, lengths: Array, threads: int) -> tuple[Array, Array, Array]:
-    """Join ranks to at most 255 steps: a step is closed once it holds its share of the rows that are left."""
+def _coarsen(codes: Array, lengths: Array, threads: int, weight: Array | None) -> tuple[Array, Array, Array]:
+    """Join ranks to at most 255 steps: a step is closed once it holds its share of the rows, or of their weight."""
     d, n = codes.shape
     coarse, edges, missing = np.empty((d, n), np.uint8), np.zeros((d, 256), np.int32), np.empty(d, np.int32)
 
     def work(j: int) -> None:
         length = lengths[j]
-        counts = np.bincount(codes[j], minlength=length + 1)
-        if length <= _MOST_COARSE:
-            steps = np.arange(length)
-        else:
-            before = np.cumsum(counts[:length]) - counts[:length]
-            steps = np.minimum(before * _MOST_COARSE // max(1, counts[:length].sum()), _MOST_COARSE - 1)
-            steps = np.unique(steps, return_inverse=True)[1]
+        steps = _steps(np.bincount(codes[j], weight, minlength=length + 1)[:length])
         n_steps = int(steps[-1]) + 1 if length else 0
         missing[j] = n_steps
         lookup = np.append(steps, n_steps).astype(np.uint8)
@@ -171,3 +209,15 @@ def _coarsen(codes: Array, lengths: Array, threads: int) -> tuple[Array, Array, 
 
     run_numbered(work, d, threads)
     return coarse, edges, missing
+
+
+def _steps(counts: Array) -> Array:
+    """The step of each rank."""
+    present = counts > 0
+    if np.count_nonzero(present) <= _MOST_COARSE:
+        # Values of rows without weight have no step of their own, as if the rows were not there.
+        return np.maximum(np.cumsum(present) - 1, 0)
+    before = np.cumsum(counts) - counts
+    steps = np.minimum(before * _MOST_COARSE // counts.sum(), _MOST_COARSE - 1)
+    # They never fall; what is left is to number them without gaps.
+    return np.cumsum(np.diff(steps, prepend=steps[:1]) > 0)

@@ -30,8 +30,9 @@ class DecisionTreeClassifier(ClassifierMixin, TreeModel):
     ----------
     criterion : one of 'gini', 'entropy', 'log_loss', default='gini'
         The impurity I; 'entropy' and 'log_loss' are the same.
-    splitter : one of 'best', 'random', default='best'
-        Whether all thresholds are tried, or one drawn at random for each feature.
+    splitter : one of 'best', 'random', 'histogram', default='best'
+        Whether all thresholds are tried, one drawn at random for each feature, or those between at most 255 steps of
+        each column, which hold about equal weight.
     max_depth : an integer in [1, inf) or None, default=None
         The most questions from the root to a leaf; None means no limit.
     min_samples_split : an integer in [2, inf) or a number in (0, 1], default=2
@@ -232,8 +233,9 @@ class DecisionTreeRegressor(RegressorMixin, TreeModel):
     criterion : one of 'squared_error', 'friedman_mse', 'absolute_error', 'poisson', default='squared_error'
         The impurity: the variance; 'friedman_mse' chooses the same splits; the mean distance from the median, which a
         leaf then predicts; half the mean Poisson deviance, for counts.
-    splitter : one of 'best', 'random', default='best'
-        Whether all thresholds are tried, or one drawn at random for each feature.
+    splitter : one of 'best', 'random', 'histogram', default='best'
+        Whether all thresholds are tried, one drawn at random for each feature, or those between at most 255 steps of
+        each column, which hold about equal weight.
     max_depth : an integer in [1, inf) or None, default=None
         The most questions from the root to a leaf; None means no limit.
     min_samples_split : an integer in [2, inf) or a number in (0, 1], default=2

@@ -14,12 +14,12 @@ from mercer.tree._columns import Columns
 from mercer.tree._search import search_categories, search_part
 from mercer.tree._target import Described
 
-__all__ = ["Growth", "Level", "Rules"]
+__all__ = ["EPSILON", "Growth", "Level", "Rules"]
 
 Array = Any
 # Visits (a row in a column) of one call: some milliseconds of work.
 _VISITS = 2**19
-_EPSILON = np.finfo(np.float64).eps
+EPSILON = np.finfo(np.float64).eps
 
 
 @dataclass(frozen=True)
@@ -108,10 +108,13 @@ class Growth:
 
     def grow_level(self) -> bool:
         """Split the nodes of the last level, if any can be."""
-        level = self.levels[-1]
-        at = self.splittable(level)
+        return self.split_nodes(self.splittable(self.levels[-1]))
+
+    def split_nodes(self, at: Array) -> bool:
+        """Split some nodes of the last level, if any can be."""
         if len(at) == 0:
             return False
+        level = self.levels[-1]
         best = self.search(level, at)
         at, best = at[best[:, 1] >= 0], best[best[:, 1] >= 0]
         if len(at) == 0:
@@ -140,7 +143,7 @@ class Growth:
         if len(self.columns.kinds):
             self._search_categories(level, at, best)
         best[:, 0] *= self.target.unit
-        small = best[:, 0] / self.whole_weight + _EPSILON < self.rules.min_decrease
+        small = best[:, 0] / self.whole_weight + EPSILON < self.rules.min_decrease
         best[small, 1] = -1
         return best
 

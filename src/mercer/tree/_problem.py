@@ -66,12 +66,18 @@ class Problem:
             return class_target(self.labels, self.n_classes, weight, criterion)
         return value_target(self.labels, weight, criterion)
 
-    def encode(self, threads: int, subject: str, coarse: bool = False, random: bool = False) -> Columns:
-        """The columns as ranks, or as they are where cuts are random and nothing else asks for ranks."""
+    def encode(
+        self, threads: int, subject: str, coarse: bool = False, random: bool = False, weight: Array | None = None
+    ) -> Columns:
+        """The columns as ranks, or as they are where cuts are random and nothing else asks for ranks.
+
+        With `coarse` also in steps of about equally many rows, or of equal weight, in whole numbers.
+        """
         if random and self.categories is None and not issparse(self.X):
             return keep_columns(self.X, subject)
         kinds = None if self.categories is None else self.categories.kinds(self.X.shape[1])
-        return encode_columns(csc_array(self.X) if issparse(self.X) else self.X, threads, subject, coarse, kinds)
+        X = csc_array(self.X) if issparse(self.X) else self.X
+        return encode_columns(X, threads, subject, coarse, kinds, weight)
 
 
 def open_problem(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
@@ -81,6 +87,12 @@ def open_problem(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
         check_place(estimator, place)
     if issparse(y):
         message = f"{name}: sparse multilabel-indicator for y is not supported; give y.toarray()."
+        raise UnsupportedError(message)
+    if estimator.criterion == "absolute_error" and estimator.splitter == "histogram":
+        message = (
+            f"{name}: splitter='histogram' cannot be had together with criterion='absolute_error', whose medians no "
+            f"histogram holds; use splitter='best' or criterion='squared_error'."
+        )
         raise UnsupportedError(message)
     X, table = _with_categories(estimator, X, name)
     rows = {"dtype": list(FLOATS), "order": "C", "accept_sparse": "csr", "ensure_all_finite": False}
@@ -189,6 +201,7 @@ def rules_of(estimator: Any, problem: Problem) -> Rules:
         max_depth=math.inf if estimator.max_depth is None else estimator.max_depth,
         min_decrease=estimator.min_impurity_decrease,
         max_features=features_looked_at(estimator.max_features, d),
+        coarse_rows=0 if estimator.splitter == "histogram" else math.inf,
         random=estimator.splitter == "random",
         signs=_signs(estimator, problem),
     )

@@ -68,6 +68,17 @@ class ClassTarget:
         """Sum the rows of nodes."""
         counts, weights = np.empty((len(starts), self.first_slots[-1])), np.empty(len(starts))
         node_rows.describe_classes(rows, starts, stops, self.labels, self.weight, counts, weights)
+        begins = self.first_slots[:-1]
+        pure = (np.maximum.reduceat(counts, begins, axis=1) == weights[:, None]).all(axis=1)
+        return self.described(weights, counts, pure)
+
+    @property
+    def n_numbers(self) -> int:
+        """How many numbers besides its weight describe a node."""
+        return int(self.first_slots[-1])
+
+    def described(self, weights: Array, counts: Array, pure: Array) -> Described:
+        """Nodes by their weights and those of their classes."""
         fractions = counts / weights[:, None]
         with np.errstate(divide="ignore", invalid="ignore"):
             terms = fractions**2 if self.kind == SQUARES else fractions * np.log2(fractions)
@@ -75,7 +86,6 @@ class ClassTarget:
         begins = self.first_slots[:-1]
         sums = np.add.reduceat(terms, begins, axis=1).mean(axis=1)
         impurity = np.maximum(1.0 - sums, 0.0) if self.kind == SQUARES else np.maximum(-sums, 0.0)
-        pure = (np.maximum.reduceat(counts, begins, axis=1) == weights[:, None]).all(axis=1)
         impurity[pure] = 0.0
         return Described(weights, fractions, impurity, pure)
 
@@ -128,16 +138,23 @@ class ValueTarget:
         means, variances, weights = np.empty(shape), np.empty(shape), np.empty(shape[0])
         equal = np.empty(shape[0], np.uint8)
         node_rows.describe_values(rows, starts, stops, self.targets, self.weight, means, variances, equal, weights)
-        impurity = np.maximum(variances, 0.0).mean(axis=1)
         if self.kind == POISSON:
-            impurity = self._deviance(rows, starts, stops, means, weights)
+            variances[:] = self._deviance(rows, starts, stops, means, weights)[:, None]
         elif self.kind == ABSOLUTE:
             median_splits.describe_medians(
                 *(rows, starts, stops, self.ranks, self.targets, self.scaled, self.weight, keys, means, variances)
             )
-            impurity = variances.mean(axis=1)
-        pure = equal.astype(bool)
-        return Described(weights, means, np.where(pure, 0.0, impurity), pure)
+        return self.described(weights, np.hstack([means, variances]), equal.astype(bool))
+
+    @property
+    def n_numbers(self) -> int:
+        """How many numbers besides its weight describe a node."""
+        return 2 * self.n_outputs
+
+    def described(self, weights: Array, numbers: Array, pure: Array) -> Described:
+        """Nodes by their weights, the means of their targets and the variances, where these are the impurity."""
+        impurity = np.maximum(numbers[:, self.n_outputs :], 0.0).mean(axis=1)
+        return Described(weights, numbers[:, : self.n_outputs], np.where(pure, 0.0, impurity), pure)
 
     def _deviance(self, rows: Array, starts: Array, stops: Array, means: Array, weights: Array) -> Array:
         """Half the mean deviance: the mean of y log(y / mean)."""

@@ -28,7 +28,7 @@ __all__ = ["TREE_PARAMETERS", "TreeModel"]
 
 Array = Any
 TREE_PARAMETERS: dict[str, Rule] = {
-    "splitter": Choice("best", "random"),
+    "splitter": Choice("best", "random", "histogram"),
     "max_depth": Integer(1) | Nothing(),
     "min_samples_split": Integer(2) | Share(0, 1, "right"),
     "min_samples_leaf": Integer(1) | Share(0, 1, "neither"),
@@ -70,9 +70,12 @@ class TreeModel(MultiOutputMixin, Estimator):
 
         def start() -> Growth:
             random = rules.random and self.criterion != "absolute_error"
-            columns = problem.encode(source.threads, type(self).__name__, random=random)
             weight = problem.full_weight
-            growth = Growth(columns, problem.target(self.criterion, weight), rules, source.threads)
+            target = problem.target(self.criterion, weight)
+            steps = rules.coarse_rows == 0
+            name = type(self).__name__
+            columns = problem.encode(source.threads, name, steps, random, target.scaled if steps else None)
+            growth = Growth(columns, target, rules, source.threads)
             seed = int(seed_sequence(self.random_state).generate_state(1)[0])
             growth.plant(np.flatnonzero(weight > 0).astype(np.int32), seed)
             return growth
