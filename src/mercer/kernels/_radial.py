@@ -72,6 +72,15 @@ class Radial(Kernel):
             tile[same_rows(rows, others)] = profile.factor
         return tile
 
+    def write_rows(
+        self, prepared: Prepared, chosen: Array, columns: Array, slots: Array, table: Array, first: int
+    ) -> None:
+        profile = self._profile(prepared.rows.shape[1])
+        if issparse(prepared.rows) or type(profile) is not Profile:
+            super().write_rows(prepared, chosen, columns, slots, table, first)
+        else:
+            profile.fill_rows(prepared, chosen, columns, slots, table, first)
+
     def _slopes(self, rows: Prepared, others: Prepared) -> Array:
         """A tile of -2 dk/ds, s the squared distance in units; nothing at the distance zero of a row to itself."""
         rows, others = self._aligned(rows, others)
