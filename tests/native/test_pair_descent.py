@@ -80,3 +80,27 @@ def test_the_least_values_come_in_order_and_among_equals_by_place(level, count):
         expected = first + np.argsort(sign * (slope + sign * lift)[first:last], kind="stable")[:count]
         np.testing.assert_array_equal(places, expected)
         np.testing.assert_array_equal(values, sign * (slope + sign * lift)[expected])
+
+
+@pytest.mark.parametrize("kink", [0.0, 0.2])
+def test_measures_are_their_definitions(level, kink):
+    pair_descent = importlib.import_module(f"mercer._native.{level}.pair_descent")
+    rng = np.random.default_rng(2)
+    lower, upper, slope = -rng.choice([0.0, 1.0], size=30), rng.choice([0.0, 1.0, 2.0], size=30), rng.normal(size=30)
+    b = np.where(rng.random(30) < 0.5, lower, upper) * rng.choice([1.0, 0.5], size=30)
+    rise, fall, found = np.empty(30), np.empty(30), np.empty(4)
+    pair_descent.mark_moves(b, lower, upper, kink, rise, fall)
+    pair_descent.measure(b, slope, lower, upper, kink, 4, 28, found)
+    part = slice(4, 28)
+    costs, gains = (slope + rise)[part], (slope + fall)[part]
+    free = np.isfinite(costs) & (costs == gains)
+    np.testing.assert_allclose(found, [gains.max(), costs.min(), costs[free].sum(), free.sum()], rtol=1e-12)
+    grid = lower[part] + (upper - lower)[part] * np.linspace(0, 1, 201)[:, None]
+    excess = slope[part] - 0.3
+    least = np.minimum((grid * excess + kink * np.abs(grid)).min(axis=0), 0.0)
+    expected = np.sum(b[part] * excess + kink * np.abs(b[part]) - least)
+    assert pair_descent.measure_gap(b, slope, lower, upper, kink, 0.3, 4, 28) == pytest.approx(expected, abs=1e-12)
+    slope[4], lower[4], upper[4], b[4] = 0.3, 0.0, np.inf, 0.5
+    assert np.isfinite(pair_descent.measure_gap(b, slope, lower, upper, kink, 0.3, 4, 28))
+    slope[4] = 0.0
+    assert pair_descent.measure_gap(b, slope, lower, upper, kink, 0.3, 4, 28) == np.inf

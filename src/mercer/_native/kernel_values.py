@@ -174,7 +174,7 @@ def radial_rows(
     tile: real[:, ::1],
     table: real[:, ::1],
 ):
-    """Write `factor` times a radial kernel between rows of `X` to a table: the product, the profile and the copy in one.
+    """Write `factor` times a radial kernel between rows of `X` to a table: product, profile and copy in one.
 
     Parameters
     ----------
@@ -182,8 +182,8 @@ def radial_rows(
     X, squares : (n, d), (n,): rows and their squared lengths
     chosen, slots : (q,): numbers of rows, and the rows of `table` that their values go to
     columns : (m,): numbers of the other rows; their values go to the columns of `table` from `offset` on
-    left, right, others, tile : (p, d), (m, d), (m,), (p, m) scratch; p rows are made at a time, padded to a multiple of 16, because a
-        BLAS may treat the rest of a tile in another order
+    left, right, others, tile : (p, d), (m, d), (m,), (p, m) scratch; p rows are made at a time, padded to a multiple of
+        16, because a BLAS may treat the rest of a tile in another order
     table : written
     """
     first: cython.Py_ssize_t = 0

@@ -22,7 +22,7 @@ else:
 
     fabs = abs
 
-__all__ = ["add_rows", "descend", "find_least", "mark_moves", "mirror"]
+__all__ = ["add_rows", "descend", "find_least", "mark_moves", "measure", "measure_gap", "mirror"]
 
 real = cython.fused_type(cython.float, cython.double)
 INFINITY = cython.declare(cython.double, float("inf"))
@@ -263,6 +263,83 @@ def find_least(
             values[k] = values[0]
             places[k] = places[0]
             sink(values, places, 0, k, value, place)
+
+
+def measure(
+    b: cython.const[cython.double][::1],
+    slope: cython.const[cython.double][::1],
+    lower: cython.const[cython.double][::1],
+    upper: cython.const[cython.double][::1],
+    kink: cython.double,
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+    found: cython.double[::1],
+):
+    """Write, of the coefficients from `first` to `last`, the most that lowering one gains, the least that raising one
+    costs, the sum of that over those which may do both at one price, and how many these are, to `found` (4,).
+    """
+    k: cython.Py_ssize_t
+    highest: cython.double = -INFINITY
+    lowest: cython.double = INFINITY
+    total: cython.double = 0.0
+    count: cython.double = 0.0
+    value: cython.double
+    with cython.nogil:
+        for k in range(first, last):
+            if b[k] > lower[k]:
+                value = slope[k] + (kink if b[k] > 0.0 else -kink)
+                highest = value if value > highest else highest
+            if b[k] < upper[k]:
+                value = slope[k] + (kink if b[k] >= 0.0 else -kink)
+                lowest = value if value < lowest else lowest
+                if b[k] > lower[k] and (kink == 0.0 or b[k] != 0.0):
+                    total += value
+                    count += 1.0
+    found[0] = highest
+    found[1] = lowest
+    found[2] = total
+    found[3] = count
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def at_end(end: cython.double, excess: cython.double, kink: cython.double) -> cython.double:
+    """Return what a coefficient at an end of its box, infinite perhaps, adds to the bound."""
+    return 0.0 if end == 0.0 else end * (excess + (kink if end > 0.0 else -kink))
+
+
+def measure_gap(
+    b: cython.const[cython.double][::1],
+    slope: cython.const[cython.double][::1],
+    lower: cython.const[cython.double][::1],
+    upper: cython.const[cython.double][::1],
+    kink: cython.double,
+    offset: cython.double,
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+) -> float:
+    """Return the sum of b (slope - c) + kink |b| less the least of v (slope - c) + kink |v| over each row's box."""
+    k: cython.Py_ssize_t
+    excess: cython.double
+    least: cython.double
+    other: cython.double
+    total: cython.double = 0.0
+    with cython.nogil:
+        for k in range(first, last):
+            excess = slope[k] - offset
+            least = at_end(lower[k], excess, kink)
+            other = at_end(upper[k], excess, kink)
+            # An infinite end times no excess is not a number, and adds nothing.
+            if least != least or other != other:
+                least = 0.0
+            else:
+                least = other if other < least else least
+                if lower[k] < 0.0 < upper[k] and least > 0.0:
+                    least = 0.0
+            total += (b[k] * excess + kink * fabs(b[k])) - least
+    return total
 
 
 def mirror(K: real[:, ::1], first: cython.Py_ssize_t):

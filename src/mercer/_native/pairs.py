@@ -6,7 +6,7 @@ __all__ = ["partner", "update"]
 
 
 def update(up, down, size, slope, rise, first, last):
-    """Add size (up - down) to slopes from `first` to `last`; return where slope + rise is least there, -1 if nowhere."""
+    """Add size (up - down) to slopes from `first` to `last`; return where slope + rise is least, -1 if nowhere."""
     part = slice(first, last)
     slope[part] += size * (numpy.float64(up[part]) - numpy.float64(down[part]))
     values = slope[part] + rise[part]
@@ -16,8 +16,10 @@ def update(up, down, size, slope, rise, first, last):
 
 
 def partner(row, diagonal, slope, fall, own, least, flat, first, last, best):
-    """Return the partner of greatest promise, above best[0], of a coefficient of diagonal `own` and cost `least`, or -1;
-    raise best[0] to its promise and best[1] to the largest gap."""
+    """Return the partner of greatest promise, above best[0], of a coefficient, or -1.
+
+    Raise best[0] to its promise and best[1] to the largest gap.
+    """
     part = slice(first, last)
     gap = slope[part] + fall[part] - least
     if last <= first:

@@ -67,14 +67,24 @@ class DeviceGram(Gram):
     def _sent(self, numbers: Array) -> Array:
         return self.source.placement.put(np.asarray(numbers, dtype=np.int64))
 
+    @cached_property
+    def _here(self) -> Gram:
+        """The same on the host, for values in float64 of a device that has none."""
+        return Gram(self.kernel, to_numpy(self.X).astype(np.float64), self.threads)
+
+    def _is_beyond(self, dtype: Any) -> bool:
+        return self.source.placement.is_narrow and np.dtype(dtype) == np.float64
+
     def square(self, rows: Array, dtype: Any) -> Array:
         """The values between some rows and themselves, on the host."""
+        if self._is_beyond(dtype):
+            return self._here.square(rows, dtype)
         with self._in_full():
             taken = self._taken(rows, dtype)
             # One of two roundings, so that the square has two equal halves.
             values = self.kernel.of(self.xp, taken, taken)
             values = to_numpy(0.5 * (values + values.T))
-        values = np.array(values, dtype=dtype, order="C")
+        values = np.require(values, dtype, ["C", "W"])
         np.fill_diagonal(values, self.diagonal[rows])
         return values
 
@@ -96,8 +106,10 @@ class DeviceGram(Gram):
     def products(self, rows: Array, coefficients: Array, others: Array, dtype: Any) -> Array:
         """The sums over some rows of coefficient times value, for each of the others; on the host, float64.
 
-        They are taken in the widest type: what rounding leaves would add up over the rounds.
+        They are taken in the widest type there is: what rounding leaves would add up over the rounds.
         """
+        if self._is_beyond(dtype):
+            return self._here.products(rows, coefficients, others, dtype)
         xp, found = self.xp, np.empty(len(others))
         whole = len(others) == self.source.n_rows and others[0] == 0 and bool((np.diff(others) == 1).all())
         with self._in_full():
@@ -105,6 +117,7 @@ class DeviceGram(Gram):
             weights = self.source.placement.put(np.asarray(coefficients, dtype=np.float64))
             wide = max(1, _TILE // max(1, len(rows)))
             for first in range(0, len(others), wide):
-                values = xp.astype(self.kernel.of(xp, taken, every[first : first + wide, :]), self.source.wide)
-                found[first : first + wide] = to_numpy(weights @ values)
+                part = slice(first, min(first + wide, len(others)))
+                values = xp.astype(self.kernel.of(xp, taken, every[part, :]), self.source.wide)
+                found[part] = to_numpy(weights @ values)
         return found
