@@ -31,6 +31,22 @@ PROFILES = {
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("kind", PROFILES)
+def test_rows_of_values_go_to_their_slots(module, dtype, kind):
+    X = np.random.default_rng(0).normal(size=(90, 3)).astype(dtype)
+    chosen, columns = np.arange(3, 80, 2), np.array([5, 0, 89, 3])
+    slots, table = np.arange(len(chosen))[::-1].copy(), np.full((len(chosen), 9), -1.0, dtype=dtype)
+    scratch = [np.empty(shape, dtype) for shape in ((16, 3), (4, 3), (4,), (16, 4))]
+    squares = (X**2).sum(axis=1)
+    module.radial_rows(kind, 1.3, 0.7, 2.0, X, squares, chosen, columns, slots, 2, *scratch, table)
+    s = ((X[chosen, None].astype(float) - X[columns]) ** 2).sum(axis=2)
+    expected = 2.0 * PROFILES[kind](s, 1.3, 0.7)
+    expected[chosen[:, None] == columns] = 2.0
+    np.testing.assert_allclose(table[slots, 2:6], expected, atol=2e-3 if dtype == np.float32 else 1e-6)
+    assert (table[:, [0, 1, 6, 7, 8]] == -1.0).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", PROFILES)
 def test_radial_profiles_are_their_formulas(module, dtype, kind):
     values, squares, others, s = tile(dtype)
     module.radial(kind, 1.3, 0.7, squares, others, values)

@@ -36,7 +36,7 @@ def test_the_descent_ends_where_no_pair_violates_and_keeps_its_sums(level, dtype
             assert (slope + fall)[group].max() - (slope + rise)[group].min() <= 1e-6
 
 
-def test_rows_are_added_gathered_and_mirrored(level):
+def test_rows_are_added_and_mirrored(level):
     pair_descent = importlib.import_module(f"mercer._native.{level}.pair_descent")
     rng = np.random.default_rng(0)
     table = rng.normal(size=(7, 20)).astype(np.float32)
@@ -45,11 +45,62 @@ def test_rows_are_added_gathered_and_mirrored(level):
     expected = change @ table[slots].astype(np.float64)
     np.testing.assert_allclose(slope[3:18], expected[3:18], atol=1e-12)
     assert not slope[:3].any()
-    out = np.empty((5, 3), np.float32)
-    pair_descent.gather(table, slots, np.array([1, 19, 4]), out)
-    np.testing.assert_array_equal(out, table[slots][:, [1, 19, 4]])
     K = rng.normal(size=(40, 40))
     expected = K.copy()
     expected[23:, :23] = K[:23, 23:].T
     pair_descent.mirror(K, 23)
     np.testing.assert_array_equal(K, expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_every_level_takes_the_steps_of_the_uncompiled_source(level, dtype):
+    found = []
+    for name in (level, "interpreted"):
+        pair_descent = importlib.import_module(f"mercer._native.{name}.pair_descent")
+        K, q, lower, upper = problem(53, 0.0, 1)
+        # Twins: among equals the first is taken, whatever the number of lanes.
+        K[20:40], q[20:40] = K[:20], q[:20]
+        K[:, 20:40] = K[:, :20]
+        K, (b, slope, rise, fall, best) = K.astype(dtype), (np.zeros(53), q.copy(), *np.empty((2, 53)), np.empty(2))
+        pair_descent.mark_moves(b, lower, upper, 0.0, rise, fall)
+        diagonal = K.diagonal().astype(np.float64)
+        pair_descent.descend(K, diagonal, lower, upper, 0.0, 37, 1e-3, 60, b, slope, rise, fall, best)
+        found.append((b, slope))
+    np.testing.assert_array_equal(found[0], found[1])
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 30])
+def test_the_least_values_come_in_order_and_among_equals_by_place(level, count):
+    pair_descent = importlib.import_module(f"mercer._native.{level}.pair_descent")
+    rng = np.random.default_rng(0)
+    slope, lift = rng.integers(0, 6, size=40).astype(float), rng.choice([0.0, np.inf], p=[0.8, 0.2], size=40)
+    for sign, first, last in ((1.0, 0, 40), (-1.0, 5, 35)):
+        values, places = np.empty(count), np.empty(count, dtype=np.intp)
+        pair_descent.find_least(slope, sign * lift, sign, first, last, values, places)
+        expected = first + np.argsort(sign * (slope + sign * lift)[first:last], kind="stable")[:count]
+        np.testing.assert_array_equal(places, expected)
+        np.testing.assert_array_equal(values, sign * (slope + sign * lift)[expected])
+
+
+@pytest.mark.parametrize("kink", [0.0, 0.2])
+def test_measures_are_their_definitions(level, kink):
+    pair_descent = importlib.import_module(f"mercer._native.{level}.pair_descent")
+    rng = np.random.default_rng(2)
+    lower, upper, slope = -rng.choice([0.0, 1.0], size=30), rng.choice([0.0, 1.0, 2.0], size=30), rng.normal(size=30)
+    b = np.where(rng.random(30) < 0.5, lower, upper) * rng.choice([1.0, 0.5], size=30)
+    rise, fall, found = np.empty(30), np.empty(30), np.empty(4)
+    pair_descent.mark_moves(b, lower, upper, kink, rise, fall)
+    pair_descent.measure(b, slope, lower, upper, kink, 4, 28, found)
+    part = slice(4, 28)
+    costs, gains = (slope + rise)[part], (slope + fall)[part]
+    free = np.isfinite(costs) & (costs == gains)
+    np.testing.assert_allclose(found, [gains.max(), costs.min(), costs[free].sum(), free.sum()], rtol=1e-12)
+    grid = lower[part] + (upper - lower)[part] * np.linspace(0, 1, 201)[:, None]
+    excess = slope[part] - 0.3
+    least = np.minimum((grid * excess + kink * np.abs(grid)).min(axis=0), 0.0)
+    expected = np.sum(b[part] * excess + kink * np.abs(b[part]) - least)
+    assert pair_descent.measure_gap(b, slope, lower, upper, kink, 0.3, 4, 28) == pytest.approx(expected, abs=1e-12)
+    slope[4], lower[4], upper[4], b[4] = 0.3, 0.0, np.inf, 0.5
+    assert np.isfinite(pair_descent.measure_gap(b, slope, lower, upper, kink, 0.3, 4, 28))
+    slope[4] = 0.0
+    assert pair_descent.measure_gap(b, slope, lower, upper, kink, 0.3, 4, 28) == np.inf

@@ -1,6 +1,23 @@
 from numpy import ndarray
 
 def radial(kind: int, shape: float, scale: float, squares: ndarray, others: ndarray, tile: ndarray) -> None: ...
+def radial_rows(
+    kind: int,
+    shape: float,
+    scale: float,
+    factor: float,
+    X: ndarray,
+    squares: ndarray,
+    chosen: ndarray,
+    columns: ndarray,
+    slots: ndarray,
+    offset: int,
+    left: ndarray,
+    right: ndarray,
+    others: ndarray,
+    tile: ndarray,
+    table: ndarray,
+) -> None: ...
 def slopes(kind: int, shape: float, scale: float, squares: ndarray, others: ndarray, tile: ndarray) -> None: ...
 def powers(gamma: float, coef0: float, degree: int, tile: ndarray) -> None: ...
 def tangents(gamma: float, coef0: float, tile: ndarray) -> None: ...

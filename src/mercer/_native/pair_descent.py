@@ -16,10 +16,13 @@ import cython
 
 if cython.compiled:
     from cython.cimports.libc.math import fabs
+    from cython.cimports.mercer._native import pairs
 else:
+    from mercer._native import pairs
+
     fabs = abs
 
-__all__ = ["add_rows", "descend", "gather", "mark_moves", "mirror"]
+__all__ = ["add_rows", "descend", "find_least", "mark_moves", "measure", "measure_gap", "mirror"]
 
 real = cython.fused_type(cython.float, cython.double)
 INFINITY = cython.declare(cython.double, float("inf"))
@@ -62,68 +65,6 @@ def mark_moves(
             mark(k, b, lower, upper, kink, rise, fall)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
-def find_rise(
-    slope: cython.const[cython.double][::1],
-    rise: cython.const[cython.double][::1],
-    first: cython.Py_ssize_t,
-    last: cython.Py_ssize_t,
-) -> cython.Py_ssize_t:
-    """The cheapest coefficient to raise, in a group; -1 if none can be."""
-    k: cython.Py_ssize_t
-    found: cython.Py_ssize_t = -1
-    least: cython.double = INFINITY
-    value: cython.double
-    for k in range(first, last):
-        value = slope[k] + rise[k]
-        if value < least:
-            least = value
-            found = k
-    return found
-
-
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
-def find_fall(
-    row: cython.const[real][::1],
-    diagonal: cython.const[cython.double][::1],
-    slope: cython.const[cython.double][::1],
-    fall: cython.const[cython.double][::1],
-    own: cython.double,
-    least: cython.double,
-    first: cython.Py_ssize_t,
-    last: cython.Py_ssize_t,
-    best: cython.double[::1],
-) -> cython.Py_ssize_t:
-    """The partner of greatest promise for a coefficient with kernel row `row`; `best`: its promise, the largest gap."""
-    k: cython.Py_ssize_t
-    found: cython.Py_ssize_t = -1
-    gap: cython.double
-    promise: cython.double
-    curvature: cython.double
-    greatest: cython.double = -INFINITY
-    for k in range(first, last):
-        gap = slope[k] + fall[k] - least
-        if gap > greatest:
-            greatest = gap
-        if gap > 0.0:
-            curvature = own + diagonal[k] - 2.0 * row[k]
-            if curvature < FLAT:
-                curvature = FLAT
-            promise = gap * gap / curvature
-            if promise > best[0]:
-                best[0] = promise
-                found = k
-    if greatest > best[1]:
-        best[1] = greatest
-    return found
-
-
 def descend(
     K: cython.const[real][:, ::1],
     diagonal: cython.const[cython.double][::1],
@@ -155,7 +96,7 @@ def descend(
     steps: cython.Py_ssize_t = 0
     i: cython.Py_ssize_t
     j: cython.Py_ssize_t
-    k: cython.Py_ssize_t
+    lowest: cython.Py_ssize_t
     other: cython.Py_ssize_t
     partner: cython.Py_ssize_t
     size: cython.double
@@ -163,21 +104,22 @@ def descend(
     gap: cython.double
     curvature: cython.double
     with cython.nogil:
+        lowest = pairs.update(K[0], K[0], 0.0, slope, rise, 0, split)
+        other = pairs.update(K[0], K[0], 0.0, slope, rise, split, n)
         while True:
             best[0] = 0.0
             best[1] = -INFINITY
             j = -1
-            i = find_rise(slope, rise, 0, split)
+            i = lowest
             if i >= 0:
-                j = find_fall(K[i], diagonal, slope, fall, diagonal[i], slope[i] + rise[i], 0, split, best)
-            if split < n:
-                other = find_rise(slope, rise, split, n)
-                if other >= 0:
-                    gap = slope[other] + rise[other]
-                    partner = find_fall(K[other], diagonal, slope, fall, diagonal[other], gap, split, n, best)
-                    if partner >= 0:
-                        i = other
-                        j = partner
+                gap = slope[i] + rise[i]
+                j = pairs.partner(K[i], diagonal, slope, fall, diagonal[i], gap, FLAT, 0, split, best)
+            if other >= 0:
+                gap = slope[other] + rise[other]
+                partner = pairs.partner(K[other], diagonal, slope, fall, diagonal[other], gap, FLAT, split, n, best)
+                if partner >= 0:
+                    i = other
+                    j = partner
             if j < 0 or best[1] <= tolerance or steps >= most:
                 break
             gap = (slope[j] + fall[j]) - (slope[i] + rise[i])
@@ -210,11 +152,11 @@ def descend(
                 b[j] = 0.0
             mark(i, b, lower, upper, kink, rise, fall)
             mark(j, b, lower, upper, kink, rise, fall)
-            for k in range(n):
-                slope[k] += size * (cython.cast(cython.double, K[i, k]) - cython.cast(cython.double, K[j, k]))
             # The diagonal may hold more than K does: a row's own share.
             slope[i] += size * (diagonal[i] - K[i, i])
             slope[j] -= size * (diagonal[j] - K[j, j])
+            lowest = pairs.update(K[i], K[j], size, slope, rise, 0, split)
+            other = pairs.update(K[i], K[j], size, slope, rise, split, n)
             steps += 1
     return steps
 
@@ -258,19 +200,146 @@ def add_rows(
                 slope[k] += p * table[a, k]
 
 
-def gather(
-    table: cython.const[real][:, ::1],
-    slots: cython.const[cython.Py_ssize_t][::1],
-    columns: cython.const[cython.Py_ssize_t][::1],
-    out: real[:, ::1],
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def sink(
+    values: cython.double[::1],
+    places: cython.Py_ssize_t[::1],
+    at: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    value: cython.double,
+    place: cython.Py_ssize_t,
+) -> cython.void:
+    """Put a value at a node of the heap of the first `end`, the greatest on top, or below what is greater."""
+    child: cython.Py_ssize_t = 2 * at + 1
+    while child < end:
+        if child + 1 < end and (
+            values[child + 1] > values[child]
+            or (values[child + 1] == values[child] and places[child + 1] > places[child])
+        ):
+            child += 1
+        if value > values[child] or (value == values[child] and place > places[child]):
+            break
+        values[at] = values[child]
+        places[at] = places[child]
+        at = child
+        child = 2 * at + 1
+    values[at] = value
+    places[at] = place
+
+
+def find_least(
+    slope: cython.const[cython.double][::1],
+    lift: cython.const[cython.double][::1],
+    sign: cython.double,
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+    values: cython.double[::1],
+    places: cython.Py_ssize_t[::1],
 ):
-    """Write the entries of `table` in the rows `slots` and the given columns to `out`."""
-    r: cython.Py_ssize_t
+    """Write the least values of sign (slope + lift) from `first` to `last` and their places, in rising order.
+
+    Among equals the lowest places come first. As many as `values` (k,) holds, at most last - first.
+    """
+    count: cython.Py_ssize_t = values.shape[0]
     k: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    value: cython.double
     with cython.nogil:
-        for r in range(slots.shape[0]):
-            for k in range(columns.shape[0]):
-                out[r, k] = table[slots[r], columns[k]]
+        for k in range(count):
+            values[k] = sign * (slope[first + k] + lift[first + k])
+            places[k] = first + k
+        for k in range(count // 2 - 1, -1, -1):
+            sink(values, places, k, count, values[k], places[k])
+        for k in range(first + count, last if count > 0 else first):
+            value = sign * (slope[k] + lift[k])
+            if value < values[0]:
+                sink(values, places, 0, count, value, k)
+        for k in range(count - 1, 0, -1):
+            value = values[k]
+            place = places[k]
+            values[k] = values[0]
+            places[k] = places[0]
+            sink(values, places, 0, k, value, place)
+
+
+def measure(
+    b: cython.const[cython.double][::1],
+    slope: cython.const[cython.double][::1],
+    lower: cython.const[cython.double][::1],
+    upper: cython.const[cython.double][::1],
+    kink: cython.double,
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+    found: cython.double[::1],
+):
+    """Write, of the coefficients from `first` to `last`, the most that lowering one gains, the least that raising one
+    costs, the sum of that over those which may do both at one price, and how many these are, to `found` (4,).
+    """
+    k: cython.Py_ssize_t
+    highest: cython.double = -INFINITY
+    lowest: cython.double = INFINITY
+    total: cython.double = 0.0
+    count: cython.double = 0.0
+    value: cython.double
+    with cython.nogil:
+        for k in range(first, last):
+            if b[k] > lower[k]:
+                value = slope[k] + (kink if b[k] > 0.0 else -kink)
+                highest = value if value > highest else highest
+            if b[k] < upper[k]:
+                value = slope[k] + (kink if b[k] >= 0.0 else -kink)
+                lowest = value if value < lowest else lowest
+                if b[k] > lower[k] and (kink == 0.0 or b[k] != 0.0):
+                    total += value
+                    count += 1.0
+    found[0] = highest
+    found[1] = lowest
+    found[2] = total
+    found[3] = count
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def at_end(end: cython.double, excess: cython.double, kink: cython.double) -> cython.double:
+    """Return what a coefficient at an end of its box, infinite perhaps, adds to the bound."""
+    return 0.0 if end == 0.0 else end * (excess + (kink if end > 0.0 else -kink))
+
+
+def measure_gap(
+    b: cython.const[cython.double][::1],
+    slope: cython.const[cython.double][::1],
+    lower: cython.const[cython.double][::1],
+    upper: cython.const[cython.double][::1],
+    kink: cython.double,
+    offset: cython.double,
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+) -> float:
+    """Return the sum of b (slope - c) + kink |b| less the least of v (slope - c) + kink |v| over each row's box."""
+    k: cython.Py_ssize_t
+    excess: cython.double
+    least: cython.double
+    other: cython.double
+    total: cython.double = 0.0
+    with cython.nogil:
+        for k in range(first, last):
+            excess = slope[k] - offset
+            least = at_end(lower[k], excess, kink)
+            other = at_end(upper[k], excess, kink)
+            # An infinite end times no excess is not a number, and adds nothing.
+            if least != least or other != other:
+                least = 0.0
+            else:
+                least = other if other < least else least
+                if lower[k] < 0.0 < upper[k] and least > 0.0:
+                    least = 0.0
+            total += (b[k] * excess + kink * fabs(b[k])) - least
+    return total
 
 
 def mirror(K: real[:, ::1], first: cython.Py_ssize_t):

@@ -23,6 +23,8 @@ Array = Any
 _SHARE = 0.1
 # Pair steps in a round at most: some 60 ms.
 _MOST_STEPS = 20_000
+# Up to so many rows take part all at once: their slopes are then known without kernel rows, and no round is lost.
+WHOLE = 2048
 # Rounds between two looks for rows to leave out, and the share that must go to be worth a new table.
 _PATIENCE, _WORTH = 8, 0.25
 
@@ -71,9 +73,9 @@ class BlockDescent:
 
     @property
     def size(self) -> int:
-        """Rows of a working set."""
-        wanted = 1024 if len(self.program) >= 4096 else 512
-        return min(wanted, len(self.active))
+        """Rows of a working set: all that take part, where these are few."""
+        wanted = self.gram.set_size if len(self.program) >= 4 * self.gram.set_size else self.gram.set_size // 2
+        return len(self.active) if len(self.active) <= WHOLE else min(wanted, len(self.active))
 
     def violation(self) -> float:
         """The largest among the rows that take part."""
@@ -85,41 +87,57 @@ class BlockDescent:
         self.active, self.table = active, None
         self.part = self.program if self.is_whole else self.program.part(active)
         capacity = int(self.settings.cache_bytes / (np.dtype(self.dtype).itemsize * len(active)))
-        if capacity >= min(2 * self.size, len(active)):
-            self.table = RowTable(self.gram, self.part.rows, capacity, self.dtype)
+        if self.gram.keeps_rows and len(active) > self.size and capacity >= min(2 * self.size, len(active)):
+            self.table = self.gram.table(self.part.rows, capacity, self.dtype)
 
     def round(self, violation: float, most: int) -> int:
         """One round; return the pair steps taken."""
         part, b, slope = self.part, self.b[self.active], self.slope[self.active]
         rise, fall = part.moves(b)
-        kept = np.searchsorted(self.active, np.intersect1d(self.working, self.active, assume_unique=True))
-        chosen = choose(part, slope + rise, slope + fall, kept, np.isfinite(rise) & np.isfinite(fall), self.size)
-        slots = None if self.table is None else self.table.fetch(chosen)
-        K = self.gram.square(part.rows[chosen], self.dtype) if slots is None else self.table.square(slots, chosen)
+        chosen = self._chosen(slope, rise, fall)
+        K = self.gram.square(part.rows[chosen], self.dtype)
         small, at = part.part(chosen), b[chosen]
-        inner = (slope[chosen], rise[chosen], fall[chosen], np.empty(2))
-        goal = max(_SHARE * violation, 0.5 * self.settings.tol)
-        steps = descend(small, K, goal, min(most, _MOST_STEPS), at, *inner)
+        inner = (slope[chosen], rise[chosen], fall[chosen])
+        # What is known of all rows is solved to the end.
+        share = _SHARE if len(chosen) < len(b) else 0.0
+        goal = max(share * violation, 0.5 * self.settings.tol)
+        steps = descend(small, K, goal, min(most, _MOST_STEPS), at, *inner, np.empty(2))
+        self.gram.leave(K)
         change = at - b[chosen]
         moved = np.flatnonzero(change)
-        self._add(chosen[moved], None if slots is None else slots[moved], change[moved])
+        self._add(chosen[moved], change[moved], inner[0])
         self.working = self.active[chosen]
         self.b[self.working] = at
         self.rounds += 1
         return steps
 
-    def _add(self, positions: Array, slots: Array | None, change: Array) -> None:
-        """Bring slopes up to date with a change of coefficients."""
+    def _chosen(self, slope: Array, rise: Array, fall: Array) -> Array:
+        """The positions of the working set, among the rows that take part."""
+        if self.size == len(self.active):
+            return np.arange(self.size)
+        last = np.zeros(len(self.program), dtype=bool)
+        last[self.working] = True
+        kept = np.flatnonzero(last[self.active])
+        return choose(self.part, slope, rise, fall, kept, self.size)
+
+    def _add(self, positions: Array, change: Array, known: Array) -> None:
+        """Bring slopes up to date with a change of coefficients; `known` are those of the working set."""
         slope = self.slope if self.is_whole else self.slope[self.active]
-        if slots is None:
-            slope += self.gram.products(self.part.rows[positions], change, self.part.rows, self.dtype)
+        if len(known) == len(slope):
+            slope[:] = known
         else:
-            self.table.add(slots, change, slope)
-        if self.part.ridge is not None:
-            slope[positions] += self.part.ridge[positions] * change
+            self._add_rows(positions, change, slope)
         if not self.is_whole:
             self.slope[self.active] = slope
             self.pending[:, self.active[positions]] += change
+
+    def _add_rows(self, positions: Array, change: Array, slope: Array) -> None:
+        if self.table is None:
+            slope += self.gram.products(self.part.rows[positions], change, self.part.rows, self.dtype)
+        else:
+            self.table.add(positions, change, slope)
+        if self.part.ridge is not None:
+            slope[positions] += self.part.ridge[positions] * change
 
     def shrink(self) -> None:
         """Leave out rows at a bound that no partner could make move, if they are many."""
@@ -187,16 +205,17 @@ def descend(
     return native.descend(K, diagonal, *bounds, goal, most, b, slope, rise, fall, best)
 
 
-def choose(part: DualProgram, costs: Array, gains: Array, kept: Array, free: Array, size: int) -> Array:
+def choose(part: DualProgram, slope: Array, rise: Array, fall: Array, kept: Array, size: int) -> Array:
     """The positions of a working set, in rising order: the worst violators, then those kept, free ones first."""
-    taken = np.zeros(len(costs), dtype=bool)
+    taken = np.zeros(len(slope), dtype=bool)
     fresh = size - min(len(kept), size // 2)
     share = -(-fresh // len(part.groups))
-    order = [_violators(group, costs, gains, min(size, group.stop - group.start)) for group in part.groups]
+    order = [_violators(group, slope, rise, fall, share) for group in part.groups]
     for one in order:
         taken[one[:share]] = True
     remaining = kept[~taken[kept]]
-    remaining = np.concatenate([remaining[free[remaining]], remaining[~free[remaining]]])
+    free = np.isfinite(rise[remaining]) & np.isfinite(fall[remaining])
+    remaining = np.concatenate([remaining[free], remaining[~free]])
     taken[remaining[: max(0, size - np.count_nonzero(taken))]] = True
     for one in order:
         more = one[~taken[one]]
@@ -204,20 +223,12 @@ def choose(part: DualProgram, costs: Array, gains: Array, kept: Array, free: Arr
     return np.flatnonzero(taken)
 
 
-def _violators(group: slice, costs: Array, gains: Array, count: int) -> Array:
+def _violators(group: slice, slope: Array, rise: Array, fall: Array, count: int) -> Array:
     """Positions of a group by how cheap they are to raise and how much lowering them gains, in turn."""
-    cheap = group.start + _least(costs[group], count)
-    rich = group.start + _least(-gains[group], count)
-    both = np.stack([cheap, rich], axis=1).ravel()
+    count = min(count, group.stop - group.start)
+    both, values = np.empty((2, count), dtype=np.intp), np.empty(count)
+    native.find_least(slope, rise, 1.0, group.start, group.stop, values, both[0])
+    native.find_least(slope, fall, -1.0, group.start, group.stop, values, both[1])
+    both = both.T.ravel()
     _, first = np.unique(both, return_index=True)
     return both[np.sort(first)]
-
-
-def _least(values: Array, count: int) -> Array:
-    """The positions of the least values, in their order, among equals the lowest."""
-    if count < len(values):
-        limit = np.partition(values, count - 1)[count - 1]
-        near = np.flatnonzero(values <= limit)
-    else:
-        near = np.arange(len(values))
-    return near[np.argsort(values[near], kind="stable")][:count]

@@ -7,6 +7,7 @@ tolerance asked for, else float64; coefficients and slopes are float64 always.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -68,7 +69,7 @@ class DualMachines:
     gram: Gram
     settings: Settings
 
-    @property
+    @cached_property
     def places(self) -> list[slice]:
         """Where each program's coefficients are."""
         ends = np.cumsum([0, *(len(one) for one in self.programs)])

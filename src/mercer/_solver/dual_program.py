@@ -9,6 +9,7 @@ coefficient gains and what raising any other costs; then the decision function i
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ class DualProgram:
     def __len__(self) -> int:
         return len(self.rows)
 
-    @property
+    @cached_property
     def groups(self) -> tuple[slice, ...]:
         """The groups of coefficients, each with a fixed sum."""
         whole = len(self)
@@ -79,15 +80,17 @@ class DualProgram:
         native.mark_moves(b, self.lower, self.upper, self.kink, rise, fall)
         return rise, fall
 
+    def _measured(self, b: Array, slope: Array) -> list[Array]:
+        """Of each group the most that lowering gains, the least that raising costs, and the sum and number of prices
+        that are both."""
+        found = np.empty((len(self.groups), 4))
+        for group, one in zip(self.groups, found, strict=True):
+            native.measure(b, slope, self.lower, self.upper, self.kink, group.start, group.stop, one)
+        return found.tolist()
+
     def violation(self, b: Array, slope: Array) -> float:
         """By how much the pair that breaks the optimality conditions most breaks them; never below zero."""
-        rise, fall = self.moves(b)
-        worst = 0.0
-        for group in self.groups:
-            highest = np.max((slope + fall)[group], initial=-np.inf)
-            lowest = np.min((slope + rise)[group], initial=np.inf)
-            worst = max(worst, float(highest - lowest))
-        return worst
+        return max(0.0, *(highest - lowest for highest, lowest, _, _ in self._measured(b, slope)))
 
     def objective(self, b: Array, slope: Array) -> float:
         """The value of the program."""
@@ -95,17 +98,10 @@ class DualProgram:
 
     def offsets(self, b: Array, slope: Array) -> Array:
         """The number c of each group: the mean over free coefficients, or the middle of what is possible."""
-        rise, fall = self.moves(b)
-        costs, gains = slope + rise, slope + fall
-        free = (costs == gains) & np.isfinite(costs)
         found = []
-        for group in self.groups:
-            if free[group].any():
-                found.append(float(np.mean(costs[group][free[group]])))
-                continue
-            low, high = np.max(gains[group], initial=-np.inf), np.min(costs[group], initial=np.inf)
-            ends = [end for end in (float(low), float(high)) if np.isfinite(end)]
-            found.append(sum(ends) / max(len(ends), 1))
+        for low, high, total, count in self._measured(b, slope):
+            ends = [end for end in (low, high) if np.isfinite(end)]
+            found.append(total / count if count > 0 else sum(ends) / max(len(ends), 1))
         return np.array(found)
 
     def gap(self, b: Array, slope: Array) -> float:
@@ -114,21 +110,12 @@ class DualProgram:
         For any c the optimum is at least value - (b' slope + kink |b|) + min over the box of v' (slope - c) + kink |v|,
         plus c times the sum of b. Infinite where a box is and its row is beyond the offset.
         """
-        total = float(np.sum(b * slope) + self.kink * np.sum(np.abs(b)))
+        total = 0.0
         for group, c in zip(self.groups, self.offsets(b, slope), strict=True):
-            excess, at = slope[group] - c, b[group]
-            with np.errstate(invalid="ignore"):
-                low, high = (
-                    np.where(end == 0, 0.0, end * excess + self.kink * np.abs(end))
-                    for end in (self.lower[group], self.upper[group])
-                )
-            inside = np.minimum(low, high)
-            if np.any((self.lower[group] < 0) & (self.upper[group] > 0)):
-                inside = np.minimum(inside, 0.0)
-            total -= float(np.sum(np.where(np.isnan(inside), 0.0, inside)) + c * np.sum(at))
+            total += native.measure_gap(b, slope, self.lower, self.upper, self.kink, c, group.start, group.stop)
         return max(total, 0.0)
 
-    @property
+    @cached_property
     def widths(self) -> float:
         """The sum of the lengths of all boxes, by which a violation bounds the gap."""
         return float(np.sum(self.upper - self.lower))

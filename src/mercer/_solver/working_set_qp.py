@@ -41,7 +41,7 @@ class WorkingSetQp(DualMachines):
         b, slope = state.coefficients[place], state.slopes[place]
         rise, fall = program.moves(b)
         none = np.empty(0, dtype=np.intp)
-        chosen = choose(program, slope + rise, slope + fall, none, np.isfinite(rise + fall), min(_SIZE, len(b)))
+        chosen = choose(program, slope, rise, fall, none, min(_SIZE, len(b)))
         change = self._solved(program, b, slope, chosen) - b[chosen]
         b[chosen] += change
         slope += self.gram.products(program.rows[chosen], change, program.rows, np.float64)

@@ -19,7 +19,7 @@ from mercer._source.device_check import check_finite, checked_matrix, checked_ta
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement, change_arrays
 
-__all__ = ["DeviceSource", "open_device", "rows_per_device_block"]
+__all__ = ["DeviceSource", "full_precision", "open_device", "rows_per_device_block"]
 
 Array = Any
 
@@ -78,7 +78,7 @@ class DeviceSource(ArraySource):
         # A sum of all values tells of NaN by itself, and saves a pass over the rows.
         if not statistic.sums_all_values:
             self._look()
-        with _full_precision(self.placement):
+        with full_precision(self.placement):
             sums = super().reduce(statistic)
         if self.unseen is not None:
             if not np.isfinite(sums.mean).all():
@@ -88,17 +88,17 @@ class DeviceSource(ArraySource):
 
     def map(self, function: Callable[[Block], Array], out: Array = None) -> Array:
         self._look()
-        with _full_precision(self.placement):
+        with full_precision(self.placement):
             return super().map(self.send(function), out)
 
     def on_blocks(self, work: dict[int, Callable[[Block], Any]]) -> dict[int, Any]:
         self._look()
-        with _full_precision(self.placement):
+        with full_precision(self.placement):
             return super().on_blocks({number: self.send(function) for number, function in work.items()})
 
     def on_rows(self, start: int, stop: int, function: Callable[[Block], Any]) -> Any:
         self._look()
-        with _full_precision(self.placement):
+        with full_precision(self.placement):
             result = super().on_rows(start, stop, self.send(function))
         return change_arrays(result, _widened) if self.placement.is_narrow else result
 
@@ -169,7 +169,7 @@ def _widened(array: Array) -> Array:
 
 
 @contextmanager
-def _full_precision(placement: Placement) -> Iterator[None]:
+def full_precision(placement: Placement) -> Iterator[None]:
     """Have float32 products taken in float32: a setting of torch allows a GPU ten bits of mantissa instead of 23."""
     if placement.library != "torch":
         yield

@@ -20,6 +20,8 @@ __all__ = ["Hyperparameter", "Kernel"]
 Array = Any
 # Rows of a tile of gradients: 256 rows of 10000 values are 20 MB, which stay in a shared cache, about.
 _TILE_ROWS = 256
+# Rows of a tile of values: with a thousand columns it stays in the second-level cache.
+_HEIGHT = 64
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,28 @@ class Kernel:
     def between(self, rows: Prepared, others: Prepared, out: Array = None) -> Array:
         """Return one tile of values, in `out` if given: C-ordered, of the rows' type. It starts no threads."""
         raise NotImplementedError  # each kernel defines its own
+
+    def write_rows(
+        self, prepared: Prepared, chosen: Array, columns: Array, slots: Array, table: Array, first: int
+    ) -> None:
+        """Write the values between two sets of rows of a prepared one to a table.
+
+        Parameters
+        ----------
+        prepared : Prepared
+        chosen, slots : ndarray of shape (q,), intp
+            Which rows, and the rows of `table` that their values go to.
+        columns : ndarray of shape (m,), intp
+            The other rows; their values go to the columns from `first` on.
+        table : ndarray, of the type of the rows
+        first : int
+        """
+        others, place = prepared.take(columns), slice(first, first + len(columns))
+        for start in range(0, len(chosen), _HEIGHT):
+            some = chosen[start : start + _HEIGHT]
+            # A BLAS may treat what is over a multiple of 16 in another order.
+            padded = np.resize(some, -(-len(some) // 16) * 16)
+            table[slots[start : start + _HEIGHT], place] = self.between(prepared.take(padded), others)[: len(some)]
 
     def of(self, xp: Any, X: Array, Y: Array) -> Array:
         """Return the values in array-API operations, for rows on any device: the definition."""

@@ -72,6 +72,15 @@ class Radial(Kernel):
             tile[same_rows(rows, others)] = profile.factor
         return tile
 
+    def write_rows(
+        self, prepared: Prepared, chosen: Array, columns: Array, slots: Array, table: Array, first: int
+    ) -> None:
+        profile = self._profile(prepared.rows.shape[1])
+        if issparse(prepared.rows) or type(profile) is not Profile:
+            super().write_rows(prepared, chosen, columns, slots, table, first)
+        else:
+            profile.fill_rows(prepared, chosen, columns, slots, table, first)
+
     def _slopes(self, rows: Prepared, others: Prepared) -> Array:
         """A tile of -2 dk/ds, s the squared distance in units; nothing at the distance zero of a row to itself."""
         rows, others = self._aligned(rows, others)
@@ -138,10 +147,13 @@ class Radial(Kernel):
 
     def of(self, xp: Any, X: Array, Y: Array) -> Array:
         """The values in array-API operations, for rows on any device: the definition."""
+        profile = self._profile(X.shape[1])
+        if isinstance(profile, BesselProfile) and not isinstance(X, np.ndarray):
+            return super().of(xp, X, Y)
         unit = xp.asarray(np.asarray(self._unit(), dtype=np.float64), dtype=X.dtype, device=getattr(X, "device", None))
         X, Y = X / unit, Y / unit
         s = xp.sum(X * X, axis=1)[:, None] + xp.sum(Y * Y, axis=1)[None, :] - 2.0 * (X @ Y.T)
-        return self._profile(X.shape[1]).of(xp, xp.maximum(s, xp.zeros_like(s)))
+        return profile.of(xp, xp.maximum(s, xp.zeros_like(s)))
 
 
 @plain

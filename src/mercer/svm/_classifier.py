@@ -1,17 +1,20 @@
 """What C- and nu-classifiers share: classes, decisions, probabilities."""
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from mercer._base.parameter import Boolean, Choice, Instance, Nothing, Rule, Seed
 from mercer._solver.dual_machines import MachineState
 from mercer._solver.joint_machine import JointMachine, JointState
+from mercer._source.namespace import to_numpy
+from mercer._source.placement import is_on_device
 from mercer.errors import DataError, ParameterError
 from mercer.svm._class_machines import ClassLayout, balanced_weights, vote_scores, votes
 from mercer.svm._kernel_machine import KERNEL_RULES, KernelMachine, Opened
@@ -40,7 +43,6 @@ def _knows_probabilities(machine: Any) -> bool:
 class MachineClassifier(ClassifierMixin, KernelMachine):
     """A classifier made of binary machines."""
 
-    _places: ClassVar[tuple[str, ...]] = ("memory",)
     # The machine being solved, its layout and its rows, while a fit is under way.
     _under_way: Any
     classes_: Array
@@ -59,7 +61,7 @@ class MachineClassifier(ClassifierMixin, KernelMachine):
     def _learn(self, X: Any, y: Any, sample_weight: Any, scheme: str, box: float) -> None:
         """Fit all machines; `box` is the weight of a row of weight one."""
         opened = self._opened(X, y, sample_weight, "labels")
-        check_classification_targets(opened.source.y)
+        check_classification_targets(to_numpy(opened.source.y))
         classes, numbers = np.unique(opened.y, return_inverse=True)
         if len(classes) < 2:
             message = (
@@ -121,14 +123,14 @@ class MachineClassifier(ClassifierMixin, KernelMachine):
         """The last fit's coefficients by row (heights, n), if they are wanted and are of these rows and classes."""
         if not getattr(self, "warm_start", False) or "dual_coef_" not in vars(self):
             return None
-        if self._fitted_rows != opened.source.n_rows or not np.array_equal(self.classes_, classes):
+        if self._fitted_rows != opened.source.n_rows or not np.array_equal(to_numpy(self.classes_), classes):
             message = (
                 f"{type(self).__name__}: warm_start needs the rows of the last fit; got {opened.source.n_rows} rows "
                 f"of classes {classes.tolist()}. Set warm_start=False to start afresh."
             )
             raise DataError(message)
         table = np.zeros((self.dual_coef_.shape[0], opened.source.n_rows))
-        table[:, self.support_] = self._coefficients
+        table[:, to_numpy(self.support_)] = self._coefficients
         return table
 
     def _fitted(self, state: MachineState) -> dict[str, Any]:
@@ -153,12 +155,16 @@ class MachineClassifier(ClassifierMixin, KernelMachine):
         return source.y
 
     @property
+    def _n_classes(self) -> int:
+        return int(self.classes_.shape[0])
+
+    @property
     def _is_one_against_one(self) -> bool:
-        return len(self.classes_) == 2 or self.dual_coef_.shape[0] == len(self.classes_) - 1
+        return self._n_classes == 2 or self.dual_coef_.shape[0] == self._n_classes - 1
 
     def _groups(self) -> tuple[Any, Array]:
-        groups = ClassLayout.groups(self._coefficients, self.n_support_, self._is_one_against_one)
-        return groups, -self.intercept_
+        groups = ClassLayout.groups(self._coefficients, to_numpy(self.n_support_), self._is_one_against_one)
+        return groups, -to_numpy(self.intercept_)
 
     def decision_function(self, X: Any) -> Array:
         """Return the scores of rows.
@@ -174,11 +180,11 @@ class MachineClassifier(ClassifierMixin, KernelMachine):
             ("ovr") or one a pair of classes ("ovo"), positive for the first.
         """
         scores = self._scores(X)
-        if len(self.classes_) == 2:
-            return scores[:, 0]
-        if self._is_one_against_one and self.decision_function_shape == "ovr":  # type: ignore[attr-defined]
-            return vote_scores(scores, len(self.classes_))
-        return scores
+        if self._n_classes == 2:
+            scores = scores[:, 0]
+        elif self._is_one_against_one and self.decision_function_shape == "ovr":  # type: ignore[attr-defined]
+            scores = vote_scores(scores, self._n_classes)
+        return self._returned(X, scores)
 
     def predict(self, X: Any) -> Array:
         """Return the class of each row: that of most votes, among equals the first unless `break_ties`.
@@ -199,17 +205,36 @@ class MachineClassifier(ClassifierMixin, KernelMachine):
             )
             raise ParameterError(message)
         scores = self._scores(X)
-        return self.classes_[self._chosen(scores)]
+        return self._returned(X, to_numpy(self.classes_)[self._chosen(scores)])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of rows whose predicted class is their own.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (m, d), or kernel values of shape (m, n)
+        y : array-like of shape (m,)
+        sample_weight : array-like of shape (m,), default=None
+
+        Returns
+        -------
+        float
+        """
+        if not is_on_device(X):
+            return super().score(X, y, sample_weight)
+        source = self._open(X, y, sample_weight, targets="labels", reset=False)
+        weight = None if source.weight is None else to_numpy(source.weight)
+        return float(accuracy_score(to_numpy(source.y), to_numpy(self.predict(X)), sample_weight=weight))
 
     def _chosen(self, scores: Array) -> Array:
         """The number of the class of each row."""
-        if len(self.classes_) == 2:
+        if self._n_classes == 2:
             return (scores[:, 0] > 0).astype(np.intp)
         if not self._is_one_against_one:
             return np.argmax(scores, axis=1)
         if self.break_ties:  # type: ignore[attr-defined]
-            return np.argmax(vote_scores(scores, len(self.classes_)), axis=1)
-        return np.argmax(votes(scores, len(self.classes_)), axis=1)
+            return np.argmax(vote_scores(scores, self._n_classes), axis=1)
+        return np.argmax(votes(scores, self._n_classes), axis=1)
 
     @available_if(_knows_probabilities)
     def predict_proba(self, X: Any) -> Array:
@@ -230,13 +255,13 @@ class MachineClassifier(ClassifierMixin, KernelMachine):
                 f"{type(self).__name__}: predict_proba is not available when fitted with probability=False. Fit again."
             )
             raise NotFittedError(message)
-        found = calibration.probabilities(scores, len(self.classes_), self._is_one_against_one)
+        found = calibration.probabilities(scores, self._n_classes, self._is_one_against_one)
         chosen = self._chosen(scores)
         best = np.argmax(found, axis=1)
         # Votes and probabilities rarely differ on the first; where they do, the two classes change places.
         rows = np.arange(len(found))
         found[rows, chosen], found[rows, best] = found[rows, best], found[rows, chosen]
-        return found
+        return self._returned(X, found)
 
     @available_if(_knows_probabilities)
     def predict_log_proba(self, X: Any) -> Array:
@@ -251,4 +276,4 @@ class MachineClassifier(ClassifierMixin, KernelMachine):
         ndarray of shape (m, n_classes)
         """
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return self._returned(X, np.log(to_numpy(self.predict_proba(X))))

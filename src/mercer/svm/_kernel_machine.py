@@ -9,20 +9,25 @@ from scipy.sparse import csr_matrix, issparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from mercer._base import Estimator, fitted_rows
+from mercer._base import Estimator, fitted_rows, fitted_source
+from mercer._base.opening import check_place
 from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Rule
 from mercer._base.preparation import prepared
 from mercer._base.validation import checked_weight
 from mercer._solver.block_descent import Settings
+from mercer._solver.device_gram import DeviceGram
 from mercer._solver.dual_machines import DualMachines
 from mercer._solver.gram_rows import Gram
 from mercer._solver.textbook_smo import TextbookSmo
 from mercer._solver.working_set_qp import WorkingSetQp
-from mercer._source import Source, open_source
+from mercer._source import Source, open_source, place_of
 from mercer._source.memory import forecast
+from mercer._source.namespace import to_numpy
+from mercer._source.placement import Placement, is_on_device
 from mercer.errors import DataError, ParameterError
 from mercer.kernels import KERNEL_NAMES, Callable, Kernel, as_kernel
-from mercer.svm._scores import Group, MatrixScores, RowScores
+from mercer.svm._gamma import gamma_of_rows
+from mercer.svm._scores import DeviceScores, Group, MatrixScores, RowScores
 from mercer.svm._spectrum import warn_if_degenerate, warn_if_indefinite
 
 __all__ = ["KERNEL_RULES", "KernelMachine", "Opened"]
@@ -100,12 +105,19 @@ class KernelMachine(Estimator):
     @property
     def _is_function(self) -> bool:
         """Whether the kernel is a function of the user's."""
-        return not isinstance(self.kernel, str) and isinstance(as_kernel(self.kernel), Callable)
+        return callable(self.kernel) and isinstance(as_kernel(self.kernel), Callable)
+
+    @property
+    def _places(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Kernel values that are given, or made by a function of the user's, are asked for in memory; so are folds."""
+        given = self._is_function or (isinstance(self.kernel, str) and self.kernel == "precomputed")
+        return ("memory",) if given or getattr(self, "probability", False) is True else ("memory", "device")
 
     def _opened(self, X: Any, y: Any, sample_weight: Any, targets: str | None) -> Opened:
         """Check rows, targets and weights, and resolve the kernel."""
         given = self._is_function or (isinstance(self.kernel, str) and self.kernel == "precomputed")
         if given:
+            check_place(self, place_of(X, y))
             source = self._open_values(X, y, sample_weight, targets)
         else:
             kind = {"multi_output": False} if targets == "numbers" else {}
@@ -113,6 +125,8 @@ class KernelMachine(Estimator):
         self._values_given = given
         self._precision = source.host_dtype.name
         self.shape_fit_ = (source.n_rows, source.n_features)
+        if source.place == "device":
+            return self._opened_there(source)
         rows = source.whole()
         # Products of dense rows are the faster ones, and give the dense rows' very answer.
         compact = rows.toarray() if issparse(rows) and math.prod(rows.shape) <= _COMPACT else rows
@@ -127,6 +141,19 @@ class KernelMachine(Estimator):
             warn_if_degenerate(self, self._kernel, compact[used[:64]])
         return Opened(source, used, labels, weight[used], gram, None if given else rows)
 
+    def _opened_there(self, source: Any) -> Opened:
+        """The same of rows on a device, which stay there; targets, weights and a few rows are looked at here."""
+        weight = np.ones(source.n_rows) if source.weight is None else to_numpy(source.weight).astype(np.float64)
+        used = np.flatnonzero(weight > 0)
+        few = source.take(used[:64])
+        self._kernel = self._resolved(source.X, weight)
+        # A kernel that has no definition in array operations says so before anything is made.
+        self._kernel.of(source.xp, source.X[:1, :], source.X[:1, :])
+        warn_if_degenerate(self, self._kernel, few)
+        labels = None if source.y is None else to_numpy(source.y)[used]
+        gram = DeviceGram(self._kernel, source, self._threads())
+        return Opened(source, used, labels, weight[used], gram, source.X)
+
     def _resolved(self, rows: Array, weight: Array) -> Kernel:
         """The kernel as an object, its gamma a number: "scale" is 1 / (d times the weighted variance of all values)."""
         if self._is_function:
@@ -134,7 +161,7 @@ class KernelMachine(Estimator):
             return as_kernel("precomputed")
         gamma = self.gamma
         if isinstance(gamma, str) and isinstance(self.kernel, str) and self.kernel != "precomputed":
-            gamma = _gamma(gamma, rows, weight)
+            gamma = gamma_of_rows(gamma, rows, weight)
             if not 0 < gamma < np.inf:
                 message = (
                     f"{type(self).__name__}: The dual coefficients or intercepts are not finite for rows of such size: "
@@ -203,7 +230,10 @@ class KernelMachine(Estimator):
 
     def _supported(self, opened: Opened, support: Array) -> dict[str, Any]:
         """The attributes that say which rows carry the machine."""
-        vectors = np.empty((0, 0)) if opened.rows is None else opened.rows[support]
+        if opened.source.place == "device":
+            vectors = opened.source.take(support)
+        else:
+            vectors = np.empty((0, 0)) if opened.rows is None else opened.rows[support]
         return {"support_": support.astype(np.int32), "support_vectors_": vectors}
 
     def _stored(self, opened: Opened, dual_coef: Array) -> Array:
@@ -214,20 +244,43 @@ class KernelMachine(Estimator):
     @property
     def _coefficients(self) -> Array:
         """The coefficients of support vectors, dense."""
-        return self.dual_coef_.toarray() if issparse(self.dual_coef_) else self.dual_coef_
+        return self.dual_coef_.toarray() if issparse(self.dual_coef_) else to_numpy(self.dual_coef_)
 
     def _groups(self) -> tuple[tuple[Group, ...], Array]:
         """The coefficients of support vectors, by machines, and the offsets of these."""
         raise NotImplementedError  # each machine has its own
 
     def _scores(self, X: Any) -> Array:
-        """The scores (n, p) of rows by all machines."""
+        """The scores (n, p) of rows by all machines; on the host, wherever the rows are."""
         if "dual_coef_" not in vars(self):
             check_is_fitted(self)
+        if "_placement" in vars(self) or is_on_device(X):
+            return to_numpy(self._scores_there(X))
         if self._values_given:
             return self._scores_of_values(X)
         machine = prepared(self, (self.support_vectors_, self.dual_coef_, self.intercept_), self._row_scores)
         return machine.of(fitted_rows(self, X, accept_sparse="csr"), self._threads())
+
+    def _scores_there(self, X: Any) -> Array:
+        """The scores of rows on a device."""
+        source = fitted_source(self, X)
+        known = (self.support_vectors_, self.dual_coef_, self.intercept_)
+        return source.map(prepared(self, known, lambda: source.send(self._device_scores())))
+
+    def _device_scores(self) -> DeviceScores:
+        groups, offsets = self._groups()
+        table = np.zeros((self.support_vectors_.shape[0], len(offsets)))
+        for group in groups:
+            table[group.place, group.machines] = group.coefficients
+        vectors = to_numpy(self.support_vectors_)
+        centred = self._kernel.stationary and len(vectors) > 0
+        shift = (vectors.mean(axis=0) if centred else np.zeros(vectors.shape[1])).astype(vectors.dtype)
+        return DeviceScores(self._kernel.of, vectors - shift, shift, table, offsets)
+
+    @staticmethod
+    def _returned(X: Any, found: Array) -> Array:
+        """What is said of rows, where they are."""
+        return Placement.of(X).put(found)
 
     def _row_scores(self) -> RowScores:
         groups, offsets = self._groups()
@@ -250,7 +303,7 @@ class KernelMachine(Estimator):
             message = "coef_ is known once the machine is fitted"
             raise AttributeError(message)
         groups, offsets = self._groups()
-        vectors, coef = self.support_vectors_, np.zeros((len(offsets), self.support_vectors_.shape[1]))
+        vectors, coef = to_numpy(self.support_vectors_), np.zeros((len(offsets), self.support_vectors_.shape[1]))
         for group in groups:
             coef[group.machines] += group.coefficients.T @ vectors[group.place]
         if issparse(vectors):
@@ -258,7 +311,7 @@ class KernelMachine(Estimator):
             stored.data.flags.writeable = False
             return stored
         coef.flags.writeable = False
-        return coef
+        return self._returned(self.support_vectors_, coef)
 
     def _finish(self, outcome: Any, steps: Array) -> None:
         """What is known once the solver has ended: LIBSVM's words for it."""
@@ -280,19 +333,3 @@ class KernelMachine(Estimator):
         tags.input_tags.pairwise = given
         tags.input_tags.sparse = not given
         return tags
-
-
-def _gamma(setting: str, rows: Array, weight: Array) -> float:
-    if setting == "auto":
-        return 1.0 / rows.shape[1]
-    share = weight / weight.sum()
-    if issparse(rows):
-        first = float(share @ np.asarray(rows.sum(axis=1)).ravel()) / rows.shape[1]
-        second = float(share @ np.asarray(rows.multiply(rows).sum(axis=1)).ravel()) / rows.shape[1]
-        variance = second - first**2
-    else:
-        means = rows.mean(axis=1, dtype=np.float64)
-        centre = float(share @ means)
-        with np.errstate(over="ignore"):
-            variance = float(share @ np.square(rows - centre, dtype=np.float64).mean(axis=1))
-    return 1.0 / (rows.shape[1] * variance) if variance > 0 else 1.0

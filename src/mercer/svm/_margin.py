@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._source.namespace import to_numpy
 from mercer.errors import DataError
 from mercer.svm._svdd import SVDD
 
@@ -32,7 +33,7 @@ def _weight_norm(model: Any) -> float:
         message = f"{type(model).__name__}: the length of w needs the support vectors; got kernel values. Use a kernel."
         raise DataError(message)
     b = np.asarray(model._coefficients, dtype=np.float64)[0]
-    ready = model._kernel.prepare(model.support_vectors_)
+    ready = model._kernel.prepare(to_numpy(model.support_vectors_))
     return math.sqrt(max(float(b @ np.asarray(model._kernel.between(ready, ready), dtype=np.float64) @ b), 0.0))
 
 

@@ -66,7 +66,7 @@ class NuSVC(MachineClassifier):
     Notes
     -----
     The dual keeps the sum of the coefficients of each class, so that pairs of rows are of one class. Cost and memory
-    are those of :class:`SVC`. Exact up to `tol`. Rows must be in memory; sparse ones stay sparse.
+    are those of :class:`SVC`. Exact up to `tol`. Rows are in memory, where sparse ones stay sparse, or on a device.
 
     References
     ----------

@@ -3,21 +3,20 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import RegressorMixin
 
 from mercer._base import fitting
 from mercer._base.parameter import Real, Rule
 from mercer._solver.dual_program import DualProgram
 from mercer.svm._kernel_machine import KERNEL_RULES
 from mercer.svm._nu import filled
-from mercer.svm._regressor import SingleMachine, checked_numbers
+from mercer.svm._regressor import RegressionMachine, checked_numbers
 
 __all__ = ["NuSVR"]
 
 Array = Any
 
 
-class NuSVR(RegressorMixin, SingleMachine):
+class NuSVR(RegressionMachine):
     r"""Support vector regression that finds the width of its tube from a share of rows.
 
     Minimises over w, b and the half width :math:`\epsilon`
@@ -62,7 +61,7 @@ class NuSVR(RegressorMixin, SingleMachine):
     Notes
     -----
     Each row has two coefficients, above and below the tube, of fixed sums each: twice the work of :class:`SVR` with the
-    same rows. Exact up to `tol`. Rows must be in memory; sparse ones stay sparse.
+    same rows. Exact up to `tol`. Rows are in memory, where sparse ones stay sparse, or on a device.
 
     References
     ----------
@@ -154,16 +153,3 @@ class NuSVR(RegressorMixin, SingleMachine):
         program, b, slope = next(machines.parts(state))
         above, below = program.offsets(b, slope)
         return super()._fitted(state) | {"epsilon_": abs(float(0.5 * (below - above)))}
-
-    def predict(self, X: Any) -> Array:
-        """Return f of each row.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (m, d), or kernel values of shape (m, n)
-
-        Returns
-        -------
-        ndarray of shape (m,)
-        """
-        return self._scores(X)[:, 0]

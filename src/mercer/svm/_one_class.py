@@ -60,8 +60,9 @@ class OneClassSVM(OutlierMixin, SingleMachine):
 
     Notes
     -----
-    Cost and memory are those of :class:`SVC`. Exact up to `tol`. Rows must be in memory; sparse ones stay sparse. With
-    a kernel of constant k(x, x), such as RBF, :class:`SVDD` with C = 1 / (nu n) draws the same boundary.
+    Cost and memory are those of :class:`SVC`. Exact up to `tol`. Rows are in memory, where sparse ones stay sparse, or
+    on a device. With a kernel of constant k(x, x), such as RBF, :class:`SVDD` with C = 1 / (nu n) draws the same
+    boundary.
 
     References
     ----------
@@ -145,7 +146,7 @@ class OneClassSVM(OutlierMixin, SingleMachine):
         -------
         ndarray of shape (m,)
         """
-        return self._scores(X)[:, 0]
+        return self._returned(X, self._scores(X)[:, 0])
 
     def score_samples(self, X: Any) -> Array:
         """Return the raw score of each row: :meth:`decision_function` plus ``offset_``.
@@ -171,4 +172,4 @@ class OneClassSVM(OutlierMixin, SingleMachine):
         -------
         ndarray of shape (m,), int64
         """
-        return np.where(self.decision_function(X) > 0, 1, -1)
+        return self._returned(X, np.where(self._scores(X)[:, 0] > 0, 1, -1))

@@ -1,16 +1,20 @@
 """What machines with one set of coefficients share: regression and one class."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
 
 from mercer._solver.dual_machines import MachineState
 from mercer._solver.dual_program import DualProgram
+from mercer._source.namespace import to_numpy
+from mercer._source.placement import is_on_device
 from mercer.errors import DataError
 from mercer.svm._kernel_machine import KernelMachine, Opened
 from mercer.svm._scores import Group
 
-__all__ = ["SingleMachine", "checked_numbers"]
+__all__ = ["RegressionMachine", "SingleMachine", "checked_numbers"]
 
 Array = Any
 
@@ -18,7 +22,6 @@ Array = Any
 class SingleMachine(KernelMachine):
     """One machine, whose coefficients are sums over the program's where a row has two."""
 
-    _places: ClassVar[tuple[str, ...]] = ("memory",)
     dual_coef_: Array
     intercept_: Array
 
@@ -47,7 +50,43 @@ class SingleMachine(KernelMachine):
 
     def _groups(self) -> tuple[tuple[Group, ...], Array]:
         coefficients = self._coefficients.T
-        return (Group(slice(0, len(coefficients)), coefficients, np.arange(1)),), -self.intercept_
+        return (Group(slice(0, len(coefficients)), coefficients, np.arange(1)),), -to_numpy(self.intercept_)
+
+
+class RegressionMachine(RegressorMixin, SingleMachine):
+    """One machine that predicts numbers."""
+
+    def predict(self, X: Any) -> Array:
+        """Return f of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (m, d), or kernel values of shape (m, n)
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        return self._returned(X, self._scores(X)[:, 0])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the coefficient of determination of the predictions.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (m, d), or kernel values of shape (m, n)
+        y : array-like of shape (m,)
+        sample_weight : array-like of shape (m,), default=None
+
+        Returns
+        -------
+        float
+        """
+        if not is_on_device(X):
+            return super().score(X, y, sample_weight)
+        source = self._open(X, y, sample_weight, targets="numbers", reset=False)
+        weight = None if source.weight is None else to_numpy(source.weight)
+        return float(r2_score(to_numpy(source.y), to_numpy(self.predict(X)), sample_weight=weight))
 
 
 def checked_numbers(subject: Any, y: Array) -> Array:

@@ -1,15 +1,17 @@
 """Scores of kernel machines: sums over support vectors of coefficient times kernel value, less an offset."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from mercer._source import Block
 from mercer._source.threads import run_numbered
 from mercer.kernels import Kernel, Prepared
 
-__all__ = ["Group", "MatrixScores", "RowScores"]
+__all__ = ["DeviceScores", "Group", "MatrixScores", "RowScores"]
 
 Array = Any
 # A tile of values: 256 rows with 1024 support vectors are 2 MB of float64, in the second-level cache.
@@ -65,6 +67,32 @@ class RowScores:
                 own = group.coefficients[some.start - group.place.start : some.stop - group.place.start]
                 scores[:, group.machines] += values @ own
         return scores - self.offsets
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceScores:
+    """The scores (n, p) of a block of rows on a device.
+
+    ``values`` is the kernel's definition in array operations; ``support`` are the support vectors less ``shift``, which
+    leaves a stationary kernel as it is and keeps digits far from the origin; ``coefficients`` (s, p) are those of all
+    machines, zero where one does not know a support vector.
+    """
+
+    values: Callable[[Any, Array, Array], Array]
+    support: Array
+    shift: Array
+    coefficients: Array
+    offsets: Array
+
+    def __call__(self, block: Block) -> Array:
+        xp = block.xp
+        kind = xp.result_type(block.X, self.support)
+        support, shift, coefficients = (xp.astype(one, kind) for one in (self.support, self.shift, self.coefficients))
+        found = [
+            self.values(xp, xp.astype(block.X[tile, :], kind) - shift, support) @ coefficients
+            for tile in block.tiles(max(1, support.shape[0]))
+        ]
+        return xp.concat(found) - xp.astype(self.offsets, kind)
 
 
 @dataclass(frozen=True, eq=False)

@@ -104,9 +104,10 @@ class SVC(MachineClassifier):
     Notes
     -----
     Machines of up to 2048 rows have their kernel matrix whole and run side by side; larger ones go in blocks of 1024
-    rows, whose kernel rows are made by matrix products and kept up to `cache_size`. Kernel values are float32 while
-    that cannot be seen at `tol`, else float64. Time is about n times the support vectors times d, memory `cache_size`
-    and a copy of the rows. Exact up to `tol`. Rows must be in memory; sparse ones stay sparse.
+    rows, whose kernel rows are made by matrix products and kept up to `cache_size`; on a device blocks are of 2048
+    rows, and kernel rows are made whenever they are needed. Kernel values are float32 while that cannot be seen at
+    `tol`, else float64. Time is about n times the support vectors times d, memory `cache_size` and a copy of the rows.
+    Exact up to `tol`. Rows are in memory, where sparse ones stay sparse, or on a device.
 
     References
     ----------

@@ -9,6 +9,8 @@ from sklearn.base import OutlierMixin
 from mercer._base import fitted_rows, fitting
 from mercer._base.parameter import Real, Rule
 from mercer._solver.dual_program import DualProgram
+from mercer._source.namespace import to_numpy
+from mercer._source.placement import is_on_device
 from mercer.errors import DataError
 from mercer.svm._kernel_machine import KERNEL_RULES
 from mercer.svm._nu import filled
@@ -70,7 +72,8 @@ class SVDD(OutlierMixin, SingleMachine):
 
     Notes
     -----
-    Cost and memory are those of :class:`SVC`. Exact up to `tol`. Rows must be in memory; sparse ones stay sparse.
+    Cost and memory are those of :class:`SVC`. Exact up to `tol`. Rows are in memory, where sparse ones stay sparse, or
+    on a device.
 
     References
     ----------
@@ -172,7 +175,7 @@ class SVDD(OutlierMixin, SingleMachine):
         -------
         ndarray of shape (m,)
         """
-        return 2.0 * self._scores(X)[:, 0] - self._own(X)
+        return self._returned(X, 2.0 * self._scores(X)[:, 0] - self._own(X))
 
     def _own(self, X: Any) -> Array:
         """k(x, x) of each row."""
@@ -182,7 +185,8 @@ class SVDD(OutlierMixin, SingleMachine):
                 "an object."
             )
             raise DataError(message)
-        return self._kernel.diagonal(fitted_rows(self, X, accept_sparse="csr"))
+        rows = to_numpy(X) if is_on_device(X) else fitted_rows(self, X, accept_sparse="csr")
+        return self._kernel.diagonal(rows)
 
     def score_samples(self, X: Any) -> Array:
         """Return the score of each row, as :meth:`decision_function` does.
@@ -208,4 +212,4 @@ class SVDD(OutlierMixin, SingleMachine):
         -------
         ndarray of shape (m,), int64
         """
-        return np.where(self.decision_function(X) >= 0, 1, -1)
+        return self._returned(X, np.where(to_numpy(self.decision_function(X)) >= 0, 1, -1))

@@ -3,20 +3,20 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import RegressorMixin
 
 from mercer._base import fitting
 from mercer._base.parameter import Boolean, Choice, Real, Rule
 from mercer._solver.dual_program import DualProgram
+from mercer._source.namespace import to_numpy
 from mercer.svm._kernel_machine import KERNEL_RULES
-from mercer.svm._regressor import SingleMachine, checked_numbers
+from mercer.svm._regressor import RegressionMachine, checked_numbers
 
 __all__ = ["SVR"]
 
 Array = Any
 
 
-class SVR(RegressorMixin, SingleMachine):
+class SVR(RegressionMachine):
     r"""Support vector regression: as flat a function as goes through a tube around the targets.
 
     Minimises over w and b
@@ -84,7 +84,8 @@ class SVR(RegressorMixin, SingleMachine):
     Notes
     -----
     A row has one coefficient, not two: half the slopes of the usual form, and never both sides of the tube at once.
-    Cost and memory are those of :class:`SVC`. Exact up to `tol`. Rows must be in memory; sparse ones stay sparse.
+    Cost and memory are those of :class:`SVC`. Exact up to `tol`. Rows are in memory, where sparse ones stay sparse, or
+    on a device.
 
     References
     ----------
@@ -181,21 +182,8 @@ class SVR(RegressorMixin, SingleMachine):
         start = np.zeros(len(box))
         if self.warm_start and "dual_coef_" in vars(self) and self.shape_fit_[0] == opened.source.n_rows:
             whole = np.zeros(opened.source.n_rows)
-            whole[self.support_] = self._coefficients[0]
+            whole[to_numpy(self.support_)] = self._coefficients[0]
             start = whole[opened.used]
             share = float(np.min(box / np.maximum(np.abs(start), 1e-300), initial=1.0))
             start = start * min(1.0, share)
         return start
-
-    def predict(self, X: Any) -> Array:
-        """Return f of each row.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (m, d), or kernel values of shape (m, n)
-
-        Returns
-        -------
-        ndarray of shape (m,)
-        """
-        return self._scores(X)[:, 0]

@@ -1,0 +1,34 @@
+"""The uncompiled twin of ``pairs.pxd``: the same operations and the same choices, hence the same bits."""
+
+import numpy
+
+__all__ = ["partner", "update"]
+
+
+def update(up, down, size, slope, rise, first, last):
+    """Add size (up - down) to slopes from `first` to `last`; return where slope + rise is least, -1 if nowhere."""
+    part = slice(first, last)
+    slope[part] += size * (numpy.float64(up[part]) - numpy.float64(down[part]))
+    values = slope[part] + rise[part]
+    if not (values < numpy.inf).any():
+        return -1
+    return first + int(numpy.argmin(numpy.where(values < numpy.inf, values, numpy.inf)))
+
+
+def partner(row, diagonal, slope, fall, own, least, flat, first, last, best):
+    """Return the partner of greatest promise, above best[0], of a coefficient, or -1.
+
+    Raise best[0] to its promise and best[1] to the largest gap.
+    """
+    part = slice(first, last)
+    gap = slope[part] + fall[part] - least
+    if last <= first:
+        return -1
+    best[1] = max(best[1], float(gap.max()))
+    curvature = numpy.maximum(own + diagonal[part] - 2.0 * numpy.float64(row[part]), flat)
+    promise = numpy.where(gap > 0.0, gap * gap / curvature, -numpy.inf)
+    found = int(numpy.argmax(promise))
+    if not promise[found] > best[0]:
+        return -1
+    best[0] = promise[found]
+    return first + found

@@ -1,0 +1,123 @@
+"""Values of a kernel between rows on a device: made there, in tiles, and nothing but sums and small squares fetched.
+
+The descent itself stays on the host: it reads a working set's square and the slopes, which are a few megabytes a round,
+and takes steps of a microsecond, each of which would cost a device ten. Rows of values are made anew whenever they are
+needed, since a GPU makes them about as fast as it reads them.
+"""
+
+from contextlib import AbstractContextManager
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mercer._solver.gram_rows import Gram
+from mercer._source.device import DeviceSource, full_precision
+from mercer._source.namespace import to_numpy
+from mercer.kernels import Kernel
+
+__all__ = ["DeviceGram"]
+
+Array = Any
+# Values of a tile: 256 MiB of float32, and twice that while it is widened to be summed.
+_TILE = 2**26
+
+
+class DeviceGram(Gram):
+    """The values of a kernel between rows on a device, in the types that there are.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With values in array-API operations.
+    source : DeviceSource
+    threads : int
+        Of the host.
+    """
+
+    keeps_rows = False
+    # A round costs transfers and launches whatever it does, so that it had better do more.
+    set_size = 2048
+
+    def __init__(self, kernel: Kernel, source: DeviceSource, threads: int) -> None:
+        super().__init__(kernel, source.X, threads)
+        self.source, self.xp = source, source.xp
+
+    def rows(self, dtype: Any) -> Any:
+        """The rows in a type; of kernels that do not depend on the origin, about their mean, where digits are kept."""
+        kind = np.dtype(dtype)
+        if kind not in self.prepared:
+            wide = self.source.wide
+            rows = self.X
+            if self.kernel.stationary:
+                rows = self.xp.astype(rows, wide)
+                rows = rows - self.xp.mean(rows, axis=0)
+            self.prepared[kind] = self.xp.astype(rows, self._kind(kind))
+        return self.prepared[kind]
+
+    def _kind(self, dtype: Any) -> Any:
+        return self.xp.float32 if np.dtype(dtype) == np.float32 else self.source.wide
+
+    def _in_full(self) -> AbstractContextManager[None]:
+        return full_precision(self.source.placement)
+
+    def _taken(self, rows: Array, dtype: Any) -> Array:
+        return self.xp.take(self.rows(dtype), self._sent(rows), axis=0)
+
+    def _sent(self, numbers: Array) -> Array:
+        return self.source.placement.put(np.asarray(numbers, dtype=np.int64))
+
+    @cached_property
+    def _here(self) -> Gram:
+        """The same on the host, for values in float64 of a device that has none."""
+        return Gram(self.kernel, to_numpy(self.X).astype(np.float64), self.threads)
+
+    def _is_beyond(self, dtype: Any) -> bool:
+        return self.source.placement.is_narrow and np.dtype(dtype) == np.float64
+
+    def square(self, rows: Array, dtype: Any) -> Array:
+        """The values between some rows and themselves, on the host."""
+        if self._is_beyond(dtype):
+            return self._here.square(rows, dtype)
+        with self._in_full():
+            taken = self._taken(rows, dtype)
+            # One of two roundings, so that the square has two equal halves.
+            values = self.kernel.of(self.xp, taken, taken)
+            values = to_numpy(0.5 * (values + values.T))
+        values = np.require(values, dtype, ["C", "W"])
+        np.fill_diagonal(values, self.diagonal[rows])
+        return values
+
+    def leave(self, K: Array) -> None:
+        """Squares are fetched into memory of their own."""
+
+    def pair_square(self, rows: Array, first: int, squares: tuple[Array, Array]) -> Array:
+        """The values between two sets of rows and themselves."""
+        return self.square(rows, squares[0].dtype)
+
+    @cached_property
+    def diagonal(self) -> Array:
+        """The value of each row with itself, float64; of a kernel that is the same everywhere, one is asked for."""
+        if self.kernel.stationary:
+            one = self.kernel.diagonal(np.zeros((1, self.source.n_features)))
+            return np.full(self.source.n_rows, float(one[0]))
+        return np.asarray(self.kernel.diagonal(to_numpy(self.X).astype(np.float64)))
+
+    def products(self, rows: Array, coefficients: Array, others: Array, dtype: Any) -> Array:
+        """The sums over some rows of coefficient times value, for each of the others; on the host, float64.
+
+        They are taken in the widest type there is: what rounding leaves would add up over the rounds.
+        """
+        if self._is_beyond(dtype):
+            return self._here.products(rows, coefficients, others, dtype)
+        xp, found = self.xp, np.empty(len(others))
+        whole = len(others) == self.source.n_rows and others[0] == 0 and bool((np.diff(others) == 1).all())
+        with self._in_full():
+            taken, every = self._taken(rows, dtype), self.rows(dtype) if whole else self._taken(others, dtype)
+            weights = self.source.placement.put(np.asarray(coefficients, dtype=np.float64))
+            wide = max(1, _TILE // max(1, len(rows)))
+            for first in range(0, len(others), wide):
+                part = slice(first, min(first + wide, len(others)))
+                values = xp.astype(self.kernel.of(xp, taken, every[part, :]), self.source.wide)
+                found[part] = to_numpy(weights @ values)
+        return found
