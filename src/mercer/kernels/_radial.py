@@ -105,7 +105,7 @@ class Radial(Kernel):
                 parts = parts if one.n_elements > 1 else parts.sum(axis=2, keepdims=True)
                 found.append(parts if one.name == "length_scale" else -0.5 * parts)
             else:
-                found.append(self._shape_gradient(one.name, values, rows.rows.shape[1])[:, :, None])
+                found.append(self._shape_slopes(np, values, rows.rows.shape[1])[:, :, None])
         return values, np.concatenate(found, axis=2) if found else np.empty((*values.shape, 0))
 
     def tile_sums(self, rows: Prepared, others: Prepared, weights: Array, K: Array = None) -> Array:
@@ -122,12 +122,12 @@ class Radial(Kernel):
                 sums = sums if one.n_elements > 1 else sums.sum(keepdims=True)
                 found.append(sums if one.name == "length_scale" else -0.5 * sums)
             else:
-                slopes = self._shape_gradient(one.name, values, rows.rows.shape[1])
+                slopes = self._shape_slopes(np, values, rows.rows.shape[1])
                 found.append(np.array([np.vdot(weights, slopes)]))
         return np.concatenate(found) if found else np.empty(0)
 
-    def _shape_gradient(self, name: str, values: Array, n_features: int) -> Array:
-        """Derivatives with respect to the logarithm of a hyper-parameter that is no length scale, from the values."""
+    def _shape_slopes(self, xp: Any, values: Array, n_features: int) -> Array:
+        """Derivatives with respect to the logarithm of the hyper-parameter that is no length scale, from the values."""
         raise NotImplementedError
 
     def _input_gradient(self, X: Array, Y: Array) -> Array:
@@ -243,10 +243,11 @@ class RationalQuadratic(Radial):
         self._check_positive("alpha", self.alpha)
         return Profile(QUADRATIC, 0.5 / self.alpha, self.alpha)
 
-    def _shape_gradient(self, name: str, values: Array, n_features: int) -> Array:
+    def _shape_slopes(self, xp: Any, values: Array, n_features: int) -> Array:
         # With L = log(1 + s / (2 alpha)) = -log(k) / alpha: alpha dk/dalpha = alpha k (1 - exp(-L) - L).
-        L = -np.log(np.maximum(values, np.finfo(values.dtype).tiny)) / self.alpha
-        return self.alpha * values * (-np.expm1(-L) - L)
+        least = xp.zeros_like(values) + float(xp.finfo(values.dtype).smallest_normal)
+        L = -xp.log(xp.maximum(values, least)) / self.alpha
+        return self.alpha * values * (-xp.expm1(-L) - L)
 
 
 class _Softened(Radial):
@@ -261,10 +262,10 @@ class _Softened(Radial):
         self._check_positive(name, c)
         return Profile(QUADRATIC, 1.0 / c**2, power, float(c) ** (-2.0 * power))
 
-    def _shape_gradient(self, name: str, values: Array, n_features: int) -> Array:
+    def _shape_slopes(self, xp: Any, values: Array, n_features: int) -> Array:
         # dk/dlog c = -2 p c^2 (s + c^2)^(-p - 1), and (s + c^2) = k^(-1 / p).
         power = self._power(n_features)
-        return -2.0 * power * getattr(self, name) ** 2 * values ** (1.0 + 1.0 / power)
+        return -2.0 * power * getattr(self, self._free[0]) ** 2 * values ** (1.0 + 1.0 / power)
 
 
 @plain
