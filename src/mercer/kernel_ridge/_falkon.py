@@ -60,7 +60,7 @@ class KernelProduct(Statistic):
             return self._by_tiles(block)
         xp = block.xp
         total: Any = None
-        for tile in block.tiles(4 * self.centres.shape[0]):
+        for tile in block.tiles(self.centres.shape[0]):
             values = xp.astype(self.kernel.of(xp, block.X[tile, :], self.centres), block.wide)
             part = self._part(xp, values, *_targets(block, tile))
             total = part if total is None else total + part

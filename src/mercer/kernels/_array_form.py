@@ -17,7 +17,7 @@ from mercer.kernels._dot_product import Cosine, Linear, Polynomial, Sigmoid
 from mercer.kernels._kernel import Kernel
 from mercer.kernels._laplacian import Laplacian, Periodic
 from mercer.kernels._profile import BesselProfile
-from mercer.kernels._radial import Radial
+from mercer.kernels._radial import Radial, squared_distances
 
 __all__ = ["diagonal_of", "diagonal_slopes_of", "slopes_of"]
 
@@ -177,9 +177,7 @@ def _(kernel: Radial, xp: Any, X: Array, Y: Array, weights: Array) -> Array:
     profile, found = kernel._profile(X.shape[1]), []
     unit = xp.asarray(np.asarray(kernel._unit(), dtype=np.float64), dtype=X.dtype, device=getattr(X, "device", None))
     X, Y = X / unit, Y / unit
-    squares, others = X * X, Y * Y
-    s = xp.sum(squares, axis=1)[:, None] + xp.sum(others, axis=1)[None, :] - 2.0 * (X @ Y.T)
-    s = xp.maximum(s, xp.zeros_like(s))
+    squares, others, s = X * X, Y * Y, squared_distances(xp, X, Y)
     for one in kernel.hyperparameters:
         if one.fixed:
             continue

@@ -13,7 +13,7 @@ from mercer.kernels._kernel import Hyperparameter, Kernel, tile_for
 from mercer.kernels._prepared import Prepared, floating, lengths, same_rows
 from mercer.kernels._profile import EXPONENTIAL, GAUSSIAN, MATERN_3, MATERN_5, QUADRATIC, BesselProfile, Profile
 
-__all__ = ["RBF", "InverseMultiquadric", "Matern", "Plummer", "Radial", "RationalQuadratic"]
+__all__ = ["RBF", "InverseMultiquadric", "Matern", "Plummer", "Radial", "RationalQuadratic", "squared_distances"]
 
 Array = Any
 BOUNDS = (1e-5, 1e5)
@@ -139,9 +139,7 @@ class Radial(Kernel):
     def of(self, xp: Any, X: Array, Y: Array) -> Array:
         """The values in array-API operations, for rows on any device: the definition."""
         unit = xp.asarray(np.asarray(self._unit(), dtype=np.float64), dtype=X.dtype, device=getattr(X, "device", None))
-        X, Y = X / unit, Y / unit
-        s = xp.sum(X * X, axis=1)[:, None] + xp.sum(Y * Y, axis=1)[None, :] - 2.0 * (X @ Y.T)
-        return self._profile(X.shape[1]).of(xp, xp.maximum(s, xp.zeros_like(s)))
+        return self._profile(X.shape[1]).of(xp, squared_distances(xp, X / unit, Y / unit))
 
 
 @plain
@@ -320,6 +318,17 @@ def products(rows: Prepared, others: Prepared, out: Array) -> Array:
     found = rows.rows @ others.rows.T
     out[...] = found.toarray() if issparse(found) else found
     return out
+
+
+def squared_distances(xp: Any, X: Array, Y: Array) -> Array:
+    """Squared distances in array-API operations, by one product of [-2 x, x^2, 1] and [y, 1, y^2].
+
+    Sums of three tables would be written and read again, and on a device that takes longer than all else.
+    """
+    squares, others = xp.sum(X * X, axis=1, keepdims=True), xp.sum(Y * Y, axis=1, keepdims=True)
+    left = xp.concat([-2.0 * X, squares, xp.ones_like(squares)], axis=1)
+    s = left @ xp.concat([Y, xp.ones_like(others), others], axis=1).T
+    return xp.maximum(s, xp.zeros_like(s[:1, :1]))
 
 
 def _centre(X: Array) -> Array:
