@@ -3,7 +3,18 @@
 import numpy as np
 import pytest
 
-from mercer._solver.tiled_cholesky import factorise, forward, inverse_factor, inverse_tile, lower_tiles, solve
+from mercer._solver.tiled_cholesky import (
+    factor,
+    factorise,
+    forward,
+    inverse_diagonal,
+    inverse_factor,
+    inverse_tile,
+    lower_tiles,
+    multiply_upper,
+    restore,
+    solve,
+)
 from mercer.errors import UnsupportedError
 from mercer.gaussian_process import GaussianProcessRegressor
 from mercer.kernels import RBF, White
@@ -23,7 +34,7 @@ def fitted(solver, **options):
     return GaussianProcessRegressor(PRIOR, solver=solver, **given).fit(X, y, sample_weight=1.0 + np.arange(250) % 2)
 
 
-@pytest.mark.parametrize("n", [1, 191, 192, 401])
+@pytest.mark.parametrize("n", [1, 191, 192, 401, 700])
 def test_tiles_give_the_factor_the_solution_and_the_inverse(n):
     root = np.random.default_rng(0).normal(size=(n, n))
     A = root @ root.T + n * np.eye(n)
@@ -39,10 +50,29 @@ def test_tiles_give_the_factor_the_solution_and_the_inverse(n):
         np.testing.assert_allclose(inverse_tile(V, here, there), inverse[here, there], atol=1e-10)
 
 
+def test_a_factor_leaves_what_is_above_the_diagonal_and_any_threads_give_its_bits():
+    root = np.random.default_rng(0).normal(size=(700, 700))
+    A = root @ root.T + 700 * np.eye(700)
+    found = [A.copy() for _ in range(3)]
+    for threads, one in enumerate(found, start=1):
+        assert factorise(one, threads) == 0
+        np.testing.assert_array_equal(np.triu(one, 1), np.triu(A, 1))
+        np.testing.assert_array_equal(one, found[0])
+    inverses = [inverse_factor(found[0], threads) for threads in (1, 3)]
+    np.testing.assert_array_equal(*inverses)
+    np.testing.assert_allclose(inverse_diagonal(found[0], 2), np.diag(np.linalg.inv(A)), rtol=1e-10)
+    product = multiply_upper(found[0], np.diag(A), root[:, :2])
+    np.testing.assert_allclose(product, A @ root[:, :2], rtol=1e-9, atol=1e-6)
+    restore(found[0], np.diag(A))
+    np.testing.assert_array_equal(found[0], np.triu(A) + np.triu(A, 1).T)
+
+
 def test_a_matrix_without_a_factor_is_told_by_the_minor_that_fails():
     A = np.eye(300)
     A[250, 250] = -1.0
     assert factorise(A) == 251
+    with pytest.raises(np.linalg.LinAlgError, match="its leading minor of order 251 is not positive"):
+        factor(A)
 
 
 def test_conjugate_gradients_give_the_exact_posterior_and_an_evidence_within_its_stated_error():

@@ -43,6 +43,7 @@ LEARNT = {
     "class_prior_",
     "class_log_prior_",
     "dual_coef_",
+    "X_train_",
     "random_weights_",
 }
 

@@ -112,6 +112,10 @@ class DeviceSource(ArraySource):
         other.y, other.weight, other.has_weight = whole.y, whole.weight, whole.weight is not None
         return other
 
+    def whole(self) -> Array:
+        self._look()
+        return self.X
+
     def part(self, rows: Array) -> "DeviceSource":
         self._look()
         return DeviceSource(self._taken(rows), placement=self.placement)

@@ -15,7 +15,8 @@ from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, on
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
-from mercer._solver.tiled_matrix import factor, kernel_matrix, multiply, solve_factored
+from mercer._solver.tiled_cholesky import factor, solve
+from mercer._solver.tiled_matrix import kernel_matrix, multiply
 from mercer._source import Source
 from mercer._source.memory import forecast
 from mercer.decomposition._block_krylov import block_krylov, centre
@@ -365,14 +366,14 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     def _learn_inverse(self, source: Source, rows: Array) -> None:
         scores = (self.eigenvectors_ * np.sqrt(self.eigenvalues_)).astype(np.float64)
 
-        def solve() -> Array:
+        def coefficients() -> Array:
             matrix = kernel_matrix(self.kernel_, self.kernel_.prepare(scores), self._threads())
             matrix[np.diag_indices(len(matrix))] += self.alpha
             factor(matrix, self._threads())
-            return solve_factored(matrix, wide_rows(rows.toarray() if hasattr(rows, "toarray") else rows))
+            return solve(matrix, wide_rows(rows.toarray() if hasattr(rows, "toarray") else rows))
 
         self.X_transformed_fit_ = scores.astype(self._dtype)
-        self.dual_coef_ = Dense(solve).answer(source).astype(self._dtype)
+        self.dual_coef_ = Dense(coefficients).answer(source).astype(self._dtype)
 
     @property
     def _n_features_out(self) -> int:

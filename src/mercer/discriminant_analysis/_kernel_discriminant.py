@@ -16,7 +16,8 @@ from mercer._base.parameter import Integer, Nothing, Real, Rule
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
-from mercer._solver.tiled_matrix import factor, kernel_matrix, multiply
+from mercer._solver.tiled_cholesky import factor
+from mercer._solver.tiled_matrix import kernel_matrix, multiply
 from mercer._source.memory import forecast
 from mercer.errors import DataError
 from mercer.kernels import Kernel, Precomputed, warn_of_scale

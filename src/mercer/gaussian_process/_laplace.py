@@ -16,7 +16,7 @@ from mercer._plain import plain
 from mercer._solver.tiled_cholesky import factorise, forward, inverse_factor, inverse_tile, lower_tiles, solve
 from mercer._source.source import SumTree
 from mercer._source.threads import run_numbered
-from mercer.gaussian_process._evidence import Evidence
+from mercer.gaussian_process._evidence import Evidence, row_tiles
 from mercer.kernels import Kernel
 
 __all__ = ["LaplaceEvidence", "LaplaceModel", "latent_of", "sigmoid_means"]
@@ -107,11 +107,11 @@ class LaplaceEvidence(Evidence):
 
     def _kernels(self, kernel: Kernel, rows: Any, threads: int) -> Array:
         n = len(rows)
-        K, tiles = np.empty((n, n)), lower_tiles(n)
+        K, tiles, parts = np.empty((n, n)), lower_tiles(n), row_tiles(rows)
 
         def fill(number: int) -> None:
             here, there = tiles[number]
-            K[here, there] = kernel.between(rows.take(here), rows.take(there))
+            K[here, there] = kernel.between(parts[here.start], parts[there.start])
             K[there, here] = K[here, there].T
 
         run_numbered(fill, len(tiles), threads)
@@ -176,14 +176,14 @@ class LaplaceEvidence(Evidence):
         third = self.weight * mode.pi * (1.0 - mode.pi) * (1.0 - 2.0 * mode.pi)
         s = -0.5 * (np.einsum("ii->i", K) - explained) * third
         q = s - root * (V.T @ (V @ (root * (K @ s))))
-        tiles, total = lower_tiles(n), SumTree()
+        tiles, total, parts = lower_tiles(n), SumTree(), row_tiles(rows)
 
         def sums(number: int) -> Array:
             here, there = tiles[number]
             G = np.outer(mode.slope[here], mode.slope[there])
             G -= root[here, None] * inverse_tile(V, here, there) * root[there]
             G += np.outer(q[here], mode.slope[there]) + np.outer(mode.slope[here], q[there])
-            return (0.5 if here == there else 1.0) * kernel.tile_sums(rows.take(here), rows.take(there), G)
+            return (0.5 if here == there else 1.0) * kernel.tile_sums(parts[here.start], parts[there.start], G)
 
         run_numbered(sums, len(tiles), threads, total.add)
         return np.asarray(total.total(), dtype=np.float64)

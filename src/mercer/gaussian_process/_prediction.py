@@ -7,13 +7,17 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from mercer._base import Estimator, few_rows, seed_sequence
+from mercer._base import Estimator, few_rows, fitted_source, seed_sequence
+from mercer._base.placement import check_placement
 from mercer._base.validation import checked_rows
 from mercer._solver.tiled_cholesky import inverse_factor
+from mercer._source import place_of
 from mercer._source.memory import forecast
+from mercer._source.placement import is_on_device
 from mercer._source.threads import one_blas_thread, run_numbered
 from mercer.errors import ParameterError, UnsupportedError
 from mercer.gaussian_process._covariance import Foreign, covariance_of, default_kernel, takes_vectors
+from mercer.gaussian_process._device_evidence import predicted_on_device
 from mercer.gaussian_process._evidence import own_noise
 from mercer.gaussian_process._iterative import IterativeEvidence, IterativeTerms, Products
 from mercer.gaussian_process._terms import ExactTerms, InducingTerms, Terms
@@ -26,6 +30,7 @@ Array = Any
 _TILE = 2**21
 # Numbers in rows to predict up to which a mean is a product of a matrix and a vector that BLAS does not share out.
 _FEW = 8
+_NEGATIVE = "Predicted variances smaller than 0. Setting those variances to 0."
 _READY: "WeakKeyDictionary[Any, Any]" = WeakKeyDictionary()
 
 
@@ -75,6 +80,8 @@ class ProcessPrediction(Estimator):
         if return_std and return_cov:
             message = "At most one of return_std or return_cov can be requested."
             raise RuntimeError(message)
+        if place_of(X) == "device":
+            return self._predicted_there(X, return_std, return_cov, return_gradient)
         rows, dtype = self._rows(X)
         # Products of few numbers are made by one thread in any case, and the guard would cost more than they do.
         few = takes_vectors(self.kernel) and rows.size <= _FEW and not (return_std or return_cov or return_gradient)
@@ -96,6 +103,8 @@ class ProcessPrediction(Estimator):
         -------
         samples : ndarray of shape (n_rows, n_samples) or (n_rows, n_targets, n_samples)
         """
+        if place_of(X) == "device":
+            self._need_memory("sample_y")
         mean, covariance = self.predict(X, return_cov=True)
         generator = np.random.default_rng(seed_sequence(random_state))
         if mean.ndim == 1:
@@ -124,6 +133,8 @@ class ProcessPrediction(Estimator):
                 f"{getattr(self, 'solver_used_', None)!r}. Fit with solver='exact'."
             )
             raise UnsupportedError(message)
+        if is_on_device(self.L_):
+            self._need_memory("leave_one_out")
         V = inverse_factor(self.L_, self._threads())
         precision = np.einsum("ij,ij->j", V, V)[:, None]
         Y = self.y_train_.reshape(len(V), -1).astype(np.float64)
@@ -144,8 +155,37 @@ class ProcessPrediction(Estimator):
         fitted = hasattr(self, "X_train_")
         rows = few_rows(self, X) if fitted else None
         if rows is None:
+            check_placement(self, X)
             rows = checked_rows(self, X, reset=False)
         return rows.astype(np.float64, copy=False), rows.dtype
+
+    def _predicted_there(self, X: Any, std: bool, cov: bool, gradient: bool) -> Any:
+        """Predictions for rows on a device, where the model is and where they stay."""
+        source = fitted_source(self, X)
+        if gradient:
+            self._need_memory("return_gradient=True")
+        xp, wide, dtype = source.xp, source.placement.wide, source.dtype
+        alpha = xp.reshape(self.alpha_, (self.X_train_.shape[0], -1))
+        kernel, points = covariance_of(self.kernel_, type(self).__name__), xp.astype(self.X_train_, wide)
+        rows = xp.astype(source.whole(), wide)
+        mean, variance, joint = predicted_on_device(kernel, xp, points, self.L_, alpha, rows, std, cov)
+        scale, shift = source.placement.put(self._y_train_std), source.placement.put(self._y_train_mean)
+        found = [mean * scale + shift]
+        if std:
+            if bool(xp.any(variance < 0)):
+                warnings.warn(_NEGATIVE, stacklevel=4)
+            found.append(xp.sqrt(xp.maximum(variance, xp.zeros_like(variance)))[:, None] * scale)
+        if cov:
+            found.append(joint[:, :, None] * scale**2)
+        found = [xp.astype(_squeezed(one), dtype) for one in found]
+        return found[0] if len(found) == 1 else tuple(found)
+
+    def _need_memory(self, what: str) -> None:
+        message = (
+            f"{type(self).__name__}: {what} needs a model in memory; this one is on {vars(self).get('_placement')}. "
+            f"Move it with mercer.to_device(model, 'cpu')."
+        )
+        raise UnsupportedError(message)
 
     def _predicted(self, X: Any, std: bool, cov: bool, gradient: bool) -> list[Array]:
         if not hasattr(self, "X_train_"):
@@ -221,8 +261,7 @@ class ProcessPrediction(Estimator):
         else:
             run_numbered(fill, -(-m // size), self._threads())
         if variance.min(initial=0.0) < 0:
-            message = "Predicted variances smaller than 0. Setting those variances to 0."
-            warnings.warn(message, stacklevel=5)
+            warnings.warn(_NEGATIVE, stacklevel=5)
             np.maximum(variance, 0.0, out=variance)
         return mean, variance
 

@@ -4,13 +4,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.metrics import r2_score
 
 from mercer._base import Estimator, fitting, seed_sequence
 from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
-from mercer._source import Source
+from mercer._source import Source, place_of
 from mercer._source.memory import allowed_bytes, forecast
+from mercer._source.namespace import to_numpy
+from mercer._source.placement import Placement, is_on_device
 from mercer._source.threads import one_blas_thread
-from mercer.errors import DataError, ParameterError
+from mercer.errors import ParameterError
 from mercer.gaussian_process._climb import ClimbState
 from mercer.gaussian_process._climbing import Climbing
 from mercer.gaussian_process._covariance import (
@@ -20,10 +23,12 @@ from mercer.gaussian_process._covariance import (
     fitted_kernel,
     takes_vectors,
 )
+from mercer.gaussian_process._device_evidence import DeviceEvidence, check_device_room, own_noise_of
 from mercer.gaussian_process._evidence import Evidence, ExactEvidence, check_noise, check_room, own_noise
 from mercer.gaussian_process._inducing import InducingEvidence, chosen_points
 from mercer.gaussian_process._iterative import IterativeEvidence
 from mercer.gaussian_process._prediction import ProcessPrediction
+from mercer.gaussian_process._targets import check_targets, noise_of, scales_of
 
 __all__ = ["GaussianProcessRegressor"]
 
@@ -111,7 +116,9 @@ class GaussianProcessRegressor(ProcessPrediction, Climbing, MultiOutputMixin, Re
     'exact' costs n^3 multiplications an evaluation, shared by all threads with the same bits on any number of them,
     and 16 n^2 bytes. 'iterative' costs some dozens of n^2 d and O(n * n_inducing) memory; its evidence is an estimate
     with fixed probes, its means are exact to 1e-8. 'inducing' costs n n_inducing^2. A row of weight two is the row
-    twice, with noise of its own each time. Rows: NumPy, frames; with scikit-learn's kernels anything these take.
+    twice, with noise of its own each time. Rows: NumPy, frames; with scikit-learn's kernels anything these take; torch
+    and CuPy arrays on a device, by 'exact' and with 16 n^2 bytes there, of kernels whose derivatives have a closed form
+    (constants, white noise, RBF, Matern of 1/2, 3/2 and 5/2, RationalQuadratic, their sums, products and powers).
 
     References
     ----------
@@ -214,18 +221,25 @@ class GaussianProcessRegressor(ProcessPrediction, Climbing, MultiOutputMixin, Re
         self._conclude(outcome)
         return self
 
+    @property
+    def _places(self) -> tuple[str, ...]:  # type: ignore[override]
+        """A device has the exact evidence, of kernels of vectors."""
+        return ("memory", "device") if self.solver in ("auto", "exact") and takes_vectors(self.kernel) else ("memory",)
+
     def _prepared(self, source: Source, X: Any, kernel: Any) -> tuple[Any, dict[str, Any]]:
         """The evidence to climb, and the attributes that are known before."""
+        if source.place == "device":
+            return self._prepared_there(source, X, kernel)
         weight, y = source.weight, source.y.astype(np.float64)
-        self._check_targets(y)
+        check_targets(y, self.n_targets)
         self._flat = y.ndim == 1
-        noise = self._noise(len(y))
+        noise = noise_of(type(self).__name__, self.alpha, len(y))
         if self.copy_X_train:
             X = X.copy()
         if weight is not None and not weight.all():
             kept = weight > 0
             X, y, noise, weight = X[kept], y[kept], noise[kept], weight[kept]
-        mean, std = self._scales(y, weight)
+        mean, std = scales_of(y, weight, self.normalize_y)
         y = (y - mean) / std
         known = {
             "X_train_": X, "y_train_": y, "kernel_": kernel, "noise_variance_": noise, "weight_": weight,
@@ -234,37 +248,29 @@ class GaussianProcessRegressor(ProcessPrediction, Climbing, MultiOutputMixin, Re
         rows = X.astype(np.float64, copy=False) if takes_vectors(kernel) else X
         return self._evidence_of(rows, y.reshape(len(y), -1), noise, weight, kernel), known
 
-    def _check_targets(self, y: Any) -> None:
-        seen = y.shape[1] if y.ndim > 1 else 1
-        if self.n_targets is not None and seen != self.n_targets:
-            message = (
-                f"The number of targets seen in `y` is different from the parameter `n_targets`. Got {seen} != "
-                f"{self.n_targets}."
-            )
-            raise DataError(message)
-
-    def _noise(self, n: int) -> np.ndarray:
-        noise = np.ravel(np.asarray(self.alpha, dtype=np.float64))
-        if len(noise) not in (1, n):
-            message = f"alpha must be a scalar or an array with same number of entries as y. ({len(noise)} != {n})"
-            raise ParameterError(message)
-        if not (np.isfinite(noise).all() and (noise >= 0).all()):
-            message = (
-                f"{type(self).__name__}: every alpha must be a number in [0, inf); got {noise.min():g} as the least."
-            )
-            raise ParameterError(message)
-        return np.broadcast_to(noise, n).copy()
-
-    def _scales(self, y: Any, weight: Any) -> tuple[Any, Any]:
-        """The mean and deviation that targets are freed of."""
-        shape = y.shape[1:] or (1,)
-        if not self.normalize_y:
-            return np.zeros(shape), np.ones(shape)
-        mean = np.average(y, axis=0, weights=weight)
-        std = np.sqrt(np.average((y - mean) ** 2, axis=0, weights=weight))
-        return np.reshape(mean, shape), np.reshape(
-            np.where(std > 10 * np.finfo(float).eps * np.abs(mean), std, 1.0), shape
-        )
+    def _prepared_there(self, source: Source, X: Any, kernel: Any) -> tuple[Any, dict[str, Any]]:
+        """The same on a device: rows, targets and all that is made of them stay there."""
+        name, xp, wide, put = type(self).__name__, source.xp, source.placement.wide, source.placement.put
+        y, weight = xp.astype(source.y, wide), source.weight
+        check_targets(y, self.n_targets)
+        self._flat, self.solver_used_ = y.ndim == 1, "exact"
+        noise = put(noise_of(name, self.alpha, X.shape[0]))
+        if weight is not None:
+            weight = xp.astype(weight, wide)
+            kept = xp.nonzero(weight > 0)[0]
+            X, y, noise, weight = (xp.take(one, kept, axis=0) for one in (X, y, noise, weight))
+            d = noise + own_noise_of(covariance_of(kernel, name), xp, xp.astype(X, wide))
+            check_noise(name, to_numpy(xp.min(d)))
+        X = xp.asarray(X, copy=True) if self.copy_X_train else X
+        mean, std = scales_of(to_numpy(y), None if weight is None else to_numpy(weight), self.normalize_y)
+        y = (y - put(mean if y.ndim > 1 else mean[0])) / put(std if y.ndim > 1 else std[0])
+        check_device_room(name, X)
+        known = {
+            "X_train_": X, "y_train_": y, "kernel_": kernel, "noise_variance_": noise, "weight_": weight,
+            "_y_train_mean": put(mean), "_y_train_std": put(std),
+        }  # fmt: skip
+        Y = xp.reshape(y, (y.shape[0], -1))
+        return DeviceEvidence(xp, xp.astype(X, wide), Y, noise, weight), known
 
     def _evidence_of(self, X: Any, Y: Any, noise: Any, weight: Any, kernel: Any) -> Any:
         name, n = type(self).__name__, len(Y)
@@ -288,6 +294,8 @@ class GaussianProcessRegressor(ProcessPrediction, Climbing, MultiOutputMixin, Re
     def _evidence_at(self, X: Any, Y: Any) -> Any:
         """The evidence of a fitted model."""
         given = (X, Y, self.noise_variance_, self.weight_)
+        if is_on_device(X):
+            return DeviceEvidence(Placement.of(X).xp, *given)
         if self.solver_used_ == "inducing":
             return InducingEvidence(*given, self.inducing_points_)
         if self.solver_used_ == "iterative":
@@ -317,6 +325,24 @@ class GaussianProcessRegressor(ProcessPrediction, Climbing, MultiOutputMixin, Re
         tags.requires_fit = False
         return tags
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the coefficient of determination of the means, averaged over targets.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        float
+        """
+        if place_of(X, y) == "memory":
+            return float(super().score(X, y, sample_weight))
+        weight = None if sample_weight is None else to_numpy(sample_weight)
+        return float(r2_score(to_numpy(y), to_numpy(self.predict(X)), sample_weight=weight))
+
     def log_marginal_likelihood(self, theta: Any = None, eval_gradient: bool = False, clone_kernel: bool = True) -> Any:
         """Return the log marginal likelihood of the training targets.
 
@@ -343,9 +369,13 @@ class GaussianProcessRegressor(ProcessPrediction, Climbing, MultiOutputMixin, Re
         if not clone_kernel:
             self.kernel_ = fitted_kernel(self.kernel_, theta)
         vectors, y = takes_vectors(self.kernel_), self.y_train_
-        X = self.X_train_.astype(np.float64, copy=False) if vectors else self.X_train_
+        if is_on_device(self.X_train_):
+            placement = Placement.of(self.X_train_)
+            X, y = placement.xp.astype(self.X_train_, placement.wide), placement.xp.reshape(y, (y.shape[0], -1))
+        else:
+            X, y = self.X_train_.astype(np.float64, copy=False) if vectors else self.X_train_, y.reshape(len(y), -1)
         kernel = covariance_of(self.kernel_, type(self).__name__).with_theta(theta)
-        evidence = self._evidence_at(X, y.reshape(len(y), -1))
+        evidence = self._evidence_at(X, y)
         with one_blas_thread():
             value, slope = evidence.evaluate(kernel, eval_gradient, self._threads())
         return (np.float64(value), slope) if eval_gradient else np.float64(value)

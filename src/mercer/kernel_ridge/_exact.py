@@ -10,14 +10,8 @@ from mercer._base.kernel_choice import wide_rows
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
-from mercer._solver.tiled_matrix import (
-    factor,
-    inverse_diagonal,
-    kernel_matrix,
-    multiply_upper,
-    restore,
-    solve_factored,
-)
+from mercer._solver.tiled_cholesky import factorise, inverse_diagonal, multiply_upper, restore, solve
+from mercer._solver.tiled_matrix import kernel_matrix
 from mercer._source import Block, Source
 from mercer._source.memory import forecast
 from mercer.errors import DataError
@@ -107,13 +101,11 @@ class Equations:
         """Solve by Cholesky: solutions, the diagonal of the inverse, the relative residual; None where singular."""
         diagonal = self.diagonal + alpha
         np.fill_diagonal(self.matrix, diagonal)
-        try:
-            factor(self.matrix, threads)
-        except np.linalg.LinAlgError:
+        if factorise(self.matrix, threads):
             return None
-        found = solve_factored(self.matrix, sides)
+        found = solve(self.matrix, sides)
         # One correction, which costs n^2, gives back the digits that a large condition number took.
-        found += solve_factored(self.matrix, sides - multiply_upper(self.matrix, diagonal, found))
+        found += solve(self.matrix, sides - multiply_upper(self.matrix, diagonal, found))
         left = sides - multiply_upper(self.matrix, diagonal, found)
         inverse = inverse_diagonal(self.matrix, threads) if leave_out else None
         size = np.maximum(np.linalg.norm(sides, axis=0), np.finfo(np.float64).tiny)

@@ -16,7 +16,8 @@ from mercer._base.kernel_choice import wide_rows
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense, Take
-from mercer._solver.tiled_matrix import factor, kernel_matrix
+from mercer._solver.tiled_cholesky import factor
+from mercer._solver.tiled_matrix import kernel_matrix, multiply_triangles
 from mercer._source import Block
 from mercer._statistic import Statistic, Sums
 from mercer.kernels import Kernel
@@ -59,7 +60,7 @@ class KernelProduct(Statistic):
             return self._by_tiles(block)
         xp = block.xp
         total: Any = None
-        for tile in block.tiles(4 * self.centres.shape[0]):
+        for tile in block.tiles(self.centres.shape[0]):
             values = xp.astype(self.kernel.of(xp, block.X[tile, :], self.centres), block.wide)
             part = self._part(xp, values, *_targets(block, tile))
             total = part if total is None else total + part
@@ -149,14 +150,13 @@ class Preconditioner:
         count = len(matrix)
         # Centres may be near to each other: a little is added so that the factor exists.
         matrix[np.diag_indices(count)] += 10.0 * count * np.finfo(np.float64).eps * float(matrix.diagonal().max())
-        factor(matrix, task.threads)
-        upper = np.ascontiguousarray(np.tril(matrix).T)
-        inner = {}
+        upper = _upper_factor(matrix, task.threads)
+        products, inner = multiply_triangles(upper, task.threads), {}
+        products *= weight / count
         for alpha in np.unique(task.alpha):
-            square = (weight / count) * (upper @ upper.T)
+            square = products.copy()
             square[np.diag_indices(count)] += alpha
-            factor(square, task.threads)
-            inner[float(alpha)] = np.ascontiguousarray(np.tril(square).T)
+            inner[float(alpha)] = _upper_factor(square, task.threads)
         return cls(upper, inner)
 
     def forward(self, alpha: Array, B: Array) -> Array:
@@ -180,6 +180,12 @@ class Preconditioner:
             once = solve_triangular(inner, B[:, t], check_finite=False)
             columns.append(a * solve_triangular(inner, once, trans="T", check_finite=False))
         return np.column_stack(columns)
+
+
+def _upper_factor(matrix: Array, threads: int) -> Array:
+    """The transposed Cholesky factor of a matrix, which is overwritten."""
+    factor(matrix, threads)
+    return np.ascontiguousarray(np.tril(matrix).T)
 
 
 def falkon_solver(task: FalkonTask, state: Any = None) -> Solver:

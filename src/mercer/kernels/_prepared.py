@@ -83,6 +83,11 @@ def lengths(rows: Array) -> Array:
     return np.einsum("ij,ij->i", rows, rows, dtype=np.float64).astype(rows.dtype)
 
 
+def _apart(numbers: Array, others: Array) -> bool:
+    """Whether all of some numbers lie beyond all others: true of most pairs of tiles, and found fast."""
+    return bool(numbers.min() > others.max() or numbers.max() < others.min())
+
+
 def same_rows(rows: Prepared, others: Prepared) -> tuple[Array, Array]:
     """Positions in `rows` and in `others` of the rows that are in both, being the same row of the same set."""
     none = np.empty(0, dtype=np.intp)
@@ -93,6 +98,8 @@ def same_rows(rows: Prepared, others: Prepared) -> tuple[Array, Array]:
         return here, here if rows.numbers is None else rows.numbers
     if rows.numbers is None:
         return others.numbers, np.arange(len(others))
+    if not (len(rows) and len(others)) or _apart(rows.numbers, others.numbers):
+        return none, none
     order = np.argsort(others.numbers, kind="stable")
     ordered = others.numbers[order]
     begin = np.searchsorted(ordered, rows.numbers, side="left")

@@ -68,6 +68,21 @@ class Profile:
             value = polynomial * xp.exp(-t)
         return value if self.factor == 1.0 else self.factor * value
 
+    def slopes_of(self, xp: Any, s: Array) -> Array:
+        """-2 dk/ds in array-API operations; nothing where the exponential profile has no derivative, at s = 0."""
+        if self.kind == GAUSSIAN:
+            slope = 2.0 * self.scale * xp.exp(-self.scale * s)
+        elif self.kind == QUADRATIC:
+            slope = 2.0 * self.shape * self.scale * xp.exp(-(self.shape + 1.0) * xp.log1p(self.scale * s))
+        else:
+            # d/dt of exp(-t), (1 + t) exp(-t) and (1 + t + t^2 / 3) exp(-t), times dt/ds = scale^2 / (2 t).
+            t = self.scale * xp.sqrt(s)
+            safe = xp.where(t > 0, t, xp.ones_like(t))
+            zero = xp.zeros_like(t)
+            ratio = {EXPONENTIAL: xp.where(t > 0, 1.0 / safe, zero), MATERN_3: zero + 1.0, MATERN_5: (1.0 + t) / 3.0}
+            slope = self.scale**2 * ratio[self.kind] * xp.exp(-t)
+        return slope if self.factor == 1.0 else self.factor * slope
+
     @property
     def slope_is_value(self) -> bool:
         """Whether -2 dk/ds is k itself."""
@@ -92,6 +107,9 @@ class BesselProfile(Profile):
         slopes = self._constant * self.scale**2 * safe ** (self.shape - 1) * kve(self.shape - 1, safe) * np.exp(-safe)
         at_zero = self.scale**2 / (2.0 * (self.shape - 1.0)) if self.shape > 1 else 0.0
         tile[...] = np.where(t > 0, slopes, at_zero)
+
+    def slopes_of(self, xp: Any, s: Array) -> Array:
+        raise NotImplementedError  # no array library has Bessel functions: derivatives on a device are refused before
 
     def of(self, xp: Any, s: Array) -> Array:
         t = self.scale * np.sqrt(np.asarray(s, dtype=np.float64))

@@ -13,7 +13,7 @@ from mercer.kernels._kernel import Hyperparameter, Kernel, tile_for
 from mercer.kernels._prepared import Prepared, floating, lengths, same_rows
 from mercer.kernels._profile import EXPONENTIAL, GAUSSIAN, MATERN_3, MATERN_5, QUADRATIC, BesselProfile, Profile
 
-__all__ = ["RBF", "InverseMultiquadric", "Matern", "Plummer", "Radial", "RationalQuadratic"]
+__all__ = ["RBF", "InverseMultiquadric", "Matern", "Plummer", "Radial", "RationalQuadratic", "squared_distances"]
 
 Array = Any
 BOUNDS = (1e-5, 1e5)
@@ -114,7 +114,7 @@ class Radial(Kernel):
                 parts = parts if one.n_elements > 1 else parts.sum(axis=2, keepdims=True)
                 found.append(parts if one.name == "length_scale" else -0.5 * parts)
             else:
-                found.append(self._shape_gradient(one.name, values, rows.rows.shape[1])[:, :, None])
+                found.append(self._shape_slopes(np, values, rows.rows.shape[1])[:, :, None])
         return values, np.concatenate(found, axis=2) if found else np.empty((*values.shape, 0))
 
     def tile_sums(self, rows: Prepared, others: Prepared, weights: Array, K: Array = None) -> Array:
@@ -131,12 +131,12 @@ class Radial(Kernel):
                 sums = sums if one.n_elements > 1 else sums.sum(keepdims=True)
                 found.append(sums if one.name == "length_scale" else -0.5 * sums)
             else:
-                slopes = self._shape_gradient(one.name, values, rows.rows.shape[1])
+                slopes = self._shape_slopes(np, values, rows.rows.shape[1])
                 found.append(np.array([np.vdot(weights, slopes)]))
         return np.concatenate(found) if found else np.empty(0)
 
-    def _shape_gradient(self, name: str, values: Array, n_features: int) -> Array:
-        """Derivatives with respect to the logarithm of a hyper-parameter that is no length scale, from the values."""
+    def _shape_slopes(self, xp: Any, values: Array, n_features: int) -> Array:
+        """Derivatives with respect to the logarithm of the hyper-parameter that is no length scale, from the values."""
         raise NotImplementedError
 
     def _input_gradient(self, X: Array, Y: Array) -> Array:
@@ -151,9 +151,7 @@ class Radial(Kernel):
         if isinstance(profile, BesselProfile) and not isinstance(X, np.ndarray):
             return super().of(xp, X, Y)
         unit = xp.asarray(np.asarray(self._unit(), dtype=np.float64), dtype=X.dtype, device=getattr(X, "device", None))
-        X, Y = X / unit, Y / unit
-        s = xp.sum(X * X, axis=1)[:, None] + xp.sum(Y * Y, axis=1)[None, :] - 2.0 * (X @ Y.T)
-        return profile.of(xp, xp.maximum(s, xp.zeros_like(s)))
+        return profile.of(xp, squared_distances(xp, X / unit, Y / unit))
 
 
 @plain
@@ -255,10 +253,11 @@ class RationalQuadratic(Radial):
         self._check_positive("alpha", self.alpha)
         return Profile(QUADRATIC, 0.5 / self.alpha, self.alpha)
 
-    def _shape_gradient(self, name: str, values: Array, n_features: int) -> Array:
+    def _shape_slopes(self, xp: Any, values: Array, n_features: int) -> Array:
         # With L = log(1 + s / (2 alpha)) = -log(k) / alpha: alpha dk/dalpha = alpha k (1 - exp(-L) - L).
-        L = -np.log(np.maximum(values, np.finfo(values.dtype).tiny)) / self.alpha
-        return self.alpha * values * (-np.expm1(-L) - L)
+        least = xp.zeros_like(values) + float(xp.finfo(values.dtype).smallest_normal)
+        L = -xp.log(xp.maximum(values, least)) / self.alpha
+        return self.alpha * values * (-xp.expm1(-L) - L)
 
 
 class _Softened(Radial):
@@ -273,10 +272,10 @@ class _Softened(Radial):
         self._check_positive(name, c)
         return Profile(QUADRATIC, 1.0 / c**2, power, float(c) ** (-2.0 * power))
 
-    def _shape_gradient(self, name: str, values: Array, n_features: int) -> Array:
+    def _shape_slopes(self, xp: Any, values: Array, n_features: int) -> Array:
         # dk/dlog c = -2 p c^2 (s + c^2)^(-p - 1), and (s + c^2) = k^(-1 / p).
         power = self._power(n_features)
-        return -2.0 * power * getattr(self, name) ** 2 * values ** (1.0 + 1.0 / power)
+        return -2.0 * power * getattr(self, self._free[0]) ** 2 * values ** (1.0 + 1.0 / power)
 
 
 @plain
@@ -331,6 +330,17 @@ def products(rows: Prepared, others: Prepared, out: Array) -> Array:
     found = rows.rows @ others.rows.T
     out[...] = found.toarray() if issparse(found) else found
     return out
+
+
+def squared_distances(xp: Any, X: Array, Y: Array) -> Array:
+    """Squared distances in array-API operations, by one product of [-2 x, x^2, 1] and [y, 1, y^2].
+
+    Sums of three tables would be written and read again, and on a device that takes longer than all else.
+    """
+    squares, others = xp.sum(X * X, axis=1, keepdims=True), xp.sum(Y * Y, axis=1, keepdims=True)
+    left = xp.concat([-2.0 * X, squares, xp.ones_like(squares)], axis=1)
+    s = left @ xp.concat([Y, xp.ones_like(others), others], axis=1).T
+    return xp.maximum(s, xp.zeros_like(s[:1, :1]))
 
 
 def _centre(X: Array) -> Array:
