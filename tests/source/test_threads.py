@@ -197,6 +197,8 @@ def test_a_caller_inside_the_crew_is_not_accompanied():
 
     run_numbered(inside, 2, 2)
     assert came == []
+
+
 @pytest.mark.parametrize("threads", [1, 3])
 def test_workers_see_the_settings_that_hold_where_the_work_was_asked_for(threads):
     seen, together = [], threading.Barrier(threads)
