@@ -95,7 +95,8 @@ class RandomForestClassifier(ForestClassifier):
     A tree costs O(m k) a level for m rows and k features looked at, after every column was ranked once. Nodes of at
     least 256 rows are searched in 255 steps of about equally many rows, smaller nodes exactly; trees are as accurate as
     those of an exact search throughout. Trees grow in parallel, each from a seed of its own. Missing values (NaN) go to
-    the side that gains more. With `sample_weight` rows are drawn in proportion to it. Rows must be in memory.
+    the side that gains more. With `sample_weight` rows are drawn in proportion to it. Rows must be in memory, with 2 to
+    10 bytes a value beside them and about 100 bytes a row for each thread.
 
     References
     ----------
@@ -266,7 +267,8 @@ class RandomForestRegressor(ForestRegressor):
     A tree costs O(m k) a level for m rows and k features looked at, after every column was ranked once. Nodes of at
     least 256 rows are searched in 255 steps of about equally many rows, smaller nodes exactly; trees are as accurate as
     those of an exact search throughout. Trees grow in parallel, each from a seed of its own. Missing values (NaN) go to
-    the side that gains more. With `sample_weight` rows are drawn in proportion to it. Rows must be in memory.
+    the side that gains more. With `sample_weight` rows are drawn in proportion to it. Rows must be in memory, with 2 to
+    10 bytes a value beside them and about 100 bytes a row for each thread.
 
     References
     ----------
