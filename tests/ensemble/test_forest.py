@@ -121,6 +121,17 @@ def test_sparse_rows_and_one_row_get_the_same_answer(forest):
     np.testing.assert_array_equal(model.predict(rows[5:6]), dense.predict(rows)[5:6])
 
 
+@pytest.mark.parametrize("n_trees", [3, 700])
+def test_few_rows_that_go_down_many_trees_at_a_time_get_the_same_bits(n_trees):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(600, 4))
+    X[random.random(X.shape) < 0.1] = np.nan
+    forest = RandomForestClassifier(n_trees, max_depth=5, random_state=0).fit(X[:200], X[:200, 0] > 0)
+    together = forest.predict_proba(X)
+    for count in (1, 31, 32, 513):
+        np.testing.assert_array_equal(forest.predict_proba(X[:count]), together[:count])
+
+
 def test_wishes_that_exclude_each_other_are_refused():
     with pytest.raises(ParameterError, match="oob_score needs bootstrap=True"):
         RandomForestClassifier(bootstrap=False, oob_score=True).fit(X, Y)
