@@ -1,6 +1,7 @@
 """Kernel machines on a GPU against two cores, and on one to sixteen threads. Run by hand:
 
     python -m benchmarks.device_svm                                          100 000 x 50 there, 20 000 x 30 on threads
+    python -m benchmarks.device_svm --profile                                where a fit on the device spends its time
     python -m benchmarks.device_svm --device cpu --rows 4000 --threaded 4000    a rehearsal without a GPU
 
 The fit on two threads may take a minute. If it has not ended by then, what is printed is a lower bound of the ratio:
@@ -8,7 +9,9 @@ the seconds that it was given. Writes device.json into the folder that the varia
 """
 
 import argparse
+import cProfile
 import os
+import pstats
 import time
 import warnings
 
@@ -70,6 +73,19 @@ def measure_device(table, device, rows):
     say(table, f"SVC {rows} x {WIDTH}: two threads, {ended}", taken, host, ratio=taken / seconds)
 
 
+def profile_device(device, rows):
+    """Print what the parts of a fit on the device take; those that fetch from it wait for it."""
+    from mercer.svm import SVC
+
+    X, y = make_rows(rows, device)
+    model = SVC(C=1.0, gamma=1.0 / WIDTH)
+    quiet_fit(model, X[: rows // 20], y[: rows // 20])
+    profile = cProfile.Profile()
+    profile.runcall(quiet_fit, model, X, y)
+    parts = "device_gram|block_descent|dual_machines|dual_program|to_numpy|numpy.*method|torch.*method"
+    pstats.Stats(profile).sort_stats("tottime").print_stats(parts, 30)
+
+
 def measure_threads(table, rows):
     """The benchmark's two classes on one thread and more; all give the same bits."""
     from mercer.svm import SVC
@@ -97,12 +113,16 @@ def main():
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--threaded", type=int, default=20_000)
+    parser.add_argument("--profile", action="store_true")
     options = parser.parse_args()
     device = torch.device(options.device)
     table = Table()
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
     facts = {"device": name, "torch": torch.__version__, "rows": options.rows, "cores": os.cpu_count()}
     print(facts)
+    if options.profile:
+        profile_device(device, options.rows)
+        return
     measure_threads(table, options.threaded)
     measure_device(table, device, options.rows)
     table.write(facts)

@@ -9,7 +9,7 @@ from scipy.optimize import linprog, minimize, minimize_scalar
 from scipy.special import logsumexp, softmax, xlogy
 from scipy.stats import multivariate_normal
 
-from tests.laws.margin_gaps import free_tube_gap, linear_machine_gap, one_class_gap, pair_gaps, tube_gap
+from tests.laws.margin_gaps import class_gaps, free_tube_gap, linear_machine_gap, one_class_gap, pair_gaps, tube_gap
 
 __all__ = ["RECOMPUTED"]
 
@@ -479,7 +479,7 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("duality gap", "LassoCV"): lasso_gap,
     ("duality gap", "ElasticNetCV"): lasso_gap,
     ("mistakes", "Perceptron"): perceptron_mistakes,
-    ("duality gap", "SVC"): pair_gaps,
+    ("duality gap", "SVC"): class_gaps,
     ("duality gap", "NuSVC"): pair_gaps,
     ("duality gap", "SVR"): tube_gap,
     ("duality gap", "NuSVR"): free_tube_gap,

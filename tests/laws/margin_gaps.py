@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-__all__ = ["free_tube_gap", "linear_machine_gap", "one_class_gap", "pair_gaps", "tube_gap"]
+__all__ = ["class_gaps", "free_tube_gap", "linear_machine_gap", "one_class_gap", "pair_gaps", "tube_gap"]
 
 
 def kernel_of(model: Any, X: np.ndarray) -> np.ndarray:
@@ -49,6 +49,32 @@ def pair_gaps(model: Any, X: np.ndarray, y: Any) -> float:
             total += box_gap(K[np.ix_(rows, rows)], b, linear, limits, 0.0, groups)
             pair += 1
     return total
+
+
+def rest_gaps(model: Any, X: np.ndarray, y: Any) -> float:
+    """The sum over classes, each against the rest, of primal minus dual."""
+    K, total = kernel_of(model, X), 0.0
+    for label, coefficients in zip(model.classes_, model.dual_coef_, strict=True):
+        sign, b = np.where(y == label, model.C, -model.C), np.zeros(len(X))
+        b[model.support_] = coefficients
+        limits = (np.minimum(sign, 0.0), np.maximum(sign, 0.0))
+        total += box_gap(K, b, -np.sign(sign), limits, 0.0, [np.arange(len(X))])
+    return total
+
+
+def joint_gap(model: Any, X: np.ndarray, y: Any) -> float:
+    """Primal minus dual of the machine of Crammer and Singer; its dual is sum A[i, own] - |w|^2 / 2."""
+    A, own = np.zeros((len(X), len(model.classes_))), y[:, None] == model.classes_
+    A[model.support_] = model.dual_coef_.T
+    scores = kernel_of(model, X) @ A
+    squared = np.sum(A * scores)
+    slack = np.max(scores + 1.0 - own, axis=1) - scores[own]
+    return float(0.5 * squared + model.C * slack.sum() - (A[own].sum() - 0.5 * squared))
+
+
+def class_gaps(model: Any, X: np.ndarray, y: Any) -> float:
+    """Primal minus dual of whatever machines a classifier is made of."""
+    return {"ovo": pair_gaps, "ovr": rest_gaps, "joint": joint_gap}[model.multi_class](model, X, y)
 
 
 def tube_gap(model: Any, X: np.ndarray, y: Any) -> float:

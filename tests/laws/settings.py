@@ -158,6 +158,7 @@ SETTINGS = {
         {"loss": "epsilon_insensitive", "average": True, "batch_size": 4},
     ],
     "NuSVC": [{"nu": 0.3}],
+    "SVC": [{}, {"multi_class": "ovr"}, {"multi_class": "joint"}],
     "LogisticRegression": [
         {},
         *({"solver": solver} for solver in ("newton-cholesky", "newton-cg", "liblinear", "sag", "saga")),

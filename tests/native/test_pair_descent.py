@@ -16,6 +16,11 @@ def problem(n, kink, seed):
     return K, q, lower, upper
 
 
+def whole(dtype):
+    """What a square that lacks nothing has beside it."""
+    return np.empty((0, 0), dtype), np.empty((0, 0), dtype), np.empty(0, np.uint8)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("kink", "split"), [(0.0, 40), (0.1, 40), (0.0, 15)])
 def test_the_descent_ends_where_no_pair_violates_and_keeps_its_sums(level, dtype, kink, split):
@@ -25,7 +30,9 @@ def test_the_descent_ends_where_no_pair_violates_and_keeps_its_sums(level, dtype
     b, slope, rise, fall, best = np.zeros(40), q.copy(), np.empty(40), np.empty(40), np.empty(2)
     pair_descent.mark_moves(b, lower, upper, kink, rise, fall)
     diagonal = K.diagonal().astype(np.float64)
-    steps = pair_descent.descend(K, diagonal, lower, upper, kink, split, 1e-6, 5000, b, slope, rise, fall, best)
+    steps = pair_descent.descend(
+        K, *whole(dtype), diagonal, lower, upper, kink, split, 1e-6, 5000, b, slope, rise, fall, best
+    )
     assert 0 < steps < 5000
     np.testing.assert_allclose(slope, K.astype(np.float64) @ b + q, atol=1e-10)
     assert (b >= lower).all()
@@ -48,7 +55,7 @@ def test_rows_are_added_and_mirrored(level):
     K = rng.normal(size=(40, 40))
     expected = K.copy()
     expected[23:, :23] = K[:23, 23:].T
-    pair_descent.mirror(K, 23)
+    pair_descent.mirror(K, 0, 23, 23, 40)
     np.testing.assert_array_equal(K, expected)
 
 
@@ -64,9 +71,30 @@ def test_every_level_takes_the_steps_of_the_uncompiled_source(level, dtype):
         K, (b, slope, rise, fall, best) = K.astype(dtype), (np.zeros(53), q.copy(), *np.empty((2, 53)), np.empty(2))
         pair_descent.mark_moves(b, lower, upper, 0.0, rise, fall)
         diagonal = K.diagonal().astype(np.float64)
-        pair_descent.descend(K, diagonal, lower, upper, 0.0, 37, 1e-3, 60, b, slope, rise, fall, best)
+        pair_descent.descend(K, *whole(dtype), diagonal, lower, upper, 0.0, 37, 1e-3, 60, b, slope, rise, fall, best)
         found.append((b, slope))
     np.testing.assert_array_equal(found[0], found[1])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_that_lack_values_take_them_over_when_looked_at(level, dtype):
+    pair_descent = importlib.import_module(f"mercer._native.{level}.pair_descent")
+    K, q, lower, upper = problem(40, 0.0, 0)
+    K, found = K.astype(dtype), []
+    partial = np.full((40, 40), np.nan, dtype)
+    partial[:18, 18:] = K[:18, 18:]
+    np.fill_diagonal(partial, K.diagonal())
+    ready = np.zeros(40, np.uint8)
+    lacking = (partial, K[:18, :18].copy(), K[18:, 18:].copy(), ready)
+    for values in ((K, *whole(dtype)), lacking):
+        b, slope, rise, fall, best = np.zeros(40), q.copy(), np.empty(40), np.empty(40), np.empty(2)
+        pair_descent.mark_moves(b, lower, upper, 0.0, rise, fall)
+        diagonal = K.diagonal().astype(np.float64)
+        pair_descent.descend(*values, diagonal, lower, upper, 0.0, 40, 1e-3, 15, b, slope, rise, fall, best)
+        found.append((b, slope))
+    np.testing.assert_array_equal(found[0], found[1])
+    assert 0 < ready.sum() < 40
+    np.testing.assert_array_equal(partial[ready > 0], K[ready > 0])
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 30])

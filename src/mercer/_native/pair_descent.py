@@ -65,8 +65,35 @@ def mark_moves(
             mark(k, b, lower, upper, kink, rise, fall)
 
 
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def complete(
+    K: real[:, ::1],
+    left: cython.const[real][:, ::1],
+    right: cython.const[real][:, ::1],
+    ready: cython.uchar[::1],
+    i: cython.Py_ssize_t,
+) -> cython.void:
+    """Copy to row `i` of `K`, unless it is ready, what it lacks: values within a set, and those mirrored."""
+    first: cython.Py_ssize_t = left.shape[0]
+    k: cython.Py_ssize_t
+    if ready.shape[0] == 0 or ready[i] != 0:
+        return
+    ready[i] = 1
+    for k in range(first):
+        K[i, k] = left[i, k] if i < first else K[k, i]
+    if i >= first:
+        for k in range(first, K.shape[0]):
+            K[i, k] = right[i - first, k - first]
+
+
 def descend(
-    K: cython.const[real][:, ::1],
+    K: real[:, ::1],
+    left: cython.const[real][:, ::1],
+    right: cython.const[real][:, ::1],
+    ready: cython.uchar[::1],
     diagonal: cython.const[cython.double][::1],
     lower: cython.const[cython.double][::1],
     upper: cython.const[cython.double][::1],
@@ -85,6 +112,9 @@ def descend(
     Parameters
     ----------
     K : (q, q)
+    left, right, ready : (p, p), (q - p, q - p), (q,): values within the first p rows and within the others, which rows
+        of `K` take over when they are first looked at, and which have; till then those of the first p hold their values
+        with the others alone. All empty where `K` is whole.
     diagonal : (q,), of K, with whatever is added to it
     lower, upper : (q,)
     kink : the weight of sum |b|
@@ -104,6 +134,7 @@ def descend(
     gap: cython.double
     curvature: cython.double
     with cython.nogil:
+        complete(K, left, right, ready, 0)
         lowest = pairs.update(K[0], K[0], 0.0, slope, rise, 0, split)
         other = pairs.update(K[0], K[0], 0.0, slope, rise, split, n)
         while True:
@@ -113,15 +144,18 @@ def descend(
             i = lowest
             if i >= 0:
                 gap = slope[i] + rise[i]
+                complete(K, left, right, ready, i)
                 j = pairs.partner(K[i], diagonal, slope, fall, diagonal[i], gap, FLAT, 0, split, best)
             if other >= 0:
                 gap = slope[other] + rise[other]
+                complete(K, left, right, ready, other)
                 partner = pairs.partner(K[other], diagonal, slope, fall, diagonal[other], gap, FLAT, split, n, best)
                 if partner >= 0:
                     i = other
                     j = partner
             if j < 0 or best[1] <= tolerance or steps >= most:
                 break
+            complete(K, left, right, ready, j)
             gap = (slope[j] + fall[j]) - (slope[i] + rise[i])
             curvature = diagonal[i] + diagonal[j] - 2.0 * K[i, j]
             if curvature < FLAT:
@@ -342,17 +376,22 @@ def measure_gap(
     return total
 
 
-def mirror(K: real[:, ::1], first: cython.Py_ssize_t):
-    """Copy the block of `K` above row `first` and right of column `first` to its mirror image."""
+def mirror(
+    K: real[:, ::1],
+    top: cython.Py_ssize_t,
+    bottom: cython.Py_ssize_t,
+    left: cython.Py_ssize_t,
+    right: cython.Py_ssize_t,
+):
+    """Copy the block of `K` in rows from `top` to `bottom` and columns from `left` to `right` to its mirror image."""
     i: cython.Py_ssize_t
     j: cython.Py_ssize_t
-    top: cython.Py_ssize_t
-    left: cython.Py_ssize_t
-    n: cython.Py_ssize_t = K.shape[0]
+    row: cython.Py_ssize_t
+    column: cython.Py_ssize_t
     with cython.nogil:
         # Tiles of 16 x 16 touch each line of the cache once.
-        for left in range(first, n, 16):
-            for top in range(0, first, 16):
-                for j in range(left, min(left + 16, n)):
-                    for i in range(top, min(top + 16, first)):
+        for column in range(left, right, 16):
+            for row in range(top, bottom, 16):
+                for j in range(column, min(column + 16, right)):
+                    for i in range(row, min(row + 16, bottom)):
                         K[j, i] = K[i, j]

@@ -3,6 +3,9 @@ from numpy import ndarray
 def mark_moves(b: ndarray, lower: ndarray, upper: ndarray, kink: float, rise: ndarray, fall: ndarray) -> None: ...
 def descend(
     K: ndarray,
+    left: ndarray,
+    right: ndarray,
+    ready: ndarray,
     diagonal: ndarray,
     lower: ndarray,
     upper: ndarray,
@@ -26,4 +29,4 @@ def measure(
 def measure_gap(
     b: ndarray, slope: ndarray, lower: ndarray, upper: ndarray, kink: float, offset: float, first: int, last: int
 ) -> float: ...
-def mirror(K: ndarray, first: int) -> None: ...
+def mirror(K: ndarray, top: int, bottom: int, left: int, right: int) -> None: ...

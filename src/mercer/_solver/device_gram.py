@@ -5,13 +5,13 @@ and takes steps of a microsecond, each of which would cost a device ten. Rows of
 needed, since a GPU makes them about as fast as it reads them.
 """
 
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from mercer._solver.gram_rows import Gram
+from mercer._solver.gram_rows import Gram, Square
 from mercer._source.device import DeviceSource, full_precision
 from mercer._source.namespace import to_numpy
 from mercer.kernels import Kernel
@@ -42,6 +42,8 @@ class DeviceGram(Gram):
     def __init__(self, kernel: Kernel, source: DeviceSource, threads: int) -> None:
         super().__init__(kernel, source.X, threads)
         self.source, self.xp = source, source.xp
+        self.last: tuple[Any, ...] = (None, None, None)
+        self.lent: dict[int, Any] = {}
 
     def rows(self, dtype: Any) -> Any:
         """The rows in a type; of kernels that do not depend on the origin, about their mean, where digits are kept."""
@@ -64,6 +66,12 @@ class DeviceGram(Gram):
     def _taken(self, rows: Array, dtype: Any) -> Array:
         return self.xp.take(self.rows(dtype), self._sent(rows), axis=0)
 
+    def _kept(self, others: Array, dtype: Any) -> Array:
+        """Rows that are likely to be asked for again, by the same numbers, in the next round."""
+        if self.last[0] is not others or self.last[1] != dtype:
+            self.last = (others, dtype, self._taken(others, dtype))
+        return self.last[2]
+
     def _sent(self, numbers: Array) -> Array:
         return self.source.placement.put(np.asarray(numbers, dtype=np.int64))
 
@@ -83,17 +91,35 @@ class DeviceGram(Gram):
             taken = self._taken(rows, dtype)
             # One of two roundings, so that the square has two equal halves.
             values = self.kernel.of(self.xp, taken, taken)
-            values = to_numpy(0.5 * (values + values.T))
+            values = self._fetched(0.5 * (values + values.T))
         values = np.require(values, dtype, ["C", "W"])
         np.fill_diagonal(values, self.diagonal[rows])
         return values
 
-    def leave(self, K: Array) -> None:
-        """Squares are fetched into memory of their own."""
+    def _fetched(self, values: Array) -> Array:
+        """Values on the host: from torch on a GPU in pinned memory, to which it writes by itself, left by an earlier
+        square if there is one."""
+        if self.source.placement.library != "torch" or self.X.device.type != "cuda":
+            return to_numpy(values)
+        import torch
 
-    def pair_square(self, rows: Array, first: int, squares: tuple[Array, Array]) -> Array:
+        count, memory = values.numel(), None
+        with suppress(IndexError):
+            memory = self.spare.pop()
+        if memory is None or memory.dtype != values.dtype or memory.numel() < count:
+            memory = torch.empty(count, dtype=values.dtype, pin_memory=True)
+        found = memory[:count].reshape(values.shape).copy_(values).numpy()
+        self.lent[found.ctypes.data] = memory
+        return found
+
+    def leave(self, K: Array) -> None:
+        """Give the pinned memory of a square back."""
+        if (memory := self.lent.pop(K.ctypes.data, None)) is not None:
+            self.spare.append(memory)
+
+    def pair_square(self, rows: Array, first: int, squares: tuple[Array, Array]) -> Square:
         """The values between two sets of rows and themselves."""
-        return self.square(rows, squares[0].dtype)
+        return Square.whole(self.square(rows, squares[0].dtype))
 
     @cached_property
     def diagonal(self) -> Array:
@@ -111,9 +137,8 @@ class DeviceGram(Gram):
         if self._is_beyond(dtype):
             return self._here.products(rows, coefficients, others, dtype)
         xp, found = self.xp, np.empty(len(others))
-        whole = len(others) == self.source.n_rows and others[0] == 0 and bool((np.diff(others) == 1).all())
         with self._in_full():
-            taken, every = self._taken(rows, dtype), self.rows(dtype) if whole else self._taken(others, dtype)
+            taken, every = self._taken(rows, dtype), self._kept(others, dtype)
             weights = self.source.placement.put(np.asarray(coefficients, dtype=np.float64))
             wide = max(1, _TILE // max(1, len(rows)))
             for first in range(0, len(others), wide):

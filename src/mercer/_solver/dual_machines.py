@@ -17,7 +17,7 @@ from mercer._plain import plain
 from mercer._solver.block_descent import BlockDescent, Settings, descend, fresh_slopes
 from mercer._solver.driver import Solver
 from mercer._solver.dual_program import DualProgram
-from mercer._solver.gram_rows import Gram
+from mercer._solver.gram_rows import Gram, Square
 from mercer._solver.step import Certificate, Solution, Step
 from mercer._source.threads import run_numbered
 from mercer.errors import DataError
@@ -139,13 +139,13 @@ class DualMachines:
         run_numbered(work, len(missing), self.gram.threads, found.append)
         shared.update(zip(missing, found, strict=True))
 
-    def _square(self, k: int, fine: bool, shared: Squares) -> Array:
+    def _square(self, k: int, fine: bool, shared: Squares) -> Square:
         """The kernel matrix of a small program."""
         one = self.programs[k]
         keys = [(name, fine) for name in one.families]
         if keys and all(key in shared for key in keys):
             return self.gram.pair_square(one.rows, one.first, (shared[keys[0]], shared[keys[1]]))
-        return self.gram.square(one.rows, np.float64 if fine else np.float32)
+        return Square.whole(self.gram.square(one.rows, np.float64 if fine else np.float32))
 
     def _side_by_side(self, state: MachineState, some: list[int], squares: Squares, shared: Squares) -> MachineState:
         """Pair steps in some small programs, on all threads."""
@@ -157,19 +157,19 @@ class DualMachines:
             b, slope = state.coefficients[place], state.slopes[place]
             if (k, fine) not in squares:
                 squares[k, fine] = self._square(k, fine, shared)
-            K, best = squares[k, fine], np.empty(2)
+            square, best = squares[k, fine], np.empty(2)
             most = int(min(_TOUCHED / len(program) + 1, self._left(state, k)))
-            taken = descend(program, K, self.settings.tol, most, b, slope, *program.moves(b), best)
+            taken = descend(program, square, self.settings.tol, most, b, slope, *program.moves(b), best)
             state.steps[k] += taken
             state.violations[k] = max(best[1], 0.0)
             settled = taken < most or state.violations[k] <= self.settings.tol
             if settled and not fine and self._is_coarse(program, b):
                 state.exact[k], settled = True, False
-                self.gram.leave(squares.pop((k, fine)))
+                self.gram.leave(squares.pop((k, fine)).values)
                 slope[:] = fresh_slopes(program, self.gram, b, np.float64)
             state.settled[k] = settled
             if settled:
-                self.gram.leave(squares.pop((k, fine)))
+                self.gram.leave(squares.pop((k, fine)).values)
 
         run_numbered(work, len(some), self.gram.threads)
         return state

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,12 @@ from mercer.kernels import Kernel, Prepared
 __all__ = ["DeviceScores", "Group", "MatrixScores", "RowScores"]
 
 Array = Any
+# Support vectors, their coefficients, and the machines that these belong to.
+Part = tuple[Prepared, Array, Any]
 # A tile of values: 256 rows with 1024 support vectors are 2 MB of float64, in the second-level cache.
 _ROWS, _SUPPORT = 256, 1024
+# Support vectors of a tile with one row: so short a sum a BLAS takes on one thread, hence in one order, by itself.
+_LONG = 8192
 # Up to so many rows the crew costs more than it saves.
 _FEW = 8
 
@@ -42,15 +47,37 @@ class RowScores:
         """The scores of rows, a tile at a time on all threads."""
         dtype = np.result_type(X.dtype, self.offsets.dtype)
         if X.shape[0] <= _FEW:
-            return self._tile(self.kernel.prepare(self._stored_alike(X), like=self.support)).astype(dtype)
+            return self._tile(X, self._long if X.shape[0] == 1 else self._cut).astype(dtype, copy=False)
         out = np.empty((X.shape[0], len(self.offsets)), dtype=dtype)
+        parts = self._cut
 
         def fill(number: int) -> None:
-            part = slice(number * _ROWS, min((number + 1) * _ROWS, X.shape[0]))
-            out[part] = self._tile(self.kernel.prepare(self._stored_alike(X[part]), like=self.support))
+            rows = slice(number * _ROWS, min((number + 1) * _ROWS, X.shape[0]))
+            out[rows] = self._tile(X[rows], parts)
 
         run_numbered(fill, -(-X.shape[0] // _ROWS), threads)
         return out
+
+    @cached_property
+    def _long(self) -> list[Part]:
+        """Support vectors in long tiles, for one row."""
+        return self._parts(_LONG)
+
+    @cached_property
+    def _cut(self) -> list[Part]:
+        """Support vectors in tiles, whose values with many rows stay in a cache."""
+        return self._parts(_SUPPORT)
+
+    def _parts(self, size: int) -> list[Part]:
+        found: list[Part] = []
+        for group in self.groups:
+            every = np.array_equal(group.machines, np.arange(len(self.offsets)))
+            for first in range(group.place.start, group.place.stop, size):
+                some = slice(first, min(first + size, group.place.stop))
+                own = group.coefficients[some.start - group.place.start : some.stop - group.place.start]
+                machines = slice(None) if every else group.machines
+                found.append((self.support.take(some), own, machines))
+        return found
 
     def _stored_alike(self, rows: Array) -> Array:
         """Rows stored as the support vectors are: sparse or dense."""
@@ -58,15 +85,13 @@ class RowScores:
             return rows
         return rows.toarray() if issparse(rows) else csr_array(rows)
 
-    def _tile(self, rows: Prepared) -> Array:
+    def _tile(self, X: Array, parts: list[Part]) -> Array:
+        rows = self.kernel.prepare(self._stored_alike(X), like=self.support)
         scores = np.zeros((len(rows), len(self.offsets)))
-        for group in self.groups:
-            for first in range(group.place.start, group.place.stop, _SUPPORT):
-                some = slice(first, min(first + _SUPPORT, group.place.stop))
-                values = self.kernel.between(rows, self.support.take(some))
-                own = group.coefficients[some.start - group.place.start : some.stop - group.place.start]
-                scores[:, group.machines] += values @ own
-        return scores - self.offsets
+        for support, own, machines in parts:
+            scores[:, machines] += self.kernel.between(rows, support) @ own
+        scores -= self.offsets
+        return scores
 
 
 @dataclass(frozen=True, eq=False)
