@@ -22,11 +22,8 @@ __all__ = [
 Array = Any
 # Rows of a tile: products of 256 reach nine tenths of the speed of long ones, and 3000 rows make 78 tiles to share out.
 TILE = 256
-# Rows above which a step of the factor takes more columns, so that the rest of the matrix is read less often.
+# Rows above which more columns are taken at a time: the rest of the matrix is read less often, and tiles are many.
 _LARGE = 5000
-# Columns of the inverse that one thread makes at a time, a part of a tile: the first take the longest, and wide ones
-# would keep other threads waiting.
-_COLUMNS = 64
 # The size of the triangles that are inverted: larger ones cost digits.
 _TRIANGLE = 64
 
@@ -123,7 +120,8 @@ def forward(L: Array, B: Array) -> Array:
 def inverse_factor(L: Array, threads: int = 1) -> Array:
     """The inverse of a lower factor, whose own upper triangle is not read; some columns at a time."""
     n = len(L)
-    V, columns, rows = np.zeros_like(L), _cuts(0, n, _COLUMNS), _cuts(0, n, TILE)
+    # A part of a tile: the first columns are 3 width / n of all work, which must be little where threads are many.
+    V, columns, rows = np.zeros_like(L), _cuts(0, n, 64 if n <= _LARGE else 128), _cuts(0, n, TILE)
     corners: list[Array] = []
     run_numbered(lambda number: np.tril(_inverse(L[rows[number], rows[number]])), len(rows), threads, corners.append)
 
