@@ -159,13 +159,21 @@ def inverse_diagonal(L: Array, threads: int = 1) -> Array:
     return found
 
 
-def multiply_upper(A: Array, diagonal: Array, X: Array) -> Array:
+def multiply_upper(A: Array, diagonal: Array, X: Array, threads: int = 1) -> Array:
     """The product of the symmetric matrix in the strict upper triangle of `A`, and a diagonal, with `X`."""
-    out = diagonal[:, None] * X
-    for cut in _cuts(0, len(A), 2 * TILE):
+    out, cuts = diagonal[:, None] * X, _cuts(0, len(A), 2 * TILE)
+
+    def products(number: int) -> tuple[slice, Array, Array]:
+        cut = cuts[number]
         corner, beyond = np.triu(A[cut, cut], 1), A[cut, cut.stop :]
-        out[cut] += corner @ X[cut] + corner.T @ X[cut] + beyond @ X[cut.stop :]
-        out[cut.stop :] += beyond.T @ X[cut]
+        return cut, corner @ X[cut] + corner.T @ X[cut] + beyond @ X[cut.stop :], beyond.T @ X[cut]
+
+    def add(found: tuple[slice, Array, Array]) -> None:
+        cut, here, below = found
+        out[cut] += here
+        out[cut.stop :] += below
+
+    run_numbered(products, len(cuts), threads, add)
     return out
 
 
