@@ -1,11 +1,11 @@
-"""Kernel machines: the closed form of kernel ridge, random features with ridge, and top kernel components."""
+"""Kernel machines: the closed form of kernel ridge, features of a kernel with ridge, and top kernel components."""
 
 from typing import Any
 
 import numpy as np
 from sklearn.datasets import make_friedman1
 
-from benchmarks.case import Agreement, Case, Data, estimators, scaled, split
+from benchmarks.case import Agreement, Case, Contestant, Data, estimators, scaled, split
 
 __all__ = ["CASES"]
 
@@ -40,6 +40,52 @@ def components_quality(solution: Data, data: Data) -> dict[str, float]:
     return {"eigenvalues": float(solution["eigenvalues"].sum())}
 
 
+_GAMMA, _FEATURES = 0.05, 1_000
+
+
+def make_features(scale: float) -> dict[str, np.ndarray]:
+    """Friedman's first function of twenty columns."""
+    test_rows = scaled(10_000, scale)
+    X, y = make_friedman1(scaled(100_000, scale) + test_rows, 20, noise=1.0, random_state=0)
+    return split(X, test_rows, y)
+
+
+def fit_features(tool: Any, data: Data, threads: int) -> Any:
+    """Features of the library that `tool` is of, and its own ridge regression on them."""
+    from importlib import import_module
+
+    ridge = import_module(f"{tool.__module__.partition('.')[0]}.linear_model").Ridge(alpha=1.0)
+    features = tool(gamma=_GAMMA, n_components=_FEATURES, random_state=0)
+    if "n_jobs" in features.get_params():
+        features.set_params(n_jobs=threads)
+    return features, ridge.fit(features.fit_transform(data["X"]), data["y"])
+
+
+def features_solution(model: Any) -> dict[str, np.ndarray]:
+    features, ridge = model
+    names = ("random_weights_", "random_offset_", "components_", "normalization_")
+    found = {name: getattr(features, name) for name in names if hasattr(features, name)}
+    return found | {"coef": ridge.coef_, "intercept": np.asarray(ridge.intercept_)}
+
+
+def features_predict(model: Any, rows: np.ndarray) -> Any:
+    return model[1].predict(model[0].transform(rows))
+
+
+def features_quality(solution: Data, data: Data) -> dict[str, float]:
+    """Return the coefficient of determination on the test rows, with features computed here."""
+    X, y = data["X_test"], data["y_test"]
+    if "random_weights_" in solution:
+        turns = X @ solution["random_weights_"] + solution["random_offset_"]
+        Z = np.sqrt(2.0 / turns.shape[1]) * np.cos(turns)
+    else:
+        centres = solution["components_"]
+        gaps = (X**2).sum(axis=1)[:, None] + (centres**2).sum(axis=1) - 2.0 * X @ centres.T
+        Z = np.exp(-_GAMMA * np.maximum(gaps, 0.0)) @ solution["normalization_"].T
+    error = y - Z @ solution["coef"] - solution["intercept"]
+    return {"r2": float(1.0 - (error @ error) / np.sum((y - y.mean()) ** 2))}
+
+
 def dual(model: Any) -> dict[str, np.ndarray]:
     return {"dual": model.dual_coef_}
 
@@ -55,6 +101,15 @@ ridge = estimators(
     alpha=0.1,
     kernel="rbf",
     gamma=0.05,
+)
+features = tuple(
+    Contestant(name, path, fit_features, features_solution, features_predict)
+    for name, path in {
+        "mercer": "mercer.kernel_approximation.RBFSampler",
+        "mercer_nystroem": "mercer.kernel_approximation.Nystroem",
+        "sklearn": "sklearn.kernel_approximation.RBFSampler",
+        "sklearn_nystroem": "sklearn.kernel_approximation.Nystroem",
+    }.items()
 )
 components = estimators(
     {"mercer": "mercer.decomposition.KernelPCA", "sklearn": "sklearn.decomposition.KernelPCA"},
@@ -75,6 +130,15 @@ CASES = (
         ridge,
         ridge_quality,
         Agreement("cost", "lower", 1e-8),
+    ),
+    Case(
+        "random_features",
+        "1 000 features of the Gaussian kernel, random or Nystrom's, with ridge, 100 000 x 20",
+        make_features,
+        features,
+        features_quality,
+        # Features are drawn: other draws are a little better or worse.
+        Agreement("r2", "higher", 5e-2),
     ),
     Case(
         "kernel_pca",

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from mercer._solver import tiled_cholesky
 from mercer._solver.tiled_cholesky import (
     factor,
     factorise,
@@ -34,8 +35,11 @@ def fitted(solver, **options):
     return GaussianProcessRegressor(PRIOR, solver=solver, **given).fit(X, y, sample_weight=1.0 + np.arange(250) % 2)
 
 
-@pytest.mark.parametrize("n", [1, 191, 192, 401, 700])
-def test_tiles_give_the_factor_the_solution_and_the_inverse(n):
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("n", [1, 255, 256, 401, 700])
+def test_tiles_give_the_factor_the_solution_and_the_inverse(n, large, monkeypatch):
+    if large:
+        monkeypatch.setattr(tiled_cholesky, "_LARGE", 0)
     root = np.random.default_rng(0).normal(size=(n, n))
     A = root @ root.T + n * np.eye(n)
     L = np.tril(A)

@@ -402,6 +402,19 @@ def kernel_logistic_gap(model: Any, X: np.ndarray, y: Any) -> float:
     return logistic_gap(linear, features, y)
 
 
+def falkon_residual(model: Any, X: np.ndarray, y: np.ndarray) -> float:
+    """The residual of the equations of the centres, both triangles of the preconditioner made again."""
+    kernel, count = model.kernel_, len(model.X_fit_)
+    K, across = kernel(model.X_fit_), kernel(X, model.X_fit_)
+    K[np.diag_indices(count)] += 10.0 * count * np.finfo(float).eps * K.diagonal().max()
+    T = np.linalg.cholesky(K)
+    A = np.linalg.cholesky(len(X) / count * T.T @ T + model.alpha * np.eye(count))
+    right = across.T @ (y - model.intercept_)
+    left = right - across.T @ (across @ model.dual_coef_) - model.alpha * K @ model.dual_coef_
+    sizes = [np.linalg.norm(np.linalg.solve(A, np.linalg.solve(T, side))) for side in (left, right)]
+    return float(sizes[0] / sizes[1])
+
+
 def kernel_axes_residual(model: Any, X: np.ndarray, y: Any) -> float:
     """How far the eigenvectors are from ones of the centred kernels, relative to the largest eigenvalue."""
     K = model.kernel_(X)
@@ -450,6 +463,7 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("fixed point", "PairwiseClustering"): pairwise_fixed_point,
     ("residual", "PCA"): pca_residual,
     ("residual", "KernelRidge"): kernel_ridge_choice_residual,
+    ("preconditioned residual", "KernelRidge"): falkon_residual,
     ("residual", "KernelRidgeCV"): kernel_ridge_choice_residual,
     ("residual", "RegularizationNetwork"): kernel_ridge_choice_residual,
     ("residual", "KernelPCA"): kernel_axes_residual,

@@ -69,7 +69,10 @@ SETTINGS = {
     "SoftKMeans": [{"n_clusters": 4, "n_levels": 8}],
     "KernelKMeans": [{"n_clusters": 8, "kernel": "linear", "n_init": 2}],
     "KernelSelfOrganizingMap": [{"n_rows": 2, "n_columns": 4, "kernel": "linear"}],
-    "KernelRidge": [{"kernel": "rbf", "solver": "cholesky"}],
+    "KernelRidge": [
+        {"kernel": "rbf", "solver": "cholesky"},
+        {"kernel": "rbf", "gamma": 0.01, "solver": "falkon", "n_centres": 2000, "tol": 1e-10},
+    ],
     "KernelCenterer": [{"kernel": "rbf", "gamma": 0.01}],
     "KernelRidgeCV": [{"kernel": "rbf"}],
     "KernelPCA": [

@@ -105,8 +105,8 @@ class Equations:
             return None
         found = solve(self.matrix, sides)
         # One correction, which costs n^2, gives back the digits that a large condition number took.
-        found += solve(self.matrix, sides - multiply_upper(self.matrix, diagonal, found))
-        left = sides - multiply_upper(self.matrix, diagonal, found)
+        found += solve(self.matrix, sides - multiply_upper(self.matrix, diagonal, found, threads))
+        left = sides - multiply_upper(self.matrix, diagonal, found, threads)
         inverse = inverse_diagonal(self.matrix, threads) if leave_out else None
         size = np.maximum(np.linalg.norm(sides, axis=0), np.finfo(np.float64).tiny)
         return found, inverse, float((np.linalg.norm(left, axis=0) / size).max())

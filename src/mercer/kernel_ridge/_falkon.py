@@ -26,6 +26,7 @@ __all__ = ["FalkonState", "FalkonTask", "KernelProduct", "falkon_solver"]
 
 Array = Any
 _ROWS = 256
+_KIND = "preconditioned residual"
 _STATEMENT = (
     "Norm of the preconditioned residual of the normal equations of the centres, over that of their right-hand side; "
     "the error of having centres only is not in it."
@@ -148,8 +149,7 @@ class Preconditioner:
     def of(cls, task: FalkonTask, centres: Array, weight: float) -> "Preconditioner":
         matrix = kernel_matrix(task.kernel, task.kernel.prepare(wide_rows(centres)), task.threads)
         count = len(matrix)
-        # Centres may be near to each other: a little is added so that the factor exists.
-        matrix[np.diag_indices(count)] += 10.0 * count * np.finfo(np.float64).eps * float(matrix.diagonal().max())
+        matrix[np.diag_indices(count)] += jitter_of(matrix, centres.dtype)
         upper = _upper_factor(matrix, task.threads)
         products, inner = multiply_triangles(upper, task.threads), {}
         products *= weight / count
@@ -180,6 +180,17 @@ class Preconditioner:
             once = solve_triangular(inner, B[:, t], check_finite=False)
             columns.append(a * solve_triangular(inner, once, trans="T", check_finite=False))
         return np.column_stack(columns)
+
+
+def jitter_of(matrix: Array, dtype: Any) -> float:
+    """What is added to the kernels between centres, so that their factor exists where centres are near to each other.
+
+    Kernels of float32 rows are known to float32: below that, directions are rounding, and coefficients along them would
+    grow until no prediction in float32 could sum them.
+    """
+    narrow = np.dtype(dtype) == np.float32
+    share = np.finfo(np.float32).eps if narrow else 10.0 * np.finfo(np.float64).eps
+    return float(share * len(matrix) * matrix.diagonal().max())
 
 
 def _upper_factor(matrix: Array, threads: int) -> Array:
@@ -216,14 +227,14 @@ def falkon_solver(task: FalkonTask, state: Any = None) -> Solver:
         )
         state = _with_coefficients(task, alpha, precondition, state)
         left = float((np.linalg.norm(residual, axis=0) / first).max())
-        certificate = Certificate.of("residual", left, task.tol, _STATEMENT)
+        certificate = Certificate.of(_KIND, left, task.tol, _STATEMENT)
         yield Step(_objective(task, state), state, certificate, {"residual": left})
         if not moving.any():
             break
     if state.dual is None:
         state = _with_coefficients(task, alpha, precondition, state)
-        yield Step(_objective(task, state), state, Certificate.of("residual", left, task.tol, _STATEMENT))
-    return Solution(state, left <= task.tol, Certificate.of("residual", left, task.tol, _STATEMENT))
+        yield Step(_objective(task, state), state, Certificate.of(_KIND, left, task.tol, _STATEMENT))
+    return Solution(state, left <= task.tol, Certificate.of(_KIND, left, task.tol, _STATEMENT))
 
 
 def _first(task: FalkonTask, alpha: Array) -> Any:

@@ -84,7 +84,8 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
     solver_used_ : str
         What solved the equations.
     history_, converged_, n_iter_, certificate_
-        One step of the closed forms, one a pass of 'falkon'; the certificate is the relative ``"residual"``.
+        One step of the closed forms, one a pass of 'falkon'; the certificate is the relative ``"residual"``, with
+        'falkon' the ``"preconditioned residual"``.
     n_features_in_, feature_names_in_
         Number and names of the columns.
 
@@ -92,8 +93,9 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
     -----
     Closed forms: n^3 / 3 ('cholesky', in place, 8 n^2 bytes) or about 9 n^3 ('eigen', 24 n^2 bytes), in float64; rows
     dependent to rounding have the shortest solution by 'eigen', with a warning. 'falkon' costs n M a pass and M^3 once,
-    with M centres, and needs 16 M^2 bytes; it approximates. A weight is a repetition. With 'auto' and 'falkon'
-    rows may be in memory, files, streams, Dask collections and on devices.
+    with M centres, and needs 24 M^2 bytes; it approximates. Kernels of float32 rows are made in float32 and summed in
+    float64, and predictions have some five digits then. A weight is a repetition. With 'auto' and 'falkon' rows may be
+    in memory, files, streams, Dask collections and on devices.
 
     References
     ----------
@@ -181,7 +183,8 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
         -------
         self
         """
-        source = self._open(X, y, sample_weight, targets="numbers", accept_sparse="csr")
+        sparse = False if self.solver == "falkon" else "csr"
+        source = self._open(X, y, sample_weight, targets="numbers", accept_sparse=sparse)
         alpha = self._penalties(source.n_targets)
         kernel = self._kernel_of(source)
         self.solver_used_ = self._resolved(source, alpha)
@@ -196,6 +199,11 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
         self._describe(outcome.state)
         self._conclude(outcome, cure="raise max_iter or tol")
         return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.solver != "falkon"
+        return tags
 
     def _kernel_of(self, source: Source) -> Kernel:
         rows = source.whole() if source.place == "memory" else _Shape((source.n_rows, source.n_features))
