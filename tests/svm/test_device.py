@@ -26,7 +26,7 @@ def rows():
         (SVR(gamma=0.2, C=0.3), lambda X, y: np.sin(X[:, 0] - SHIFT) + X[:, 1]),
         (OneClassSVM(gamma=0.2, nu=0.1), lambda X, y: None),
     ],
-    ids=repr,
+    ids=["SVC", "SVR", "OneClassSVM"],
 )
 def test_machines_in_blocks_have_the_optimum_of_memory(rows, model, targets):
     X, y = rows
