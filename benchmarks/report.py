@@ -67,9 +67,9 @@ def place_table(result: dict[str, Any]) -> str:
 
 
 def device_table(result: dict[str, Any]) -> str:
-    """Return what ``benchmarks/device.py`` measured on a GPU as a Markdown table."""
-    machine = result["machine"]
-    lines = [f"**places: device**: {machine['device']}, torch {machine['torch']}; {result['date']}", ""]
+    """Return what ``benchmarks/device.py`` and its like measured on another machine as a Markdown table."""
+    machine, title = result["machine"], result.get("title", "places: device")
+    lines = [f"**{title}**: {machine['device']}, torch {machine['torch']}; {result['date']}", ""]
     cells = []
     for row in result["rows"]:
         facts = [f"{name.replace('_', ' ')} {value:.4g}" for name, value in row.items() if isinstance(value, float)]

