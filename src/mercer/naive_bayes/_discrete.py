@@ -117,5 +117,6 @@ class DiscreteNB(NaiveBayes):
 
 def times(counts: Array, logarithms: Array) -> float:
     """The sum of counts times logarithms; what was never met does not count, however unlikely it is."""
-    met = counts > 0
-    return float(np.sum(counts * np.where(met, logarithms, 0.0)))
+    total = float(np.einsum("i,i->", counts.ravel(), logarithms.ravel()))
+    # Zero times minus infinity is no number; only then the table is gone through again, with care.
+    return total if np.isfinite(total) else float(np.sum(counts * np.where(counts > 0, logarithms, 0.0)))

@@ -134,7 +134,11 @@ class MultinomialNB(DiscreteNB):
     def _log_probabilities(self, sums: ClassTotalSums) -> Array:
         smoothed = sums.totals + self._alpha
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.log(smoothed) - np.log(smoothed.sum(axis=1, keepdims=True))
+            whole = np.log(smoothed.sum(axis=1, keepdims=True))
+            # In place: tables of text are large, and fresh memory costs more than logarithms.
+            logarithms = np.log(smoothed, out=smoothed)
+            logarithms -= whole
+            return logarithms
 
     def _scorer(self) -> LinearScores:
         logarithms, prior = (
