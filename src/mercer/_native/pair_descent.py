@@ -16,9 +16,9 @@ import cython
 
 if cython.compiled:
     from cython.cimports.libc.math import fabs
-    from cython.cimports.mercer._native import pairs
+    from cython.cimports.mercer._native import dual_sweep, pairs
 else:
-    from mercer._native import pairs
+    from mercer._native import dual_sweep, pairs
 
     fabs = abs
 
@@ -204,34 +204,8 @@ def add_rows(
     slope: cython.double[::1],
 ):
     """Add the rows of `table` in `slots`, each times its change, to `slope`, in columns from `first` to `last`."""
-    r: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    whole: cython.Py_ssize_t = slots.shape[0] - slots.shape[0] % 4
-    a: cython.Py_ssize_t
-    b: cython.Py_ssize_t
-    c: cython.Py_ssize_t
-    d: cython.Py_ssize_t
-    p: cython.double
-    s: cython.double
-    t: cython.double
-    u: cython.double
     with cython.nogil:
-        for r in range(0, whole, 4):
-            a = slots[r]
-            b = slots[r + 1]
-            c = slots[r + 2]
-            d = slots[r + 3]
-            p = change[r]
-            s = change[r + 1]
-            t = change[r + 2]
-            u = change[r + 3]
-            for k in range(first, last):
-                slope[k] += (p * table[a, k] + s * table[b, k]) + (t * table[c, k] + u * table[d, k])
-        for r in range(whole, slots.shape[0]):
-            a = slots[r]
-            p = change[r]
-            for k in range(first, last):
-                slope[k] += p * table[a, k]
+        dual_sweep.add(table, slots, change, first, last, slope)
 
 
 @cython.cfunc
@@ -384,14 +358,5 @@ def mirror(
     right: cython.Py_ssize_t,
 ):
     """Copy the block of `K` in rows from `top` to `bottom` and columns from `left` to `right` to its mirror image."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    row: cython.Py_ssize_t
-    column: cython.Py_ssize_t
     with cython.nogil:
-        # Tiles of 16 x 16 touch each line of the cache once.
-        for column in range(left, right, 16):
-            for row in range(top, bottom, 16):
-                for j in range(column, min(column + 16, right)):
-                    for i in range(row, min(row + 16, bottom)):
-                        K[j, i] = K[i, j]
+        dual_sweep.mirror(K, top, bottom, left, right)

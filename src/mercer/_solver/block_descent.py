@@ -6,6 +6,7 @@ and adds the kernel rows of what changed to the slopes of all rows. Rows that si
 until the end (shrinking); what their slopes have missed is added before the fit may stop.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +16,7 @@ from mercer._native import pair_descent as native
 from mercer._solver.dual_program import DualProgram
 from mercer._solver.gram_rows import Gram, RowTable, Square
 
-__all__ = ["BlockDescent", "Settings"]
+__all__ = ["BlockDescent", "Settings", "in_turn", "violators"]
 
 Array = Any
 # A round ends when the violation within the working set is this share of that at its beginning. On 20 000 x 30 rows:
@@ -92,10 +93,9 @@ class BlockDescent:
 
     def round(self, violation: float, most: int) -> int:
         """One round; return the pair steps taken."""
-        part, b, slope = self.part, self.b[self.active], self.slope[self.active]
-        rise, fall = part.moves(b)
+        part, (b, slope, rise, fall) = self.part, self._present()
         chosen = self._chosen(slope, rise, fall)
-        K = self.gram.square(part.rows[chosen], self.dtype)
+        K = self._square(part.rows[chosen])
         small, at = part.part(chosen), b[chosen]
         inner = (slope[chosen], rise[chosen], fall[chosen])
         # What is known of all rows is solved to the end.
@@ -105,11 +105,20 @@ class BlockDescent:
         self.gram.leave(K)
         change = at - b[chosen]
         moved = np.flatnonzero(change)
-        self._add(chosen[moved], change[moved], inner[0])
         self.working = self.active[chosen]
         self.b[self.working] = at
+        self._add(chosen[moved], change[moved], inner[0])
         self.rounds += 1
         return steps
+
+    def _present(self) -> tuple[Array, Array, Array, Array]:
+        """Coefficients and slopes of the rows that take part, and what is added when they rise and fall."""
+        b = self.b[self.active]
+        return b, self.slope[self.active], *self.part.moves(b)
+
+    def _square(self, rows: Array) -> Array:
+        """The values between the rows of a working set."""
+        return self.gram.square(rows, self.dtype)
 
     def _chosen(self, slope: Array, rise: Array, fall: Array) -> Array:
         """The positions of the working set, among the rows that take part."""
@@ -118,7 +127,11 @@ class BlockDescent:
         last = np.zeros(len(self.program), dtype=bool)
         last[self.working] = True
         kept = np.flatnonzero(last[self.active])
-        return choose(self.part, slope, rise, fall, kept, self.size)
+        return choose(self.part, slope, rise, fall, kept, self.size, self._violators)
+
+    def _violators(self, slope: Array, rise: Array, fall: Array, count: int) -> list[Array]:
+        """Of each group the positions of the worst violators."""
+        return violators(self.part, slope, rise, fall, count)
 
     def _add(self, positions: Array, change: Array, known: Array) -> None:
         """Bring slopes up to date with a change of coefficients; `known` are those of the working set."""
@@ -143,8 +156,7 @@ class BlockDescent:
         """Leave out rows at a bound that no partner could make move, if they are many."""
         if not self.settings.shrinking or self.rounds % _PATIENCE or len(self.active) <= 2 * self.size:
             return
-        b, slope = self.b[self.active], self.slope[self.active]
-        rise, fall = self.part.moves(b)
+        b, slope, rise, fall = self._present()
         stays = np.ones(len(b), dtype=bool)
         for group in self.part.groups:
             lowest = np.min((slope + rise)[group], initial=np.inf)
@@ -169,6 +181,9 @@ class BlockDescent:
     def _rejoin(self) -> None:
         self.left, self.pending = np.full(len(self.program), -1), np.empty((0, len(self.program)))
         self._enter()
+
+    def close(self) -> None:
+        """Let go of what was held for the rounds."""
 
     def refresh(self, dtype: Any) -> None:
         """Make all slopes afresh from values in a type, and go on with that."""
@@ -206,12 +221,23 @@ def descend(
     return native.descend(*values, diagonal, *bounds, goal, most, b, slope, rise, fall, best)
 
 
-def choose(part: DualProgram, slope: Array, rise: Array, fall: Array, kept: Array, size: int) -> Array:
-    """The positions of a working set, in rising order: the worst violators, then those kept, free ones first."""
+def choose(
+    part: DualProgram,
+    slope: Array,
+    rise: Array,
+    fall: Array,
+    kept: Array,
+    size: int,
+    find: Callable[[Array, Array, Array, int], list[Array]] | None = None,
+) -> Array:
+    """The positions of a working set, in rising order: the worst violators, then those kept, free ones first.
+
+    `find` says how to find some violators of each group; one after the other if there is none.
+    """
     taken = np.zeros(len(slope), dtype=bool)
     fresh = size - min(len(kept), size // 2)
     share = -(-fresh // len(part.groups))
-    order = [_violators(group, slope, rise, fall, share) for group in part.groups]
+    order = violators(part, slope, rise, fall, share) if find is None else find(slope, rise, fall, share)
     for one in order:
         taken[one[:share]] = True
     remaining = kept[~taken[kept]]
@@ -224,12 +250,20 @@ def choose(part: DualProgram, slope: Array, rise: Array, fall: Array, kept: Arra
     return np.flatnonzero(taken)
 
 
-def _violators(group: slice, slope: Array, rise: Array, fall: Array, count: int) -> Array:
-    """Positions of a group by how cheap they are to raise and how much lowering them gains, in turn."""
-    count = min(count, group.stop - group.start)
-    both, values = np.empty((2, count), dtype=np.intp), np.empty(count)
-    native.find_least(slope, rise, 1.0, group.start, group.stop, values, both[0])
-    native.find_least(slope, fall, -1.0, group.start, group.stop, values, both[1])
-    both = both.T.ravel()
-    _, first = np.unique(both, return_index=True)
-    return both[np.sort(first)]
+def violators(part: DualProgram, slope: Array, rise: Array, fall: Array, most: int) -> list[Array]:
+    """Positions of each group by how cheap they are to raise and how much lowering them gains, in turn."""
+    found = []
+    for group in part.groups:
+        count = min(most, group.stop - group.start)
+        both, values = np.empty((2, count), dtype=np.intp), np.empty(count)
+        native.find_least(slope, rise, 1.0, group.start, group.stop, values, both[0])
+        native.find_least(slope, fall, -1.0, group.start, group.stop, values, both[1])
+        found.append(in_turn(both[0], both[1]))
+    return found
+
+
+def in_turn(first: Array, second: Array) -> Array:
+    """One of either list after the other, each once."""
+    both = np.stack([first, second], axis=1).ravel()
+    _, places = np.unique(both, return_index=True)
+    return both[np.sort(places)]

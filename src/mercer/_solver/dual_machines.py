@@ -6,6 +6,7 @@ tolerance asked for, else float64; coefficients and slopes are float64 always.
 """
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -19,6 +20,7 @@ from mercer._solver.driver import Solver
 from mercer._solver.dual_program import DualProgram
 from mercer._solver.gram_rows import Gram, Square
 from mercer._solver.step import Certificate, Solution, Step
+from mercer._solver.team_descent import TeamDescent
 from mercer._source.threads import run_numbered
 from mercer.errors import DataError
 
@@ -176,7 +178,7 @@ class DualMachines:
 
     def _in_blocks(self, state: MachineState, k: int) -> Iterator[MachineState]:
         """Rounds on one large program."""
-        program, place, tol = self.programs[k], self.places[k], self.settings.tol
+        program, place = self.programs[k], self.places[k]
         state = copied_state(state)
         b, slope = state.coefficients[place].copy(), state.slopes[place].copy()
         whole = not len(state.left)
@@ -184,7 +186,12 @@ class DualMachines:
         pending = np.empty((0, len(program))) if whole else state.pending.copy()
         dtype = np.float64 if state.exact[k] else np.float32
         under_way = (b, slope, left, state.working, pending, state.rounds)
-        descent, unshrunk = BlockDescent(program, self.gram, self.settings, dtype, *under_way), state.unshrunk
+        kind = TeamDescent if TeamDescent.serves(self.gram) else BlockDescent
+        with closing(kind(program, self.gram, self.settings, dtype, *under_way)) as descent:
+            yield from self._rounds(state, k, descent)
+
+    def _rounds(self, state: MachineState, k: int, descent: BlockDescent) -> Iterator[MachineState]:
+        program, tol, unshrunk = self.programs[k], self.settings.tol, state.unshrunk
         violation, exact = descent.violation(), bool(state.exact[k])
         while self._is_open(state, k):
             taken = 0

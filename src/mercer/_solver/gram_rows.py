@@ -88,7 +88,7 @@ class Gram:
 
     def square(self, rows: Array, dtype: Any) -> Array:
         """The values between some rows and themselves."""
-        out = self._room(len(rows), dtype)
+        out = self.room(len(rows), dtype)
         count = -(-len(rows) // _SQUARE)
         pairs = [(i, j) for j in range(count) for i in range(j + 1)]
         numbers = np.arange(len(rows))
@@ -103,7 +103,7 @@ class Gram:
         run_numbered(fill, len(pairs), worthwhile(self.threads, 0.5 * len(rows) ** 2))
         return out
 
-    def _room(self, n: int, dtype: Any) -> Array:
+    def room(self, n: int, dtype: Any) -> Array:
         """An n x n array, in memory that an earlier one has left: fresh pages cost as much as values."""
         needed = n * n * np.dtype(dtype).itemsize
         try:
@@ -123,7 +123,7 @@ class Gram:
 
     def pair_square(self, rows: Array, first: int, squares: tuple[Array, Array]) -> Square:
         """The values between two sets of rows and themselves, of which those within each set are at hand."""
-        out = self._room(len(rows), squares[0].dtype)
+        out = self.room(len(rows), squares[0].dtype)
         self.write(rows[:first], rows[first:], np.arange(first), out, first)
         np.fill_diagonal(out, np.concatenate([one.diagonal() for one in squares]))
         return Square(out, *squares, np.zeros(len(rows), dtype=np.uint8))
@@ -174,7 +174,7 @@ class RowTable:
     def add(self, positions: Array, change: Array, slope: Array) -> None:
         """Add the rows at some positions among the columns, each times its change, to the slopes of all columns."""
         missing = positions[self.slot[positions] < 0]
-        room = self._made_room(positions, missing)
+        room = self.made_room(positions, missing)
         slots, rows, parts = self.slot[positions], self.columns[missing], column_parts(len(self.columns))
         self.gram.rows(self.values.dtype)
 
@@ -187,7 +187,7 @@ class RowTable:
         width = len(self.columns)
         run_numbered(fill, len(parts), worthwhile(self.gram.threads, len(rows) * width, len(slots) * width))
 
-    def _made_room(self, positions: Array, missing: Array) -> Array:
+    def made_room(self, positions: Array, missing: Array) -> Array:
         """The slots of rows that are not there yet, whose owners go: those unused for longest."""
         self.clock += 1
         known = self.slot[positions]
