@@ -6,7 +6,6 @@ and adds the kernel rows of what changed to the slopes of all rows. Rows that si
 until the end (shrinking); what their slopes have missed is added before the fit may stop.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +15,7 @@ from mercer._native import pair_descent as native
 from mercer._solver.dual_program import DualProgram
 from mercer._solver.gram_rows import Gram, RowTable, Square
 
-__all__ = ["BlockDescent", "Settings", "in_turn", "violators"]
+__all__ = ["BlockDescent", "Settings", "choose"]
 
 Array = Any
 # A round ends when the violation within the working set is this share of that at its beginning. On 20 000 x 30 rows:
@@ -127,11 +126,7 @@ class BlockDescent:
         last = np.zeros(len(self.program), dtype=bool)
         last[self.working] = True
         kept = np.flatnonzero(last[self.active])
-        return choose(self.part, slope, rise, fall, kept, self.size, self._violators)
-
-    def _violators(self, slope: Array, rise: Array, fall: Array, count: int) -> list[Array]:
-        """Of each group the positions of the worst violators."""
-        return violators(self.part, slope, rise, fall, count)
+        return choose(self.part, slope, rise, fall, kept, self.size)
 
     def _add(self, positions: Array, change: Array, known: Array) -> None:
         """Bring slopes up to date with a change of coefficients; `known` are those of the working set."""
@@ -221,23 +216,12 @@ def descend(
     return native.descend(*values, diagonal, *bounds, goal, most, b, slope, rise, fall, best)
 
 
-def choose(
-    part: DualProgram,
-    slope: Array,
-    rise: Array,
-    fall: Array,
-    kept: Array,
-    size: int,
-    find: Callable[[Array, Array, Array, int], list[Array]] | None = None,
-) -> Array:
-    """The positions of a working set, in rising order: the worst violators, then those kept, free ones first.
-
-    `find` says how to find some violators of each group; one after the other if there is none.
-    """
+def choose(part: DualProgram, slope: Array, rise: Array, fall: Array, kept: Array, size: int) -> Array:
+    """The positions of a working set, in rising order: the worst violators, then those kept, free ones first."""
     taken = np.zeros(len(slope), dtype=bool)
     fresh = size - min(len(kept), size // 2)
     share = -(-fresh // len(part.groups))
-    order = violators(part, slope, rise, fall, share) if find is None else find(slope, rise, fall, share)
+    order = [_violators(group, slope, rise, fall, share) for group in part.groups]
     for one in order:
         taken[one[:share]] = True
     remaining = kept[~taken[kept]]
@@ -250,20 +234,12 @@ def choose(
     return np.flatnonzero(taken)
 
 
-def violators(part: DualProgram, slope: Array, rise: Array, fall: Array, most: int) -> list[Array]:
-    """Positions of each group by how cheap they are to raise and how much lowering them gains, in turn."""
-    found = []
-    for group in part.groups:
-        count = min(most, group.stop - group.start)
-        both, values = np.empty((2, count), dtype=np.intp), np.empty(count)
-        native.find_least(slope, rise, 1.0, group.start, group.stop, values, both[0])
-        native.find_least(slope, fall, -1.0, group.start, group.stop, values, both[1])
-        found.append(in_turn(both[0], both[1]))
-    return found
-
-
-def in_turn(first: Array, second: Array) -> Array:
-    """One of either list after the other, each once."""
-    both = np.stack([first, second], axis=1).ravel()
-    _, places = np.unique(both, return_index=True)
-    return both[np.sort(places)]
+def _violators(group: slice, slope: Array, rise: Array, fall: Array, count: int) -> Array:
+    """Positions of a group by how cheap they are to raise and how much lowering them gains, in turn."""
+    count = min(count, group.stop - group.start)
+    both, values = np.empty((2, count), dtype=np.intp), np.empty(count)
+    native.find_least(slope, rise, 1.0, group.start, group.stop, values, both[0])
+    native.find_least(slope, fall, -1.0, group.start, group.stop, values, both[1])
+    both = both.T.ravel()
+    _, first = np.unique(both, return_index=True)
+    return both[np.sort(first)]

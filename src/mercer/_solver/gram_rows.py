@@ -169,7 +169,7 @@ class RowTable:
         self.slot = np.full(len(columns), -1, dtype=np.intp)
         self.owner = np.full(len(self.values), -1, dtype=np.intp)
         self.used = np.zeros(len(self.values), dtype=np.int64)
-        self.clock = 0
+        self.clock = self.filled = 0
 
     def add(self, positions: Array, change: Array, slope: Array) -> None:
         """Add the rows at some positions among the columns, each times its change, to the slopes of all columns."""
@@ -192,7 +192,11 @@ class RowTable:
         self.clock += 1
         known = self.slot[positions]
         self.used[known[known >= 0]] = self.clock
-        room = np.sort(np.argsort(self.used, kind="stable")[: len(missing)])
+        if self.filled + len(missing) <= len(self.values):
+            room = np.arange(self.filled, self.filled + len(missing))
+            self.filled += len(missing)
+        else:
+            room = np.sort(np.argpartition(self.used, len(missing) - 1)[: len(missing)])
         gone = self.owner[room]
         self.slot[gone[gone >= 0]] = -1
         self.owner[room], self.slot[missing], self.used[room] = missing, room, self.clock

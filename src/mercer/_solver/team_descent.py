@@ -7,12 +7,13 @@ microseconds: on 16 cores it takes 800 to call 16 threads together, so that they
 """
 
 from contextlib import ExitStack
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from mercer._native import dual_rounds
-from mercer._solver.block_descent import BlockDescent, in_turn
+from mercer._native import dual_choice, dual_rounds
+from mercer._solver.block_descent import BlockDescent, choose
 from mercer._solver.gram_rows import Gram
 from mercer._source.threads import accompanied
 
@@ -108,49 +109,65 @@ class TeamDescent(BlockDescent):
 
     def violation(self) -> float:
         """The largest among the rows that take part."""
-        least, most = self._ends[:, ::2].min(axis=0), self._ends[:, 1::2].max(axis=0)
-        return max(0.0, *(most - least)[: len(self.part.groups)].tolist())
+        least, most, others_least, others_most = self._reached()
+        return max(0.0, most - least, others_most - others_least if len(self.part.groups) > 1 else 0.0)
+
+    def _reached(self) -> list[float]:
+        """Of each group the least that raising a coefficient costs and the most that lowering one gains."""
+        found = np.empty(4)
+        dual_choice.widen(self._ends, found)
+        return found.tolist()
 
     def _present(self) -> tuple[Array, Array, Array, Array]:
         return *self._own, *self._moves
 
     def _square(self, rows: Array) -> Array:
         K = self.gram.room(len(rows), self.dtype)
-        count = -(-len(rows) // _BLOCK)
-        pairs = np.array([(i, j) for j in range(count) for i in range(j + 1)], dtype=np.intp)
         lengths = self.gram.rows(self.dtype).squares[rows]
-        self._work.offer_square(rows, lengths, np.arange(len(rows)), pairs, K)
+        self._work.offer_square(rows, lengths, np.arange(len(rows)), _pairs(-(-len(rows) // _BLOCK)), K)
         self._advance(_BLOCK**2 * (_MADE + _COLUMN * self._n_features))
         return K
 
-    def _violators(self, slope: Array, rise: Array, fall: Array, count: int) -> list[Array]:
-        """Of each group the positions of the worst violators: those in the lowest bins, of two lists, are sorted."""
-        ends = np.stack([self._ends[:, ::2].min(axis=0), -self._ends[:, 1::2].max(axis=0)], axis=1).ravel()
-        groups = self.part.groups
-        if not np.isfinite(ends[: 2 * len(groups)]).all():
-            return super()._violators(slope, rise, fall, count)
-        span = np.where(self._reach > 0, 2.0 * self._reach, np.repeat(-ends[::2] - ends[1::2], 2))
+    def _chosen(self, slope: Array, rise: Array, fall: Array) -> Array:
+        size, groups = self.size, self.part.groups
+        if size == len(self.active):
+            return np.arange(size)
+        last = np.zeros(len(self.program), dtype=bool)
+        last[self.working] = True
+        kept = np.flatnonzero(last if self.is_whole else last[self.active])
+        share = -(-(size - min(len(kept), size // 2)) // len(groups))
+        counts = np.array([min(share, group.stop - group.start) for group in groups])
+        lists = np.empty((2 * len(groups), share), np.intp)
+        if not self._search(counts.repeat(2), lists, slope, (rise, fall)):
+            return choose(self.part, slope, rise, fall, kept, size)
+        chosen, order = np.empty(size + 1, np.intp), np.empty((len(groups), 2 * share), np.intp)
+        known = np.zeros(len(slope), np.uint8)
+        return chosen[: dual_choice.choose(lists, counts, share, kept, rise, fall, known, order, chosen[:size])]
+
+    def _search(self, wanted: Array, lists: Array, slope: Array, moves: tuple[Array, Array]) -> bool:
+        """Write those that cost least to raise and to lower, of each group; False if so many cannot move.
+
+        Candidates are counted in bins from the least cost on, up to twice as far as the list reached last time; those
+        in the bins that suffice are sorted.
+        """
+        ends = np.array(self._reached()) * (1.0, -1.0, 1.0, -1.0)
+        if not np.isfinite(ends[: len(lists)]).all():
+            return False
+        with np.errstate(invalid="ignore"):
+            span = np.where(self._reach > 0, 2.0 * self._reach, -np.repeat(ends[::2] + ends[1::2], 2))
         self._work.offer_count(np.stack([ends, _BINS / np.maximum(span, 1e-300)], axis=1))
         self._advance(5.0 * self._width)
-        totals = self._counts.sum(axis=0).cumsum(axis=1)
-        wanted = [min(count, group.stop - group.start) for group in groups for _ in range(2)]
-        cuts = np.array([np.searchsorted(totals[k], one) for k, one in enumerate(wanted)] + [-1, -1], np.intp)[:4]
-        if (cuts[: len(wanted)] == _BINS).any():
-            return super()._violators(slope, rise, fall, count)
+        totals, cuts = self._counts.sum(axis=0).cumsum(axis=1), np.full(4, -1)
+        if (totals[: len(lists), -1] < wanted).any():
+            return False
+        cuts[: len(lists)] = [np.searchsorted(totals[k], one) for k, one in enumerate(wanted)]
         self._work.offer_collect(cuts)
         self._advance(5.0 * self._width)
-        lists = [self._least(k, one, slope, (rise, fall)[k % 2], ends[k]) for k, one in enumerate(wanted)]
-        return [in_turn(*lists[2 * k : 2 * k + 2]) for k in range(len(groups))]
-
-    def _least(self, k: int, count: int, slope: Array, lift: Array, least: float) -> Array:
-        """The candidates of a list that cost least, in rising order."""
-        is_found = np.arange(self._width) < self._lengths[:, k, None]
-        places = self._found[k].reshape(is_found.shape)[is_found]
-        values = slope[places] + lift[places]
-        values = values if k % 2 == 0 else -values
-        order = np.argsort(values, kind="stable")[:count]
-        self._reach[k] = values[order[-1]] - least
-        return places[order]
+        for k, one in enumerate(wanted):
+            values = np.empty(one)
+            dual_choice.sort_candidates(self._found[k], self._lengths, k, slope, moves[k % 2], values, lists[k, :one])
+            self._reach[k] = values[-1] - ends[k]
+        return True
 
     def _add(self, positions: Array, change: Array, known: Array) -> None:
         b, slope = self._own
@@ -178,3 +195,9 @@ class TeamDescent(BlockDescent):
     def refresh(self, dtype: Any) -> None:
         self.close()
         super().refresh(dtype)
+
+
+@cache
+def _pairs(count: int) -> Array:
+    """The blocks of a square at and above its diagonal."""
+    return np.array([(i, j) for j in range(count) for i in range(j + 1)], dtype=np.intp)
