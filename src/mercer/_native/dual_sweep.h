@@ -79,12 +79,6 @@ static inline void mercer_measure_sweep(const double *b, const double *slope, co
     found[3] = mercer_lane_sum(count);
 }
 
-/* What a coefficient at an end of its box, infinite perhaps, adds to the bound. */
-static inline double mercer_at_end(double end, double excess, double kink)
-{
-    return end == 0.0 ? 0.0 : end * (excess + (end > 0.0 ? kink : -kink));
-}
-
 /* The sum of b (slope - c) + kink |b| less the least of v (slope - c) + kink |v| over each row's box. An infinite end
    times no excess is not a number, and adds nothing. */
 static inline double mercer_gap_sweep(const double *b, const double *slope, const double *lower, const double *upper,
@@ -93,10 +87,12 @@ static inline double mercer_gap_sweep(const double *b, const double *slope, cons
     double total[8] = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
     EACH_LANE(first, last, {
         const double excess = slope[k] - offset;
-        const double low = mercer_at_end(lower[k], excess, kink), high = mercer_at_end(upper[k], excess, kink);
-        double least = high < low ? high : low;
-        least = lower[k] < 0.0 && upper[k] > 0.0 && least > 0.0 ? 0.0 : least;
-        least = low != low || high != high ? 0.0 : least;
+        const double low = lower[k] * (excess + (lower[k] > 0.0 ? kink : -kink));
+        const double high = upper[k] * (excess + (upper[k] > 0.0 ? kink : -kink));
+        const double ends = high < low ? high : low;
+        const double inner = (lower[k] < 0.0) & (upper[k] > 0.0) ? 0.0 : ends;
+        const double within = ends < inner ? ends : inner;
+        const double least = (low == low) & (high == high) ? within : 0.0;
         total[lane] += (b[k] * excess + kink * fabs(b[k])) - least;
     })
     return mercer_lane_sum(total);

@@ -38,9 +38,7 @@ def gap(b, slope, lower, upper, kink, offset, first, last):
     b, slope, lower, upper = (one[first:last] for one in (b, slope, lower, upper))
     excess = slope - offset
     with numpy.errstate(invalid="ignore"):
-        low, high = (
-            numpy.where(end == 0.0, 0.0, end * (excess + numpy.where(end > 0.0, kink, -kink))) for end in (lower, upper)
-        )
+        low, high = (end * (excess + numpy.where(end > 0.0, kink, -kink)) for end in (lower, upper))
         least = numpy.where(high < low, high, low)
         least = numpy.where((lower < 0.0) & (upper > 0.0) & (least > 0.0), 0.0, least)
         least = numpy.where(numpy.isnan(low) | numpy.isnan(high), 0.0, least)

@@ -108,15 +108,16 @@ cdef inline real root(real x) noexcept nogil:
 
 cdef inline real distance(real square, real other, real dot) noexcept nogil:
     """The squared distance, which rounding may leave below zero."""
-    cdef real s = (square + other) - 2 * dot
-    return s if s > 0 else 0
+    # A literal would make doubles of floats, at twice the time.
+    cdef real s = (square + other) - (dot + dot), zero = 0
+    return s if s > zero else zero
 
 
 cdef inline void profile(int kind, double shape, double scale, double factor, real square, const real[::1] others,
                          const real[::1] dots, real[::1] out) noexcept nogil:
     """Write `factor` times the values of one row with others to `out`, from squared lengths and dot products."""
     cdef Py_ssize_t j, count = out.shape[0]
-    cdef real r, a = shape, c = scale, f = factor
+    cdef real r, a = shape, c = scale, f = factor, one = 1, three = 3
     if kind == 0:
         for j in range(count):
             out[j] = f * distance(square, others[j], dots[j])
@@ -129,11 +130,11 @@ cdef inline void profile(int kind, double shape, double scale, double factor, re
     elif kind == 3:
         for j in range(count):
             r = c * root(distance(square, others[j], dots[j]))
-            out[j] = f * ((1 + r) * inline.exp(-r))
+            out[j] = f * ((one + r) * inline.exp(-r))
     elif kind == 4:
         for j in range(count):
             r = c * root(distance(square, others[j], dots[j]))
-            out[j] = f * ((1 + r + r * r / 3) * inline.exp(-r))
+            out[j] = f * ((one + r + r * r / three) * inline.exp(-r))
     elif kind == 5:
         for j in range(count):
             out[j] = f * inline.exp(-a * inline.log1p(c * distance(square, others[j], dots[j])))

@@ -37,7 +37,7 @@ def multiply(left, first, panels, begin, end, out):
 def profile(kind, shape, scale, factor, square, others, dots, out):
     """Write `factor` times the values of one row with others to `out`, from squared lengths and dot products."""
     a, c, f = (out.dtype.type(one) for one in (shape, scale, factor))
-    s = numpy.maximum((square + others) - 2 * dots[: len(out)], 0).astype(out.dtype)
+    s = numpy.maximum((square + others) - (dots[: len(out)] + dots[: len(out)]), 0).astype(out.dtype)
     t = c * numpy.sqrt(s)
     if kind == 0:
         values = s
