@@ -7,7 +7,7 @@ if cython.compiled:
 else:
     from mercer._native import dual_sweep
 
-__all__ = ["choose", "sort_candidates", "widen"]
+__all__ = ["choose", "cut", "gather", "place_bins", "sort_candidates", "widen"]
 
 INFINITY = cython.declare(cython.double, float("inf"))
 # What is known of a row.
@@ -26,6 +26,96 @@ def widen(ends: cython.const[cython.double][:, ::1], out: cython.double[::1]):
             for tile in range(ends.shape[0]):
                 out[2 * group] = min(out[2 * group], ends[tile, 2 * group])
                 out[2 * group + 1] = max(out[2 * group + 1], ends[tile, 2 * group + 1])
+
+
+def place_bins(
+    ends: cython.const[cython.double][:, ::1],
+    reach: cython.const[cython.double][::1],
+    bins: cython.Py_ssize_t,
+    edges: cython.double[:, ::1],
+) -> cython.int:
+    """Write where the bins of each list begin, and how many there are in one unit; return the number of lists.
+
+    They go twice as far from the least cost as lists `reach` (4,), or, where that is not above zero, over the whole
+    violation. A list is of use if those before it are, and somebody can move.
+    """
+    tile: cython.Py_ssize_t
+    group: cython.Py_ssize_t
+    side: cython.Py_ssize_t
+    least: cython.double
+    most: cython.double
+    span: cython.double
+    lists: cython.int = 0
+    for group in range(2):
+        least = INFINITY
+        most = -INFINITY
+        for tile in range(ends.shape[0]):
+            least = min(least, ends[tile, 2 * group])
+            most = max(most, ends[tile, 2 * group + 1])
+        if least < INFINITY and most > -INFINITY and lists == 2 * group:
+            lists += 2
+        for side in range(2):
+            span = 2.0 * reach[2 * group + side]
+            span = span if span > 0.0 else most - least
+            edges[2 * group + side, 0] = least if side == 0 else -most
+            edges[2 * group + side, 1] = bins / (span if span > 1e-300 else 1e-300)
+    return lists
+
+
+def cut(
+    counts: cython.const[cython.int][:, :, ::1],
+    wanted: cython.const[cython.Py_ssize_t][::1],
+    cuts: cython.Py_ssize_t[::1],
+) -> cython.int:
+    """Write the bin of each list up to which there are as many candidates as wanted; return 1 if there are.
+
+    Parameters
+    ----------
+    counts : (members, 4, bins)
+    wanted : (lists,)
+    cuts : (4,): -1 for lists that nobody wants
+    """
+    kind: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    member: cython.Py_ssize_t
+    total: cython.Py_ssize_t
+    for kind in range(4):
+        cuts[kind] = -1
+    for kind in range(wanted.shape[0]):
+        total = 0
+        for place in range(counts.shape[2]):
+            for member in range(counts.shape[0]):
+                total += counts[member, kind, place]
+            if total >= wanted[kind]:
+                cuts[kind] = place
+                break
+        if cuts[kind] < 0:
+            return 0
+    return 1
+
+
+def gather(
+    chosen: cython.const[cython.Py_ssize_t][::1],
+    b: cython.const[cython.double][::1],
+    slope: cython.const[cython.double][::1],
+    rise: cython.const[cython.double][::1],
+    fall: cython.const[cython.double][::1],
+    lower: cython.const[cython.double][::1],
+    upper: cython.const[cython.double][::1],
+    out: cython.double[:, ::1],
+):
+    """Write what is known of the chosen coefficients to `out` (6, q), in the order of the arguments."""
+    k: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    with cython.nogil:
+        for k in range(chosen.shape[0]):
+            place = chosen[k]
+            out[0, k] = b[place]
+            out[1, k] = slope[place]
+            out[2, k] = rise[place]
+            out[3, k] = fall[place]
+            out[4, k] = lower[place]
+            out[5, k] = upper[place]
 
 
 def sort_candidates(

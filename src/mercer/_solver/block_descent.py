@@ -92,17 +92,17 @@ class BlockDescent:
 
     def round(self, violation: float, most: int) -> int:
         """One round; return the pair steps taken."""
-        part, (b, slope, rise, fall) = self.part, self._present()
-        chosen = self._chosen(slope, rise, fall)
-        K = self._square(part.rows[chosen])
-        small, at = part.part(chosen), b[chosen]
-        inner = (slope[chosen], rise[chosen], fall[chosen])
+        present = self._present()
+        chosen = self._chosen(*present[1:])
+        K = self._square(self.part.rows[chosen])
+        small, at, inner = self._inside(chosen, *present)
+        before = at.copy()
         # What is known of all rows is solved to the end.
-        share = _SHARE if len(chosen) < len(b) else 0.0
+        share = _SHARE if len(chosen) < len(self.active) else 0.0
         goal = max(share * violation, 0.5 * self.settings.tol)
         steps = descend(small, Square.whole(K), goal, min(most, _MOST_STEPS), at, *inner, np.empty(2))
         self.gram.leave(K)
-        change = at - b[chosen]
+        change = at - before
         moved = np.flatnonzero(change)
         self.working = self.active[chosen]
         self.b[self.working] = at
@@ -114,6 +114,12 @@ class BlockDescent:
         """Coefficients and slopes of the rows that take part, and what is added when they rise and fall."""
         b = self.b[self.active]
         return b, self.slope[self.active], *self.part.moves(b)
+
+    def _inside(
+        self, chosen: Array, b: Array, slope: Array, rise: Array, fall: Array
+    ) -> tuple[DualProgram, Array, tuple[Array, Array, Array]]:
+        """The program of a working set, its coefficients, and its slopes and moves."""
+        return self.part.part(chosen), b[chosen], (slope[chosen], rise[chosen], fall[chosen])
 
     def _square(self, rows: Array) -> Array:
         """The values between the rows of a working set."""

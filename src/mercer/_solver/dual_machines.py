@@ -223,13 +223,16 @@ class DualMachines:
         stalled: bool,
     ) -> MachineState:
         """The state after a round; a settled program leaves nothing under way."""
-        state, place = copied_state(state), self.places[k]
+        state, place = copied_state(state, whole=len(self.programs) > 1), self.places[k]
         settled = (violation <= self.settings.tol and descent.is_whole) or stalled
         ended = settled or (self.settings.max_iter is not None and state.steps[k] + taken >= self.settings.max_iter)
         if ended and not descent.is_whole:
             descent.unshrink()
             violation = descent.violation()
-        state.coefficients[place], state.slopes[place] = descent.b, descent.slope
+        if len(self.programs) > 1:
+            state.coefficients[place], state.slopes[place] = descent.b, descent.slope
+        else:
+            state = replace(state, coefficients=descent.b.copy(), slopes=descent.slope.copy())
         state.steps[k] += taken
         state.violations[k], state.exact[k], state.settled[k] = violation, exact, settled
         none = np.empty(0, dtype=np.intp)
@@ -270,7 +273,7 @@ class DualMachines:
         extra = {
             "violation": float(state.violations.max()),
             "gap": np.nan if certificate is None else certificate.value,
-            "n_support": float(np.count_nonzero(state.coefficients)),
+            "n_support": float(np.count_nonzero(state.coefficients != 0)),
             "pair_steps": float(state.steps.sum()),
         }
         return Step(objective, state, certificate, extra)
@@ -298,7 +301,7 @@ def _largest(rows: Array, b: Array) -> Array:
     return rows[order[b[order] > 0]]
 
 
-def copied_state(state: MachineState) -> MachineState:
-    """A state whose arrays may be written to: earlier ones are kept by watches."""
-    names = ("coefficients", "slopes", "steps", "violations", "settled", "exact")
+def copied_state(state: MachineState, whole: bool = True) -> MachineState:
+    """A state whose arrays, unless `whole` those of programs alone, may be written to: watches keep earlier ones."""
+    names = (*(("coefficients", "slopes") if whole else ()), "steps", "violations", "settled", "exact")
     return replace(state, **{name: getattr(state, name).copy() for name in names})

@@ -14,6 +14,7 @@ import numpy as np
 
 from mercer._native import dual_choice, dual_rounds
 from mercer._solver.block_descent import BlockDescent, choose
+from mercer._solver.dual_program import DualProgram
 from mercer._solver.gram_rows import Gram
 from mercer._source.threads import accompanied
 
@@ -109,14 +110,10 @@ class TeamDescent(BlockDescent):
 
     def violation(self) -> float:
         """The largest among the rows that take part."""
-        least, most, others_least, others_most = self._reached()
-        return max(0.0, most - least, others_most - others_least if len(self.part.groups) > 1 else 0.0)
-
-    def _reached(self) -> list[float]:
-        """Of each group the least that raising a coefficient costs and the most that lowering one gains."""
         found = np.empty(4)
         dual_choice.widen(self._ends, found)
-        return found.tolist()
+        least, most, others_least, others_most = found.tolist()
+        return max(0.0, most - least, others_most - others_least if len(self.part.groups) > 1 else 0.0)
 
     def _present(self) -> tuple[Array, Array, Array, Array]:
         return *self._own, *self._moves
@@ -127,6 +124,16 @@ class TeamDescent(BlockDescent):
         self._work.offer_square(rows, lengths, np.arange(len(rows)), _pairs(-(-len(rows) // _BLOCK)), K)
         self._advance(_BLOCK**2 * (_MADE + _COLUMN * self._n_features))
         return K
+
+    def _inside(
+        self, chosen: Array, b: Array, slope: Array, rise: Array, fall: Array
+    ) -> tuple[DualProgram, Array, tuple[Array, Array, Array]]:
+        part, out = self.part, np.empty((6, len(chosen)))
+        dual_choice.gather(chosen, b, slope, rise, fall, part.lower, part.upper, out)
+        at, slope, rise, fall, lower, upper = out
+        split = int(np.searchsorted(chosen, part.end_of_first))
+        ridge = None if part.ridge is None else part.ridge[chosen]
+        return DualProgram(chosen, None, lower, upper, None, part.kink, split, ridge), at, (slope, rise, fall)
 
     def _chosen(self, slope: Array, rise: Array, fall: Array) -> Array:
         size, groups = self.size, self.part.groups
@@ -150,23 +157,19 @@ class TeamDescent(BlockDescent):
         Candidates are counted in bins from the least cost on, up to twice as far as the list reached last time; those
         in the bins that suffice are sorted.
         """
-        ends = np.array(self._reached()) * (1.0, -1.0, 1.0, -1.0)
-        if not np.isfinite(ends[: len(lists)]).all():
+        edges, cuts = np.empty((4, 2)), np.empty(4, np.intp)
+        if dual_choice.place_bins(self._ends, self._reach, _BINS, edges) < len(lists):
             return False
-        with np.errstate(invalid="ignore"):
-            span = np.where(self._reach > 0, 2.0 * self._reach, -np.repeat(ends[::2] + ends[1::2], 2))
-        self._work.offer_count(np.stack([ends, _BINS / np.maximum(span, 1e-300)], axis=1))
+        self._work.offer_count(edges)
         self._advance(5.0 * self._width)
-        totals, cuts = self._counts.sum(axis=0).cumsum(axis=1), np.full(4, -1)
-        if (totals[: len(lists), -1] < wanted).any():
+        if not dual_choice.cut(self._counts, wanted, cuts):
             return False
-        cuts[: len(lists)] = [np.searchsorted(totals[k], one) for k, one in enumerate(wanted)]
         self._work.offer_collect(cuts)
         self._advance(5.0 * self._width)
         for k, one in enumerate(wanted):
             values = np.empty(one)
             dual_choice.sort_candidates(self._found[k], self._lengths, k, slope, moves[k % 2], values, lists[k, :one])
-            self._reach[k] = values[-1] - ends[k]
+            self._reach[k] = values[-1] - edges[k, 0]
         return True
 
     def _add(self, positions: Array, change: Array, known: Array) -> None:
