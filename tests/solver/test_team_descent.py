@@ -29,7 +29,7 @@ def test_a_team_gives_the_bits_of_one_thread_without_it(classes, name, monkeypat
     X, y = classes
     found = [MACHINES[name].set_params(n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 3)]
     found = [(one.dual_coef_.copy(), one.intercept_.copy(), one.history_["objective"]) for one in found]
-    monkeypatch.setattr(dual_machines.TeamDescent, "serves", staticmethod(lambda gram: False))
+    monkeypatch.setattr(dual_machines.TeamDescent, "serves", staticmethod(lambda gram, dtype: False))
     plain = MACHINES[name].set_params(n_jobs=1).fit(X, y)
     for one, other in zip(found[0], (plain.dual_coef_, plain.intercept_, plain.history_["objective"]), strict=True):
         if name == "squared slacks":
