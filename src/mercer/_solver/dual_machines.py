@@ -18,6 +18,7 @@ from mercer._solver.block_descent import BlockDescent, Settings, descend, fresh_
 from mercer._solver.driver import Solver
 from mercer._solver.dual_program import DualProgram
 from mercer._solver.gram_rows import Gram, Square
+from mercer._solver.nested_descent import NestedDescent
 from mercer._solver.step import Certificate, Solution, Step
 from mercer._source.threads import run_numbered
 from mercer.errors import DataError
@@ -184,7 +185,8 @@ class DualMachines:
         pending = np.empty((0, len(program))) if whole else state.pending.copy()
         dtype = np.float64 if state.exact[k] else np.float32
         under_way = (b, slope, left, state.working, pending, state.rounds)
-        descent, unshrunk = BlockDescent(program, self.gram, self.settings, dtype, *under_way), state.unshrunk
+        kind = NestedDescent if self.gram.holds_squares else BlockDescent
+        descent, unshrunk = kind(program, self.gram, self.settings, dtype, *under_way), state.unshrunk
         violation, exact = descent.violation(), bool(state.exact[k])
         while self._is_open(state, k):
             taken = 0
