@@ -35,9 +35,10 @@ def test_rows_of_values_go_to_their_slots(module, dtype, kind):
     X = np.random.default_rng(0).normal(size=(90, 3)).astype(dtype)
     chosen, columns = np.arange(3, 80, 2), np.array([5, 0, 89, 3])
     slots, table = np.arange(len(chosen))[::-1].copy(), np.full((len(chosen), 9), -1.0, dtype=dtype)
-    scratch = [np.empty(shape, dtype) for shape in ((16, 3), (4, 3), (4,), (16, 4))]
+    width = 128 // X.itemsize
+    scratch = [np.empty(shape, dtype) for shape in ((8, 3), (1, 3, width), (4,), (8, width))]
     squares = (X**2).sum(axis=1)
-    module.radial_rows(kind, 1.3, 0.7, 2.0, X, squares, chosen, columns, slots, 2, *scratch, table)
+    module.radial_rows(np.array([kind, 1.3, 0.7, 2.0]), X, squares, chosen, columns, slots, 2, *scratch, table)
     s = ((X[chosen, None].astype(float) - X[columns]) ** 2).sum(axis=2)
     expected = 2.0 * PROFILES[kind](s, 1.3, 0.7)
     expected[chosen[:, None] == columns] = 2.0

@@ -9,11 +9,13 @@ import cython
 
 if cython.compiled:
     from cython.cimports.libc.math import sqrt, sqrtf
-    from cython.cimports.mercer._native import blas, inline
+    from cython.cimports.mercer._native import inline
+    from cython.cimports.mercer._native import radial as rows
 else:
     from numpy import sqrt
 
-    from mercer._native import blas, inline
+    from mercer._native import inline
+    from mercer._native import radial as rows
 
     sqrtf = sqrt
 
@@ -137,31 +139,8 @@ def radial(
             profile(kind, shape, scale, tile[i])
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def gather(
-    X: cython.const[real][:, ::1],
-    numbers: cython.const[cython.Py_ssize_t][::1],
-    first: cython.Py_ssize_t,
-    count: cython.Py_ssize_t,
-    out: real[:, ::1],
-) -> cython.void:
-    """Copy the rows of some numbers, from the one at `first` on, to `out`; where there are no more, the last again."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    row: cython.Py_ssize_t
-    for i in range(out.shape[0]):
-        row = numbers[first + (i if i < count else count - 1)]
-        for j in range(X.shape[1]):
-            out[i, j] = X[row, j]
-
-
 def radial_rows(
-    kind: cython.int,
-    shape: cython.double,
-    scale: cython.double,
-    factor: cython.double,
+    form: cython.const[cython.double][::1],
     X: cython.const[real][:, ::1],
     squares: cython.const[real][::1],
     chosen: cython.const[cython.Py_ssize_t][::1],
@@ -169,57 +148,45 @@ def radial_rows(
     slots: cython.const[cython.Py_ssize_t][::1],
     offset: cython.Py_ssize_t,
     left: real[:, ::1],
-    right: real[:, ::1],
+    panels: real[:, :, ::1],
     others: real[::1],
     tile: real[:, ::1],
     table: real[:, ::1],
 ):
-    """Write `factor` times a radial kernel between rows of `X` to a table: product, profile and copy in one.
+    """Write a radial kernel between rows of `X` to a table: product, profile and copy in one.
 
     Parameters
     ----------
-    kind, shape, scale : the profile, as of `radial`
+    form : (4,): kind, shape and scale of the profile, as of `radial`, and a factor of all values
     X, squares : (n, d), (n,): rows and their squared lengths
     chosen, slots : (q,): numbers of rows, and the rows of `table` that their values go to
     columns : (m,): numbers of the other rows; their values go to the columns of `table` from `offset` on
-    left, right, others, tile : (p, d), (m, d), (m,), (p, m) scratch; p rows are made at a time, padded to a multiple of
-        16, because a BLAS may treat the rest of a tile in another order
+    left, panels, others, tile : (8, d), (m / w, d, w), (m,), (8, m) scratch, m rounded up to a multiple of the width w
+        of a panel: 128 bytes
     table : written
     """
-    first: cython.Py_ssize_t = 0
-    count: cython.Py_ssize_t
-    padded: cython.Py_ssize_t
-    row: cython.Py_ssize_t
-    place: cython.Py_ssize_t
-    lowest: cython.Py_ssize_t = X.shape[0]
-    highest: cython.Py_ssize_t = -1
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    c: real = factor
+    m: cython.Py_ssize_t = columns.shape[0]
     with cython.nogil:
-        gather(X, columns, 0, columns.shape[0], right)
-        for j in range(columns.shape[0]):
-            others[j] = squares[columns[j]]
-            lowest = min(lowest, columns[j])
-            highest = max(highest, columns[j])
-        while first < chosen.shape[0]:
-            count = min(left.shape[0], chosen.shape[0] - first)
-            padded = min(left.shape[0], (count + 15) // 16 * 16)
-            gather(X, chosen, first, count, left[:padded])
-            blas.multiply_transposed(left[:padded], right, tile)
-            for i in range(count):
-                row = chosen[first + i]
-                square_distances(squares[row], others, tile[i])
-                profile(kind, shape, scale, tile[i])
-                place = slots[first + i]
-                for j in range(columns.shape[0]):
-                    table[place, offset + j] = c * tile[i, j]
-                # The distance of a row to itself is zero, whatever rounding has made of it.
-                if lowest <= row <= highest:
-                    for j in range(columns.shape[0]):
-                        if columns[j] == row:
-                            table[place, offset + j] = c
-            first += count
+        rows.pack_columns(X, squares, columns, 0, m, panels, others)
+        rows.fill(
+            form,
+            X,
+            squares,
+            chosen,
+            0,
+            chosen.shape[0],
+            columns,
+            0,
+            m,
+            panels,
+            0,
+            others,
+            slots,
+            offset,
+            left,
+            tile,
+            table,
+        )
 
 
 def slopes(

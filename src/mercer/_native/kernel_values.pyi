@@ -2,10 +2,7 @@ from numpy import ndarray
 
 def radial(kind: int, shape: float, scale: float, squares: ndarray, others: ndarray, tile: ndarray) -> None: ...
 def radial_rows(
-    kind: int,
-    shape: float,
-    scale: float,
-    factor: float,
+    form: ndarray,
     X: ndarray,
     squares: ndarray,
     chosen: ndarray,
@@ -13,7 +10,7 @@ def radial_rows(
     slots: ndarray,
     offset: int,
     left: ndarray,
-    right: ndarray,
+    panels: ndarray,
     others: ndarray,
     tile: ndarray,
     table: ndarray,

@@ -16,13 +16,13 @@ import cython
 
 if cython.compiled:
     from cython.cimports.libc.math import fabs
-    from cython.cimports.mercer._native import pairs
+    from cython.cimports.mercer._native import dual_sweep, pairs
 else:
-    from mercer._native import pairs
+    from mercer._native import dual_sweep, pairs
 
     fabs = abs
 
-__all__ = ["add_rows", "descend", "find_least", "mark_moves", "measure", "measure_gap", "mirror"]
+__all__ = ["add_rows", "descend", "find_least", "mark_moves", "measure", "measure_gap", "measure_value", "mirror"]
 
 real = cython.fused_type(cython.float, cython.double)
 INFINITY = cython.declare(cython.double, float("inf"))
@@ -204,64 +204,8 @@ def add_rows(
     slope: cython.double[::1],
 ):
     """Add the rows of `table` in `slots`, each times its change, to `slope`, in columns from `first` to `last`."""
-    r: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    whole: cython.Py_ssize_t = slots.shape[0] - slots.shape[0] % 4
-    a: cython.Py_ssize_t
-    b: cython.Py_ssize_t
-    c: cython.Py_ssize_t
-    d: cython.Py_ssize_t
-    p: cython.double
-    s: cython.double
-    t: cython.double
-    u: cython.double
     with cython.nogil:
-        for r in range(0, whole, 4):
-            a = slots[r]
-            b = slots[r + 1]
-            c = slots[r + 2]
-            d = slots[r + 3]
-            p = change[r]
-            s = change[r + 1]
-            t = change[r + 2]
-            u = change[r + 3]
-            for k in range(first, last):
-                slope[k] += (p * table[a, k] + s * table[b, k]) + (t * table[c, k] + u * table[d, k])
-        for r in range(whole, slots.shape[0]):
-            a = slots[r]
-            p = change[r]
-            for k in range(first, last):
-                slope[k] += p * table[a, k]
-
-
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
-def sink(
-    values: cython.double[::1],
-    places: cython.Py_ssize_t[::1],
-    at: cython.Py_ssize_t,
-    end: cython.Py_ssize_t,
-    value: cython.double,
-    place: cython.Py_ssize_t,
-) -> cython.void:
-    """Put a value at a node of the heap of the first `end`, the greatest on top, or below what is greater."""
-    child: cython.Py_ssize_t = 2 * at + 1
-    while child < end:
-        if child + 1 < end and (
-            values[child + 1] > values[child]
-            or (values[child + 1] == values[child] and places[child + 1] > places[child])
-        ):
-            child += 1
-        if value > values[child] or (value == values[child] and place > places[child]):
-            break
-        values[at] = values[child]
-        places[at] = places[child]
-        at = child
-        child = 2 * at + 1
-    values[at] = value
-    places[at] = place
+        dual_sweep.add(table, slots, change, first, last, slope)
 
 
 def find_least(
@@ -279,24 +223,17 @@ def find_least(
     """
     count: cython.Py_ssize_t = values.shape[0]
     k: cython.Py_ssize_t
-    place: cython.Py_ssize_t
     value: cython.double
     with cython.nogil:
         for k in range(count):
             values[k] = sign * (slope[first + k] + lift[first + k])
             places[k] = first + k
-        for k in range(count // 2 - 1, -1, -1):
-            sink(values, places, k, count, values[k], places[k])
+        dual_sweep.heap(values, places, count)
         for k in range(first + count, last if count > 0 else first):
             value = sign * (slope[k] + lift[k])
             if value < values[0]:
-                sink(values, places, 0, count, value, k)
-        for k in range(count - 1, 0, -1):
-            value = values[k]
-            place = places[k]
-            values[k] = values[0]
-            places[k] = places[0]
-            sink(values, places, 0, k, value, place)
+                dual_sweep.sink(values, places, 0, count, value, k)
+        dual_sweep.sort_heap(values, places, count)
 
 
 def measure(
@@ -312,36 +249,8 @@ def measure(
     """Write, of the coefficients from `first` to `last`, the most that lowering one gains, the least that raising one
     costs, the sum of that over those which may do both at one price, and how many these are, to `found` (4,).
     """
-    k: cython.Py_ssize_t
-    highest: cython.double = -INFINITY
-    lowest: cython.double = INFINITY
-    total: cython.double = 0.0
-    count: cython.double = 0.0
-    value: cython.double
     with cython.nogil:
-        for k in range(first, last):
-            if b[k] > lower[k]:
-                value = slope[k] + (kink if b[k] > 0.0 else -kink)
-                highest = value if value > highest else highest
-            if b[k] < upper[k]:
-                value = slope[k] + (kink if b[k] >= 0.0 else -kink)
-                lowest = value if value < lowest else lowest
-                if b[k] > lower[k] and (kink == 0.0 or b[k] != 0.0):
-                    total += value
-                    count += 1.0
-    found[0] = highest
-    found[1] = lowest
-    found[2] = total
-    found[3] = count
-
-
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
-def at_end(end: cython.double, excess: cython.double, kink: cython.double) -> cython.double:
-    """Return what a coefficient at an end of its box, infinite perhaps, adds to the bound."""
-    return 0.0 if end == 0.0 else end * (excess + (kink if end > 0.0 else -kink))
+        dual_sweep.measure(b, slope, lower, upper, kink, first, last, found)
 
 
 def measure_gap(
@@ -355,24 +264,22 @@ def measure_gap(
     last: cython.Py_ssize_t,
 ) -> float:
     """Return the sum of b (slope - c) + kink |b| less the least of v (slope - c) + kink |v| over each row's box."""
-    k: cython.Py_ssize_t
-    excess: cython.double
-    least: cython.double
-    other: cython.double
-    total: cython.double = 0.0
+    total: cython.double
     with cython.nogil:
-        for k in range(first, last):
-            excess = slope[k] - offset
-            least = at_end(lower[k], excess, kink)
-            other = at_end(upper[k], excess, kink)
-            # An infinite end times no excess is not a number, and adds nothing.
-            if least != least or other != other:
-                least = 0.0
-            else:
-                least = other if other < least else least
-                if lower[k] < 0.0 < upper[k] and least > 0.0:
-                    least = 0.0
-            total += (b[k] * excess + kink * fabs(b[k])) - least
+        total = dual_sweep.gap(b, slope, lower, upper, kink, offset, first, last)
+    return total
+
+
+def measure_value(
+    b: cython.const[cython.double][::1],
+    slope: cython.const[cython.double][::1],
+    linear: cython.const[cython.double][::1],
+    kink: cython.double,
+) -> float:
+    """Return the value of the program: the sum of b (slope + linear) / 2 + kink |b|."""
+    total: cython.double
+    with cython.nogil:
+        total = dual_sweep.value(b, slope, linear, kink)
     return total
 
 
@@ -384,14 +291,5 @@ def mirror(
     right: cython.Py_ssize_t,
 ):
     """Copy the block of `K` in rows from `top` to `bottom` and columns from `left` to `right` to its mirror image."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    row: cython.Py_ssize_t
-    column: cython.Py_ssize_t
     with cython.nogil:
-        # Tiles of 16 x 16 touch each line of the cache once.
-        for column in range(left, right, 16):
-            for row in range(top, bottom, 16):
-                for j in range(column, min(column + 16, right)):
-                    for i in range(row, min(row + 16, bottom)):
-                        K[j, i] = K[i, j]
+        dual_sweep.mirror(K, top, bottom, left, right)

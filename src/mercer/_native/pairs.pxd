@@ -23,7 +23,14 @@ cdef extern from *:
         typedef int64_t mercer_pair_places __attribute__((vector_size(PAIR_BYTES)));
         typedef float mercer_float_pair_row __attribute__((vector_size(PAIR_BYTES / 2)));
         typedef double mercer_double_pair_row __attribute__((vector_size(PAIR_BYTES)));
-        #define PAIR_WIDENED(row) __builtin_convertvector(row, mercer_pair_values)
+        #define PAIR_NARROWED(values) __builtin_convertvector(values, mercer_float_pair_row)
+        #if defined(__AVX512F__)
+            /* Compilers widen half a register at a time. */
+            #include <immintrin.h>
+            #define PAIR_WIDENED(row) ((mercer_pair_values)_mm512_cvtps_pd((__m256)(row)))
+        #else
+            #define PAIR_WIDENED(row) __builtin_convertvector(row, mercer_pair_values)
+        #endif
     #else
         #define PAIR_LANES 1
         typedef double mercer_pair_values;
@@ -31,15 +38,22 @@ cdef extern from *:
     #endif
     #define PAIR_EITHER(condition, yes, no) (((condition) & (yes)) | (~(condition) & (no)))
 
+    /* The greatest curvature that is told from others: what a float holds. */
+    #define PAIR_STEEPEST 1e38
+
     #define REAL double
     #define NAME(name) mercer_double_pair_##name
+    #define OF_ROW(row) (row)
     #include "pairs.h"
+    #undef OF_ROW
     #undef REAL
     #undef NAME
 
     #define REAL float
     #define NAME(name) mercer_float_pair_##name
+    #define OF_ROW(row) PAIR_WIDENED(row)
     #include "pairs.h"
+    #undef OF_ROW
     #undef REAL
     #undef NAME
     """

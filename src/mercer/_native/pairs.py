@@ -4,6 +4,9 @@ import numpy
 
 __all__ = ["partner", "update"]
 
+# The greatest curvature that is told from others: what a float holds.
+_STEEPEST = 1e38
+
 
 def update(up, down, size, slope, rise, first, last):
     """Add size (up - down) to slopes from `first` to `last`; return where slope + rise is least, -1 if nowhere."""
@@ -25,8 +28,9 @@ def partner(row, diagonal, slope, fall, own, least, flat, first, last, best):
     if last <= first:
         return -1
     best[1] = max(best[1], float(gap.max()))
-    curvature = numpy.maximum(own + diagonal[part] - 2.0 * numpy.float64(row[part]), flat)
-    promise = numpy.where(gap > 0.0, gap * gap / curvature, -numpy.inf)
+    curvature = numpy.clip(own + diagonal[part] - 2.0 * numpy.float64(row[part]), flat, _STEEPEST)
+    promise = numpy.float64(numpy.float32(1.0) / numpy.float32(curvature))
+    promise = numpy.where(gap > 0.0, gap * gap * promise, -numpy.inf)
     found = int(numpy.argmax(promise))
     if not promise[found] > best[0]:
         return -1

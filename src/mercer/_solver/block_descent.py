@@ -15,7 +15,7 @@ from mercer._native import pair_descent as native
 from mercer._solver.dual_program import DualProgram
 from mercer._solver.gram_rows import Gram, RowTable, Square
 
-__all__ = ["BlockDescent", "Settings"]
+__all__ = ["BlockDescent", "Settings", "choose"]
 
 Array = Any
 # A round ends when the violation within the working set is this share of that at its beginning. On 20 000 x 30 rows:
@@ -94,31 +94,53 @@ class BlockDescent:
 
     def round(self, violation: float, most: int) -> int:
         """One round; return the pair steps taken."""
-        part, b, slope = self.part, self.b[self.active], self.slope[self.active]
-        rise, fall = part.moves(b)
-        chosen = self._chosen(slope, rise, fall)
-        small, at = part.part(chosen), b[chosen]
-        inner = (slope[chosen], rise[chosen], fall[chosen])
+        present = self._present()
+        chosen = self._chosen(*present[1:])
+        small, at, inner = self._inside(chosen, *present)
+        before = at.copy()
         # What is known of all rows is solved to the end.
-        share = SHARE if len(chosen) < len(b) else 0.0
+        share = SHARE if len(chosen) < len(self.active) else 0.0
         goal = max(share * violation, 0.5 * self.settings.tol)
-        steps = self._solve_set(small, goal, min(most, _MOST_STEPS), at, *inner)
-        change = at - b[chosen]
+        steps = self._solve_set(small, self.part.rows[chosen], goal, min(most, _MOST_STEPS), at, *inner)
+        change = at - before
         moved = np.flatnonzero(change)
-        self._add(chosen[moved], change[moved], inner[0])
         self.working = self.active[chosen]
         self.b[self.working] = at
+        self._add(chosen[moved], change[moved], inner[0])
         self.rounds += 1
         return steps
 
+    def _present(self) -> tuple[Array, Array, Array, Array]:
+        """Coefficients and slopes of the rows that take part, and what is added when they rise and fall."""
+        b = self.b[self.active]
+        return b, self.slope[self.active], *self.part.moves(b)
+
+    def _inside(
+        self, chosen: Array, b: Array, slope: Array, rise: Array, fall: Array
+    ) -> tuple[DualProgram, Array, tuple[Array, Array, Array]]:
+        """The program of a working set, its coefficients, and its slopes and moves."""
+        return self.part.part(chosen), b[chosen], (slope[chosen], rise[chosen], fall[chosen])
+
     def _solve_set(
-        self, program: DualProgram, goal: float, most: int, b: Array, slope: Array, rise: Array, fall: Array
+        self,
+        program: DualProgram,
+        rows: Array,
+        goal: float,
+        most: int,
+        b: Array,
+        slope: Array,
+        rise: Array,
+        fall: Array,
     ) -> int:
         """Solve the program of a working set, in place; the number of steps."""
-        K = self.gram.square(program.rows, self.dtype)
+        K = self._square(rows)
         steps = descend(program, Square.whole(K), goal, most, b, slope, rise, fall, np.empty(2))
         self.gram.leave(K)
         return steps
+
+    def _square(self, rows: Array) -> Array:
+        """The values between the rows of a working set."""
+        return self.gram.square(rows, self.dtype)
 
     def _chosen(self, slope: Array, rise: Array, fall: Array) -> Array:
         """The positions of the working set, among the rows that take part."""
@@ -152,8 +174,7 @@ class BlockDescent:
         """Leave out rows at a bound that no partner could make move, if they are many."""
         if not self.settings.shrinking or self.rounds % _PATIENCE or len(self.active) <= 2 * self.size:
             return
-        b, slope = self.b[self.active], self.slope[self.active]
-        rise, fall = self.part.moves(b)
+        b, slope, rise, fall = self._present()
         stays = np.ones(len(b), dtype=bool)
         for group in self.part.groups:
             lowest = np.min((slope + rise)[group], initial=np.inf)
@@ -178,6 +199,9 @@ class BlockDescent:
     def _rejoin(self) -> None:
         self.left, self.pending = np.full(len(self.program), -1), np.empty((0, len(self.program)))
         self._enter()
+
+    def close(self) -> None:
+        """Let go of what was held for the rounds."""
 
     def refresh(self, dtype: Any) -> None:
         """Make all slopes afresh from values in a type, and go on with that."""

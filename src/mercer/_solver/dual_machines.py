@@ -6,6 +6,7 @@ tolerance asked for, else float64; coefficients and slopes are float64 always.
 """
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -20,6 +21,7 @@ from mercer._solver.dual_program import DualProgram
 from mercer._solver.gram_rows import Gram, Square
 from mercer._solver.nested_descent import NestedDescent
 from mercer._solver.step import Certificate, Solution, Step
+from mercer._solver.team_descent import TeamDescent
 from mercer._source.threads import run_numbered
 from mercer.errors import DataError
 
@@ -177,7 +179,7 @@ class DualMachines:
 
     def _in_blocks(self, state: MachineState, k: int) -> Iterator[MachineState]:
         """Rounds on one large program."""
-        program, place, tol = self.programs[k], self.places[k], self.settings.tol
+        program, place = self.programs[k], self.places[k]
         state = copied_state(state)
         b, slope = state.coefficients[place].copy(), state.slopes[place].copy()
         whole = not len(state.left)
@@ -185,8 +187,13 @@ class DualMachines:
         pending = np.empty((0, len(program))) if whole else state.pending.copy()
         dtype = np.float64 if state.exact[k] else np.float32
         under_way = (b, slope, left, state.working, pending, state.rounds)
-        kind = NestedDescent if self.gram.holds_squares else BlockDescent
-        descent, unshrunk = kind(program, self.gram, self.settings, dtype, *under_way), state.unshrunk
+        kind: type[BlockDescent] = TeamDescent if TeamDescent.serves(self.gram) else BlockDescent
+        kind = NestedDescent if self.gram.holds_squares else kind
+        with closing(kind(program, self.gram, self.settings, dtype, *under_way)) as descent:
+            yield from self._rounds(state, k, descent)
+
+    def _rounds(self, state: MachineState, k: int, descent: BlockDescent) -> Iterator[MachineState]:
+        program, tol, unshrunk = self.programs[k], self.settings.tol, state.unshrunk
         violation, exact = descent.violation(), bool(state.exact[k])
         while self._is_open(state, k):
             taken = 0
@@ -218,13 +225,16 @@ class DualMachines:
         stalled: bool,
     ) -> MachineState:
         """The state after a round; a settled program leaves nothing under way."""
-        state, place = copied_state(state), self.places[k]
+        state, place = copied_state(state, whole=len(self.programs) > 1), self.places[k]
         settled = (violation <= self.settings.tol and descent.is_whole) or stalled
         ended = settled or (self.settings.max_iter is not None and state.steps[k] + taken >= self.settings.max_iter)
         if ended and not descent.is_whole:
             descent.unshrink()
             violation = descent.violation()
-        state.coefficients[place], state.slopes[place] = descent.b, descent.slope
+        if len(self.programs) > 1:
+            state.coefficients[place], state.slopes[place] = descent.b, descent.slope
+        else:
+            state = replace(state, coefficients=descent.b.copy(), slopes=descent.slope.copy())
         state.steps[k] += taken
         state.violations[k], state.exact[k], state.settled[k] = violation, exact, settled
         none = np.empty(0, dtype=np.intp)
@@ -265,7 +275,7 @@ class DualMachines:
         extra = {
             "violation": float(state.violations.max()),
             "gap": np.nan if certificate is None else certificate.value,
-            "n_support": float(np.count_nonzero(state.coefficients)),
+            "n_support": float(np.count_nonzero(state.coefficients != 0)),
             "pair_steps": float(state.steps.sum()),
         }
         return Step(objective, state, certificate, extra)
@@ -293,7 +303,7 @@ def _largest(rows: Array, b: Array) -> Array:
     return rows[order[b[order] > 0]]
 
 
-def copied_state(state: MachineState) -> MachineState:
-    """A state whose arrays may be written to: earlier ones are kept by watches."""
-    names = ("coefficients", "slopes", "steps", "violations", "settled", "exact")
+def copied_state(state: MachineState, whole: bool = True) -> MachineState:
+    """A state whose arrays, unless `whole` those of programs alone, may be written to: watches keep earlier ones."""
+    names = (*(("coefficients", "slopes") if whole else ()), "steps", "violations", "settled", "exact")
     return replace(state, **{name: getattr(state, name).copy() for name in names})

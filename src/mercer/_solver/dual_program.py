@@ -94,7 +94,7 @@ class DualProgram:
 
     def objective(self, b: Array, slope: Array) -> float:
         """The value of the program."""
-        return float(0.5 * np.sum(b * (slope + self.linear)) + self.kink * np.sum(np.abs(b)))
+        return native.measure_value(b, slope, self.linear, self.kink)
 
     def offsets(self, b: Array, slope: Array) -> Array:
         """The number c of each group: the mean over free coefficients, or the middle of what is possible."""

@@ -26,13 +26,21 @@ class NestedDescent(BlockDescent):
     """Descent on sets whose squares stay where the rows are."""
 
     def _solve_set(
-        self, program: DualProgram, goal: float, most: int, b: Array, slope: Array, rise: Array, fall: Array
+        self,
+        program: DualProgram,
+        rows: Array,
+        goal: float,
+        most: int,
+        b: Array,
+        slope: Array,
+        rise: Array,
+        fall: Array,
     ) -> int:
-        square = self.gram.held(program.rows, self.dtype)
+        square = self.gram.held(rows, self.dtype)
         if square is not None and (taken := square.descend(program, goal, most, b, slope, rise, fall)) is not None:
             return taken
         if square is None or len(program) <= _SIZE:
-            return super()._solve_set(program, goal, most, b, slope, rise, fall)
+            return super()._solve_set(program, rows, goal, most, b, slope, rise, fall)
         kept, steps = np.empty(0, dtype=np.intp), 0
         for _ in range(_MOST_ROUNDS):
             violation = program.violation(b, slope)

@@ -91,6 +91,9 @@ class Kernel:
             padded = np.resize(some, -(-len(some) // 16) * 16)
             table[slots[start : start + _HEIGHT], place] = self.between(prepared.take(padded), others)[: len(some)]
 
+    def profile(self, prepared: Prepared) -> Any:
+        """Return the function of the squared distance by which native code makes values of these rows; None if none."""
+
     def of(self, xp: Any, X: Array, Y: Array) -> Array:
         """Return the values in array-API operations, for rows on any device: the definition."""
         message = (

@@ -16,8 +16,8 @@ __all__ = ["EXPONENTIAL", "GAUSSIAN", "MATERN_3", "MATERN_5", "QUADRATIC", "Bess
 Array = Any
 # The numbers by which native code knows the profiles.
 SQUARE, GAUSSIAN, EXPONENTIAL, MATERN_3, MATERN_5, QUADRATIC = range(6)
-# Rows made at a time: with some hundred columns their values stay in the second-level cache.
-_TOGETHER = 64
+# Bytes of a line of a panel of rows, as native code lays them out.
+_PANEL = 128
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,11 @@ class Profile:
     shape: float = 1.0
     factor: float = 1.0
 
+    @property
+    def form(self) -> Array:
+        """Kind, shape, scale and factor, as native code takes them."""
+        return np.array([self.kind, self.shape, self.scale, self.factor], dtype=np.float64)
+
     def fill(self, tile: Array, squares: Array, others: Array) -> None:
         """Turn a tile of dot products into values."""
         kernel_values.radial(self.kind, self.shape, self.scale, squares, others, tile)
@@ -43,12 +48,13 @@ class Profile:
         self, prepared: Prepared, chosen: Array, columns: Array, slots: Array, table: Array, first: int
     ) -> None:
         """Write the values between rows of one set to a table, in one native call."""
-        dtype, width, high = table.dtype, prepared.rows.shape[1], min(_TOGETHER, -(-len(chosen) // 16) * 16)
-        left, right = np.empty((high, width), dtype), np.empty((len(columns), width), dtype)
-        scratch = (left, right, np.empty(len(columns), dtype), np.empty((high, len(columns)), dtype))
-        profile = (self.kind, self.shape, self.scale, self.factor)
+        dtype, width = table.dtype, prepared.rows.shape[1]
+        across = _PANEL // dtype.itemsize
+        panels = -(-len(columns) // across)
+        left, right = np.empty((8, width), dtype), np.empty((panels, width, across), dtype)
+        scratch = (left, right, np.empty(len(columns), dtype), np.empty((8, panels * across), dtype))
         numbers = (chosen, columns, slots, first)
-        kernel_values.radial_rows(*profile, prepared.rows, prepared.squares, *numbers, *scratch, table)
+        kernel_values.radial_rows(self.form, prepared.rows, prepared.squares, *numbers, *scratch, table)
 
     def fill_slopes(self, tile: Array, squares: Array, others: Array) -> None:
         """Turn a tile of dot products into -2 dk/ds."""

@@ -75,11 +75,15 @@ class Radial(Kernel):
     def write_rows(
         self, prepared: Prepared, chosen: Array, columns: Array, slots: Array, table: Array, first: int
     ) -> None:
-        profile = self._profile(prepared.rows.shape[1])
-        if issparse(prepared.rows) or type(profile) is not Profile:
+        profile = self.profile(prepared)
+        if profile is None:
             super().write_rows(prepared, chosen, columns, slots, table, first)
         else:
             profile.fill_rows(prepared, chosen, columns, slots, table, first)
+
+    def profile(self, prepared: Prepared) -> Profile | None:
+        found = self._profile(prepared.rows.shape[1])
+        return None if issparse(prepared.rows) or type(found) is not Profile else found
 
     def _slopes(self, rows: Prepared, others: Prepared) -> Array:
         """A tile of -2 dk/ds, s the squared distance in units; nothing at the distance zero of a row to itself."""

@@ -1,0 +1,396 @@
+"""A team of threads at the passes of block descent over all rows of a dual program.
+
+Each pass is cut into items: tiles of columns, or blocks of the square of a working set. The leader publishes a pass,
+all members take its items, the leader waits for the last; between passes it descends on the square by itself. An item
+writes places of its own, or counts, so that which member did it cannot be seen. A class, since a member must see the
+arrays of every pass; values are float or double, and the arrays of the other kind are then empty.
+"""
+
+import cython
+
+if cython.compiled:
+    from cython.cimports.mercer._native import dual_sweep, radial, team
+else:
+    from mercer._native import dual_sweep, radial, team
+
+__all__ = ["Rounds"]
+
+INFINITY = cython.declare(cython.double, float("inf"))
+_PACK = cython.declare(cython.int, 0)
+_SQUARE = cython.declare(cython.int, 1)
+_SWEEP = cython.declare(cython.int, 2)
+_COUNT = cython.declare(cython.int, 3)
+_COLLECT = cython.declare(cython.int, 4)
+
+
+@cython.cclass
+class Rounds:
+    """What a team works on.
+
+    Parameters
+    ----------
+    profile : (4,)
+        Kind, shape, scale and factor of a radial kernel, see kernel_values.py.
+    control : (24,)
+        See team.pxd.
+    block : int
+        Rows of a block of a square, a multiple of those of a panel.
+    counts : (members, 4, bins), int32
+        Of each list of candidates (those to raise and to lower, of either group) how many there are in each bin.
+
+    Of the other arrays, `found` (4, m) and `lengths` (tiles, 4) hold the places of candidates, those of a tile from its
+    first column on, and their numbers; `ends` (tiles, 4) of each group the least that raising a coefficient costs and
+    the most that lowering one gains.
+    """
+
+    X32: cython.const[cython.float][:, ::1]
+    squares32: cython.const[cython.float][::1]
+    panels32: cython.float[:, :, ::1]
+    others32: cython.float[::1]
+    own32: cython.float[:, :, :, ::1]
+    left32: cython.float[:, :, ::1]
+    tiles32: cython.float[:, :, ::1]
+    table32: cython.float[:, ::1]
+    K32: cython.float[:, ::1]
+    lengths32: cython.const[cython.float][::1]
+    X64: cython.const[cython.double][:, ::1]
+    squares64: cython.const[cython.double][::1]
+    panels64: cython.double[:, :, ::1]
+    others64: cython.double[::1]
+    own64: cython.double[:, :, :, ::1]
+    left64: cython.double[:, :, ::1]
+    tiles64: cython.double[:, :, ::1]
+    table64: cython.double[:, ::1]
+    K64: cython.double[:, ::1]
+    lengths64: cython.const[cython.double][::1]
+    wide: cython.int
+    profile: cython.const[cython.double][::1]
+    kink: cython.double
+    split: cython.Py_ssize_t
+    width: cython.Py_ssize_t
+    block: cython.Py_ssize_t
+    kind: cython.int
+    control: cython.longlong[::1]
+    rows: cython.const[cython.Py_ssize_t][::1]
+    lower: cython.const[cython.double][::1]
+    upper: cython.const[cython.double][::1]
+    b: cython.double[::1]
+    slope: cython.double[::1]
+    rise: cython.double[::1]
+    fall: cython.double[::1]
+    fresh: cython.const[cython.Py_ssize_t][::1]
+    room: cython.const[cython.Py_ssize_t][::1]
+    slots: cython.const[cython.Py_ssize_t][::1]
+    change: cython.const[cython.double][::1]
+    chosen: cython.const[cython.Py_ssize_t][::1]
+    numbers: cython.const[cython.Py_ssize_t][::1]
+    pairs: cython.const[cython.Py_ssize_t][:, ::1]
+    edges: cython.const[cython.double][:, ::1]
+    cuts: cython.const[cython.Py_ssize_t][::1]
+    counts: cython.int[:, :, ::1]
+    found: cython.Py_ssize_t[:, ::1]
+    lengths: cython.Py_ssize_t[:, ::1]
+    ends: cython.double[:, ::1]
+
+    def __init__(self, profile, control, block: cython.Py_ssize_t, counts):
+        self.profile, self.control, self.block, self.counts = profile, control, block, counts
+
+    def hold_tiles(self, width: cython.Py_ssize_t, found, lengths, ends):
+        """Part columns in tiles of some width, a multiple of that of a panel, with room for what is found in them."""
+        self.width, self.found, self.lengths, self.ends = width, found, lengths, ends
+
+    def hold_values(self, wide: cython.int, values):
+        """Make values from rows and their squares, with room for panels, members' scratch, and a table of rows."""
+        self.wide = wide
+        if wide:
+            self.X64, self.squares64, self.panels64, self.others64 = values[:4]
+            self.own64, self.left64, self.tiles64, self.table64 = values[4:]
+        else:
+            self.X32, self.squares32, self.panels32, self.others32 = values[:4]
+            self.own32, self.left32, self.tiles32, self.table32 = values[4:]
+
+    def hold_program(self, rows, lower, upper, kink: cython.double, split: cython.Py_ssize_t, moving):
+        """Work on these coefficients; `moving` are b, slope, rise and fall."""
+        self.rows, self.lower, self.upper, self.kink, self.split = rows, lower, upper, kink, split
+        self.b, self.slope, self.rise, self.fall = moving
+
+    def help(self, member: cython.Py_ssize_t):
+        """Take part in all work, until the team is dismissed."""
+        with cython.nogil:
+            self._follow(member)
+
+    def call(self):
+        """Begin to work with a team."""
+        team.dismiss(self.control, 0)
+
+    def dismiss(self):
+        """Leave what work there is, and end."""
+        team.publish(self.control, 0)
+        team.dismiss(self.control, 1)
+
+    def offer_pack(self):
+        """Lay out all columns in panels."""
+        self._offer(_PACK, self.ends.shape[0])
+
+    def offer_square(self, chosen, lengths, numbers, pairs, K):
+        """Make the square `K` of the rows `chosen`, of squared `lengths`, in pairs of blocks; `numbers` are 0, 1..."""
+        self.chosen, self.numbers, self.pairs = chosen, numbers, pairs
+        if self.wide:
+            self.K64, self.lengths64 = K, lengths
+        else:
+            self.K32, self.lengths32 = K, lengths
+        self._offer(_SQUARE, pairs.shape[0])
+
+    def offer_sweep(self, fresh, room, slots, change):
+        """Write rows `fresh` to the table at `room`, add those in `slots` times their change to the slopes, mark moves.
+
+        The ends of each tile are measured on the way.
+        """
+        self.fresh, self.room, self.slots, self.change = fresh, room, slots, change
+        self._offer(_SWEEP, self.ends.shape[0])
+
+    def offer_count(self, edges):
+        """Count the candidates of each list in bins; `edges` (4, 2): the value where they begin, and bins per unit."""
+        self.counts[:, :, :] = 0
+        self.edges = edges
+        self._offer(_COUNT, self.ends.shape[0])
+
+    def offer_collect(self, cuts):
+        """Write the places of candidates up to the bin of each list, none where that is -1."""
+        self.cuts = cuts
+        self._offer(_COLLECT, self.ends.shape[0])
+
+    def advance(self, turns: cython.Py_ssize_t) -> cython.int:
+        """Take some items; when none is left, wait for all. Whether there is more to do."""
+        more: cython.int
+        with cython.nogil:
+            more = self._advance(turns)
+        return more
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _offer(self, kind: cython.int, items: cython.Py_ssize_t) -> cython.void:
+        self.kind = kind
+        team.publish(self.control, items)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _follow(self, member: cython.Py_ssize_t) -> cython.void:
+        ticket: cython.longlong
+        # Until then there was no work for this member.
+        seen: cython.longlong = -1
+        look: cython.Py_ssize_t
+        while True:
+            look = 0
+            while team.current(self.control) == seen:
+                if team.is_over(self.control):
+                    return
+                # A descent takes about half a millisecond: whoever slept through its end would come late.
+                team.rest(look // 4)
+                look += 1
+            ticket = team.claim(self.control)
+            while team.item(ticket) >= 0:
+                self._work(team.item(ticket), member)
+                team.finish(self.control)
+                ticket = team.claim(self.control)
+            seen = team.work(ticket)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _advance(self, turns: cython.Py_ssize_t) -> cython.int:
+        item: cython.Py_ssize_t
+        look: cython.Py_ssize_t = 0
+        while turns > 0:
+            turns -= 1
+            item = team.item(team.claim(self.control))
+            if item < 0:
+                while not team.is_done(self.control):
+                    team.rest(look)
+                    look += 1
+                return 0
+            self._work(item, 0)
+            team.finish(self.control)
+        return 1
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _work(self, item: cython.Py_ssize_t, member: cython.Py_ssize_t) -> cython.void:
+        first: cython.Py_ssize_t = item * self.width
+        last: cython.Py_ssize_t = min(first + self.width, self.rows.shape[0])
+        if self.kind == _PACK:
+            if self.wide:
+                radial.pack_columns(self.X64, self.squares64, self.rows, first, last, self.panels64, self.others64)
+            else:
+                radial.pack_columns(self.X32, self.squares32, self.rows, first, last, self.panels32, self.others32)
+        elif self.kind == _SQUARE:
+            self._fill_block(self.pairs[item, 0] * self.block, self.pairs[item, 1] * self.block, member)
+        elif self.kind == _SWEEP:
+            self._sweep(item, first, last, member)
+        elif self.kind == _COUNT:
+            self._count(first, last, member)
+        else:
+            self._collect(item, first, last)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _sweep(
+        self, item: cython.Py_ssize_t, first: cython.Py_ssize_t, last: cython.Py_ssize_t, member: cython.Py_ssize_t
+    ) -> cython.void:
+        """Make what is missing of the rows that changed, in some columns; bring their slopes and moves up to date."""
+        if self.wide:
+            radial.fill(
+                self.profile,
+                self.X64,
+                self.squares64,
+                self.fresh,
+                0,
+                self.fresh.shape[0],
+                self.rows,
+                first,
+                last,
+                self.panels64,
+                first // self.panels64.shape[2],
+                self.others64,
+                self.room,
+                first,
+                self.left64[member],
+                self.tiles64[member],
+                self.table64,
+            )
+            dual_sweep.add(self.table64, self.slots, self.change, first, last, self.slope)
+        else:
+            radial.fill(
+                self.profile,
+                self.X32,
+                self.squares32,
+                self.fresh,
+                0,
+                self.fresh.shape[0],
+                self.rows,
+                first,
+                last,
+                self.panels32,
+                first // self.panels32.shape[2],
+                self.others32,
+                self.room,
+                first,
+                self.left32[member],
+                self.tiles32[member],
+                self.table32,
+            )
+            dual_sweep.add(self.table32, self.slots, self.change, first, last, self.slope)
+        dual_sweep.mark(
+            self.b,
+            self.lower,
+            self.upper,
+            self.kink,
+            self.slope,
+            first,
+            last,
+            self.split,
+            self.rise,
+            self.fall,
+            self.ends[item],
+        )
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _fill_block(self, top: cython.Py_ssize_t, left: cython.Py_ssize_t, member: cython.Py_ssize_t) -> cython.void:
+        """Make a block of the square, and its mirror image."""
+        n: cython.Py_ssize_t = self.chosen.shape[0]
+        bottom: cython.Py_ssize_t = min(top + self.block, n)
+        right: cython.Py_ssize_t = min(left + self.block, n)
+        if self.wide:
+            radial.pack(self.X64, self.chosen, left, right - left, self.own64[member], 0)
+            radial.fill(
+                self.profile,
+                self.X64,
+                self.squares64,
+                self.chosen,
+                top,
+                bottom,
+                self.chosen,
+                left,
+                right,
+                self.own64[member],
+                0,
+                self.lengths64,
+                self.numbers,
+                left,
+                self.left64[member],
+                self.tiles64[member],
+                self.K64,
+            )
+            if top != left:
+                dual_sweep.mirror(self.K64, top, bottom, left, right)
+        else:
+            radial.pack(self.X32, self.chosen, left, right - left, self.own32[member], 0)
+            radial.fill(
+                self.profile,
+                self.X32,
+                self.squares32,
+                self.chosen,
+                top,
+                bottom,
+                self.chosen,
+                left,
+                right,
+                self.own32[member],
+                0,
+                self.lengths32,
+                self.numbers,
+                left,
+                self.left32[member],
+                self.tiles32[member],
+                self.K32,
+            )
+            if top != left:
+                dual_sweep.mirror(self.K32, top, bottom, left, right)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.inline
+    @cython.exceptval(check=False)
+    def _bin(self, kind: cython.Py_ssize_t, k: cython.Py_ssize_t) -> cython.Py_ssize_t:
+        """The bin of a coefficient in a list; -1 if it cannot move that way."""
+        value: cython.double = self.slope[k] + self.rise[k] if kind % 2 == 0 else -(self.slope[k] + self.fall[k])
+        last: cython.Py_ssize_t = self.counts.shape[2] - 1
+        if value == INFINITY:
+            return -1
+        value = (value - self.edges[kind, 0]) * self.edges[kind, 1]
+        return cython.cast(cython.Py_ssize_t, value) if value < last else last
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _count(self, first: cython.Py_ssize_t, last: cython.Py_ssize_t, member: cython.Py_ssize_t) -> cython.void:
+        k: cython.Py_ssize_t
+        kind: cython.Py_ssize_t
+        place: cython.Py_ssize_t
+        for k in range(first, last):
+            for kind in range(2 if k >= self.split else 0, 4 if k >= self.split else 2):
+                place = self._bin(kind, k)
+                if place >= 0:
+                    self.counts[member, kind, place] += 1
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _collect(self, item: cython.Py_ssize_t, first: cython.Py_ssize_t, last: cython.Py_ssize_t) -> cython.void:
+        k: cython.Py_ssize_t
+        kind: cython.Py_ssize_t
+        place: cython.Py_ssize_t
+        for kind in range(4):
+            self.lengths[item, kind] = 0
+        for k in range(first, last):
+            for kind in range(2 if k >= self.split else 0, 4 if k >= self.split else 2):
+                place = self._bin(kind, k)
+                if 0 <= place <= self.cuts[kind]:
+                    self.found[kind, first + self.lengths[item, kind]] = k
+                    self.lengths[item, kind] += 1

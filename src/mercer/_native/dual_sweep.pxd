@@ -1,0 +1,121 @@
+# Passes over all coefficients of a dual program; dual_sweep.h says how. dual_sweep.py is the uncompiled twin.
+
+cdef extern from *:
+    """
+    #include <math.h>
+    #include "dual_sweep.h"
+    """
+    void mercer_mark_sweep(const double *b, const double *lower, const double *upper, double kink, const double *slope,
+                           Py_ssize_t first, Py_ssize_t last, double *rise, double *fall, double *ends) noexcept nogil
+    void mercer_measure_sweep(const double *b, const double *slope, const double *lower, const double *upper, double kink,
+                              Py_ssize_t first, Py_ssize_t last, double *found) noexcept nogil
+    double mercer_gap_sweep(const double *b, const double *slope, const double *lower, const double *upper, double kink,
+                            double offset, Py_ssize_t first, Py_ssize_t last) noexcept nogil
+    double mercer_value_sweep(const double *b, const double *slope, const double *linear, double kink,
+                              Py_ssize_t count) noexcept nogil
+
+ctypedef fused real:
+    float
+    double
+
+
+cdef inline void mark(const double[::1] b, const double[::1] lower, const double[::1] upper, double kink,
+                      const double[::1] slope, Py_ssize_t first, Py_ssize_t last, Py_ssize_t split, double[::1] rise,
+                      double[::1] fall, double[::1] ends) noexcept nogil:
+    """Write what is added to slopes when coefficients from `first` to `last` rise and fall.
+
+    And to `ends` (4,) the least that raising one costs and the most that lowering one gains, of those below `split` and
+    of the others.
+    """
+    cdef Py_ssize_t middle = max(first, min(split, last))
+    mercer_mark_sweep(&b[0], &lower[0], &upper[0], kink, &slope[0], first, middle, &rise[0], &fall[0], &ends[0])
+    mercer_mark_sweep(&b[0], &lower[0], &upper[0], kink, &slope[0], middle, last, &rise[0], &fall[0], &ends[2])
+
+
+cdef inline void measure(const double[::1] b, const double[::1] slope, const double[::1] lower, const double[::1] upper,
+                         double kink, Py_ssize_t first, Py_ssize_t last, double[::1] found) noexcept nogil:
+    """Write the greatest gain, the least cost, the sum of costs that are gains too, and their number."""
+    mercer_measure_sweep(&b[0], &slope[0], &lower[0], &upper[0], kink, first, last, &found[0])
+
+
+cdef inline double gap(const double[::1] b, const double[::1] slope, const double[::1] lower, const double[::1] upper,
+                       double kink, double offset, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
+    """The sum of b (slope - c) + kink |b| less the least of v (slope - c) + kink |v| over each row's box."""
+    return mercer_gap_sweep(&b[0], &slope[0], &lower[0], &upper[0], kink, offset, first, last)
+
+
+cdef inline double value(const double[::1] b, const double[::1] slope, const double[::1] linear,
+                         double kink) noexcept nogil:
+    """The sum of b (slope + linear) / 2 + kink |b|."""
+    return mercer_value_sweep(&b[0], &slope[0], &linear[0], kink, b.shape[0])
+
+
+cdef inline void add(const real[:, ::1] table, const Py_ssize_t[::1] slots, const double[::1] change,
+                     Py_ssize_t first, Py_ssize_t last, double[::1] slope) noexcept nogil:
+    """Add the rows of `table` in `slots`, each times its change, to `slope`, in columns from `first` to `last`."""
+    cdef Py_ssize_t r, k, a, b, c, d, whole = slots.shape[0] - slots.shape[0] % 4
+    cdef double p, s, t, u
+    for r in range(0, whole, 4):
+        a = slots[r]
+        b = slots[r + 1]
+        c = slots[r + 2]
+        d = slots[r + 3]
+        p = change[r]
+        s = change[r + 1]
+        t = change[r + 2]
+        u = change[r + 3]
+        for k in range(first, last):
+            slope[k] += (p * table[a, k] + s * table[b, k]) + (t * table[c, k] + u * table[d, k])
+    for r in range(whole, slots.shape[0]):
+        a = slots[r]
+        p = change[r]
+        for k in range(first, last):
+            slope[k] += p * table[a, k]
+
+
+cdef inline void mirror(real[:, ::1] K, Py_ssize_t top, Py_ssize_t bottom, Py_ssize_t left,
+                        Py_ssize_t right) noexcept nogil:
+    """Copy a block of `K` to its mirror image, in tiles of 16 x 16, which touch each line of the cache once."""
+    cdef Py_ssize_t i, j, row, column
+    for column in range(left, right, 16):
+        for row in range(top, bottom, 16):
+            for j in range(column, min(column + 16, right)):
+                for i in range(row, min(row + 16, bottom)):
+                    K[j, i] = K[i, j]
+
+
+cdef inline void sink(double[::1] values, Py_ssize_t[::1] places, Py_ssize_t at, Py_ssize_t end, double value,
+                      Py_ssize_t place) noexcept nogil:
+    """Put a value at a node of the heap of the first `end`, the greatest on top, or below what is greater."""
+    cdef Py_ssize_t child = 2 * at + 1
+    while child < end:
+        if child + 1 < end and (values[child + 1] > values[child] or
+                                (values[child + 1] == values[child] and places[child + 1] > places[child])):
+            child += 1
+        if value > values[child] or (value == values[child] and place > places[child]):
+            break
+        values[at] = values[child]
+        places[at] = places[child]
+        at = child
+        child = 2 * at + 1
+    values[at] = value
+    places[at] = place
+
+
+cdef inline void heap(double[::1] values, Py_ssize_t[::1] places, Py_ssize_t count) noexcept nogil:
+    """Make a heap of the first `count` values."""
+    cdef Py_ssize_t k
+    for k in range(count // 2 - 1, -1, -1):
+        sink(values, places, k, count, values[k], places[k])
+
+
+cdef inline void sort_heap(double[::1] values, Py_ssize_t[::1] places, Py_ssize_t count) noexcept nogil:
+    """Put a heap in rising order; equals by place."""
+    cdef Py_ssize_t k, place
+    cdef double value
+    for k in range(count - 1, 0, -1):
+        value = values[k]
+        place = places[k]
+        values[k] = values[0]
+        places[k] = places[0]
+        sink(values, places, 0, k, value, place)

@@ -1,0 +1,206 @@
+"""Block descent whose passes over all rows are taken by a team of threads that stays for the whole fit.
+
+Making kernel rows and adding them to slopes, marking which coefficients may move, searching for the worst violators and
+making the square of a working set are passes of :mod:`mercer._native.dual_rounds`, in tiles that do not depend on the
+number of threads. Between them the calling thread descends on the square. A pass of a later round takes 50
+microseconds: on 16 cores it takes 800 to call 16 threads together, so that they are called once.
+"""
+
+from contextlib import ExitStack
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from mercer._native import dual_choice, dual_rounds
+from mercer._solver.block_descent import BlockDescent, choose
+from mercer._solver.dual_program import DualProgram
+from mercer._solver.gram_rows import Gram
+from mercer._source.threads import accompanied
+
+__all__ = ["TeamDescent"]
+
+Array = Any
+# Rows of a block of a square, bytes of a line of a panel, and bins in which candidates are counted.
+_BLOCK, _PANEL, _BINS = 128, 128, 256
+# Nanoseconds that the calling thread works before it looks for Ctrl-C; those of a value made, of each column in it, and
+# of a value added to a slope.
+_LONG, _MADE, _COLUMN, _ADDED = 3e7, 1.0, 0.02, 0.25
+# A member of the team is called for so many rows.
+_SHARE = 128
+
+
+class TeamDescent(BlockDescent):
+    """A program under way, of a kernel whose values native code makes from dense rows."""
+
+    @staticmethod
+    def serves(gram: Gram) -> bool:
+        """Whether this is for such values."""
+        return gram.keeps_rows and not gram.given and gram.kernel.profile(gram.rows(np.float32)) is not None
+
+    def __post_init__(self) -> None:
+        form = self.gram.kernel.profile(self.gram.rows(self.dtype)).form
+        self._members = max(1, min(self.gram.threads, len(self.program) // _SHARE))
+        self._counts = np.zeros((self._members, 4, _BINS), np.int32)
+        self._work = dual_rounds.Rounds(form, np.zeros(24, np.int64), _BLOCK, self._counts)
+        self._crew: ExitStack | None = None
+        super().__post_init__()
+
+    def close(self) -> None:
+        """Send the team home."""
+        if self._crew is not None:
+            self._crew.close()
+        self._crew = None
+
+    def _gather(self) -> None:
+        """Call the team; rows that are made anew each time need all threads elsewhere."""
+        if self.table is None:
+            self.close()
+        elif self._crew is None:
+            self._crew = ExitStack()
+            self._work.call()
+            self._crew.enter_context(accompanied(self._work.help, self._work.dismiss, self._members))
+
+    def _enter(self) -> None:
+        super()._enter()
+        part, m = self.part, len(self.active)
+        self._gather()
+        self._own = (self.b, self.slope) if self.is_whole else (self.b[self.active], self.slope[self.active])
+        self._moves = np.empty(m), np.empty(m)
+        self._width = min(1024, max(128, -(-m // (64 * 32)) * 32))
+        tiles = -(-m // self._width)
+        self._found, self._lengths = np.empty((4, tiles * self._width), np.intp), np.empty((tiles, 4), np.intp)
+        self._ends, self._reach = np.empty((tiles, 4)), np.full(4, np.nan)
+        self._work.hold_tiles(self._width, self._found, self._lengths, self._ends)
+        self._work.hold_program(
+            part.rows, part.lower, part.upper, part.kink, part.end_of_first, self._own + self._moves
+        )
+        self._hold_values()
+        self._work.offer_pack()
+        self._advance(self._width * self._n_features)
+        self._mark()
+
+    def _hold_values(self) -> None:
+        """Give the team rows in the present type, with room for their panels, its scratch and the table."""
+        prepared, dtype = self.gram.rows(self.dtype), np.dtype(self.dtype)
+        self._n_features = d = prepared.rows.shape[1]
+        across, widest = _PANEL // dtype.itemsize, max(self._width, _BLOCK)
+        panels = np.empty((-(-len(self.active) // across), d, across), dtype)
+        own = np.empty((self._members, _BLOCK // across, d, across), dtype)
+        left, tiles = np.empty((self._members, 8, d), dtype), np.empty((self._members, 8, widest), dtype)
+        table = np.empty((0, 0), dtype) if self.table is None else self.table.values
+        squares = np.empty(len(self.active), dtype)
+        values = (prepared.rows, prepared.squares, panels, squares, own, left, tiles, table)
+        self._work.hold_values(int(dtype == np.float64), values)
+
+    def _advance(self, item: float) -> None:
+        """Work until a pass is done; an item takes so many nanoseconds."""
+        turns = max(1, int(_LONG / max(item, 1.0)))
+        while self._work.advance(turns):
+            pass
+
+    def _mark(self, fresh: Array = None, room: Array = None, slots: Array = None, change: Array = None) -> None:
+        """Add rows of the table, of which some are made first, to the slopes, and see which coefficients may move."""
+        none, nothing = np.empty(0, np.intp), np.empty(0)
+        if slots is None:
+            fresh, room, slots, change = none, none, none, nothing
+        made = _MADE + _COLUMN * self._n_features
+        self._work.offer_sweep(fresh, room, slots, change)
+        self._advance(self._width * (made * len(fresh) + _ADDED * len(slots) + 2.0))
+
+    def violation(self) -> float:
+        """The largest among the rows that take part."""
+        found = np.empty(4)
+        dual_choice.widen(self._ends, found)
+        least, most, others_least, others_most = found.tolist()
+        return max(0.0, most - least, others_most - others_least if len(self.part.groups) > 1 else 0.0)
+
+    def _present(self) -> tuple[Array, Array, Array, Array]:
+        return *self._own, *self._moves
+
+    def _square(self, rows: Array) -> Array:
+        K = self.gram.room(len(rows), self.dtype)
+        lengths = self.gram.rows(self.dtype).squares[rows]
+        self._work.offer_square(rows, lengths, np.arange(len(rows)), _pairs(-(-len(rows) // _BLOCK)), K)
+        self._advance(_BLOCK**2 * (_MADE + _COLUMN * self._n_features))
+        return K
+
+    def _inside(
+        self, chosen: Array, b: Array, slope: Array, rise: Array, fall: Array
+    ) -> tuple[DualProgram, Array, tuple[Array, Array, Array]]:
+        part, out = self.part, np.empty((6, len(chosen)))
+        dual_choice.gather(chosen, b, slope, rise, fall, part.lower, part.upper, out)
+        at, slope, rise, fall, lower, upper = out
+        split = int(np.searchsorted(chosen, part.end_of_first))
+        ridge = None if part.ridge is None else part.ridge[chosen]
+        return DualProgram(chosen, None, lower, upper, None, part.kink, split, ridge), at, (slope, rise, fall)
+
+    def _chosen(self, slope: Array, rise: Array, fall: Array) -> Array:
+        size, groups = self.size, self.part.groups
+        if size == len(self.active):
+            return np.arange(size)
+        last = np.zeros(len(self.program), dtype=bool)
+        last[self.working] = True
+        kept = np.flatnonzero(last if self.is_whole else last[self.active])
+        share = -(-(size - min(len(kept), size // 2)) // len(groups))
+        counts = np.array([min(share, group.stop - group.start) for group in groups])
+        lists = np.empty((2 * len(groups), share), np.intp)
+        if not self._search(counts.repeat(2), lists, slope, (rise, fall)):
+            return choose(self.part, slope, rise, fall, kept, size)
+        chosen, order = np.empty(size + 1, np.intp), np.empty((len(groups), 2 * share), np.intp)
+        known = np.zeros(len(slope), np.uint8)
+        return chosen[: dual_choice.choose(lists, counts, share, kept, rise, fall, known, order, chosen[:size])]
+
+    def _search(self, wanted: Array, lists: Array, slope: Array, moves: tuple[Array, Array]) -> bool:
+        """Write those that cost least to raise and to lower, of each group; False if so many cannot move.
+
+        Candidates are counted in bins from the least cost on, up to twice as far as the list reached last time; those
+        in the bins that suffice are sorted.
+        """
+        edges, cuts = np.empty((4, 2)), np.empty(4, np.intp)
+        if dual_choice.place_bins(self._ends, self._reach, _BINS, edges) < len(lists):
+            return False
+        self._work.offer_count(edges)
+        self._advance(5.0 * self._width)
+        if not dual_choice.cut(self._counts, wanted, cuts):
+            return False
+        self._work.offer_collect(cuts)
+        self._advance(5.0 * self._width)
+        for k, one in enumerate(wanted):
+            values = np.empty(one)
+            dual_choice.sort_candidates(self._found[k], self._lengths, k, slope, moves[k % 2], values, lists[k, :one])
+            self._reach[k] = values[-1] - edges[k, 0]
+        return True
+
+    def _add(self, positions: Array, change: Array, known: Array) -> None:
+        b, slope = self._own
+        given: tuple[Array, ...] = ()
+        b[positions] = self.b[self.active[positions]]
+        if len(known) == len(slope):
+            slope[:] = known
+        elif self.table is None:
+            self._add_rows(positions, change, slope)
+        else:
+            if self.part.ridge is not None:
+                slope[positions] += self.part.ridge[positions] * change
+            missing = positions[self.table.slot[positions] < 0]
+            room = self.table.made_room(positions, missing)
+            given = (self.part.rows[missing], room, self.table.slot[positions], change)
+        self._mark(*given)
+        if not self.is_whole:
+            self.slope[self.active] = slope
+            self.pending[:, self.active[positions]] += change
+
+    def unshrink(self) -> None:
+        self.close()
+        super().unshrink()
+
+    def refresh(self, dtype: Any) -> None:
+        self.close()
+        super().refresh(dtype)
+
+
+@cache
+def _pairs(count: int) -> Array:
+    """The blocks of a square at and above its diagonal."""
+    return np.array([(i, j) for j in range(count) for i in range(j + 1)], dtype=np.intp)
