@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 from sklearn.base import BaseEstimator
 
-from mercer._base.validation import check_finite, checked_rows, checked_weight, fitted_rows
+from mercer._base.validation import check_finite, check_labels, checked_rows, checked_weight, fitted_rows
 
 
 class Model(BaseEstimator):
@@ -81,3 +81,15 @@ def test_weights_become_one_float64_per_row():
     assert checked_weight(Model(), [1, 0, 3], 3).dtype == np.float64
     with pytest.raises(ValueError, match="Sample weights must be 1D array or scalar"):
         checked_weight(Model(), np.ones((3, 1)), 3)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.int8])
+def test_labels_within_a_short_range_are_labels(dtype):
+    check_labels(np.arange(100, dtype=dtype) % 40)
+
+
+def test_labels_get_scikit_learns_words_where_they_may_be_none():
+    with pytest.raises(ValueError, match="Unknown label type"):
+        check_labels(np.array([0.5, 1.5, 2.5, 3.5]))
+    with pytest.warns(UserWarning, match="number of unique classes"):
+        check_labels(np.arange(100))

@@ -126,3 +126,16 @@ def test_categories_that_are_not_known_are_errors_with_the_cure():
         CategoricalNB().fit(COUNTS * 1e30, LABELS)
     with pytest.raises(ParameterError, match="'min_categories' should have integral type"):
         CategoricalNB(min_categories=[1.0] * 6).fit(COUNTS, LABELS)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+@pytest.mark.parametrize("name", [MultinomialNB, ComplementNB])
+def test_a_value_that_is_no_number_is_found_in_the_sums(name, form, bad):
+    X, y = np.ones((700, 3)), np.arange(700) % 2
+    X[613, 1] = bad
+    words = "contains NaN" if np.isnan(bad) else "contains infinity"
+    with pytest.raises(ValueError, match=words):
+        name().fit(form(X), y)
+    with pytest.raises(ValueError, match=words):
+        name().partial_fit(form(X), y, classes=[0, 1], sample_weight=np.arange(700) != 613)

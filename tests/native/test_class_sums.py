@@ -51,15 +51,34 @@ def test_sums_squares_and_counts_are_those_of_the_definition(class_sums, real, s
     given, k = weight if weighted else EMPTY, shape[2]
     one = numpy.eye(k)[labels] * size[:, None]
     point, rows = X[0].astype(float), X.astype(float)
-    sums, squares, above = (numpy.zeros((k, shape[1])) for _ in range(3))
+    sums, squares = (numpy.zeros((k, shape[1])) for _ in range(2))
     class_sums.add_rows(X, labels, given, point, sums)
     numpy.testing.assert_allclose(sums, one.T @ (rows - point), rtol=1e-10, atol=1e-10)
     means = numpy.random.default_rng(0).normal(3, 1, size=(k, shape[1]))
     class_sums.add_squares(X, labels, given, means, squares)
     expected = numpy.array([one[:, j] @ (rows - means[j]) ** 2 for j in range(k)])
     numpy.testing.assert_allclose(squares, expected, rtol=1e-10, atol=1e-10)
-    class_sums.add_exceeding(X, labels, given, 3.0, above)
-    numpy.testing.assert_allclose(above, one.T @ (rows > 3.0), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("real", REALS)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_counts_are_added_up_part_by_part(class_sums, real, shape, weighted):
+    X, labels, weight = draw(*shape, real)
+    (n, d, k), unit = shape, 100
+    given, size = (weight, weight) if weighted else (EMPTY, numpy.ones(n))
+    one, rows, parts = numpy.eye(k)[labels] * size[:, None], X.astype(float), -(-n // unit)
+    least, weights, heavy = numpy.full(d, numpy.inf), numpy.zeros((parts, k)), numpy.zeros((parts, k))
+    sums, above = numpy.zeros((parts, k, d)), numpy.zeros((parts, k, d))
+    class_sums.add_counts(X, labels, given, unit, least, weights, sums)
+    class_sums.add_exceeding(X, labels, given, unit, 3.0, heavy, above)
+    numpy.testing.assert_array_equal(least, rows.min(axis=0))
+    for part in range(parts):
+        at = slice(part * unit, (part + 1) * unit)
+        numpy.testing.assert_allclose(sums[part], one[at].T @ rows[at], rtol=1e-10, atol=1e-10)
+        numpy.testing.assert_allclose(above[part], one[at].T @ (rows[at] > 3.0), rtol=1e-12, atol=1e-12)
+        numpy.testing.assert_allclose(weights[part], one[at].sum(axis=0), rtol=1e-12)
+        numpy.testing.assert_allclose(heavy[part], one[at].sum(axis=0), rtol=1e-12)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -99,7 +118,6 @@ def test_stored_values_of_sparse_rows_are_added_by_class(class_sums, real, index
     stored = scipy.sparse.csr_array(X)
     out = numpy.zeros((3, 11))
     columns, bounds = stored.indices.astype(index), stored.indptr.astype(index)
-    order = numpy.argsort(labels, kind="stable")
-    class_sums.add_stored(stored.data, columns, bounds, labels, order, weight if weighted else EMPTY, out)
+    class_sums.add_stored(stored.data, columns, bounds, labels, weight if weighted else EMPTY, out)
     size = weight if weighted else numpy.ones(len(X))
     numpy.testing.assert_allclose(out, (numpy.eye(3)[labels] * size[:, None]).T @ X, rtol=1e-5)

@@ -113,6 +113,7 @@ def test_sparse_blocks_grow_with_sparsity():
     assert rows_per_sparse_block(10**6, 10**6, 100) == 65536
     assert rows_per_sparse_block(10**6, 10**8, 100) == 1024
     assert rows_per_sparse_block(10**6, 10**8, 50_000) == 16384
+    assert rows_per_sparse_block(50_000, 4 * 10**6, 50_000) == 25_000
 
 
 @pytest.mark.parametrize("store", [scipy.sparse.csr_array, scipy.sparse.csr_matrix, np.asarray])

@@ -5,6 +5,7 @@ import pytest
 import torch
 from sklearn.datasets import make_classification
 
+from mercer._solver.device_gram import DeviceGram
 from mercer.errors import DataError, UnsupportedError
 from mercer.kernels import RBF, Matern
 from mercer.svm import SVC, SVR, OneClassSVM
@@ -19,6 +20,8 @@ def rows():
     return (X + SHIFT).astype(np.float32), y
 
 
+# Sets of half as many: one within a set, sets within a set that is not whole, and within one that is.
+@pytest.mark.parametrize("size", [2048, 4096, 8192])
 @pytest.mark.parametrize(
     ("model", "targets"),
     [
@@ -28,12 +31,13 @@ def rows():
     ],
     ids=["SVC", "SVR", "OneClassSVM"],
 )
-def test_machines_in_blocks_have_the_optimum_of_memory(rows, model, targets):
+def test_machines_in_blocks_have_the_optimum_of_memory(rows, model, targets, size, monkeypatch):
+    monkeypatch.setattr(DeviceGram, "set_size", size)
     X, y = rows
     given = [one for one in (targets(X, y),) if one is not None]
     memory = type(model)(**model.get_params()).fit(X, *given)
     model.fit(torch.asarray(X), *(torch.asarray(one) for one in given))
-    assert len(model.history_["objective"]) > 1
+    assert (len(model.history_["objective"]) > 1) == (size < 8192)
     assert model.certificate_.satisfied
     reached = memory.history_["objective"][-1]
     allowed = memory.certificate_.value + model.certificate_.value
@@ -109,3 +113,31 @@ def test_a_kernel_without_a_definition_for_devices_says_so():
     with pytest.raises(UnsupportedError) as caught:
         SVC(kernel=Matern(nu=0.7)).fit(torch.eye(4), torch.asarray([0, 1, 0, 1]))
     assert str(caught.value) == expected
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="the fused descent runs on NVIDIA GPUs only")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("kink", "ridge"), [(0.0, 0.0), (0.1, 0.0), (0.0, 0.01)])
+def test_the_fused_descent_takes_the_steps_of_the_host(dtype, kink, ridge):
+    from mercer._native import pair_descent
+    from mercer._solver.dual_program import DualProgram
+    from mercer._solver.fused_descent import described, take_steps
+
+    random, n = np.random.default_rng(0), 1000
+    X = random.normal(size=(n, 5))
+    K = np.exp(-0.1 * ((X[:, None] - X[None]) ** 2).sum(axis=2)).astype(dtype)
+    y = np.sign(X[:, 0] + 0.5 * random.normal(size=n))
+    box = (-np.ones(n), np.ones(n)) if kink else (np.minimum(y, 0.0), np.maximum(y, 0.0))
+    linear, b = -np.sin(X[:, 0]) if kink else -y, np.zeros(n)
+    program, diagonal = DualProgram(np.arange(n), linear, *box, b.copy(), kink), np.ones(n) + ridge
+    slope, moves, none = linear.copy(), program.moves(b), np.empty((0, 0), dtype=dtype)
+    state = torch.asarray(described(program, diagonal, 1e-3, 10_000, b, slope, *moves), device="cuda")
+    take_steps(torch.asarray(K, device="cuda"), state, n)
+    found = state.cpu().numpy()
+    ready, given = np.empty(0, dtype=np.uint8), (diagonal, *box, kink, n, 1e-3, 10_000, b, slope, *moves)
+    steps = pair_descent.descend(K, none, none, ready, *given, np.empty(2))
+    assert abs(found[-1] - steps) < 0.2 * steps
+    assert abs(found[3 * n : 4 * n].sum()) < 1e-9
+    ours, theirs = (program.objective(*one) for one in ((found[3 * n : 4 * n], found[4 * n : 5 * n]), (b, slope)))
+    assert ours == pytest.approx(theirs, rel=1e-4)
+    assert program.violation(found[3 * n : 4 * n], found[4 * n : 5 * n]) < 1.1e-3

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
 
 from mercer._base.estimator import Estimator
+from mercer._base.validation import check_finite, check_labels, sum_is_finite
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
-from mercer._source import Source
+from mercer._source import Source, place_of
 from mercer._source.namespace import to_numpy
 from mercer._statistic import Statistic
 from mercer.errors import DataError
@@ -40,6 +40,8 @@ class ClassModel(Estimator):
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _objective_moves: ClassVar[str | None] = "up"
+    # Whether the sums have ``totals`` of every value of the rows: NaN shows there, and the rows need no look before.
+    _totals_show_nan: ClassVar[bool] = False
     classes_: Any
     _seen: SeenClasses | None
 
@@ -62,9 +64,11 @@ class ClassModel(Estimator):
         """Sum the rows, add what was seen before if the fit is `partial`, and make the model of it."""
         seen = vars(self).get("_seen") if partial else None
         declared = self._declared(classes, seen) if partial else None
+        if self._totals_show_nan and place_of(X, y) == "memory":
+            options["ensure_all_finite"] = False
         source = self._open(X, y, weight, targets="labels", reset=seen is None, **options)
         if source.place == "memory":
-            check_classification_targets(source.y)
+            check_labels(source.y)
         dtype = source.host_dtype if seen is None else np.promote_types(source.host_dtype, seen.dtype)
         self._dtype = dtype.name
         outcome = self._drive(lambda start: self._solve(source, seen, declared), source, max_steps=1)
@@ -75,6 +79,8 @@ class ClassModel(Estimator):
 
     def _solve(self, source: Source, seen: SeenClasses | None, declared: Any) -> Solver:
         sums = (yield self._summed(source)).plainly()
+        if self._totals_show_nan and source.place == "memory" and not sum_is_finite(sums.totals):
+            check_finite(source.X, source.threads, self)
         if declared is None:
             sums = sums.present()
         else:

@@ -3,11 +3,12 @@
 import cython
 
 if cython.compiled:
-    from cython.cimports.mercer._native import panels
+    from cython.cimports.mercer._native import inline, panels
 else:
-    from mercer._native import panels
+    from mercer._native import inline, panels
 
 __all__ = [
+    "add_counts",
     "add_exceeding",
     "add_products",
     "add_rows",
@@ -23,6 +24,8 @@ index = cython.fused_type(cython.int, cython.Py_ssize_t)
 
 # Rows packed at once: 128 rows of a panel of 16 columns are half of a first-level cache.
 TILE = cython.declare(cython.Py_ssize_t, 128)
+# How many stored values ahead their sums are asked for.
+AHEAD = cython.declare(cython.Py_ssize_t, 16)
 
 
 def padded_width(d: cython.Py_ssize_t) -> int:
@@ -56,25 +59,68 @@ def add_rows(
                 out[k, j] += share * (cython.cast(cython.double, X[i, j]) - point[j])
 
 
+def add_counts(
+    X: cython.const[real][:, ::1],
+    labels: cython.const[cython.Py_ssize_t][::1],
+    weight: cython.const[cython.double][::1],
+    rows: cython.Py_ssize_t,
+    least: cython.double[::1],
+    weights: cython.double[:, ::1],
+    out: cython.double[:, :, ::1],
+):
+    """Add up the rows of each class in each part of a block, their weights, and find the least value of each column.
+
+    Parameters
+    ----------
+    X : (n, d) rows
+    labels : (n,) the class of each row
+    weight : (n,) weights; or empty
+    rows : how many make a part; the last may be shorter
+    least : (d,) lowered to the least values; NaN is passed over, and shows in the sums
+    weights : (parts, k) raised by the weight of the rows of each class
+    out : (parts, k, d) raised by their sums
+    """
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    part: cython.Py_ssize_t
+    share: cython.double = 1.0
+    value: cython.double
+    with cython.nogil:
+        for i in range(X.shape[0]):
+            part, k = i // rows, labels[i]
+            if weight.shape[0] > 0:
+                share = weight[i]
+            weights[part, k] += share
+            for j in range(X.shape[1]):
+                value = X[i, j]
+                least[j] = value if value < least[j] else least[j]
+                out[part, k, j] += share * value
+
+
 def add_exceeding(
     X: cython.const[real][:, ::1],
     labels: cython.const[cython.Py_ssize_t][::1],
     weight: cython.const[cython.double][::1],
+    rows: cython.Py_ssize_t,
     threshold: cython.double,
-    out: cython.double[:, ::1],
+    weights: cython.double[:, ::1],
+    out: cython.double[:, :, ::1],
 ):
-    """Add to `out` (k, d) the weight of the rows of each class whose value is above the threshold."""
+    """Add up, as :func:`add_counts` does, the weight of the rows whose value is above the threshold."""
     i: cython.Py_ssize_t
     j: cython.Py_ssize_t
     k: cython.Py_ssize_t
+    part: cython.Py_ssize_t
     share: cython.double = 1.0
     with cython.nogil:
         for i in range(X.shape[0]):
-            k = labels[i]
+            part, k = i // rows, labels[i]
             if weight.shape[0] > 0:
                 share = weight[i]
+            weights[part, k] += share
             for j in range(X.shape[1]):
-                out[k, j] += share if cython.cast(cython.double, X[i, j]) > threshold else 0.0
+                out[part, k, j] += share if cython.cast(cython.double, X[i, j]) > threshold else 0.0
 
 
 def add_stored(
@@ -82,35 +128,34 @@ def add_stored(
     columns: cython.const[index][::1],
     bounds: cython.const[index][::1],
     labels: cython.const[cython.Py_ssize_t][::1],
-    order: cython.const[cython.Py_ssize_t][::1],
     weight: cython.const[cython.double][::1],
     out: cython.double[:, ::1],
 ):
     """Add to `out` (k, d) the stored values of sparse rows by class, weighted unless `weight` is empty.
 
-    Rows are taken class by class: the sums of one class stay in a cache that those of all would not fit.
+    The sums of all classes do not fit a cache: they are asked for some values ahead. Rows taken class by class would
+    make do with the sums of one, but lie apart themselves, which costs more.
 
     Parameters
     ----------
     values, columns : (m,) stored values and their columns
     bounds : (n + 1,) where in them each row begins, and the last ends
     labels : (n,) the class of each row
-    order : (n,) the rows by class
     weight : (n,) weights; or empty
     out : (k, d) sums
     """
     i: cython.Py_ssize_t
-    at: cython.Py_ssize_t
     place: cython.Py_ssize_t
     k: cython.Py_ssize_t
     share: cython.double = 1.0
     with cython.nogil:
-        for at in range(order.shape[0]):
-            i = order[at]
+        for i in range(labels.shape[0]):
             k = labels[i]
             if weight.shape[0] > 0:
                 share = weight[i]
             for place in range(bounds[i], bounds[i + 1]):
+                if place + AHEAD < columns.shape[0]:
+                    inline.prefetch(out[k], columns[place + AHEAD], columns[place + AHEAD] + 1)
                 out[k, columns[place]] += share * cython.cast(cython.double, values[place])
 
 

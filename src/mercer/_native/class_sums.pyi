@@ -3,13 +3,29 @@ import numpy as np
 def padded_width(d: int) -> int: ...
 def packed_size(d: int) -> int: ...
 def add_rows(X: np.ndarray, labels: np.ndarray, weight: np.ndarray, point: np.ndarray, out: np.ndarray) -> None: ...
-def add_exceeding(X: np.ndarray, labels: np.ndarray, weight: np.ndarray, threshold: float, out: np.ndarray) -> None: ...
+def add_counts(
+    X: np.ndarray,
+    labels: np.ndarray,
+    weight: np.ndarray,
+    rows: int,
+    least: np.ndarray,
+    weights: np.ndarray,
+    out: np.ndarray,
+) -> None: ...
+def add_exceeding(
+    X: np.ndarray,
+    labels: np.ndarray,
+    weight: np.ndarray,
+    rows: int,
+    threshold: float,
+    weights: np.ndarray,
+    out: np.ndarray,
+) -> None: ...
 def add_stored(
     values: np.ndarray,
     columns: np.ndarray,
     bounds: np.ndarray,
     labels: np.ndarray,
-    order: np.ndarray,
     weight: np.ndarray,
     out: np.ndarray,
 ) -> None: ...

@@ -20,13 +20,15 @@ __all__ = ["BlockDescent", "Settings", "choose"]
 Array = Any
 # A round ends when the violation within the working set is this share of that at its beginning. On 20 000 x 30 rows:
 # 73 rounds of 1024 rows at 0.1, 162 at 0.3; 65 at 0.05, of which each takes half as many steps again.
-_SHARE = 0.1
+SHARE = 0.1
 # Pair steps in a round at most: some 60 ms.
 _MOST_STEPS = 20_000
 # Up to so many rows take part all at once: their slopes are then known without kernel rows, and no round is lost.
 WHOLE = 2048
 # Rounds between two looks for rows to leave out, and the share that must go to be worth a new table.
 _PATIENCE, _WORTH = 8, 0.25
+# More violators than so many are found by parting all rows instead of by a heap.
+_HEAP = 1024
 
 
 @dataclass(frozen=True)
@@ -94,14 +96,12 @@ class BlockDescent:
         """One round; return the pair steps taken."""
         present = self._present()
         chosen = self._chosen(*present[1:])
-        K = self._square(self.part.rows[chosen])
         small, at, inner = self._inside(chosen, *present)
         before = at.copy()
         # What is known of all rows is solved to the end.
-        share = _SHARE if len(chosen) < len(self.active) else 0.0
+        share = SHARE if len(chosen) < len(self.active) else 0.0
         goal = max(share * violation, 0.5 * self.settings.tol)
-        steps = descend(small, Square.whole(K), goal, min(most, _MOST_STEPS), at, *inner, np.empty(2))
-        self.gram.leave(K)
+        steps = self._solve_set(small, self.part.rows[chosen], goal, min(most, _MOST_STEPS), at, *inner)
         change = at - before
         moved = np.flatnonzero(change)
         self.working = self.active[chosen]
@@ -120,6 +120,23 @@ class BlockDescent:
     ) -> tuple[DualProgram, Array, tuple[Array, Array, Array]]:
         """The program of a working set, its coefficients, and its slopes and moves."""
         return self.part.part(chosen), b[chosen], (slope[chosen], rise[chosen], fall[chosen])
+
+    def _solve_set(
+        self,
+        program: DualProgram,
+        rows: Array,
+        goal: float,
+        most: int,
+        b: Array,
+        slope: Array,
+        rise: Array,
+        fall: Array,
+    ) -> int:
+        """Solve the program of a working set, in place; the number of steps."""
+        K = self._square(rows)
+        steps = descend(program, Square.whole(K), goal, most, b, slope, rise, fall, np.empty(2))
+        self.gram.leave(K)
+        return steps
 
     def _square(self, rows: Array) -> Array:
         """The values between the rows of a working set."""
@@ -243,9 +260,18 @@ def choose(part: DualProgram, slope: Array, rise: Array, fall: Array, kept: Arra
 def _violators(group: slice, slope: Array, rise: Array, fall: Array, count: int) -> Array:
     """Positions of a group by how cheap they are to raise and how much lowering them gains, in turn."""
     count = min(count, group.stop - group.start)
-    both, values = np.empty((2, count), dtype=np.intp), np.empty(count)
-    native.find_least(slope, rise, 1.0, group.start, group.stop, values, both[0])
-    native.find_least(slope, fall, -1.0, group.start, group.stop, values, both[1])
+    both = np.stack([_least(slope, rise, 1.0, group, count), _least(slope, fall, -1.0, group, count)])
     both = both.T.ravel()
     _, first = np.unique(both, return_index=True)
     return both[np.sort(first)]
+
+
+def _least(slope: Array, lift: Array, sign: float, group: slice, count: int) -> Array:
+    """Where sign (slope + lift) is least in a group, in rising order."""
+    if count <= _HEAP:
+        places, values = np.empty(count, dtype=np.intp), np.empty(count)
+        native.find_least(slope, lift, sign, group.start, group.stop, values, places)
+        return places
+    values = sign * (slope[group] + lift[group])
+    places = np.argpartition(values, count - 1)[:count]
+    return places[np.lexsort((places, values[places]))] + group.start

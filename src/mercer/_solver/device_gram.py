@@ -6,17 +6,20 @@ needed, since a GPU makes them about as fast as it reads them.
 """
 
 from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from mercer._solver.dual_program import DualProgram
+from mercer._solver.fused_descent import can_descend, described, take_steps
 from mercer._solver.gram_rows import Gram, Square
 from mercer._source.device import DeviceSource, full_precision
 from mercer._source.namespace import to_numpy
 from mercer.kernels import Kernel
 
-__all__ = ["DeviceGram"]
+__all__ = ["DeviceGram", "DeviceSquare"]
 
 Array = Any
 # Values of a tile: 256 MiB of float32, and twice that while it is widened to be summed.
@@ -37,7 +40,8 @@ class DeviceGram(Gram):
 
     keeps_rows = False
     # A round costs transfers and launches whatever it does, so that it had better do more.
-    set_size = 2048
+    set_size = 8192
+    holds_squares = True
 
     def __init__(self, kernel: Kernel, source: DeviceSource, threads: int) -> None:
         super().__init__(kernel, source.X, threads)
@@ -60,11 +64,12 @@ class DeviceGram(Gram):
     def _kind(self, dtype: Any) -> Any:
         return self.xp.float32 if np.dtype(dtype) == np.float32 else self.source.wide
 
-    def _in_full(self) -> AbstractContextManager[None]:
+    def in_full(self) -> AbstractContextManager[None]:
+        """Products with all the digits of their type."""
         return full_precision(self.source.placement)
 
     def _taken(self, rows: Array, dtype: Any) -> Array:
-        return self.xp.take(self.rows(dtype), self._sent(rows), axis=0)
+        return self.xp.take(self.rows(dtype), self.sent(rows), axis=0)
 
     def _kept(self, others: Array, dtype: Any) -> Array:
         """Rows that are likely to be asked for again, by the same numbers, in the next round."""
@@ -72,7 +77,8 @@ class DeviceGram(Gram):
             self.last = (others, dtype, self._taken(others, dtype))
         return self.last[2]
 
-    def _sent(self, numbers: Array) -> Array:
+    def sent(self, numbers: Array) -> Array:
+        """Numbers of rows, where the rows are."""
         return self.source.placement.put(np.asarray(numbers, dtype=np.int64))
 
     @cached_property
@@ -87,12 +93,22 @@ class DeviceGram(Gram):
         """The values between some rows and themselves, on the host."""
         if self._is_beyond(dtype):
             return self._here.square(rows, dtype)
-        with self._in_full():
+        return self.brought(self._square(rows, dtype), rows, dtype)
+
+    def held(self, rows: Array, dtype: Any) -> "DeviceSquare | None":
+        """The values between some rows and themselves, where they are made."""
+        return None if self._is_beyond(dtype) else DeviceSquare(self, rows, np.dtype(dtype), self._square(rows, dtype))
+
+    def _square(self, rows: Array, dtype: Any) -> Array:
+        with self.in_full():
             taken = self._taken(rows, dtype)
-            # One of two roundings, so that the square has two equal halves.
             values = self.kernel.of(self.xp, taken, taken)
-            values = self._fetched(0.5 * (values + values.T))
-        values = np.require(values, dtype, ["C", "W"])
+            # One of two roundings, so that the square has two equal halves.
+            return 0.5 * (values + values.T)
+
+    def brought(self, values: Array, rows: Array, dtype: Any) -> Array:
+        """A square of values between some rows, on the host, where its diagonal is exact."""
+        values = np.require(self._fetched(values), dtype, ["C", "W"])
         np.fill_diagonal(values, self.diagonal[rows])
         return values
 
@@ -137,7 +153,7 @@ class DeviceGram(Gram):
         if self._is_beyond(dtype):
             return self._here.products(rows, coefficients, others, dtype)
         xp, found = self.xp, np.empty(len(others))
-        with self._in_full():
+        with self.in_full():
             taken, every = self._taken(rows, dtype), self._kept(others, dtype)
             weights = self.source.placement.put(np.asarray(coefficients, dtype=np.float64))
             wide = max(1, _TILE // max(1, len(rows)))
@@ -146,3 +162,40 @@ class DeviceGram(Gram):
                 values = xp.astype(self.kernel.of(xp, taken, every[part, :]), self.source.wide)
                 found[part] = to_numpy(weights @ values)
         return found
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceSquare:
+    """The values between some rows and themselves on a device: ``rows`` are their numbers."""
+
+    gram: DeviceGram
+    rows: Array
+    dtype: Any
+    values: Array
+
+    def descend(
+        self, program: DualProgram, goal: float, most: int, b: Array, slope: Array, rise: Array, fall: Array
+    ) -> int | None:
+        """Pair descent where the values are, in place; the number of steps, or None where it cannot be done there."""
+        gram, n = self.gram, len(program)
+        if gram.source.placement.library != "torch" or not can_descend(self.values, program):
+            return None
+        diagonal = gram.diagonal[self.rows] + (0.0 if program.ridge is None else program.ridge)
+        state = gram.source.placement.put(described(program, diagonal, goal, most, b, slope, rise, fall))
+        take_steps(self.values, state, n)
+        found = to_numpy(state[3 * n :])
+        b[:], slope[:] = found[:n], found[n : 2 * n]
+        return int(found[-1])
+
+    def part(self, positions: Array) -> Array:
+        """The square of some of the rows, on the host."""
+        sent = self.gram.sent(positions)
+        return self.gram.brought(self.values[sent[:, None], sent[None, :]], self.rows[positions], self.dtype)
+
+    def products(self, positions: Array, coefficients: Array) -> Array:
+        """The sums over some of the rows of coefficient times value, for each row; on the host, float64."""
+        xp, source = self.gram.xp, self.gram.source
+        weights = source.placement.put(np.asarray(coefficients, dtype=np.float64))
+        with self.gram.in_full():
+            values = xp.astype(xp.take(self.values, self.gram.sent(positions), axis=0), source.wide)
+            return to_numpy(weights @ values)

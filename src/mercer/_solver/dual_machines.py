@@ -19,6 +19,7 @@ from mercer._solver.block_descent import BlockDescent, Settings, descend, fresh_
 from mercer._solver.driver import Solver
 from mercer._solver.dual_program import DualProgram
 from mercer._solver.gram_rows import Gram, Square
+from mercer._solver.nested_descent import NestedDescent
 from mercer._solver.step import Certificate, Solution, Step
 from mercer._solver.team_descent import TeamDescent
 from mercer._source.threads import run_numbered
@@ -186,7 +187,8 @@ class DualMachines:
         pending = np.empty((0, len(program))) if whole else state.pending.copy()
         dtype = np.float64 if state.exact[k] else np.float32
         under_way = (b, slope, left, state.working, pending, state.rounds)
-        kind = TeamDescent if TeamDescent.serves(self.gram, dtype) else BlockDescent
+        kind: type[BlockDescent] = TeamDescent if TeamDescent.serves(self.gram, dtype) else BlockDescent
+        kind = NestedDescent if self.gram.holds_squares else kind
         with closing(kind(program, self.gram, self.settings, dtype, *under_way)) as descent:
             yield from self._rounds(state, k, descent)
 

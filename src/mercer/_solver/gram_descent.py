@@ -18,7 +18,7 @@ _MEMORY = 5
 # Sweeps between two moves to the minimum over the coefficients in use: ten, or where many are in use one for each
 # eight of them, since a move costs a cube and a sweep a square. On 1000 x 5000 rows, elastic net down to 545
 # coefficients in five folds, that takes 2.1 s of one core, against 2.5 s with ten sweeps throughout.
-_FIRST_TURN, _MOVE_SHARE = 10, 8
+_FIRST_TURN, _MOVESHARE = 10, 8
 
 
 def descend_gram(problem: Any, G: Array, linear: Array, price: Price, goal: float, small: float, most: int) -> None:
@@ -27,7 +27,7 @@ def descend_gram(problem: Any, G: Array, linear: Array, price: Price, goal: floa
     Sweeps find which coefficients are zero; every so often a move takes the others to their minimum.
     """
     m, since = len(linear), 0
-    turn = max(_FIRST_TURN, int(np.count_nonzero(problem.w)) // _MOVE_SHARE)
+    turn = max(_FIRST_TURN, int(np.count_nonzero(problem.w)) // _MOVESHARE)
     record = np.empty((2, _MEMORY + 1, m))
     scratch = record[0], record[1], np.empty(_MEMORY), np.empty((_MEMORY, _MEMORY))
     # A call takes some 10 ms at most, so that Ctrl-C is seen.

@@ -69,6 +69,8 @@ class Gram:
     # Whether rows of values are worth keeping, and how many coefficients a working set of a large program has.
     keeps_rows = True
     set_size = 1024
+    # Whether squares are too large to be fetched, and stay where rows are.
+    holds_squares = False
 
     def __init__(self, kernel: Kernel, X: Any, threads: int, given: bool = False) -> None:
         self.kernel, self.X, self.threads, self.given = kernel, X, threads, given
@@ -102,6 +104,10 @@ class Gram:
 
         run_numbered(fill, len(pairs), worthwhile(self.threads, 0.5 * len(rows) ** 2))
         return out
+
+    def held(self, rows: Array, dtype: Any) -> Any:
+        """A square that stays where it is made, see :class:`mercer._solver.device_gram.DeviceSquare`; None for none."""
+        return None
 
     def room(self, n: int, dtype: Any) -> Array:
         """An n x n array, in memory that an earlier one has left: fresh pages cost as much as values."""

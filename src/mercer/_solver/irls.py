@@ -31,7 +31,7 @@ __all__ = ["IrlsState", "irls"]
 _FALL = 0.2
 _SETTLED = 1e-2
 # The last barrier leaves this share of the allowed gap for what Newton's method leaves undone.
-_SHARE = 0.4
+SHARE = 0.4
 _SWEEPS = 1000
 _HEAVY = 200  # parameters from which a step takes long enough (some 10 ms) to deserve its own thread
 _TRIALS = 40
@@ -198,7 +198,7 @@ def _last_barrier(problem: CompositeProblem, survey: Survey) -> float:
     if problem.loss.is_smooth:
         return 0.0
     corners = problem.loss.n_scores * (2 if problem.loss.tube > 0 else 1)
-    return max(0.5 * _SHARE * problem.tol, 1e-13) * abs(survey.start.objective) / corners
+    return max(0.5 * SHARE * problem.tol, 1e-13) * abs(survey.start.objective) / corners
 
 
 def _certificate(problem: CompositeProblem, state: IrlsState, point: CompositePoint, survey: Survey) -> Certificate:

@@ -15,6 +15,7 @@ from mercer._source.groups import Groups
 __all__ = ["Block", "DenseBlock", "SparseBlock", "rows_per_block", "rows_per_sparse_block"]
 
 Array = Any
+_FEW_BLOCKS = 8
 
 
 def rows_per_block(n_features: int) -> int:
@@ -30,7 +31,7 @@ def rows_per_block(n_features: int) -> int:
 
 
 def rows_per_sparse_block(n_rows: int, n_stored: int, n_features: int) -> int:
-    """Rows in a sparse block: a power of two with about 2**17 stored values in a block.
+    """Rows in a sparse block: a power of two with about 2**17 stored values in a block, or even shares of few blocks.
 
     Up to 32 times as many where there are many columns, so that adding up sums by column stays cheap beside making
     them: of 4 million values in 50 000 columns and 20 classes, sums by class take 29 ms in blocks of 3.2 million on two
@@ -38,7 +39,10 @@ def rows_per_sparse_block(n_rows: int, n_stored: int, n_features: int) -> int:
     """
     stored = min(max(2**17, 64 * n_features), 2**22)
     rows = stored * max(1, n_rows) // max(1, n_stored)
-    return 2 ** (min(max(rows, 1024), 65536).bit_length() - 1)
+    rows = 2 ** (min(max(rows, 1024), 65536).bit_length() - 1)
+    n_blocks = -(-n_rows // rows)
+    # Of few blocks a short last one would leave a thread waiting.
+    return -(-n_rows // n_blocks) if 1 < n_blocks < _FEW_BLOCKS else rows
 
 
 class Block(ABC):

@@ -11,12 +11,14 @@ from mercer._source import Block
 from mercer._source.namespace import namespace_of
 from mercer._source.source import SumTree
 from mercer._statistic.by_class import merged_labels, numbered, spread
-from mercer._statistic.statistic import Statistic
+from mercer._statistic.statistic import Statistic, folded
 
 __all__ = ["CategoryCounts", "ClassTotalSums", "ClassTotals"]
 
 Array = Any
 _EMPTY = np.empty(0)
+# Numbers in a table of the sums of several blocks.
+_TABLE = 2**15
 
 
 @plain
@@ -105,21 +107,24 @@ class ClassTotals(Statistic):
     def native_run(self, block: Block, unit: int) -> ClassTotalSums:
         classes, numbers = numbered(block.y)
         run = type(block)(block.X, block.start, numbers, block.weight)
+        # As many blocks in one call as make a table that a cache holds.
+        most = max(1, _TABLE // max(1, len(classes) * block.X.shape[1]))
         tree = SumTree()
-        for part in run.parts(unit):
-            tree.add(self._native_part(part, classes))
+        for part in run.parts(unit * 2 ** (most.bit_length() - 1)):
+            tree.add(self._native_part(part, classes, unit))
         return tree.total()
 
-    def _native_part(self, block: Block, classes: Array) -> ClassTotalSums:
-        k = len(classes)
+    def _native_part(self, block: Block, classes: Array, unit: int) -> ClassTotalSums:
+        k, d = len(classes), block.X.shape[1]
         weight = _EMPTY if block.weight is None else block.weight
-        weights = np.bincount(block.y, block.weight, k).astype(np.float64)
-        totals = np.zeros((k, block.X.shape[1]))
+        n_parts = -(-block.n // unit)
+        weights, table = np.zeros((n_parts, k)), np.zeros((n_parts, k, d))
         if self.threshold is None:
-            class_sums.add_rows(block.X, block.y, weight, np.zeros(block.X.shape[1]), totals)
-        else:
-            class_sums.add_exceeding(block.X, block.y, weight, self.threshold, totals)
-        return ClassTotalSums(classes, weights, totals, self._least(block.X, np))
+            least = np.full(d, np.inf)
+            class_sums.add_counts(block.X, block.y, weight, unit, least, weights, table)
+            return ClassTotalSums(classes, folded(weights), folded(table), float(least.min()))
+        class_sums.add_exceeding(block.X, block.y, weight, unit, self.threshold, weights, table)
+        return ClassTotalSums(classes, folded(weights), folded(table), 0.0)
 
     def _of_sparse(self, block: Block, classes: Array, numbers: Array) -> ClassTotalSums:
         k, d = len(classes), block.X.shape[1]
@@ -128,8 +133,7 @@ class ClassTotals(Statistic):
         values = stored if self.threshold is None else (stored > self.threshold).astype(np.float64)
         weight = _EMPTY if block.weight is None else block.weight
         totals = np.zeros((k, d))
-        order = np.argsort(numbers, kind="stable")
-        class_sums.add_stored(values, block.X.indices, block.X.indptr, numbers, order, weight, totals)
+        class_sums.add_stored(values, block.X.indices, block.X.indptr, numbers, weight, totals)
         return ClassTotalSums(classes, weights, totals, min(0.0, self._least(stored, np)))
 
 

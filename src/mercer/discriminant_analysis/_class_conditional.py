@@ -5,13 +5,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 
 from mercer._base import Estimator, fitting
 from mercer._base.joint_scores import JointScores, as_scores
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import HasFit, Instance, Integer, Nothing, Rule
 from mercer._base.priors import class_priors
+from mercer._base.validation import check_labels
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Block, Source
@@ -183,7 +183,7 @@ class ClassConditionalClassifier(JointScores, Estimator):
     def _learn(self, X: Any, y: Any, weight: Any, seen: ConditionalState | None, declared: Array) -> None:
         source = self._open(X, y, weight, targets="labels", reset=seen is None)
         if source.place == "memory":
-            check_classification_targets(source.y)
+            check_labels(source.y)
         outcome = self._drive(lambda start: self._solve(source, seen, declared), source, max_steps=1)
         if outcome.interrupt is None:
             self.converged_ = outcome.converged = True

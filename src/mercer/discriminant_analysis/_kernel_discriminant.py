@@ -8,11 +8,11 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import log_softmax, softmax
 from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.multiclass import check_classification_targets
 
 from mercer._base import Estimator, few_rows, fitted_source, fitting
 from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, prepared, wide_rows
 from mercer._base.parameter import Integer, Nothing, Real, Rule
+from mercer._base.validation import check_labels
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
@@ -154,7 +154,7 @@ class KernelDiscriminantAnalysis(
         self
         """
         source = self._open(X, y, sample_weight, targets="labels", accept_sparse="csr")
-        check_classification_targets(source.y)
+        check_labels(source.y)
         rows, weight = source.whole(), source.weight
         seen = source.y if weight is None else source.y[weight > 0]
         classes = np.unique(seen)

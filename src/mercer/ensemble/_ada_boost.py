@@ -6,11 +6,10 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
-from sklearn.utils.multiclass import check_classification_targets
 
 from mercer._base import Estimator, fitting, seed_sequence
 from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, Rule, Seed
-from mercer._base.validation import checked_weight
+from mercer._base.validation import check_labels, checked_weight
 from mercer._base.wrapping import check_wrapped_place
 from mercer._solver import Outcome
 from mercer._source import Source
@@ -234,7 +233,7 @@ class AdaBoostClassifier(BoostedVotes, Estimator):
             return source, source.whole(), source.y
         check_wrapped_place(self, X, y)
         rows, y = handed_table(self, DecisionStump() if self.estimator is None else self.estimator, X, y)
-        check_classification_targets(y)
+        check_labels(y)
         weight = checked_weight(self, sample_weight, len(y))
         return shadow_source(rows, y, weight, self._threads()), rows, y
 

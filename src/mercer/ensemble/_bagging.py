@@ -7,10 +7,10 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._base import fitting
+from mercer._base.validation import check_labels
 from mercer.ensemble._bagging_model import BaggingModel
 from mercer.ensemble._weak_learner import aligned_shares
 from mercer.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -125,7 +125,7 @@ class BaggingClassifier(ClassifierMixin, BaggingModel):
 
     def _targets(self, y: np.ndarray) -> np.ndarray:
         y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
+        check_labels(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         self.n_classes_ = len(self.classes_)
         return codes

@@ -86,6 +86,8 @@ class MultinomialNB(DiscreteNB):
         "n_jobs": Integer() | Nothing(),
     }
 
+    _totals_show_nan: ClassVar[bool] = True
+
     def __init__(
         self,
         *,
@@ -220,6 +222,8 @@ class ComplementNB(DiscreteNB):
         "norm": Boolean(),
         "n_jobs": Integer() | Nothing(),
     }
+
+    _totals_show_nan: ClassVar[bool] = True
 
     def __init__(
         self,

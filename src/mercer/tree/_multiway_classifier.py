@@ -4,12 +4,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from mercer._base import Estimator, fitting
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule
-from mercer._base.validation import checked_weight
+from mercer._base.validation import check_labels, checked_weight
 from mercer._base.wrapping import check_wrapped_place
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
@@ -156,7 +155,7 @@ class MultiwayTreeClassifier(ClassifierMixin, Estimator):
             message = f"{type(self).__name__}: requires y to be passed, but the target y is None. Give the labels."
             raise DataError(message)
         y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
+        check_labels(y)
         table = CategoryTable(self)
         values = table.learn(X)
         check_consistent_length(values, y)

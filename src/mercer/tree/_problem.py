@@ -9,11 +9,10 @@ import numpy as np
 from scipy.sparse import csc_array, issparse
 from sklearn.base import is_classifier
 from sklearn.utils import assert_all_finite, compute_sample_weight
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from mercer._base.opening import check_place
-from mercer._base.validation import FLOATS, checked_weight
+from mercer._base.validation import FLOATS, check_labels, checked_weight
 from mercer._source import place_of
 from mercer.errors import DataError, UnsupportedError
 from mercer.tree._categories import CategoryTable, learn_categories
@@ -113,7 +112,7 @@ def open_problem(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
     weight = np.ones(X.shape[0]) if weight is None else weight
     columns = y if y.ndim == 2 else y.reshape(-1, 1)
     if is_classifier(estimator):
-        check_classification_targets(y)
+        check_labels(y)
         found = [np.unique(columns[:, k], return_inverse=True) for k in range(columns.shape[1])]
         labels = np.stack([numbers for _, numbers in found], axis=1)
         factor = _class_factor(estimator, y, labels, weight)

@@ -5,12 +5,11 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._base import Estimator, few_rows, fitting
 from mercer._base.parameter import Choice, Integer, Nothing, Rule
-from mercer._base.validation import FLOATS, checked_weight
+from mercer._base.validation import FLOATS, check_labels, checked_weight
 from mercer._base.wrapping import check_wrapped_place
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
@@ -276,7 +275,7 @@ def open_table(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Source:
     X, y = validate_data(
         estimator, X, y, dtype=list(FLOATS), order="C", accept_sparse="csr", ensure_all_finite="allow-nan"
     )
-    check_classification_targets(y)
+    check_labels(y)
     _check_present(estimator, X)
     return open_source(X, y, checked_weight(estimator, sample_weight, X.shape[0]), estimator._threads())
 
