@@ -7,7 +7,9 @@ import pytest
 from sklearn.datasets import make_classification, make_friedman1
 
 from mercer._solver import dual_machines
+from mercer._solver.gram_rows import Gram
 from mercer._source.threads import run_numbered
+from mercer.kernels import RBF
 from mercer.svm import SVC, SVR, NuSVC, OneClassSVM
 
 
@@ -74,3 +76,17 @@ def test_an_interrupt_before_the_first_round_sends_the_team_home(classes, monkey
     with pytest.raises(KeyboardInterrupt):
         SVC(gamma=0.2, n_jobs=3).fit(X, y)
     assert_all_are_free(3)
+
+
+def test_rows_in_use_keep_their_slots_in_a_full_table():
+    random, gram = np.random.default_rng(0), Gram(RBF(), np.random.default_rng(1).normal(size=(60, 3)), 1)
+    table, slope, b = gram.table(np.arange(60), 25, np.float64), np.zeros(60), np.zeros(60)
+    # Filled to the eighteenth slot, past the last, and then rows of the last slots beside one more.
+    for positions in (np.arange(18), np.arange(18, 28), np.arange(18, 29), np.arange(30, 55), np.arange(1, 60, 6)):
+        change = random.normal(size=len(positions))
+        table.add(positions, change, slope)
+        b[positions] += change
+        held = table.slot[positions]
+        assert held.min() >= 0
+        np.testing.assert_array_equal(table.owner[held], positions)
+    np.testing.assert_allclose(slope, gram.kernel(gram.X) @ b, atol=1e-12)
