@@ -84,12 +84,12 @@ class BlockDescent:
         return self.part.violation(self.b[self.active], self.slope[self.active])
 
     def _enter(self) -> None:
-        """Let the rows that have not left take part; their table holds two working sets, or is not kept at all."""
+        """Let the rows that have not left take part; their table holds a working set or more, or is not kept at all."""
         active = np.flatnonzero(self.left < 0)
         self.active, self.table = active, None
         self.part = self.program if self.is_whole else self.program.part(active)
         capacity = int(self.settings.cache_bytes / (np.dtype(self.dtype).itemsize * len(active)))
-        if self.gram.keeps_rows and len(active) > self.size and capacity >= min(2 * self.size, len(active)):
+        if self.gram.keeps_rows and len(active) > self.size and capacity >= self.size:
             self.table = self.gram.table(self.part.rows, capacity, self.dtype)
 
     def round(self, violation: float, most: int) -> int:

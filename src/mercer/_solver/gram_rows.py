@@ -68,7 +68,9 @@ class Gram:
 
     # Whether rows of values are worth keeping, and how many coefficients a working set of a large program has.
     keeps_rows = True
-    set_size = 1024
+    # On 20 000 x 30 rows: 73 rounds of 1024 rows with 31 000 steps, 49 of 1280 with 26 000; a step takes the longer the
+    # more rows there are.
+    set_size = 1280
     # Whether squares are too large to be fetched, and stay where rows are.
     holds_squares = False
 
