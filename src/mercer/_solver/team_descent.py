@@ -28,6 +28,8 @@ _BLOCK, _PANEL, _BINS = 128, 128, 256
 _LONG, _MADE, _COLUMN, _ADDED = 3e7, 1.0, 0.02, 0.25
 # A member of the team is called for so many rows.
 _SHARE = 128
+# Rows made at a time at least, however small the cache is.
+_FEWEST = 64
 
 
 class TeamDescent(BlockDescent):
@@ -57,10 +59,8 @@ class TeamDescent(BlockDescent):
         self._crew = None
 
     def _gather(self) -> None:
-        """Call the team; kernel rows for which there is no table are made elsewhere, on all threads."""
-        if self.table is None and self.size < len(self.active):
-            self.close()
-        elif self._crew is None:
+        """Call the team."""
+        if self._crew is None:
             self._crew = ExitStack()
             self._work.call()
             self._crew.enter_context(accompanied(self._work.help, self._work.dismiss, self._members))
@@ -92,10 +92,16 @@ class TeamDescent(BlockDescent):
         panels = np.empty((-(-len(self.active) // across), d, across), dtype)
         own = np.empty((self._members, _BLOCK // across, d, across), dtype)
         left, tiles = np.empty((self._members, 8, d), dtype), np.empty((self._members, 8, widest), dtype)
-        table = np.empty((0, 0), dtype) if self.table is None else self.table.values
+        self._rows = self.table.values if self.table is not None else self._passing_rows(dtype)
         squares = np.empty(len(self.active), dtype)
-        values = (prepared.rows, prepared.squares, panels, squares, own, left, tiles, table)
+        values = (prepared.rows, prepared.squares, panels, squares, own, left, tiles, self._rows)
         self._work.hold_values(int(dtype == np.float64), values)
+
+    def _passing_rows(self, dtype: Any) -> Array:
+        """Room for rows that are not kept, where a whole working set has none: as many at a time as the cache holds."""
+        m = len(self.active)
+        count = 0 if self.size == m else max(_FEWEST, int(self.settings.cache_bytes / (dtype.itemsize * m)))
+        return np.empty((min(count, self.size), m), dtype)
 
     def _advance(self, item: float) -> None:
         """Work until a pass is done; an item takes so many nanoseconds."""
@@ -123,8 +129,6 @@ class TeamDescent(BlockDescent):
         return *self._own, *self._moves
 
     def _square(self, rows: Array) -> Array:
-        if self._crew is None:
-            return super()._square(rows)
         K = self.gram.room(len(rows), self.dtype)
         lengths = self.gram.rows(self.dtype).squares[rows]
         self._work.offer_square(rows, lengths, np.arange(len(rows)), _pairs(-(-len(rows) // _BLOCK)), K)
@@ -180,24 +184,32 @@ class TeamDescent(BlockDescent):
 
     def _add(self, positions: Array, change: Array, known: Array) -> None:
         b, slope = self._own
-        given: tuple[Array, ...] = ()
         b[positions] = self.b[self.active[positions]]
         if len(known) == len(slope):
             slope[:] = known
-        elif self.table is None:
-            self._add_rows(positions, change, slope)
+            self._mark()
         else:
             if self.part.ridge is not None:
                 slope[positions] += self.part.ridge[positions] * change
-            missing = positions[self.table.slot[positions] < 0]
-            room = self.table.made_room(positions, missing)
-            given = (self.part.rows[missing], room, self.table.slot[positions], change)
-        self._mark(*given)
+            self._sweep(positions, change)
         if not self.is_whole:
             self.slope[self.active] = slope
             places = self.active[positions]
             for missed in self.pending:
                 missed[places] += change
+
+    def _sweep(self, positions: Array, change: Array) -> None:
+        """Add the kernel rows of some positions, times their change, to the slopes."""
+        rows = self.part.rows[positions]
+        if self.table is not None:
+            missing = self.table.slot[positions] < 0
+            room = self.table.made_room(positions, positions[missing])
+            self._mark(rows[missing], room, self.table.slot[positions], change)
+            return
+        for first in range(0, max(1, len(rows)), len(self._rows)):
+            some = slice(first, first + len(self._rows))
+            slots = np.arange(len(rows[some]))
+            self._mark(rows[some], slots, slots, change[some])
 
     def unshrink(self) -> None:
         self.close()
