@@ -75,6 +75,8 @@ class TeamDescent(BlockDescent):
         tiles = -(-m // self._width)
         self._found, self._lengths = np.empty((4, tiles * self._width), np.intp), np.empty((tiles, 4), np.intp)
         self._ends, self._reach = np.empty((tiles, 4)), np.full(4, np.nan)
+        # The positions of the last working set, once there is one among these rows.
+        self._kept: Array = None
         self._work.hold_tiles(self._width, self._found, self._lengths, self._ends)
         self._work.hold_program(
             part.rows, part.lower, part.upper, part.kink, part.end_of_first, self._own + self._moves
@@ -141,6 +143,7 @@ class TeamDescent(BlockDescent):
         part, out = self.part, np.empty((6, len(chosen)))
         dual_choice.gather(chosen, b, slope, rise, fall, part.lower, part.upper, out)
         at, slope, rise, fall, lower, upper = out
+        self._kept = chosen
         split = int(np.searchsorted(chosen, part.end_of_first))
         ridge = None if part.ridge is None else part.ridge[chosen]
         return DualProgram(chosen, None, lower, upper, None, part.kink, split, ridge), at, (slope, rise, fall)
@@ -149,9 +152,11 @@ class TeamDescent(BlockDescent):
         size, groups = self.size, self.part.groups
         if size == len(self.active):
             return np.arange(size)
-        last = np.zeros(len(self.program), dtype=bool)
-        last[self.working] = True
-        kept = np.flatnonzero(last if self.is_whole else last[self.active])
+        kept = self._kept
+        if kept is None:
+            last = np.zeros(len(self.program), dtype=bool)
+            last[self.working] = True
+            kept = np.flatnonzero(last[self.active])
         share = -(-(size - min(len(kept), size // 2)) // len(groups))
         counts = np.array([min(share, group.stop - group.start) for group in groups])
         lists = np.empty((2 * len(groups), share), np.intp)
