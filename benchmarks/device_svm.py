@@ -1,6 +1,7 @@
 """Kernel machines on a GPU against two cores, and on one to sixteen threads. Run by hand:
 
     python -m benchmarks.device_svm                                          100 000 x 50 there, 20 000 x 30 on threads
+    python -m benchmarks.device_svm --only threads                           the latter alone, some 20 seconds
     python -m benchmarks.device_svm --profile                                where a fit on the device spends its time
     python -m benchmarks.device_svm --device cpu --rows 4000 --threaded 4000    a rehearsal without a GPU
 
@@ -101,6 +102,38 @@ def measure_threads(table, rows):
         say(table, f"SVC {len(X)} x 30: {threads} threads", seconds, model, speed_up=alone / seconds, same_bits=same)
 
 
+def measure_pieces(table, rows):
+    """What of a fit on one thread a team would share, what it would not, and the time on 16 threads by that."""
+    from mercer._solver.gram_rows import Gram
+    from mercer._solver.team_descent import TeamDescent
+    from mercer.svm import SVC
+
+    data, shared = make_classes(rows / 20_000), []
+
+    def timed_call(function):
+        def call(*given):
+            start = time.perf_counter()
+            found = function(*given)
+            shared.append(time.perf_counter() - start)
+            return found
+
+        return call
+
+    kept = {(kind, name): getattr(kind, name) for kind, name in ((TeamDescent, "_advance"), (Gram, "products"))}
+    for (kind, name), function in kept.items():
+        setattr(kind, name, timed_call(function))
+    pieces = []
+    for _ in range(3):
+        shared.clear()
+        seconds = _seconds(SVC(C=1.0, gamma=1.0 / 30.0, n_jobs=1), data["X"], data["y"])
+        pieces.append((seconds - sum(shared), sum(shared)))
+    for (kind, name), function in kept.items():
+        setattr(kind, name, function)
+    alone, together = min(pieces)
+    at_sixteen = alone + together / 16
+    table.add(f"SVC {rows} x 30: by one thread alone", alone, shared=together, predicted_at_16=at_sixteen)
+
+
 def _seconds(model, X, y):
     start = time.perf_counter()
     quiet_fit(model, X, y)
@@ -114,7 +147,10 @@ def main():
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--threaded", type=int, default=20_000)
     parser.add_argument("--profile", action="store_true")
+    parser.add_argument("--only", choices=("threads", "device"))
     options = parser.parse_args()
+    if options.only == "threads":
+        options.device = "cpu"
     device = torch.device(options.device)
     table = Table()
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
@@ -123,8 +159,11 @@ def main():
     if options.profile:
         profile_device(device, options.rows)
         return
-    measure_threads(table, options.threaded)
-    measure_device(table, device, options.rows)
+    if options.only != "device":
+        measure_threads(table, options.threaded)
+        measure_pieces(table, options.threaded)
+    if options.only != "threads":
+        measure_device(table, device, options.rows)
     table.write(facts)
 
 

@@ -75,13 +75,31 @@ cdef inline void add(const real[:, ::1] table, const Py_ssize_t[::1] slots, cons
 
 cdef inline void mirror(real[:, ::1] K, Py_ssize_t top, Py_ssize_t bottom, Py_ssize_t left,
                         Py_ssize_t right) noexcept nogil:
-    """Copy a block of `K` to its mirror image, in tiles of 16 x 16, which touch each line of the cache once."""
-    cdef Py_ssize_t i, j, row, column
+    """Copy a block of `K` to its mirror image.
+
+    In tiles of 16 x 16, of which each line is read once and written once: rows of a power of two share their places in
+    the cache, which has fewer than sixteen of each.
+    """
+    cdef Py_ssize_t i, j, row, column, high, wide
+    cdef real tile[256]
     for column in range(left, right, 16):
+        wide = min(<Py_ssize_t> 16, right - column)
         for row in range(top, bottom, 16):
-            for j in range(column, min(column + 16, right)):
-                for i in range(row, min(row + 16, bottom)):
-                    K[j, i] = K[i, j]
+            high = min(<Py_ssize_t> 16, bottom - row)
+            if high == 16 and wide == 16:
+                for i in range(16):
+                    for j in range(16):
+                        tile[16 * i + j] = K[row + i, column + j]
+                for j in range(16):
+                    for i in range(16):
+                        K[column + j, row + i] = tile[16 * i + j]
+                continue
+            for i in range(high):
+                for j in range(wide):
+                    tile[16 * i + j] = K[row + i, column + j]
+            for j in range(wide):
+                for i in range(high):
+                    K[column + j, row + i] = tile[16 * i + j]
 
 
 cdef inline void sink(double[::1] values, Py_ssize_t[::1] places, Py_ssize_t at, Py_ssize_t end, double value,

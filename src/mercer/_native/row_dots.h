@@ -17,8 +17,8 @@
 /* out[r][c] = left[r] . panel[:, c] for DOT_ROWS rows and two registers of columns; rows of `out` are `stride` apart. */
 static DOT_FUSED void NAME(dot_block)(const REAL *left, Py_ssize_t d, const REAL *panel, REAL *out, Py_ssize_t stride)
 {
-    NAME(dot_lanes) sum[DOT_ROWS][2], line[2], zero = {0};
     DOT_PRAGMA
+    NAME(dot_lanes) sum[DOT_ROWS][2], line[2], zero = {0};
     EACH_DOT (int r = 0; r < DOT_ROWS; r++)
         EACH_DOT (int p = 0; p < 2; p++) sum[r][p] = zero;
     for (Py_ssize_t k = 0; k < d; k++) {

@@ -187,7 +187,7 @@ class DualMachines:
         pending = np.empty((0, len(program))) if whole else state.pending.copy()
         dtype = np.float64 if state.exact[k] else np.float32
         under_way = (b, slope, left, state.working, pending, state.rounds)
-        kind: type[BlockDescent] = TeamDescent if TeamDescent.serves(self.gram) else BlockDescent
+        kind: type[BlockDescent] = TeamDescent if TeamDescent.serves(self.gram, dtype) else BlockDescent
         kind = NestedDescent if self.gram.holds_squares else kind
         with closing(kind(program, self.gram, self.settings, dtype, *under_way)) as descent:
             yield from self._rounds(state, k, descent)
@@ -225,25 +225,20 @@ class DualMachines:
         stalled: bool,
     ) -> MachineState:
         """The state after a round; a settled program leaves nothing under way."""
-        state, place = copied_state(state, whole=len(self.programs) > 1), self.places[k]
         settled = (violation <= self.settings.tol and descent.is_whole) or stalled
         ended = settled or (self.settings.max_iter is not None and state.steps[k] + taken >= self.settings.max_iter)
         if ended and not descent.is_whole:
             descent.unshrink()
             violation = descent.violation()
-        if len(self.programs) > 1:
-            state.coefficients[place], state.slopes[place] = descent.b, descent.slope
-        else:
-            state = replace(state, coefficients=descent.b.copy(), slopes=descent.slope.copy())
+        none = np.empty(0, dtype=np.intp)
+        under_way: tuple[Any, ...] = (none, none, np.empty(0), 0, False)
+        if not ended:
+            left = none if descent.is_whole else descent.left.copy()
+            under_way = (descent.working, left, descent.pending.copy(), descent.rounds, unshrunk)
+        state = copied_state(state, self.places[k], (descent.b, descent.slope), under_way)
         state.steps[k] += taken
         state.violations[k], state.exact[k], state.settled[k] = violation, exact, settled
-        none = np.empty(0, dtype=np.intp)
-        if ended:
-            return replace(state, working=none, left=none, pending=np.empty(0), rounds=0, unshrunk=False)
-        left = none if descent.is_whole else descent.left.copy()
-        under_way = (descent.working, left, descent.pending.copy(), descent.rounds, unshrunk)
-        names = ("working", "left", "pending", "rounds", "unshrunk")
-        return replace(state, **dict(zip(names, under_way, strict=True)))
+        return state
 
     def parts(self, state: MachineState) -> Iterator[tuple[DualProgram, Array, Array]]:
         """Each program with its coefficients and slopes."""
@@ -303,7 +298,21 @@ def _largest(rows: Array, b: Array) -> Array:
     return rows[order[b[order] > 0]]
 
 
-def copied_state(state: MachineState, whole: bool = True) -> MachineState:
-    """A state whose arrays, unless `whole` those of programs alone, may be written to: watches keep earlier ones."""
-    names = (*(("coefficients", "slopes") if whole else ()), "steps", "violations", "settled", "exact")
-    return replace(state, **{name: getattr(state, name).copy() for name in names})
+def copied_state(
+    state: MachineState, place: slice | None = None, found: tuple[Array, ...] = (), under_way: tuple[Any, ...] = ()
+) -> MachineState:
+    """A state whose arrays may be written to: earlier ones are kept by watches.
+
+    At a place it has the coefficients and slopes that were found; `under_way` is what comes after `exact`.
+    """
+    whole = {}
+    for name, own in zip(("coefficients", "slopes"), found or (None, None), strict=True):
+        if own is not None and len(own) == len(state.coefficients):
+            whole[name] = own.copy()
+        else:
+            whole[name] = getattr(state, name).copy()
+            if own is not None:
+                whole[name][place] = own
+    names = ("working", "left", "pending", "rounds", "unshrunk")
+    small = {name: getattr(state, name).copy() for name in ("steps", "violations", "settled", "exact")}
+    return replace(state, **whole, **small, **dict(zip(names, under_way, strict=False)))

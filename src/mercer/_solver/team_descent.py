@@ -34,9 +34,9 @@ class TeamDescent(BlockDescent):
     """A program under way, of a kernel whose values native code makes from dense rows."""
 
     @staticmethod
-    def serves(gram: Gram) -> bool:
-        """Whether this is for such values."""
-        return gram.keeps_rows and not gram.given and gram.kernel.profile(gram.rows(np.float32)) is not None
+    def serves(gram: Gram, dtype: Any) -> bool:
+        """Whether this is for such values, of a type."""
+        return gram.keeps_rows and not gram.given and gram.kernel.profile(gram.rows(dtype)) is not None
 
     def __post_init__(self) -> None:
         form = self.gram.kernel.profile(self.gram.rows(self.dtype)).form
@@ -189,7 +189,9 @@ class TeamDescent(BlockDescent):
         self._mark(*given)
         if not self.is_whole:
             self.slope[self.active] = slope
-            self.pending[:, self.active[positions]] += change
+            places = self.active[positions]
+            for missed in self.pending:
+                missed[places] += change
 
     def unshrink(self) -> None:
         self.close()
