@@ -5,10 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer._native import boosting_forest, boosting_gradients
 from mercer._source.threads import run_numbered
 from mercer.ensemble._hist_bins import BinMap
-from mercer.ensemble._hist_tree import BoostedTree
 
 __all__ = ["Field"]
 
@@ -79,28 +77,6 @@ class Field:
         cuts = np.linspace(0, self.n_blocks, pieces + 1).astype(int).tolist()
         run_numbered(lambda number: call(cuts[number], cuts[number + 1]), pieces, self.threads)
 
-    def add_values(self, leaves: Array, values: Array, scores: Array, column: int) -> None:
-        """Add to each row's score the value of the leaf it is in."""
-
-        def call(first: int, last: int) -> None:
-            boosting_gradients.add_leaf_values(
-                self.order, self.begin, self.stop, leaves, values, self.unit, first, last, scores, column
-            )
-
-        self.blocks(4 * self.n, call)
-
-    def add_tree(self, tree: BoostedTree, scores: Array, column: int, drawn: Array) -> None:
-        """Add a tree's values to the scores of the rows that were not drawn, hence are in none of its leaves."""
-        tables = tree.tables(self.bins.width)
-
-        def call(first: int, last: int) -> None:
-            rows = first * self.unit + np.flatnonzero(drawn[first * self.unit : last * self.unit] == 0)
-            boosting_forest.add_bin_values(
-                self.codes, rows, tree.feature, tree.left, tables, tree.value, scores, column
-            )
-
-        self.blocks(16 * self.n, call)
-
     def rows_of(self, node: int) -> Array:
         """The rows of a node, by number."""
         unit = self.unit
@@ -111,27 +87,12 @@ class Field:
             ]
         )
 
-    def sums(
-        self,
-        native: Any,
-        scores: Array,
-        y: Array,
-        weight: Array,
-        gradients: Array,
-        moved: tuple[Array, Array] | None = None,
-    ) -> Array:
-        """Write the gradients at some scores; the sums (blocks, 1 + 2 k) of each block.
-
-        Where leaves and their values are given, they are first added to the only score, by the same threads.
-        """
+    def sums(self, run: Any, scores: Array, y: Array, weight: Array, gradients: Array) -> Array:
+        """Write the gradients at some scores; the sums (blocks, 1 + 2 k) of each block."""
         totals = np.empty((self.n_blocks, 1 + 2 * scores.shape[1]))
 
         def call(first: int, last: int) -> None:
-            if moved is not None:
-                boosting_gradients.add_leaf_values(
-                    self.order, self.begin, self.stop, *moved, self.unit, first, last, scores, 0
-                )
-            native(scores, y, weight, self.unit, first, last, gradients, totals)
+            run(scores, y, weight, self.unit, first, last, gradients, totals)
 
         self.blocks(16 * self.n * scores.shape[1], call)
         return totals

@@ -1,5 +1,6 @@
 """The rounds of boosting: a tree for each score is grown on the gradients and added to the scores."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -7,18 +8,17 @@ import numpy as np
 
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
-from mercer._statistic.statistic import folded
 from mercer.ensemble._hist_field import Field
 from mercer.ensemble._hist_grower import Grower, Growth, Limits
 from mercer.ensemble._hist_held import HeldOut, add_tree
 from mercer.ensemble._hist_losses import BoostingLoss
 from mercer.ensemble._hist_sample import drawn_counts
+from mercer.ensemble._hist_slopes import Slopes
 from mercer.ensemble._hist_tree import BoostedTree
 
 __all__ = ["Boosting", "BoostingState", "Judge", "tree_scores"]
 
 Array = Any
-_NO_WEIGHT = np.empty(0)
 _STATEMENT = (
     "Boosting is a greedy sum of trees, ended by the number of rounds, by a validation score or when no split gains; "
     "nothing bounds its distance to the best sum of trees."
@@ -97,39 +97,45 @@ class Boosting:
     def solve(self, start: BoostingState, resumed: BoostingState | None = None) -> Solver:
         """Add rounds to a start, or to where a fit of the same start was."""
         state = start if resumed is None else resumed
-        field, k = self.field, self.loss.n_scores
-        scores = tree_scores(field.codes, state, k, field.bins.width)
+        k, width = self.loss.n_scores, self.field.bins.width
+        scores = tree_scores(self.field.codes, state, k, width)
         held_out = self._held_out(state)
-        gradients = np.empty((k, field.n, 2))
-        totals, objective, loss = self._look(scores, gradients)
-        if not state.train_scores:
-            state = self._judged(state, objective, held_out, loss)
-        grower = Grower(field, self.limits, self.monotone)
-        grew = True
-        while len(state.trees) < k * self.rounds and not state.ended:
-            generator = np.random.default_rng([*state.entropy, len(state.trees)])
-            drawn = self._drawn(state)
-            trees = []
-            moved = None
-            for output in range(k):
-                size, curvature = totals[1 + 2 * output : 3 + 2 * output]
-                growth = grower.grow(gradients[output], size, curvature, self.rate, generator, drawn)
-                tree = self._leaves(growth, scores, loss)
-                if k == 1 and loss.native is not None:
-                    moved = (growth.leaves, tree.value[growth.leaves])
-                else:
-                    field.add_values(growth.leaves, tree.value[growth.leaves], scores, output)
-                if drawn is not None:
-                    field.add_tree(tree, scores, output, drawn)
-                if held_out is not None:
-                    held_out.add(tree, output)
-                trees.append(tree)
-            grew = any(len(tree.left) > 1 for tree in trees)
-            totals, objective, loss = self._look(scores, gradients, moved)
-            state = self._judged(replace(state, trees=(*state.trees, *trees)), objective, held_out, loss)
-            yield Step(objective, state, Certificate.none(_STATEMENT), self._extra(state))
+        grower = Grower(self.field, self.limits, self.monotone)
+        # Nobody else needs the threads: the team stays together until the end.
+        alone = self.judge is None and self.loss.native > 0 and self.share == 1.0
+        with grower.team.gathered() if alone else nullcontext():
+            slopes = Slopes(self.field, grower.team, self.loss, self.y, self.weight, scores)
+            if not state.train_scores:
+                state = self._judged(state, slopes, held_out)
+            grew = True
+            while len(state.trees) < k * self.rounds and not state.ended:
+                trees = self._round(state, grower, slopes, held_out)
+                grew = any(len(tree.left) > 1 for tree in trees)
+                state = self._judged(replace(state, trees=(*state.trees, *trees)), slopes, held_out)
+                yield Step(slopes.objective, state, Certificate.none(_STATEMENT), self._extra(state))
         converged = bool(state.ended) or not grew
         return Solution(state, converged, Certificate.none(_STATEMENT), "" if converged else "rounds")
+
+    def _round(
+        self, state: BoostingState, grower: Grower, slopes: Slopes, held_out: HeldOut | None
+    ) -> list[BoostedTree]:
+        """Grow a tree for each score, and move the scores by them."""
+        team, last, trees = grower.team, self.loss.n_scores - 1, []
+        generator = np.random.default_rng([*state.entropy, len(state.trees)]) if self.limits.share < 1.0 else None
+        team.draw(self._drawn(state))
+        with team.gathered():
+            for output in range(last + 1):
+                size, curvature = slopes.totals[1 + 2 * output : 3 + 2 * output]
+                growth = grower.grow(output, size, curvature, self.rate, generator)
+                tree = self._leaves(growth, slopes)
+                # The last tree's values and what follows from all of them are one piece of work.
+                team.move(tree.value, self.loss.native if output == last else 0)
+                trees.append(tree)
+        slopes.read()
+        if held_out is not None:
+            for output, tree in enumerate(trees):
+                held_out.add(tree, output)
+        return trees
 
     def _held_out(self, state: BoostingState) -> HeldOut | None:
         """The rows that judge, at the scores of a state."""
@@ -154,20 +160,9 @@ class Boosting:
         field.blocks(16 * field.n, call)
         return drawn
 
-    def _look(
-        self, scores: Array, gradients: Array, moved: tuple[Array, Array] | None = None
-    ) -> tuple[Array, float, BoostingLoss]:
-        """Gradients at the scores, moved by the leaves given, their sums, the mean loss, and the next round's loss."""
-        loss = self.loss.renewed(scores, self.y, self.weight)
-        run = loss.native or loss.run
-        weight = _NO_WEIGHT if self.weight is None else self.weight
-        totals = folded(self.field.sums(run, scores, self.y, weight, gradients, moved))
-        total = float(self.field.n) if self.weight is None else float(self.weight.sum())
-        return totals, float(totals[0]) / total, loss
-
-    def _leaves(self, growth: Growth, scores: Array, loss: BoostingLoss) -> BoostedTree:
+    def _leaves(self, growth: Growth, slopes: Slopes) -> BoostedTree:
         """The tree with values that suit the loss where a Newton step does not."""
-        tree = growth.tree
+        tree, loss, scores = growth.tree, slopes.loss, slopes.scores
         if not loss.own_leaves or len(tree.left) == 1:
             return tree
         value = tree.value.copy()
@@ -177,9 +172,7 @@ class Boosting:
             value[leaf] = self.rate * loss.leaf(scores[rows], self.y[rows], weight)
         return replace(tree, value=value)
 
-    def _judged(
-        self, state: BoostingState, objective: float, held_out: HeldOut | None, loss: BoostingLoss
-    ) -> BoostingState:
+    def _judged(self, state: BoostingState, slopes: Slopes, held_out: HeldOut | None) -> BoostingState:
         """The state with the scores of its last round, and whether they end the fit."""
         judge = self.judge
         if judge is None:
@@ -187,8 +180,8 @@ class Boosting:
         if judge.score is not None:
             train, validation = judge.score(state)
         else:
-            train = -objective
-            validation = None if held_out is None else -held_out.mean(loss)
+            train = -slopes.objective
+            validation = None if held_out is None else -held_out.mean(slopes.loss)
         seen = (*state.train_scores, float(train))
         checked = seen
         if validation is not None:

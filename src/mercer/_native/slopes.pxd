@@ -1,0 +1,119 @@
+# The end of a round of boosting, for the rows of a block: scores moved by a tree, and the loss, gradients and curvatures at
+# them. slopes.py is the uncompiled twin.
+#
+# Losses are 1 for (z - y)^2 / 2, 2 for log(1 + exp(z)) - y z with y of 0 and 1, and 3 for log(sum_j exp(z_j)) - z_y, whose
+# curvature is the diagonal p (1 - p). A block leaves its sums in a row of `sums`: the loss, then for each score those of the
+# gradients' sizes and of the curvatures, all weighted.
+
+from mercer._native cimport inline as elementary
+
+
+cdef inline void add_values(
+    const unsigned short[::1] order, const int[:, ::1] begin, const int[:, ::1] stop, const long long[:, ::1] numbers,
+    Py_ssize_t nodes, const double[::1] values, Py_ssize_t block, Py_ssize_t start, double[:, ::1] scores,
+    Py_ssize_t column
+) noexcept nogil:
+    """Add to the scores of a block's rows the values of the leaves that they are in."""
+    cdef Py_ssize_t node, k
+    for node in range(nodes):
+        if numbers[node, 0] == 0:
+            for k in range(begin[node, block], stop[node, block]):
+                scores[start + order[start + k], column] += values[node]
+
+
+cdef inline void add_walked(
+    const unsigned char[:, ::1] bins, const long long[::1] drawn, Py_ssize_t start, Py_ssize_t stop,
+    const long long[:, ::1] numbers, Py_ssize_t feature, const unsigned char[:, ::1] tables, const double[::1] values,
+    double[:, ::1] scores, Py_ssize_t column
+) noexcept nogil:
+    """The same for rows that were not drawn, hence are in no leaf; `feature` is where nodes have the column asked."""
+    cdef Py_ssize_t row, node
+    for row in range(start, stop):
+        if drawn[row] != 0:
+            continue
+        node = 0
+        while numbers[node, 0] > 0:
+            node = numbers[node, 0] + 1 - tables[node, bins[row, numbers[node, feature]]]
+        scores[row, column] += values[node]
+
+
+cdef inline void squared(
+    const double *z, const double *y, const double *weight, Py_ssize_t rows, double *gradients, double *sums
+) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef double gap, w, loss = 0.0, size = 0.0, curvature = 0.0
+    for i in range(rows):
+        w = weight[i] if weight != NULL else 1.0
+        gap = z[i] - y[i]
+        gradients[2 * i] = w * gap
+        gradients[2 * i + 1] = w
+        loss += 0.5 * w * gap * gap
+        size += w * (gap if gap > 0.0 else -gap)
+        curvature += w
+    sums[0] = loss
+    sums[1] = size
+    sums[2] = curvature
+
+
+cdef inline void logistic(
+    const double *z, const double *y, const double *weight, Py_ssize_t rows, double *gradients, double *sums
+) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef double p, w, slope, loss = 0.0, size = 0.0, curvature = 0.0
+    for i in range(rows):
+        w = weight[i] if weight != NULL else 1.0
+        p = elementary.expit(z[i])
+        gradients[2 * i] = w * (p - y[i])
+        gradients[2 * i + 1] = w * p * (1.0 - p)
+    for i in range(rows):
+        w = weight[i] if weight != NULL else 1.0
+        slope = gradients[2 * i]
+        loss += w * elementary.log1pexp(z[i] if y[i] < 0.5 else -z[i])
+        size += slope if slope > 0.0 else -slope
+        curvature += gradients[2 * i + 1]
+    sums[0] = loss
+    sums[1] = size
+    sums[2] = curvature
+
+
+cdef inline void softmax(
+    const double[:, ::1] scores, const double[::1] y, const double *weight, Py_ssize_t start, Py_ssize_t stop,
+    double[:, :, ::1] gradients, double *sums
+) noexcept nogil:
+    cdef Py_ssize_t i, j, label, k = scores.shape[1]
+    cdef double most, p, w, total
+    for j in range(2 * k + 1):
+        sums[j] = 0.0
+    for i in range(start, stop):
+        w = weight[i - start] if weight != NULL else 1.0
+        label = <Py_ssize_t> y[i]
+        most = scores[i, 0]
+        for j in range(1, k):
+            most = max(most, scores[i, j])
+        total = 0.0
+        for j in range(k):
+            p = elementary.exp(scores[i, j] - most)
+            gradients[j, i, 0] = p
+            total += p
+        sums[0] += w * (elementary.log(total) + most - scores[i, label])
+        for j in range(k):
+            p = gradients[j, i, 0] / total
+            gradients[j, i, 1] = w * p * (1.0 - p)
+            sums[2 + 2 * j] += gradients[j, i, 1]
+            p = w * (p - 1.0 if j == label else p)
+            gradients[j, i, 0] = p
+            sums[1 + 2 * j] += p if p > 0.0 else -p
+
+
+cdef inline void look(
+    int loss, const double[:, ::1] scores, const double[::1] y, const double[::1] weight, Py_ssize_t start,
+    Py_ssize_t stop, double[:, :, ::1] gradients, double[:, ::1] sums, Py_ssize_t block
+) noexcept nogil:
+    """Write the gradients of a block's rows (scores, rows, 2), and its sums."""
+    cdef const double *shares = &weight[start] if weight.shape[0] > 0 else NULL
+    if loss == 1:
+        squared(&scores[start, 0], &y[start], shares, stop - start, &gradients[0, start, 0], &sums[block, 0])
+    elif loss == 2:
+        logistic(&scores[start, 0], &y[start], shares, stop - start, &gradients[0, start, 0], &sums[block, 0])
+    elif loss == 3:
+        softmax(scores, y, shares, start, stop, gradients, &sums[block, 0])
