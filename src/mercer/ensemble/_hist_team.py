@@ -38,6 +38,8 @@ class Team:
         By which columns two children may be split.
     scales, units : (2,)
         Units of the words in one of gradient and of curvature, and the inverse.
+    piece : (14,)
+        The piece of work that was offered last, see leaves.pxd.
     """
 
     def __init__(self, field: Field, monotone: Array, limits: Array) -> None:
@@ -51,7 +53,7 @@ class Team:
         sums, sorted_bins = np.empty((members, 4, width)), np.empty((members, width), np.int32)
         # A cache line for each member, and for the words of control and whatever else is near.
         used, totals = np.zeros((members, 64), np.uint8), np.zeros((members, 8), np.int64)
-        piece, control = np.zeros(14, np.int64), np.zeros(40, np.int64)[8:32]
+        self.piece, control = np.zeros(14, np.int64), np.zeros(40, np.int64)[8:32]
         self.ground = boosting_growth.Ground(
             (field.codes, field.columns, field.counts, np.empty((field.n, 2), np.int64), field.order),
             (field.bins.offsets, field.bins.categorical.astype(np.uint8), monotone, limits, self.scales, self.units),
@@ -60,13 +62,13 @@ class Team:
                 *(sums, sorted_bins, used, totals),
             ),
             (nodes, self.allowed, best, cuts, self._chosen, self._n_chosen),
-            *(piece, control, field.shift, field.unit),
+            *(self.piece, control, field.shift, field.unit),
         )
         self.leader = boosting_leaves.Leader(
             (field.bins.offsets, monotone, limits, self.units),
             (sums, sorted_bins, used, totals),
             (nodes, self.allowed, best, cuts, self._n_chosen),
-            *(self._question, piece, control, (field.n, field.n_blocks, field.shift)),
+            *(self._question, self.piece, control, (field.n, field.n_blocks, field.shift)),
         )
         self._together = False
         self._prepare(width, size)
