@@ -106,19 +106,17 @@ class Boosting:
         with grower.team.gathered() if alone else nullcontext():
             slopes = Slopes(self.field, grower.team, self.loss, self.y, self.weight, scores)
             if not state.train_scores:
-                state = self._judged(state, slopes, held_out)
+                state = self._judged(state, slopes, held_out, [])
             grew = True
             while len(state.trees) < k * self.rounds and not state.ended:
-                trees = self._round(state, grower, slopes, held_out)
+                trees = self._round(state, grower, slopes)
                 grew = any(len(tree.left) > 1 for tree in trees)
-                state = self._judged(replace(state, trees=(*state.trees, *trees)), slopes, held_out)
+                state = self._judged(replace(state, trees=(*state.trees, *trees)), slopes, held_out, trees)
                 yield Step(slopes.objective, state, Certificate.none(_STATEMENT), self._extra(state))
         converged = bool(state.ended) or not grew
         return Solution(state, converged, Certificate.none(_STATEMENT), "" if converged else "rounds")
 
-    def _round(
-        self, state: BoostingState, grower: Grower, slopes: Slopes, held_out: HeldOut | None
-    ) -> list[BoostedTree]:
+    def _round(self, state: BoostingState, grower: Grower, slopes: Slopes) -> list[BoostedTree]:
         """Grow a tree for each score, and move the scores by them."""
         team, last, trees = grower.team, self.loss.n_scores - 1, []
         generator = np.random.default_rng([*state.entropy, len(state.trees)]) if self.limits.share < 1.0 else None
@@ -132,9 +130,6 @@ class Boosting:
                 team.move(tree.value, self.loss.native if output == last else 0)
                 trees.append(tree)
         slopes.read()
-        if held_out is not None:
-            for output, tree in enumerate(trees):
-                held_out.add(tree, output)
         return trees
 
     def _held_out(self, state: BoostingState) -> HeldOut | None:
@@ -172,7 +167,9 @@ class Boosting:
             value[leaf] = self.rate * loss.leaf(scores[rows], self.y[rows], weight)
         return replace(tree, value=value)
 
-    def _judged(self, state: BoostingState, slopes: Slopes, held_out: HeldOut | None) -> BoostingState:
+    def _judged(
+        self, state: BoostingState, slopes: Slopes, held_out: HeldOut | None, trees: list[BoostedTree]
+    ) -> BoostingState:
         """The state with the scores of its last round, and whether they end the fit."""
         judge = self.judge
         if judge is None:
@@ -181,7 +178,7 @@ class Boosting:
             train, validation = judge.score(state)
         else:
             train = -slopes.objective
-            validation = None if held_out is None else -held_out.mean(slopes.loss)
+            validation = None if held_out is None else -held_out.judge(trees, slopes.loss)
         seen = (*state.train_scores, float(train))
         checked = seen
         if validation is not None:
