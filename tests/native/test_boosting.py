@@ -92,7 +92,7 @@ class Ground:
         scores = np.zeros((len(gradients), 1)) if scores is None else scores
         y, losses = np.zeros(len(gradients)), np.zeros((self.begin.shape[1], 3))
         self.native.aim(np.ascontiguousarray(gradients[None]), scores, y, np.empty(0), losses)
-        self.native.draw(np.array(drawn, np.int64))
+        self.native.draw(np.array(drawn, np.int64), 0, 0.0)
         self.leader.sow(0, direct)
         self.advance()
         assert self.leader.plant()

@@ -85,11 +85,12 @@ class Ground:
     y: cython.const[cython.double][::1]
     weight: cython.const[cython.double][::1]
     losses: cython.double[:, ::1]
-    drawn: cython.const[cython.longlong][::1]
+    drawn: cython.longlong[::1]
     scales: cython.const[cython.double][::1]
     units: cython.const[cython.double][::1]
     values: cython.const[cython.double][::1]
     cython.declare(shift=cython.int, bounded=cython.int, unit=cython.Py_ssize_t)
+    cython.declare(seed=cython.ulonglong, share=cython.double)
 
     def __init__(self, rows, rules, room, asked, piece, control, shift: cython.int, unit: cython.Py_ssize_t):
         self.bins, self.columns, self.counts, self.words, self.order = rows
@@ -108,9 +109,12 @@ class Ground:
         """Set the scores (n, k), and where slopes.pxd writes what it makes of them."""
         self.gradients, self.scores, self.y, self.weight, self.losses = gradients, scores, y, weight, losses
 
-    def draw(self, drawn):
-        """Set how often rows are drawn (n,), empty for once, for the trees that follow."""
-        self.drawn = drawn
+    def draw(self, drawn, seed: cython.ulonglong, share: cython.double):
+        """Set how often rows are drawn (n,), empty for once, for the trees that follow.
+
+        It is written where the share of rows is above 0, from a seed, see words.h.
+        """
+        self.drawn, self.seed, self.share = drawn, seed, share
 
     def value(self, values):
         """Set what nodes add to the scores (nodes,), empty for nothing."""
@@ -238,7 +242,10 @@ class Ground:
     def _start_block(self, block: cython.Py_ssize_t, member: cython.Py_ssize_t) -> cython.void:
         start: cython.Py_ssize_t = block * self.unit
         stop: cython.Py_ssize_t = min(start + self.unit, self.bins.shape[0])
-        kept: cython.Py_ssize_t = pairs.quantise(
+        kept: cython.Py_ssize_t
+        if self.share > 0.0:
+            pairs.draw_rows(self.seed, start, stop, self.share, self.drawn)
+        kept = pairs.quantise(
             self.gradients,
             self.piece[leaves.OUTPUT],
             self.counts,

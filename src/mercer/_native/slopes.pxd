@@ -27,14 +27,27 @@ cdef inline void add_walked(
     double[:, ::1] scores, Py_ssize_t column
 ) noexcept nogil:
     """The same for rows that were not drawn, hence are in no leaf; `feature` is where nodes have the column asked."""
-    cdef Py_ssize_t row, node
-    for row in range(start, stop):
-        if drawn[row] != 0:
-            continue
-        node = 0
-        while numbers[node, 0] > 0:
-            node = numbers[node, 0] + 1 - tables[node, bins[row, numbers[node, feature]]]
-        scores[row, column] += values[node]
+    cdef Py_ssize_t row = start, lane, count, child, right, moving
+    cdef Py_ssize_t rows[8]
+    cdef Py_ssize_t node[8]
+    while row < stop:
+        count = 0
+        while row < stop and count < 8:
+            rows[count] = row
+            node[count] = 0
+            count += 1 if drawn[row] == 0 else 0
+            row += 1
+        # Several rows at a time: their walks do not wait for one another. Those that arrive early stay.
+        moving = 1
+        while moving:
+            moving = 0
+            for lane in range(count):
+                child = numbers[node[lane], 0]
+                right = 1 - tables[node[lane], bins[rows[lane], numbers[node[lane], feature]]]
+                node[lane] = child + right if child > 0 else node[lane]
+                moving |= child
+        for lane in range(count):
+            scores[rows[lane], column] += values[node[lane]]
 
 
 cdef inline void squared(

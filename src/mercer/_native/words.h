@@ -77,6 +77,19 @@ static inline void mercer_add_some(const unsigned char *bins, Py_ssize_t d, cons
 /* Half up, away from zero: the same for a gradient and its opposite. */
 static inline long long mercer_rounded(double value) { return (long long)(value + (value >= 0 ? 0.5 : -0.5)); }
 
+/* Draws rows from the `start`-th on, each by a number in [0, 1) of its own: the finaliser of splitmix64 of its place. */
+static inline void mercer_draw_rows(unsigned long long seed, Py_ssize_t start, Py_ssize_t rows, double share,
+                                    long long *drawn)
+{
+    for (Py_ssize_t k = 0; k < rows; k++) {
+        unsigned long long x = seed + (unsigned long long)(start + k + 1) * 0x9E3779B97F4A7C15ull;
+        x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
+        x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
+        x ^= x >> 31;
+        drawn[k] = (double)(long long)(x >> 11) * 0x1p-53 < share;
+    }
+}
+
 /* The words of rows, whose sums are added to `totals`, and their places in `order`; how many they are. A row that stands
    for some has the words of one, rounded, times as many: weights are repetitions. */
 static inline Py_ssize_t mercer_quantise(const double *gradients, const long long *counts, const long long *drawn,

@@ -10,6 +10,8 @@ cdef extern from *:
     void mercer_add_some(const unsigned char *bins, Py_ssize_t d, const long long *words, const unsigned short *order,
                          Py_ssize_t count, const int *offsets, const int *chosen, Py_ssize_t n_chosen,
                          long long *histogram) noexcept nogil
+    void mercer_draw_rows(unsigned long long seed, Py_ssize_t start, Py_ssize_t rows, double share,
+                          long long *drawn) noexcept nogil
     Py_ssize_t mercer_quantise(const double *gradients, const long long *counts, const long long *drawn,
                                Py_ssize_t rows, double scale, double rest_scale, int shift, long long *words,
                                unsigned short *order, long long *totals) noexcept nogil
@@ -29,6 +31,12 @@ cdef inline void add_rows(const unsigned char[:, ::1] bins, Py_ssize_t start, co
     elif first < last:
         mercer_add_rows(&bins[start, 0], bins.shape[1], &words[start, 0], &order[first], last - first, &offsets[0],
                         &parts[member, 0])
+
+
+cdef inline void draw_rows(unsigned long long seed, Py_ssize_t start, Py_ssize_t stop, double share,
+                           long long[::1] drawn) noexcept nogil:
+    """Draw each of some rows once with a chance."""
+    mercer_draw_rows(seed, start, stop - start, share, &drawn[start])
 
 
 cdef inline Py_ssize_t quantise(const double[:, :, ::1] gradients, Py_ssize_t output, const long long[::1] counts,

@@ -2,7 +2,7 @@
 
 import numpy
 
-__all__ = ["add_rows", "clear", "gather", "part_rows", "quantise", "take"]
+__all__ = ["add_rows", "clear", "draw_rows", "gather", "part_rows", "quantise", "take"]
 
 
 def add_rows(bins, start, words, order, first, last, offsets, chosen, side, n_chosen, parts, member):
@@ -14,6 +14,15 @@ def add_rows(bins, start, words, order, first, last, offsets, chosen, side, n_ch
             place = 2 * (int(offsets[j]) + int(bins[row, j]))
             histogram[place] += words[row, 0]
             histogram[place + 1] += words[row, 1]
+
+
+def draw_rows(seed, start, stop, share, drawn):
+    """Draw each of some rows once with a chance."""
+    for row in range(start, stop):
+        x = (int(seed) + (row + 1) * 0x9E3779B97F4A7C15) % 2**64
+        x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        x = (x ^ (x >> 27)) * 0x94D049BB133111EB % 2**64
+        drawn[row] = ((x ^ (x >> 31)) >> 11) * 2.0**-53 < share
 
 
 def quantise(gradients, output, counts, drawn, start, stop, scales, shift, words, order, totals, member):

@@ -38,6 +38,8 @@ class Field:
     ----------
     unit, n_blocks : int
         Rows in a block, and how many blocks there are; neither depends on the threads.
+    repeats : bool
+        Whether a row stands for several.
     order : (n,)
         The places of the rows in their blocks, by node.
     begin, stop : (nodes, blocks)
@@ -57,6 +59,7 @@ class Field:
         self.columns = np.empty((self.d, self.n), np.uint8)
         self.blocks(self.n * self.d, self._turn)
         self.counts = _NO_COUNTS if counts is None else counts
+        self.repeats = counts is not None and bool(np.any(counts > 1))
         self.total_count = self.n if counts is None else int(counts.sum())
         self.shift = max(1, self.total_count.bit_length())
         self.order = np.empty(self.n, dtype=np.uint16)

@@ -12,8 +12,9 @@ from mercer.ensemble._hist_field import Field
 from mercer.ensemble._hist_grower import Grower, Growth, Limits
 from mercer.ensemble._hist_held import HeldOut, add_tree
 from mercer.ensemble._hist_losses import BoostingLoss
-from mercer.ensemble._hist_sample import drawn_counts
+from mercer.ensemble._hist_sample import drawn_counts, row_seed
 from mercer.ensemble._hist_slopes import Slopes
+from mercer.ensemble._hist_team import Team
 from mercer.ensemble._hist_tree import BoostedTree
 
 __all__ = ["Boosting", "BoostingState", "Judge", "tree_scores"]
@@ -102,7 +103,7 @@ class Boosting:
         held_out = self._held_out(state)
         grower = Grower(self.field, self.limits, self.monotone)
         # Nobody else needs the threads: the team stays together until the end.
-        alone = self.judge is None and self.loss.native > 0 and self.share == 1.0
+        alone = self.judge is None and self.loss.native > 0 and (self.share == 1.0 or not self.field.repeats)
         with grower.team.gathered() if alone else nullcontext():
             slopes = Slopes(self.field, grower.team, self.loss, self.y, self.weight, scores)
             if not state.train_scores:
@@ -120,7 +121,7 @@ class Boosting:
         """Grow a tree for each score, and move the scores by them."""
         team, last, trees = grower.team, self.loss.n_scores - 1, []
         generator = np.random.default_rng([*state.entropy, len(state.trees)]) if self.limits.share < 1.0 else None
-        team.draw(self._drawn(state))
+        self._draw(team, state)
         with team.gathered():
             for output in range(last + 1):
                 size, curvature = slopes.totals[1 + 2 * output : 3 + 2 * output]
@@ -140,20 +141,23 @@ class Boosting:
         scores = tree_scores(judge.codes, state, self.loss.n_scores, width)
         return HeldOut(judge.codes, judge.y, judge.weight, scores, width, self.field.threads)
 
-    def _drawn(self, state: BoostingState) -> Array | None:
-        """How often each row is drawn for the next round, None for once each."""
-        if self.share == 1.0:
-            return None
+    def _draw(self, team: Team, state: BoostingState) -> None:
+        """Draw the rows that learn in the next round."""
         field, entropy = self.field, (*state.entropy, len(state.trees), 1)
+        if self.share == 1.0:
+            team.draw(None)
+            return
+        if not field.repeats:
+            team.draw_share(row_seed(entropy), self.share)
+            return
         drawn = np.empty(field.n, dtype=np.int64)
 
         def call(first: int, last: int) -> None:
             part = slice(first * field.unit, min(last * field.unit, field.n))
-            counts = field.counts[part] if len(field.counts) else None
-            drawn[part] = drawn_counts(part.stop - part.start, self.share, counts, entropy, part.start)
+            drawn[part] = drawn_counts(part.stop - part.start, self.share, field.counts[part], entropy, part.start)
 
         field.blocks(16 * field.n, call)
-        return drawn
+        team.draw(drawn)
 
     def _leaves(self, growth: Growth, slopes: Slopes) -> BoostedTree:
         """The tree with values that suit the loss where a Newton step does not."""

@@ -70,7 +70,7 @@ class Team:
             (nodes, self.allowed, best, cuts, self._n_chosen),
             *(self._question, self.piece, control, (field.n, field.n_blocks, field.shift)),
         )
-        self._together = False
+        self._together, self._drawn = False, _ALL
         self._prepare(width, size)
         self.aim(*(np.empty(shape) for shape in ((0, 0, 2), (0, 0), 0, 0, (0, 0))))
 
@@ -127,7 +127,13 @@ class Team:
 
     def draw(self, drawn: Array | None) -> None:
         """Let only some rows learn: how often each is drawn (n,); None for once each."""
-        self.ground.draw(_ALL if drawn is None else drawn)
+        self.ground.draw(_ALL if drawn is None else drawn, 0, 0.0)
+
+    def draw_share(self, seed: int, share: float) -> None:
+        """Draw each row once with a chance, by its number among the `uniform_numbers` of a seed."""
+        if len(self._drawn) == 0:
+            self._drawn = np.empty(self.field.n, np.int64)
+        self.ground.draw(self._drawn, seed, share)
 
     def restrict(self, side: int, columns: Array) -> None:
         """Add rows to histograms of some columns only, and search no others, from now on."""
