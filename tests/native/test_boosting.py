@@ -82,7 +82,8 @@ class Ground:
             (*asked, self.n_chosen),
             *(self.question, piece, control, (n, n_blocks, 8)),
         )
-        self.native.hold(self.begin, self.stop, self.numbers, self.tables, self.histograms)
+        walks = np.empty((members, 2, self.n_nodes), np.int32)
+        self.native.hold(self.begin, self.stop, self.numbers, self.tables, walks, self.histograms)
         self.leader.hold(self.numbers, self.reals, self.tables, np.zeros(self.n_nodes, np.int32))
         self.leader.keep(self.histograms, np.zeros(32, np.int32), 32)
 

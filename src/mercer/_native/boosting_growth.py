@@ -79,6 +79,7 @@ class Ground:
     stop: cython.int[:, ::1]
     numbers: cython.const[cython.longlong][:, ::1]
     tables: cython.const[cython.uchar][:, ::1]
+    walks: cython.int[:, :, ::1]
     histograms: cython.longlong[:, ::1]
     gradients: cython.double[:, :, ::1]
     scores: cython.double[:, ::1]
@@ -100,10 +101,13 @@ class Ground:
         self.piece, self.control, self.shift, self.unit = piece, control, shift, unit
         self.bounded = 1 if any(rules[2]) else 0
 
-    def hold(self, begin, stop, numbers, tables, histograms):
-        """Keep the rows of nodes (nodes, blocks), what the leader says of them, and histograms in these arrays."""
+    def hold(self, begin, stop, numbers, tables, walks, histograms):
+        """Keep the rows of nodes (nodes, blocks), what the leader says of them, and histograms in these arrays.
+
+        Walks (members, 2, nodes) are for rows that are not drawn.
+        """
         self.begin, self.stop, self.numbers, self.tables = begin, stop, numbers, tables
-        self.histograms = histograms
+        self.walks, self.histograms = walks, histograms
 
     def aim(self, gradients, scores, y, weight, losses):
         """Set the scores (n, k), and where slopes.pxd writes what it makes of them."""
@@ -205,7 +209,7 @@ class Ground:
             elif self.piece[leaves.KIND] == leaves.COLUMNS:
                 self._search_column(self.chosen[self.piece[leaves.SIDE], number], member)
             else:
-                self._move_block(number)
+                self._move_block(number, member)
 
     @cython.cfunc
     @cython.nogil
@@ -335,7 +339,7 @@ class Ground:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _move_block(self, block: cython.Py_ssize_t) -> cython.void:
+    def _move_block(self, block: cython.Py_ssize_t, member: cython.Py_ssize_t) -> cython.void:
         start: cython.Py_ssize_t = block * self.unit
         stop: cython.Py_ssize_t = min(start + self.unit, self.bins.shape[0])
         if self.values.shape[0] > 0:
@@ -353,16 +357,22 @@ class Ground:
             )
             if self.drawn.shape[0] > 0:
                 slopes.add_walked(
-                    self.bins,
+                    self.columns,
                     self.drawn,
                     start,
                     stop,
+                    self.stop[0, block],
                     self.numbers,
                     leaves.FEATURE,
+                    self.piece[leaves.NODES],
                     self.tables,
                     self.values,
                     self.scores,
                     self.piece[leaves.OUTPUT],
+                    self.order,
+                    self.spare,
+                    self.walks,
+                    member,
                 )
         if self.piece[leaves.LOSS] > 0:
             slopes.look(

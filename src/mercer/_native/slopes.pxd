@@ -6,6 +6,7 @@
 # gradients' sizes and of the curvatures, all weighted.
 
 from mercer._native cimport inline as elementary
+from mercer._native cimport words as pairs
 
 
 cdef inline void add_values(
@@ -22,32 +23,38 @@ cdef inline void add_values(
 
 
 cdef inline void add_walked(
-    const unsigned char[:, ::1] bins, const long long[::1] drawn, Py_ssize_t start, Py_ssize_t stop,
-    const long long[:, ::1] numbers, Py_ssize_t feature, const unsigned char[:, ::1] tables, const double[::1] values,
-    double[:, ::1] scores, Py_ssize_t column
+    const unsigned char[:, ::1] columns, const long long[::1] drawn, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t kept,
+    const long long[:, ::1] numbers, Py_ssize_t feature, Py_ssize_t nodes, const unsigned char[:, ::1] tables,
+    const double[::1] values, double[:, ::1] scores, Py_ssize_t column, unsigned short[::1] order,
+    unsigned short[:, ::1] spare, int[:, :, ::1] walks, Py_ssize_t member
 ) noexcept nogil:
-    """The same for rows that were not drawn, hence are in no leaf; `feature` is where nodes have the column asked."""
-    cdef Py_ssize_t row = start, lane, count, child, right, moving
-    cdef Py_ssize_t rows[8]
-    cdef Py_ssize_t node[8]
-    while row < stop:
-        count = 0
-        while row < stop and count < 8:
-            rows[count] = row
-            node[count] = 0
-            count += 1 if drawn[row] == 0 else 0
-            row += 1
-        # Several rows at a time: their walks do not wait for one another. Those that arrive early stay.
-        moving = 1
-        while moving:
-            moving = 0
-            for lane in range(count):
-                child = numbers[node[lane], 0]
-                right = 1 - tables[node[lane], bins[rows[lane], numbers[node[lane], feature]]]
-                node[lane] = child + right if child > 0 else node[lane]
-                moving |= child
-        for lane in range(count):
-            scores[rows[lane], column] += values[node[lane]]
+    """The same for the rows that were not drawn, hence are in no leaf: they are parted node by node.
+
+    So they do not wait for one another, as they would walking. `feature` is where nodes have the column asked; the order of
+    the block has room after the rows `kept`, and `walks` for where the rows of each node begin and end in it.
+    """
+    cdef Py_ssize_t row, node, k, child, middle, others = 0
+    for row in range(start, stop):
+        # Without a branch, which could not be foreseen.
+        spare[member, others] = <unsigned short> (row - start)
+        others += drawn[row] == 0
+    for k in range(others):
+        order[start + kept + k] = spare[member, k]
+    walks[member, 0, 0] = <int> kept
+    walks[member, 1, 0] = <int> (kept + others)
+    for node in range(nodes):
+        child = numbers[node, 0]
+        if child > 0:
+            middle = walks[member, 0, node] + pairs.part_rows(
+                columns, numbers[node, feature], start, tables, node, order, walks[member, 0, node],
+                walks[member, 1, node], spare, member
+            )
+            walks[member, 0, child] = walks[member, 0, node]
+            walks[member, 1, child] = walks[member, 0, child + 1] = <int> middle
+            walks[member, 1, child + 1] = walks[member, 1, node]
+        else:
+            for k in range(walks[member, 0, node], walks[member, 1, node]):
+                scores[start + order[start + k], column] += values[node]
 
 
 cdef inline void squared(

@@ -14,14 +14,29 @@ def add_values(order, begin, stop, numbers, nodes, values, block, start, scores,
             scores[start + places, column] += values[node]
 
 
-def add_walked(bins, drawn, start, stop, numbers, feature, tables, values, scores, column):
-    """The same for rows that were not drawn, hence are in no leaf."""
-    for row in range(start, stop):
-        if drawn[row]:
-            continue
+def add_walked(
+    columns,
+    drawn,
+    start,
+    stop,
+    kept,
+    numbers,
+    feature,
+    nodes,
+    tables,
+    values,
+    scores,
+    column,
+    order,
+    spare,
+    walks,
+    member,
+):
+    """The same for the rows that were not drawn, hence are in no leaf."""
+    for row in start + numpy.flatnonzero(drawn[start:stop] == 0):
         node = 0
         while numbers[node, 0] > 0:
-            node = int(numbers[node, 0]) + 1 - int(tables[node, bins[row, numbers[node, feature]]])
+            node = int(numbers[node, 0]) + 1 - int(tables[node, columns[numbers[node, feature], row]])
         scores[row, column] += values[node]
 
 

@@ -109,16 +109,16 @@ static inline Py_ssize_t mercer_quantise(const double *gradients, const long lon
         kept = rows;
     }
     else
+        /* Without a branch, which could not be foreseen; a row that is not drawn has the words 0. */
         for (Py_ssize_t k = 0; k < rows; k++) {
             const long long copies = counts == NULL ? 1 : counts[k], taken = drawn == NULL ? copies : drawn[k];
-            if (taken == 0)
-                continue;
-            words[2 * k] = taken * mercer_rounded(gradients[2 * k] / (double)copies * scale);
-            words[2 * k + 1] =
-                ((taken * mercer_rounded(gradients[2 * k + 1] / (double)copies * rest_scale)) << shift) + taken;
+            const double part = counts == NULL ? 1.0 : (double)copies;
+            words[2 * k] = taken * mercer_rounded(gradients[2 * k] / part * scale);
+            words[2 * k + 1] = ((taken * mercer_rounded(gradients[2 * k + 1] / part * rest_scale)) << shift) + taken;
             first += words[2 * k];
             second += words[2 * k + 1];
-            order[kept++] = (unsigned short)k;
+            order[kept] = (unsigned short)k;
+            kept += taken != 0;
         }
     totals[0] += first;
     totals[1] += second;

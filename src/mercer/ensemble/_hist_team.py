@@ -84,7 +84,8 @@ class Team:
 
     def _hold(self, n_free: int) -> None:
         # Members look at arrays only while they have an item of work.
-        self.ground.hold(self.field.begin, self.field.stop, self.numbers, self.tables, self.histograms)
+        walks = np.empty((self.members, 2, len(self.numbers)), np.int32)
+        self.ground.hold(self.field.begin, self.field.stop, self.numbers, self.tables, walks, self.histograms)
         self.leader.hold(self.numbers, self.reals, self.tables, self._queue)
         self.leader.keep(self.histograms, self._free, n_free)
 
