@@ -14,6 +14,7 @@ import argparse
 import collections
 import hashlib
 import importlib.util
+import itertools
 import json
 import os
 import time
@@ -65,29 +66,31 @@ def measure(module, threads, rounds, data):
 
 def measure_pieces(threads, rounds, data):
     """Milliseconds of a round by piece of work, and those in between, during which only the leader works."""
-    found, finish = collections.Counter(), Team._finish
+    found, ends, finish = collections.Counter(), [], Team._finish
 
     def timed(team):
         start = time.perf_counter()
         finish(team)
-        found[PIECES[team.piece[0]]] += 1e3 * (time.perf_counter() - start) / rounds
+        end = time.perf_counter()
+        found[PIECES[team.piece[0]]] += 1e3 * (end - start) / rounds
+        found["between"] += 1e3 * (start - ends[-1]) / rounds if ends else 0.0
+        ends.append(end)
 
-    _, first = fit("mercer.ensemble", 1, threads, data)
     Team._finish = timed
     try:
-        _, seconds = fit("mercer.ensemble", rounds, threads, data)
+        fit("mercer.ensemble", rounds, threads, data)
     finally:
         Team._finish = finish
-    found["between"] = 1e3 * (seconds - first) / max(rounds - 1, 1) - sum(found.values())
-    return {"threads": threads, **{name: found[name] for name in (*PIECES, "between")}}
+    return found
 
 
 def print_pieces(options, data):
     """A row for each number of threads."""
-    print("threads", *(f"{name:>8}" for name in (*PIECES, "between")), flush=True)
-    for threads in options.threads:
+    print("threads  grain", *(f"{name:>8}" for name in (*PIECES, "between")), flush=True)
+    for threads, grain in itertools.product(options.threads, options.grain):
+        Team.grain = grain
         row = measure_pieces(threads, options.rounds, data)
-        print(f"{threads:7}", *(f"{row[name]:8.3f}" for name in (*PIECES, "between")), flush=True)
+        print(f"{threads:7} {grain:6}", *(f"{row[name]:8.3f}" for name in (*PIECES, "between")), flush=True)
 
 
 def tools(peers):
@@ -103,6 +106,7 @@ def main():
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2, 4, 8, 16])
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--pieces", action="store_true")
+    parser.add_argument("--grain", type=int, nargs="+", default=[Team.grain], help="least pairs of words in an item")
     options = parser.parse_args()
     data = make_labels(1.0, options.rows, COLUMNS)
     if options.pieces:

@@ -80,7 +80,7 @@ class Ground:
             (offsets, monotone, rules, self.units),
             (sums, sorted_bins, used, self.totals),
             (*asked, self.n_chosen),
-            *(self.question, piece, control, (n, n_blocks, 8)),
+            *(self.question, piece, control, (n, n_blocks, 8, 64)),
         )
         walks = np.empty((members, 2, self.n_nodes), np.int32)
         self.native.hold(self.begin, self.stop, self.numbers, self.tables, walks, self.histograms)

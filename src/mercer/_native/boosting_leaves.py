@@ -17,9 +17,6 @@ __all__ = ["Leader"]
 # make room before.
 cython.declare(_NOTHING=cython.int, _PART=cython.int, _SEARCH=cython.int, _ROOM=cython.int)
 _NOTHING, _PART, _SEARCH, _ROOM = 0, 1, 2, 3
-# Pairs of words added in one item of work at least, some 10 microseconds, and half as many as a histogram has words:
-# with less, emptying the members' histograms and summing them would cost more than it saves.
-_ITEM = cython.declare(cython.Py_ssize_t, 8192)
 # What parting a row costs beside adding it to the bins of its columns, what its loss costs, and a column; in pairs.
 _PARTING = cython.declare(cython.Py_ssize_t, 4)
 _SLOPE = cython.declare(cython.Py_ssize_t, 16)
@@ -43,7 +40,7 @@ class Leader:
         and how many nodes there are.
     piece, control : (14,), (24,)
         The work offered, see leaves.pxd, and how it is shared, see team.pxd.
-    shape : rows, blocks, bits of the second word that count rows
+    shape : rows, blocks, bits of the second word that count rows, least pairs of words added in an item of work
     """
 
     offsets: cython.const[cython.int][::1]
@@ -69,6 +66,7 @@ class Leader:
     histograms: cython.const[cython.longlong][:, ::1]
     free: cython.int[::1]
     cython.declare(n=cython.Py_ssize_t, d=cython.Py_ssize_t, n_blocks=cython.Py_ssize_t, shift=cython.int)
+    cython.declare(grain=cython.Py_ssize_t)
     cython.declare(left=cython.Py_ssize_t, sides=cython.Py_ssize_t, direct=cython.int, n_nodes=cython.Py_ssize_t)
     cython.declare(n_leaves=cython.Py_ssize_t, n_queued=cython.Py_ssize_t, n_free=cython.Py_ssize_t)
 
@@ -77,7 +75,7 @@ class Leader:
         self.sums, self.sorted_bins, self.used, self.totals = room
         self.nodes, self.allowed, self.best, self.cuts, self.n_chosen = asked
         self.question, self.piece, self.control = question, piece, control
-        self.n, self.n_blocks, self.shift = shape
+        self.n, self.n_blocks, self.shift, self.grain = shape
         self.d = self.allowed.shape[1]
 
     def hold(self, numbers, reals, tables, queue):
@@ -262,11 +260,14 @@ class Leader:
         """Offer a piece of work of as many pairs."""
         member: cython.Py_ssize_t
         items: cython.Py_ssize_t
+        least: cython.Py_ssize_t
         n_chosen: cython.Py_ssize_t = self.n_chosen[self.piece[leaves.SIDE]]
         if kind == leaves.COLUMNS:
             items = min(n_chosen, _MOST_ITEMS)
         else:
-            items = max(1, min(self.n_blocks, work // max(_ITEM, self.offsets[self.d] * n_chosen // self.d)))
+            # With less than half of a histogram's bins to add, emptying and summing it would cost more than it saves.
+            least = max(self.grain, self.offsets[self.d] * n_chosen // self.d // 2)
+            items = max(1, min(self.n_blocks, work // least))
             for member in range(self.used.shape[0]):
                 self.used[member, 0] = 0
         self.piece[leaves.KIND] = kind
