@@ -66,7 +66,7 @@ def measure(module, threads, rounds, data):
 
 def measure_pieces(threads, rounds, data):
     """Milliseconds of a round by piece of work, and those in between, during which only the leader works."""
-    found, ends, finish = collections.Counter(), [], Team._finish
+    found, ends, finish = collections.Counter(), [], Team.finish
 
     def timed(team):
         start = time.perf_counter()
@@ -76,11 +76,11 @@ def measure_pieces(threads, rounds, data):
         found["between"] += 1e3 * (start - ends[-1]) / rounds if ends else 0.0
         ends.append(end)
 
-    Team._finish = timed
+    Team.finish = timed
     try:
         fit("mercer.ensemble", rounds, threads, data)
     finally:
-        Team._finish = finish
+        Team.finish = finish
     return found
 
 

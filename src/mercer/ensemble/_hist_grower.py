@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from mercer._native import leaves
 from mercer.ensemble._hist_field import Field
 from mercer.ensemble._hist_team import Team
 from mercer.ensemble._hist_tree import BoostedTree, read_tree
 
-__all__ = ["Grower", "Growth", "Limits"]
+__all__ = ["Grower", "Limits"]
 
 Array = Any
 
@@ -33,14 +34,6 @@ class Limits:
     by_category: float = 10.0
 
 
-@dataclass(frozen=True, eq=False)
-class Growth:
-    """A tree, and which of its nodes are leaves."""
-
-    tree: BoostedTree
-    leaves: Array
-
-
 class Grower:
     """Grows trees on the rows of a field.
 
@@ -56,13 +49,14 @@ class Grower:
         self.field, self.limits = field, limits
         rules = (limits.l2, limits.min_count, limits.min_curvature, limits.by_category)
         self.team = Team(field, monotone, np.array([*rules, limits.max_depth, limits.max_leaves], dtype=np.float64))
-        self.every = np.arange(field.d)
+        self.every, self.nodes = np.arange(field.d), 0
+        self.team.restrict(0, self.every)
         self.groups: dict[int, tuple[int, ...]] = {}
         # Few columns of all rows of both children are added instead of all columns of the smaller child, which has a
         # third of the rows as a rule; a row costs as much as a handful of columns by itself.
         self.direct = limits.share < 0.35 - 5 / field.d
 
-    def grow(self, output: int, size: float, curvature: float, rate: float, generator: Any) -> Growth:
+    def grow(self, output: int, size: float, curvature: float, generator: Any) -> None:
         """Grow a tree.
 
         Parameters
@@ -71,21 +65,33 @@ class Grower:
             The score that it is for.
         size, curvature : float
             The sums of the gradients' sizes and of the curvatures, from which the units of the words follow.
-        rate : float
-            What the values are multiplied with.
         generator : numpy Generator
             Chooses columns where only a share of them is asked.
         """
         team, limits = self.team, self.limits
         # Sums below 2**52 are doubles without rounding: splits that are equal gain the same to the last bit.
-        team.scales[:] = _power(52, size), _power(min(52, 61 - self.field.shift), curvature)
-        team.units[:] = 1.0 / team.scales
-        team.restrict(0, self.every)
+        scales = _power(52, size), _power(min(52, 61 - self.field.shift), curvature)
+        team.scales[:], team.units[:] = scales, [1.0 / scale for scale in scales]
         self.generator, self.groups = generator, {}
         asks = limits.groups is not None or limits.share < 1.0
-        nodes = team.grow(output, self.direct, self._name_columns if asks else None)
-        tree = read_tree(team.numbers[:nodes], team.reals[:nodes], team.tables[:nodes], self.field.bins, rate)
-        return Growth(tree, np.flatnonzero(tree.left == 0).astype(np.int32))
+        if asks:
+            team.restrict(0, self.every)
+        self.nodes = team.grow(output, self.direct, self._name_columns if asks else None)
+
+    def values(self, rate: float) -> Array:
+        """The values of the nodes of the tree just grown, times a rate; a root alone adds nothing."""
+        return rate * self.team.reals[: self.nodes, leaves.VALUE] if self.nodes > 1 else np.zeros(1)
+
+    def leaves(self) -> Array:
+        """The numbers of its leaves."""
+        return np.flatnonzero(self.team.numbers[: self.nodes, leaves.LEFT] == 0)
+
+    def tree(self, values: Array) -> BoostedTree:
+        """The tree itself, with these values."""
+        chosen = slice(self.nodes)
+        return read_tree(
+            self.team.numbers[chosen], self.team.reals[chosen], self.team.tables[chosen], self.field.bins, values
+        )
 
     def _name_columns(self, parent: int, left: int, feature: int, *wanted: int) -> None:
         """Say by which columns the children of a split, or the root, may be split."""

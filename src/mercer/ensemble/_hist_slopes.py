@@ -49,6 +49,7 @@ class Slopes:
         if loss.native:
             with team.gathered():
                 team.move(None, loss.native)
+                team.finish()
         self.read()
 
     def read(self) -> None:

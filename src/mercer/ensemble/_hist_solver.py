@@ -9,7 +9,7 @@ import numpy as np
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer.ensemble._hist_field import Field
-from mercer.ensemble._hist_grower import Grower, Growth, Limits
+from mercer.ensemble._hist_grower import Grower, Limits
 from mercer.ensemble._hist_held import HeldOut, add_tree
 from mercer.ensemble._hist_losses import BoostingLoss
 from mercer.ensemble._hist_sample import drawn_counts, row_seed
@@ -125,11 +125,13 @@ class Boosting:
         with team.gathered():
             for output in range(last + 1):
                 size, curvature = slopes.totals[1 + 2 * output : 3 + 2 * output]
-                growth = grower.grow(output, size, curvature, self.rate, generator)
-                tree = self._leaves(growth, slopes)
-                # The last tree's values and what follows from all of them are one piece of work.
-                team.move(tree.value, self.loss.native if output == last else 0)
-                trees.append(tree)
+                grower.grow(output, size, curvature, generator)
+                values = self._values(grower, slopes)
+                # The last tree's values and what follows from all of them are one piece of work, and the tree is read
+                # while the others do it.
+                team.move(values, self.loss.native if output == last else 0)
+                trees.append(grower.tree(values))
+                team.finish()
         slopes.read()
         return trees
 
@@ -159,17 +161,16 @@ class Boosting:
         field.blocks(16 * field.n, call)
         team.draw(drawn)
 
-    def _leaves(self, growth: Growth, slopes: Slopes) -> BoostedTree:
-        """The tree with values that suit the loss where a Newton step does not."""
-        tree, loss, scores = growth.tree, slopes.loss, slopes.scores
-        if not loss.own_leaves or len(tree.left) == 1:
-            return tree
-        value = tree.value.copy()
-        for leaf in growth.leaves:
+    def _values(self, grower: Grower, slopes: Slopes) -> Array:
+        """The values of a tree's nodes; those of leaves suit the loss where a Newton step does not."""
+        values, loss = grower.values(self.rate), slopes.loss
+        if not loss.own_leaves or len(values) == 1:
+            return values
+        for leaf in grower.leaves():
             rows = self.field.rows_of(leaf)
             weight = None if self.weight is None else self.weight[rows]
-            value[leaf] = self.rate * loss.leaf(scores[rows], self.y[rows], weight)
-        return replace(tree, value=value)
+            values[leaf] = self.rate * loss.leaf(slopes.scores[rows], self.y[rows], weight)
+        return values
 
     def _judged(
         self, state: BoostingState, slopes: Slopes, held_out: HeldOut | None, trees: list[BoostedTree]

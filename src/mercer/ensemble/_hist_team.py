@@ -153,7 +153,7 @@ class Team:
         """
         leader = self.leader
         leader.sow(output, direct)
-        self._finish()
+        self.finish()
         if leader.plant():
             if ask is not None:
                 ask(*self._question[:5].tolist())
@@ -165,7 +165,7 @@ class Team:
             if step == _SEARCH and ask is not None:
                 ask(*self._question[:5].tolist())
             leader.part()
-            self._finish()
+            self.finish()
             if step == _SEARCH:
                 self._search(direct)
         return int(self._question[5])
@@ -175,22 +175,24 @@ class Team:
         wanted = self._question[3:5].tolist()
         if not direct:
             self.leader.search(*wanted)
-            self._finish()
+            self.finish()
             return
         for side in range(2):
             if wanted[side]:
                 self.leader.add(side)
-                self._finish()
+                self.finish()
                 self.leader.search(side == 0, side == 1)
-                self._finish()
+                self.finish()
 
     def move(self, values: Array | None, loss: int) -> None:
-        """Add the values (nodes,) of the tree just grown to its score, and look at a loss, see slopes.pxd, unless 0."""
+        """Let the others add the values (nodes,) of the tree just grown to its score, and look at a loss, unless 0.
+
+        That is its number in slopes.pxd. `finish` must follow.
+        """
         self.ground.value(_NO_VALUES if values is None else values)
         self.leader.move(loss, self._n_scores)
-        self._finish()
 
-    def _finish(self) -> None:
+    def finish(self) -> None:
         """Work until what was offered is done."""
         while self.ground.advance(_LONG):
             pass

@@ -62,23 +62,20 @@ class BoostedTree:
         return max(depth)
 
 
-def read_tree(numbers: Array, reals: Array, tables: Array, bins: BinMap, rate: float) -> BoostedTree:
-    """The tree that was grown in some tables, see leaves.pxd, its values times the learning rate; a root alone adds 0.
+def read_tree(numbers: Array, reals: Array, tables: Array, bins: BinMap, values: Array) -> BoostedTree:
+    """The tree that was grown in some tables, see leaves.pxd, with some values.
 
     Leaves may have found a split, too, which was not made.
     """
     inner = numbers[:, leaves.LEFT] > 0
     feature = np.where(inner, numbers[:, leaves.FEATURE], 0)
-    value = rate * reals[:, leaves.VALUE]
-    if len(value) == 1:
-        value[0] = 0.0
     return BoostedTree(
         feature.astype(np.int32),
         numbers[:, leaves.LEFT].astype(np.int32),
         np.where(inner, bins.thresholds(feature, numbers[:, leaves.BIN]), np.inf),
         np.packbits(tables * inner[:, None], axis=1, bitorder="little"),
         ~inner | (numbers[:, leaves.MISSING_LEFT] > 0),
-        value,
+        values,
         np.where(inner, reals[:, leaves.GAIN], 0.0),
         reals[:, leaves.CURVATURE].copy(),
         numbers[:, leaves.COUNT].copy(),
