@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from mercer._native import leaves
+from mercer._statistic.statistic import folded
 from mercer.ensemble._hist_losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 
 UNIT = 32
@@ -300,6 +301,14 @@ def test_gradients_are_derivatives_of_the_loss_and_blocks_leave_their_sums(level
     np.testing.assert_allclose(losses[:, 0].sum(), share @ loss.value(scores, y), rtol=1e-12)
     np.testing.assert_allclose(losses[:, 1::2].sum(axis=0), np.abs(gradients[:, :, 0]).sum(axis=1), rtol=1e-12)
     np.testing.assert_allclose(losses[1, 2::2], gradients[:, UNIT : 2 * UNIT, 1].sum(axis=1), rtol=1e-12)
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 7, 64])
+def test_sums_of_blocks_are_folded_as_everywhere(level, blocks):
+    sums = np.random.default_rng(0).normal(size=(blocks, 3))
+    expected = folded(sums.copy())
+    module(level, "gradients").fold(sums)
+    np.testing.assert_array_equal(sums[0], expected)
 
 
 def test_rows_walk_to_the_leaves_that_their_values_name(level):

@@ -7,7 +7,7 @@ if cython.compiled:
 else:
     from mercer._native import slopes
 
-__all__ = ["look"]
+__all__ = ["fold", "look"]
 
 
 def look(
@@ -30,3 +30,18 @@ def look(
             start = block * unit
             stop = min(start + unit, y.shape[0])
             slopes.look(loss, scores, y, weight, start, stop, gradients, sums, block)
+
+
+def fold(sums: cython.double[:, ::1]) -> None:
+    """Add all rows to the first one, along the tree of blocks."""
+    step: cython.Py_ssize_t = 1
+    block: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    with cython.nogil:
+        while step < sums.shape[0]:
+            block = 0
+            while block + step < sums.shape[0]:
+                for j in range(sums.shape[1]):
+                    sums[block, j] += sums[block + step, j]
+                block += 2 * step
+            step *= 2

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._statistic.statistic import folded
+from mercer._native import boosting_gradients
 from mercer.ensemble._hist_field import Field
 from mercer.ensemble._hist_losses import BoostingLoss
 from mercer.ensemble._hist_team import Team
@@ -31,7 +31,7 @@ class Slopes:
     ----------
     loss : BoostingLoss
         That of the next round.
-    totals : (1 + 2 k,)
+    totals : list of 1 + 2 k floats
         The sums of the losses, then for each score those of the sizes of the gradients and of the curvatures.
     objective : float
         The mean loss.
@@ -58,5 +58,6 @@ class Slopes:
         sums = self._sums
         if not loss.native:
             sums = self.field.sums(loss.run, self.scores, self.y, self._share, self._gradients)
-        self.totals = folded(sums)
-        self.objective = float(self.totals[0]) / self._total
+        boosting_gradients.fold(sums)
+        self.totals = sums[0].tolist()
+        self.objective = self.totals[0] / self._total

@@ -20,7 +20,7 @@ from mercer.ensemble._hist_tree import BoostedTree
 __all__ = ["Boosting", "BoostingState", "Judge", "tree_scores"]
 
 Array = Any
-_STATEMENT = (
+_NO_BOUND = Certificate.none(
     "Boosting is a greedy sum of trees, ended by the number of rounds, by a validation score or when no split gains; "
     "nothing bounds its distance to the best sum of trees."
 )
@@ -113,9 +113,9 @@ class Boosting:
                 trees = self._round(state, grower, slopes)
                 grew = any(len(tree.left) > 1 for tree in trees)
                 state = self._judged(replace(state, trees=(*state.trees, *trees)), slopes, held_out, trees)
-                yield Step(slopes.objective, state, Certificate.none(_STATEMENT), self._extra(state))
+                yield Step(slopes.objective, state, _NO_BOUND, self._extra(state))
         converged = bool(state.ended) or not grew
-        return Solution(state, converged, Certificate.none(_STATEMENT), "" if converged else "rounds")
+        return Solution(state, converged, _NO_BOUND, "" if converged else "rounds")
 
     def _round(self, state: BoostingState, grower: Grower, slopes: Slopes) -> list[BoostedTree]:
         """Grow a tree for each score, and move the scores by them."""
