@@ -43,21 +43,27 @@ class Grower:
     limits : Limits
     monotone : (d,), int32
         1 where values may only rise with a column, -1 where they may only fall.
+
+    Attributes
+    ----------
+    sown : bool
+        Whether a tree has begun and is to be grown.
     """
 
     def __init__(self, field: Field, limits: Limits, monotone: Array) -> None:
         self.field, self.limits = field, limits
         rules = (limits.l2, limits.min_count, limits.min_curvature, limits.by_category)
         self.team = Team(field, monotone, np.array([*rules, limits.max_depth, limits.max_leaves], dtype=np.float64))
-        self.every, self.nodes = np.arange(field.d), 0
+        self.every, self.nodes, self.sown = np.arange(field.d), 0, False
+        self.asks = limits.groups is not None or limits.share < 1.0
         self.team.restrict(0, self.every)
         self.groups: dict[int, tuple[int, ...]] = {}
         # Few columns of all rows of both children are added instead of all columns of the smaller child, which has a
         # third of the rows as a rule; a row costs as much as a handful of columns by itself.
         self.direct = limits.share < 0.35 - 5 / field.d
 
-    def grow(self, output: int, size: float, curvature: float, generator: Any) -> None:
-        """Grow a tree.
+    def sow(self, output: int, size: float, curvature: float) -> None:
+        """Let the team begin with the rows of a tree.
 
         Parameters
         ----------
@@ -65,18 +71,21 @@ class Grower:
             The score that it is for.
         size, curvature : float
             The sums of the gradients' sizes and of the curvatures, from which the units of the words follow.
-        generator : numpy Generator
-            Chooses columns where only a share of them is asked.
         """
-        team, limits = self.team, self.limits
+        team = self.team
         # Sums below 2**52 are doubles without rounding: splits that are equal gain the same to the last bit.
-        scales = _power(52, size), _power(min(52, 61 - self.field.shift), curvature)
-        team.scales[:], team.units[:] = scales, [1.0 / scale for scale in scales]
-        self.generator, self.groups = generator, {}
-        asks = limits.groups is not None or limits.share < 1.0
-        if asks:
+        for place, scale in enumerate((_power(52, size), _power(min(52, 61 - self.field.shift), curvature))):
+            team.scales[place], team.units[place] = scale, 1.0 / scale
+        if self.asks:
             team.restrict(0, self.every)
-        self.nodes = team.grow(output, self.direct, self._name_columns if asks else None)
+        team.sow(output, self.direct)
+        self.sown = True
+
+    def grow(self, generator: Any) -> None:
+        """Grow the tree; a numpy Generator chooses columns where only a share of them is asked."""
+        self.generator, self.groups = generator, {}
+        self.nodes = self.team.grow(self.direct, self._name_columns if self.asks else None)
+        self.sown = False
 
     def values(self, rate: float) -> Array:
         """The values of the nodes of the tree just grown, times a rate; a root alone adds nothing."""

@@ -95,6 +95,11 @@ class Boosting:
     judge: Judge | None = None
     share: float = 1.0
 
+    @property
+    def alone(self) -> bool:
+        """Whether nothing but the team needs the threads: it then stays together until the end."""
+        return self.judge is None and self.loss.native > 0 and (self.share == 1.0 or not self.field.repeats)
+
     def solve(self, start: BoostingState, resumed: BoostingState | None = None) -> Solver:
         """Add rounds to a start, or to where a fit of the same start was."""
         state = start if resumed is None else resumed
@@ -102,9 +107,7 @@ class Boosting:
         scores = tree_scores(self.field.codes, state, k, width)
         held_out = self._held_out(state)
         grower = Grower(self.field, self.limits, self.monotone)
-        # Nobody else needs the threads: the team stays together until the end.
-        alone = self.judge is None and self.loss.native > 0 and (self.share == 1.0 or not self.field.repeats)
-        with grower.team.gathered() if alone else nullcontext():
+        with grower.team.gathered() if self.alone else nullcontext():
             slopes = Slopes(self.field, grower.team, self.loss, self.y, self.weight, scores)
             if not state.train_scores:
                 state = self._judged(state, slopes, held_out, [])
@@ -119,20 +122,26 @@ class Boosting:
 
     def _round(self, state: BoostingState, grower: Grower, slopes: Slopes) -> list[BoostedTree]:
         """Grow a tree for each score, and move the scores by them."""
-        team, last, trees = grower.team, self.loss.n_scores - 1, []
-        generator = np.random.default_rng([*state.entropy, len(state.trees)]) if self.limits.share < 1.0 else None
-        self._draw(team, state)
+        team, k, number, trees = grower.team, self.loss.n_scores, len(state.trees), []
+        generator = np.random.default_rng([*state.entropy, number]) if self.limits.share < 1.0 else None
+        if not grower.sown:
+            self._draw(team, state.entropy, number)
         with team.gathered():
-            for output in range(last + 1):
-                size, curvature = slopes.totals[1 + 2 * output : 3 + 2 * output]
-                grower.grow(output, size, curvature, generator)
+            for output in range(k):
+                if not grower.sown:
+                    grower.sow(output, *slopes.totals[1 + 2 * output : 3 + 2 * output])
+                grower.grow(generator)
                 values = self._values(grower, slopes)
                 # The last tree's values and what follows from all of them are one piece of work, and the tree is read
                 # while the others do it.
-                team.move(values, self.loss.native if output == last else 0)
+                team.move(values, self.loss.native if output == k - 1 else 0)
                 trees.append(grower.tree(values))
                 team.finish()
         slopes.read()
+        if self.alone and number + k < k * self.rounds:
+            # The others begin with the next round while the caller looks at this one.
+            self._draw(team, state.entropy, number + k)
+            grower.sow(0, *slopes.totals[1:3])
         return trees
 
     def _held_out(self, state: BoostingState) -> HeldOut | None:
@@ -143,9 +152,9 @@ class Boosting:
         scores = tree_scores(judge.codes, state, self.loss.n_scores, width)
         return HeldOut(judge.codes, judge.y, judge.weight, scores, width, self.field.threads)
 
-    def _draw(self, team: Team, state: BoostingState) -> None:
-        """Draw the rows that learn in the next round."""
-        field, entropy = self.field, (*state.entropy, len(state.trees), 1)
+    def _draw(self, team: Team, entropy: tuple[int, ...], number: int) -> None:
+        """Draw the rows that learn in the round that begins with a tree of some number."""
+        field, entropy = self.field, (*entropy, number, 1)
         if self.share == 1.0:
             team.draw(None)
             return

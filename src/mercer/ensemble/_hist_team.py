@@ -145,14 +145,17 @@ class Team:
         self._n_chosen[side] = len(columns)
         self._chosen[side, : len(columns)] = np.sort(columns)
 
-    def grow(self, output: int, direct: bool, ask: Callable[..., None] | None) -> int:
-        """Grow a tree for a score; how many nodes it has.
+    def sow(self, output: int, direct: bool) -> None:
+        """Let the others begin with the rows of a tree for a score, which `grow` goes on with."""
+        self.leader.sow(output, direct)
+
+    def grow(self, direct: bool, ask: Callable[..., None] | None) -> int:
+        """Grow the tree; how many nodes it has.
 
         If `direct`, children are added each by itself. ``ask(parent, left, feature, left wanted, right wanted)`` names
         the columns of the children that are wanted, the parent -1 and the left child 0 for the root.
         """
         leader = self.leader
-        leader.sow(output, direct)
         self.finish()
         if leader.plant():
             if ask is not None:
