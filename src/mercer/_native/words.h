@@ -3,7 +3,8 @@
    Four columns are read before any is written: their bins are apart, which the compiler cannot know. A pair is added as
    one 16-byte vector. Measured at v4 on one core, 500 000 x 30: 0.70 ns a pair, beside 1.15 ns one column after the other
    and 1.10 ns for pairs of doubles; a single word takes 0.62 ns. Rows of small leaves lie far apart: asking for them a
-   dozen rows ahead takes 1.5 ns a pair where one row in sixteen is added, beside 5.3 ns. */
+   dozen rows ahead takes 1.5 ns a pair where one row in sixteen is added, beside 5.3 ns; and for the first dozen, since
+   a leaf has few rows in a block: a sixth less for all splits of a tree. */
 
 #if defined(__GNUC__)
     typedef long long mercer_pair __attribute__((vector_size(16), aligned(8), may_alias));
@@ -34,6 +35,11 @@
     static inline void name(const code *bins, Py_ssize_t d, const long long *words, const unsigned short *order,       \
                             Py_ssize_t count, const int *offsets, long long *histogram)                                \
     {                                                                                                                  \
+        for (Py_ssize_t k = 0; k < AHEAD && k < count; k++) {                                                          \
+            PREFETCH(bins + order[k] * d);                                                                             \
+            PREFETCH(bins + order[k] * d + d - 1);                                                                     \
+            PREFETCH(words + 2 * order[k]);                                                                            \
+        }                                                                                                              \
         for (Py_ssize_t k = 0; k < count; k++) {                                                                       \
             if (k + AHEAD < count) {                                                                                   \
                 Py_ssize_t later = order[k + AHEAD];                                                                   \
@@ -58,6 +64,10 @@ static inline void mercer_add_some(const unsigned char *bins, Py_ssize_t d, cons
                                    const unsigned short *order, Py_ssize_t count, const int *offsets, const int *chosen,
                                    Py_ssize_t n_chosen, long long *histogram)
 {
+    for (Py_ssize_t k = 0; k < AHEAD && k < count; k++) {
+        PREFETCH(bins + order[k] * d + chosen[0]);
+        PREFETCH(words + 2 * order[k]);
+    }
     for (Py_ssize_t k = 0; k < count; k++) {
         if (k + AHEAD < count) {
             Py_ssize_t later = order[k + AHEAD];
