@@ -57,7 +57,7 @@ class Ground:
         rules[: len(limits)] = limits
         self.n_nodes = max(63, 2 * int(rules[5]))
         self.words, self.order = np.empty((n, 2), np.int64), np.empty(n, np.uint16)
-        self.begin, self.stop = (np.zeros((self.n_nodes, n_blocks), np.int32) for _ in range(2))
+        self.spans = np.zeros((n_blocks, self.n_nodes, 2), np.int32)
         self.numbers, self.reals = np.zeros((self.n_nodes, 11), np.int64), np.zeros((self.n_nodes, 6))
         self.tables, self.histograms = np.zeros((self.n_nodes, width), np.uint8), np.empty((32, size), np.int64)
         self.totals, self.question = np.zeros((members, 8), np.int64), np.zeros(6, np.int64)
@@ -84,7 +84,7 @@ class Ground:
             *(self.question, piece, control, (n, n_blocks, 8, 64)),
         )
         walks = np.empty((members, 2, self.n_nodes), np.int32)
-        self.native.hold(self.begin, self.stop, self.numbers, self.tables, walks, self.histograms)
+        self.native.hold(self.spans, self.numbers, self.tables, walks, self.histograms)
         self.leader.hold(self.numbers, self.reals, self.tables, np.zeros(self.n_nodes, np.int32))
         self.leader.keep(self.histograms, np.zeros(32, np.int32), 32)
 
@@ -92,7 +92,7 @@ class Ground:
         """Offer the rows of the root, add them, and make it a node."""
         self.scales[:], self.units[:] = scales, 1 / np.array(scales)
         scores = np.zeros((len(gradients), 1)) if scores is None else scores
-        y, losses = np.zeros(len(gradients)), np.zeros((self.begin.shape[1], 3))
+        y, losses = np.zeros(len(gradients)), np.zeros((len(self.spans), 3))
         self.native.aim(np.ascontiguousarray(gradients[None]), scores, y, np.empty(0), losses)
         self.native.draw(np.array(drawn, np.int64), 0, 0.0)
         self.leader.sow(0, direct)
@@ -119,7 +119,7 @@ class Ground:
         return int(self.question[5])
 
     def rows(self, node):
-        places = enumerate(zip(self.begin[node], self.stop[node], strict=True))
+        places = enumerate(self.spans[:, node])
         found = [b * UNIT + self.order[b * UNIT + first : b * UNIT + last].astype(int) for b, (first, last) in places]
         return np.concatenate(found)
 

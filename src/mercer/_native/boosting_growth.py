@@ -6,7 +6,7 @@ on their order: any number of threads, and any cut of the rows, gives the same b
 that of one child is exactly that of the other.
 
 Blocks have at most 2**16 rows. Within a block the rows of a node are consecutive in `order`, which holds their places
-in the block, from begin[node, block] to stop[node, block].
+in the block, from spans[block, node, 0] to spans[block, node, 1]: who works on a block writes to no line of another.
 
 A tree is a chain of pieces of work: the rows of the root, then for each split the rows that it parts, or afterwards
 those of each child, and after either the columns of the histograms that follow; at last the scores of all rows. The
@@ -75,8 +75,7 @@ class Ground:
     n_chosen: cython.const[cython.longlong][::1]
     piece: cython.const[cython.longlong][::1]
     control: cython.longlong[::1]
-    begin: cython.int[:, ::1]
-    stop: cython.int[:, ::1]
+    spans: cython.int[:, :, ::1]
     numbers: cython.const[cython.longlong][:, ::1]
     tables: cython.const[cython.uchar][:, ::1]
     walks: cython.int[:, :, ::1]
@@ -101,12 +100,12 @@ class Ground:
         self.piece, self.control, self.shift, self.unit = piece, control, shift, unit
         self.bounded = 1 if any(rules[2]) else 0
 
-    def hold(self, begin, stop, numbers, tables, walks, histograms):
-        """Keep the rows of nodes (nodes, blocks), what the leader says of them, and histograms in these arrays.
+    def hold(self, spans, numbers, tables, walks, histograms):
+        """Keep the rows of nodes (blocks, nodes, 2), what the leader says of them, and histograms in these arrays.
 
         Walks (members, 2, nodes) are for rows that are not drawn.
         """
-        self.begin, self.stop, self.numbers, self.tables = begin, stop, numbers, tables
+        self.spans, self.numbers, self.tables = spans, numbers, tables
         self.walks, self.histograms = walks, histograms
 
     def aim(self, gradients, scores, y, weight, losses):
@@ -196,7 +195,7 @@ class Ground:
     def _work(self, item: cython.Py_ssize_t, member: cython.Py_ssize_t) -> cython.void:
         """Do one item: a run of blocks, or of columns."""
         size: cython.Py_ssize_t = (
-            self.begin.shape[1] if self.piece[leaves.KIND] != leaves.COLUMNS else self.n_chosen[self.piece[leaves.SIDE]]
+            self.spans.shape[0] if self.piece[leaves.KIND] != leaves.COLUMNS else self.n_chosen[self.piece[leaves.SIDE]]
         )
         number: cython.Py_ssize_t
         for number in range(item * size // self.piece[leaves.ITEMS], (item + 1) * size // self.piece[leaves.ITEMS]):
@@ -207,8 +206,8 @@ class Ground:
             elif self.piece[leaves.KIND] == leaves.CHILD_ROWS:
                 self._add(
                     number,
-                    self.begin[self.piece[leaves.NODE], number],
-                    self.stop[self.piece[leaves.NODE], number],
+                    self.spans[number, self.piece[leaves.NODE], 0],
+                    self.spans[number, self.piece[leaves.NODE], 1],
                     member,
                 )
             elif self.piece[leaves.KIND] == leaves.COLUMNS:
@@ -268,8 +267,8 @@ class Ground:
             self.totals,
             member,
         )
-        self.begin[0, block] = 0
-        self.stop[0, block] = cython.cast(cython.int, kept)
+        self.spans[block, 0, 0] = 0
+        self.spans[block, 0, 1] = cython.cast(cython.int, kept)
         if self.piece[leaves.BUILD] >= 0:
             self._add(block, 0, kept, member)
 
@@ -278,8 +277,9 @@ class Ground:
     @cython.exceptval(check=False)
     def _split_block(self, block: cython.Py_ssize_t, member: cython.Py_ssize_t) -> cython.void:
         start: cython.Py_ssize_t = block * self.unit
-        first: cython.int = self.begin[self.piece[leaves.NODE], block]
-        last: cython.int = self.stop[self.piece[leaves.NODE], block]
+        child: cython.Py_ssize_t = self.piece[leaves.CHILD]
+        first: cython.int = self.spans[block, self.piece[leaves.NODE], 0]
+        last: cython.int = self.spans[block, self.piece[leaves.NODE], 1]
         middle: cython.Py_ssize_t = first + pairs.part_rows(
             self.columns,
             self.numbers[self.piece[leaves.NODE], leaves.FEATURE],
@@ -292,11 +292,9 @@ class Ground:
             self.spare,
             member,
         )
-        self.begin[self.piece[leaves.CHILD], block] = first
-        self.stop[self.piece[leaves.CHILD], block] = self.begin[self.piece[leaves.CHILD] + 1, block] = cython.cast(
-            cython.int, middle
-        )
-        self.stop[self.piece[leaves.CHILD] + 1, block] = last
+        self.spans[block, child, 0] = first
+        self.spans[block, child, 1] = self.spans[block, child + 1, 0] = cython.cast(cython.int, middle)
+        self.spans[block, child + 1, 1] = last
         if self.piece[leaves.BUILD] == 0:
             self._add(block, first, middle, member)
         elif self.piece[leaves.BUILD] == 1:
@@ -350,8 +348,7 @@ class Ground:
         if self.values.shape[0] > 0:
             slopes.add_values(
                 self.order,
-                self.begin,
-                self.stop,
+                self.spans,
                 self.numbers,
                 self.piece[leaves.NODES],
                 self.values,
@@ -366,7 +363,7 @@ class Ground:
                     self.drawn,
                     start,
                     stop,
-                    self.stop[0, block],
+                    self.spans[block, 0, 1],
                     self.numbers,
                     leaves.FEATURE,
                     self.piece[leaves.NODES],

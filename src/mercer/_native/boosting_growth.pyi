@@ -16,8 +16,7 @@ class Ground:
     ) -> None: ...
     def hold(
         self,
-        begin: ndarray,
-        stop: ndarray,
+        spans: ndarray,
         numbers: ndarray,
         tables: ndarray,
         walks: ndarray,

@@ -10,15 +10,15 @@ from mercer._native cimport words as pairs
 
 
 cdef inline void add_values(
-    const unsigned short[::1] order, const int[:, ::1] begin, const int[:, ::1] stop, const long long[:, ::1] numbers,
-    Py_ssize_t nodes, const double[::1] values, Py_ssize_t block, Py_ssize_t start, double[:, ::1] scores,
+    const unsigned short[::1] order, const int[:, :, ::1] spans, const long long[:, ::1] numbers, Py_ssize_t nodes,
+    const double[::1] values, Py_ssize_t block, Py_ssize_t start, double[:, ::1] scores,
     Py_ssize_t column
 ) noexcept nogil:
     """Add to the scores of a block's rows the values of the leaves that they are in."""
     cdef Py_ssize_t node, k
     for node in range(nodes):
         if numbers[node, 0] == 0:
-            for k in range(begin[node, block], stop[node, block]):
+            for k in range(spans[block, node, 0], spans[block, node, 1]):
                 scores[start + order[start + k], column] += values[node]
 
 

@@ -6,11 +6,11 @@ from scipy.special import expit, logsumexp
 __all__ = ["add_values", "add_walked", "look"]
 
 
-def add_values(order, begin, stop, numbers, nodes, values, block, start, scores, column):
+def add_values(order, spans, numbers, nodes, values, block, start, scores, column):
     """Add to the scores of a block's rows the values of the leaves that they are in."""
     for node in range(nodes):
         if numbers[node, 0] == 0:
-            places = order[start + begin[node, block] : start + stop[node, block]].astype(int)
+            places = order[start + spans[block, node, 0] : start + spans[block, node, 1]].astype(int)
             scores[start + places, column] += values[node]
 
 

@@ -42,8 +42,8 @@ class Field:
         Whether a row stands for several.
     order : (n,)
         The places of the rows in their blocks, by node.
-    begin, stop : (nodes, blocks)
-        Where a node's rows are.
+    spans : (blocks, nodes, 2)
+        Where a node's rows begin and end in a block.
     """
 
     def __init__(self, codes: Array, bins: BinMap, counts: Array | None, threads: int) -> None:
@@ -63,7 +63,7 @@ class Field:
         self.total_count = self.n if counts is None else int(counts.sum())
         self.shift = max(1, self.total_count.bit_length())
         self.order = np.empty(self.n, dtype=np.uint16)
-        self.begin, self.stop = (np.zeros((64, self.n_blocks), dtype=np.int32) for _ in range(2))
+        self.spans = np.zeros((self.n_blocks, 64, 2), dtype=np.int32)
 
     def _turn(self, first: int, last: int) -> None:
         for block in range(first, last):
@@ -86,7 +86,7 @@ class Field:
         return np.concatenate(
             [
                 block * unit + self.order[block * unit + begin : block * unit + stop].astype(np.int64)
-                for block, (begin, stop) in enumerate(zip(self.begin[node], self.stop[node], strict=True))
+                for block, (begin, stop) in enumerate(self.spans[:, node].tolist())
             ]
         )
 

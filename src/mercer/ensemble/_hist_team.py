@@ -80,7 +80,7 @@ class Team:
 
     def _prepare(self, width: int, size: int) -> None:
         """Make room for a tree: memory that is not written to takes no room yet."""
-        nodes = len(self.field.begin)
+        nodes = self.field.spans.shape[1]
         self.numbers, self.reals = np.zeros((nodes, 11), np.int64), np.zeros((nodes, 6))
         self.tables, self._queue = np.zeros((nodes, width), np.uint8), np.zeros(nodes, np.int32)
         self.histograms, self._free = np.empty((32, size), np.int64), np.zeros(32, np.int32)
@@ -89,7 +89,7 @@ class Team:
     def _hold(self, n_free: int) -> None:
         # Members look at arrays only while they have an item of work.
         walks = np.empty((self.members, 2, len(self.numbers)), np.int32)
-        self.ground.hold(self.field.begin, self.field.stop, self.numbers, self.tables, walks, self.histograms)
+        self.ground.hold(self.field.spans, self.numbers, self.tables, walks, self.histograms)
         self.leader.hold(self.numbers, self.reals, self.tables, self._queue)
         self.leader.keep(self.histograms, self._free, n_free)
 
@@ -103,7 +103,7 @@ class Team:
             self.histograms, self._free, n_free = more, np.empty(2 * count, np.int32), count
             self._free[:count] = np.arange(count, 2 * count)
         else:
-            field.begin, field.stop = _doubled(field.begin), _doubled(field.stop)
+            field.spans = np.concatenate([field.spans, np.zeros_like(field.spans)], axis=1)
             self.numbers, self.reals = _doubled(self.numbers), _doubled(self.reals)
             self.tables, self._queue = _doubled(self.tables), _doubled(self._queue)
         self._hold(n_free)
