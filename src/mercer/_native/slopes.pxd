@@ -15,11 +15,15 @@ cdef inline void add_values(
     Py_ssize_t column
 ) noexcept nogil:
     """Add to the scores of a block's rows the values of the leaves that they are in."""
-    cdef Py_ssize_t node, k
+    cdef Py_ssize_t node, k, step = scores.shape[1]
+    cdef const unsigned short *places = &order[start]
+    cdef double *score = &scores[start, column]
+    cdef double value
     for node in range(nodes):
         if numbers[node, 0] == 0:
+            value = values[node]
             for k in range(spans[block, node, 0], spans[block, node, 1]):
-                scores[start + order[start + k], column] += values[node]
+                score[step * places[k]] += value
 
 
 cdef inline void add_walked(
@@ -79,16 +83,22 @@ cdef inline void logistic(
     const double *z, const double *y, const double *weight, Py_ssize_t rows, double *gradients, double *sums
 ) noexcept nogil:
     cdef Py_ssize_t first, i, count
-    cdef double w, slope, bend, loss = 0.0, size = 0.0, curvature = 0.0
+    cdef double w, x, slope, bend, loss = 0.0, size = 0.0, curvature = 0.0
+    cdef double small[64]
     cdef double share[64]
     cdef double lost[64]
     # Few rows at a time, in arrays that nothing else points to: loops over elementary functions then vectorise.
     for first in range(0, rows, 64):
         count = min(rows - first, 64)
         for i in range(count):
-            share[i] = elementary.expit(z[first + i])
+            x = z[first + i]
+            small[i] = elementary.exp(x if x < 0.0 else -x)
+        # As expit and log1pexp have it, from one exponential.
         for i in range(count):
-            lost[i] = elementary.log1pexp(z[first + i] if y[first + i] < 0.5 else -z[first + i])
+            share[i] = (small[i] if z[first + i] < 0.0 else 1.0) / (1.0 + small[i])
+        for i in range(count):
+            x = z[first + i] if y[first + i] < 0.5 else -z[first + i]
+            lost[i] = (x if x > 0.0 else 0.0) + elementary.log1p(small[i])
         for i in range(count):
             w = weight[first + i] if weight != NULL else 1.0
             slope = w * (share[i] - y[first + i])
