@@ -38,10 +38,10 @@ def current(control):
     return int(control[0]) >> 40
 
 
-def finish(control):
-    """Say that an item is done."""
+def finish(control, items):
+    """Say that some items are done."""
     with _lock:
-        control[8] += 1
+        control[8] += items
 
 
 def is_done(control):
