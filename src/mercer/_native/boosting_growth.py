@@ -40,7 +40,7 @@ class Ground:
     rows : bins (n, d), columns (d, n), counts, words (n, 2), order (n,)
         Bins by row and by column: a split asks for one column of all its rows, a histogram for all columns of some.
         Counts (n,) say how many rows each stands for; empty, one each.
-    rules : offsets (d + 1,), categorical (d,), monotone (d,), limits (4,)
+    rules : offsets (d + 1,), categorical (d,), monotone (d,), limits (5,)
         Where the bins of a column begin, of which the last is that of missing values; 1 where values may only rise with
         the column, -1 where they may only fall, else 0; limits see gains.pxd.
     room : parts, spare, sums, sorted_bins, used, totals, each (members, ...)

@@ -38,24 +38,27 @@ def search_column(
     histogram, first, count, categorical, monotone, node, limits, bounded, scales, shift, sums, order, best, column
 ):
     """The cut of a column that saves most: 4 times its bin, or the categories taken, plus its way; -1 if none does."""
-    best[column] = node[5]
+    best[column], price = node[5], 0.0
     mask = (1 << shift) - 1
     missing = [int(histogram[2 * (first + count) + part]) for part in range(2)]
     if categorical:
         kept = _sorted_categories(histogram, first, count + 1, scales, shift, limits[3])
         tries = [(kept[:-1], (0, 0), (len(kept) + 1) // 2, 2), (kept[::-1][:-1], (0, 0), len(kept) // 2, 3)]
         tries = tries if len(kept) > 1 else []
+        price = limits[4] * max(len(kept) - 4, 0)
     elif missing[1] & mask:
         tries = [(range(count), (0, 0), count, 0), (range(count - 1), missing, count - 1, 1)]
     else:
         tries = [(range(count - 1), (0, 0), count - 1, 0)]
     chosen = -1
+    best[column] += price
     for bins, start, looked, way in tries:
         direction = 0 if categorical else monotone
         found = _savings(histogram, first, bins, start, node, limits, direction, bounded, scales, shift)[:looked]
         if len(found) and found.max() > best[column]:
             best[column] = found.max()
             chosen = 4 * int(found.argmax()) + way
+    best[column] -= price
     return chosen
 
 

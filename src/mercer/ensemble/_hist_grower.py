@@ -21,7 +21,8 @@ class Limits:
     """What a tree may be.
 
     ``groups`` are the sets of columns that may meet on a path; ``share`` is the part of the columns a split may choose
-    from, at random; ``by_category`` is the fewest rows of a category that is placed by itself.
+    from, at random; ``by_category`` is the fewest rows of a category that is placed by itself, ``category_price`` what
+    a split must gain for each category, in units of what one gains by chance.
     """
 
     max_leaves: float = 31
@@ -32,6 +33,7 @@ class Limits:
     share: float = 1.0
     groups: tuple[frozenset[int], ...] | None = None
     by_category: float = 10.0
+    category_price: float = 0.0
 
 
 @dataclass(eq=False, slots=True)
@@ -71,8 +73,9 @@ class Grower:
 
     def __init__(self, field: Field, limits: Limits, monotone: Array) -> None:
         self.field, self.limits, self.monotone = field, limits, monotone
-        rules = np.array([limits.l2, limits.min_count, limits.min_curvature, limits.by_category], dtype=np.float64)
-        self.team = Team(field, monotone, rules)
+        rules = (limits.l2, limits.min_count, limits.min_curvature, limits.by_category, 0.0)
+        self.rules = np.array(rules, dtype=np.float64)
+        self.team = Team(field, monotone, self.rules)
         self.scales, self.units = np.empty(2), np.empty(2)
         # Few columns of all rows of both children are added instead of all columns of the smaller child, which has a
         # third of the rows as a rule; a row costs as much as a handful of columns by itself.
@@ -86,6 +89,7 @@ class Grower:
         rate: float,
         generator: Any,
         drawn: Array | None = None,
+        chance: float = 0.0,
     ) -> Growth:
         """Grow a tree.
 
@@ -100,11 +104,14 @@ class Grower:
             Chooses columns where only a share of them is asked.
         drawn : (n,) or None
             How often each row was drawn, where only some learn.
+        chance : float
+            What a category gains by chance.
         """
         # Sums below 2**52 are doubles without rounding: splits that are equal gain the same to the last bit.
         self.scales[:] = _power(52, size), _power(min(52, 61 - self.field.shift), curvature)
         self.units[:] = 1.0 / self.scales
         self.worth = self.units.tolist()
+        self.rules[4] = self.limits.category_price * chance
         self.generator = generator
         with self.team.gathered():
             tree = self._grown(gradients, drawn).finish(rate)

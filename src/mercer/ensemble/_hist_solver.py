@@ -8,6 +8,7 @@ import numpy as np
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._statistic.statistic import folded
+from mercer.ensemble._hist_categories import chance_gain
 from mercer.ensemble._hist_field import Field
 from mercer.ensemble._hist_grower import Grower, Growth, Limits
 from mercer.ensemble._hist_held import HeldOut, add_tree
@@ -113,7 +114,8 @@ class Boosting:
             moved = None
             for output in range(k):
                 size, curvature = totals[1 + 2 * output : 3 + 2 * output]
-                growth = grower.grow(gradients[output], size, curvature, self.rate, generator, drawn)
+                chance = self._chance(gradients[output])
+                growth = grower.grow(gradients[output], size, curvature, self.rate, generator, drawn, chance)
                 tree = self._leaves(growth, scores, loss)
                 if k == 1 and loss.native is not None:
                     moved = (growth.leaves, tree.value[growth.leaves])
@@ -164,6 +166,12 @@ class Boosting:
         totals = folded(self.field.sums(run, scores, self.y, weight, gradients, moved))
         total = float(self.field.n) if self.weight is None else float(self.weight.sum())
         return totals, float(totals[0]) / total, loss
+
+    def _chance(self, gradients: Array) -> float:
+        """What a category gains by chance, where any has a price."""
+        if self.limits.category_price == 0.0 or not self.field.bins.categorical.any():
+            return 0.0
+        return chance_gain(gradients, self.weight)
 
     def _leaves(self, growth: Growth, scores: Array, loss: BoostingLoss) -> BoostedTree:
         """The tree with values that suit the loss where a Newton step does not."""

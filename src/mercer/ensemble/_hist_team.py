@@ -32,8 +32,8 @@ class Team:
     ----------
     field : Field
     monotone : (d,), int32
-    limits : (4,)
-        The l2 penalty, the fewest rows and the least curvature of a leaf, the fewest rows of a category.
+    limits : (5,)
+        The l2 penalty, the fewest rows and the least curvature of a leaf, the fewest rows and the price of a category.
 
     Attributes
     ----------
