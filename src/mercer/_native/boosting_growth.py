@@ -35,7 +35,7 @@ class Ground:
     rows : bins (n, d), columns (d, n), counts, words (n, 2), order (n,)
         Bins by row and by column: a split asks for one column of all its rows, a histogram for all columns of some.
         Counts (n,) say how many rows each stands for; empty, one each.
-    rules : offsets (d + 1,), categorical (d,), monotone (d,), limits (6,), scales (2,), units (2,)
+    rules : offsets (d + 1,), categorical (d,), monotone (d,), limits (7,), scales (2,), units (2,)
         Where the bins of a column begin, of which the last is that of missing values; 1 where values may only rise with
         the column, -1 where they may only fall, else 0; limits see leaves.pxd; units of the words in one of gradient
         and of curvature, and the inverse.

@@ -31,7 +31,7 @@ class Leader:
 
     Parameters
     ----------
-    rules : offsets (d + 1,), monotone (d,), limits (6,), units (2,)
+    rules : offsets (d + 1,), monotone (d,), limits (7,), units (2,)
     room : sums, sorted_bins, used, totals, each (members, ...)
     asked : nodes (2, 6), allowed (2, d), best (2, d), cuts (2, d), n_chosen (2,)
         As of a ground.

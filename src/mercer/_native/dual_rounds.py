@@ -179,11 +179,11 @@ class Rounds:
     @cython.exceptval(check=False)
     def _follow(self, member: cython.Py_ssize_t) -> cython.void:
         ticket: cython.longlong
-        # Until then there was no work for this member.
         seen: cython.longlong = -1
         look: cython.Py_ssize_t
+        done: cython.Py_ssize_t
         while True:
-            look = 0
+            look = done = 0
             while team.current(self.control) == seen:
                 if team.is_over(self.control):
                     return
@@ -193,8 +193,9 @@ class Rounds:
             ticket = team.claim(self.control)
             while team.item(ticket) >= 0:
                 self._work(team.item(ticket), member)
-                team.finish(self.control)
+                done += 1
                 ticket = team.claim(self.control)
+            team.finish(self.control, done)
             seen = team.work(ticket)
 
     @cython.cfunc
@@ -203,16 +204,19 @@ class Rounds:
     def _advance(self, turns: cython.Py_ssize_t) -> cython.int:
         item: cython.Py_ssize_t
         look: cython.Py_ssize_t = 0
+        done: cython.Py_ssize_t = 0
         while turns > 0:
             turns -= 1
             item = team.item(team.claim(self.control))
             if item < 0:
+                team.finish(self.control, done)
                 while not team.is_done(self.control):
                     team.rest(look)
                     look += 1
                 return 0
             self._work(item, 0)
-            team.finish(self.control)
+            done += 1
+        team.finish(self.control, done)
         return 1
 
     @cython.cfunc

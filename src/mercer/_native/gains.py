@@ -54,25 +54,27 @@ def search_column(
     column,
 ):
     """The cut of a column that saves most: 4 times its bin, or the categories taken, plus its way; -1 if none does."""
-    histogram, node, most = histograms[slot], nodes[side], nodes[side, 5]
+    histogram, node, most, price = histograms[slot], nodes[side], nodes[side, 5], 0.0
     mask = (1 << shift) - 1
     missing = [int(histogram[2 * (first + count) + part]) for part in range(2)]
     if categorical:
         kept = _sorted_categories(histogram, first, count + 1, units, shift, limits[3])
         tries = [(kept[:-1], (0, 0), (len(kept) + 1) // 2, 2), (kept[::-1][:-1], (0, 0), len(kept) // 2, 3)]
         tries = tries if len(kept) > 1 else []
+        price = limits[6] * max(len(kept) - 4, 0)
     elif missing[1] & mask:
         tries = [(range(count), (0, 0), count, 0), (range(count - 1), missing, count - 1, 1)]
     else:
         tries = [(range(count - 1), (0, 0), count - 1, 0)]
     chosen = -1
+    most += price
     for bins, start, looked, way in tries:
         direction = 0 if categorical else monotone
         found = _savings(histogram, first, bins, start, node, limits, direction, bounded, units, shift)[:looked]
         if len(found) and found.max() > most:
             most = found.max()
             chosen = 4 * int(found.argmax()) + way
-    best[side, column] = most
+    best[side, column] = most - price
     return chosen
 
 

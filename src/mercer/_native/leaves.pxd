@@ -6,7 +6,7 @@
 # how the node is to be split, or was: a node with the left child 0 is a leaf.
 #
 # `limits` has the l2 penalty, the fewest rows and the least curvature of a leaf, the fewest rows of a category, the depth
-# that a tree may have, and its leaves.
+# that a tree may have, its leaves, and the price of a category.
 
 cdef enum:
     LEFT

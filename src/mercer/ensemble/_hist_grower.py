@@ -21,7 +21,8 @@ class Limits:
     """What a tree may be.
 
     ``groups`` are the sets of columns that may meet on a path; ``share`` is the part of the columns a split may choose
-    from, at random; ``by_category`` is the fewest rows of a category that is placed by itself.
+    from, at random; ``by_category`` is the fewest rows of a category that is placed by itself, ``category_price`` what
+    a split must gain for each category, in units of what one gains by chance.
     """
 
     max_leaves: float = 31
@@ -32,6 +33,7 @@ class Limits:
     share: float = 1.0
     groups: tuple[frozenset[int], ...] | None = None
     by_category: float = 10.0
+    category_price: float = 0.0
 
 
 class Grower:
@@ -52,8 +54,10 @@ class Grower:
 
     def __init__(self, field: Field, limits: Limits, monotone: Array) -> None:
         self.field, self.limits = field, limits
-        rules = (limits.l2, limits.min_count, limits.min_curvature, limits.by_category)
-        self.team = Team(field, monotone, np.array([*rules, limits.max_depth, limits.max_leaves], dtype=np.float64))
+        rules = (limits.l2, limits.min_count, limits.min_curvature, limits.by_category, limits.max_depth)
+        # The last is the price of a category, which depends on the gradients.
+        self.rules = np.array([*rules, limits.max_leaves, 0.0], dtype=np.float64)
+        self.team = Team(field, monotone, self.rules)
         self.every, self.nodes, self.sown = np.arange(field.d), 0, False
         self.asks = limits.groups is not None or limits.share < 1.0
         self.team.restrict(0, self.every)
@@ -62,7 +66,7 @@ class Grower:
         # third of the rows as a rule; a row costs as much as a handful of columns by itself.
         self.direct = limits.share < 0.35 - 5 / field.d
 
-    def sow(self, output: int, size: float, curvature: float) -> None:
+    def sow(self, output: int, size: float, curvature: float, chance: float = 0.0) -> None:
         """Let the team begin with the rows of a tree.
 
         Parameters
@@ -71,11 +75,14 @@ class Grower:
             The score that it is for.
         size, curvature : float
             The sums of the gradients' sizes and of the curvatures, from which the units of the words follow.
+        chance : float
+            What a category gains by chance.
         """
         team = self.team
         # Sums below 2**52 are doubles without rounding: splits that are equal gain the same to the last bit.
         for place, scale in enumerate((_power(52, size), _power(min(52, 61 - self.field.shift), curvature))):
             team.scales[place], team.units[place] = scale, 1.0 / scale
+        self.rules[-1] = self.limits.category_price * chance
         if self.asks:
             team.restrict(0, self.every)
         team.sow(output, self.direct)

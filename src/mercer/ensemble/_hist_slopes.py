@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from mercer._native import boosting_gradients
+from mercer.ensemble._hist_categories import chance_gain
 from mercer.ensemble._hist_field import Field
 from mercer.ensemble._hist_losses import BoostingLoss
 from mercer.ensemble._hist_team import Team
@@ -61,3 +62,7 @@ class Slopes:
         boosting_gradients.fold(sums)
         self.totals = sums[0].tolist()
         self.objective = self.totals[0] / self._total
+
+    def chance(self, output: int) -> float:
+        """What a category gains by chance in the next tree of a score."""
+        return chance_gain(self._gradients[output], self.weight)

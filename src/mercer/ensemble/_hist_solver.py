@@ -129,7 +129,7 @@ class Boosting:
         with team.gathered():
             for output in range(k):
                 if not grower.sown:
-                    grower.sow(output, *slopes.totals[1 + 2 * output : 3 + 2 * output])
+                    self._sow(grower, slopes, output)
                 grower.grow(generator)
                 values = self._values(grower, slopes)
                 # The last tree's values and what follows from all of them are one piece of work, and the tree is read
@@ -141,8 +141,14 @@ class Boosting:
         if self.alone and number + k < k * self.rounds:
             # The others begin with the next round while the caller looks at this one.
             self._draw(team, state.entropy, number + k)
-            grower.sow(0, *slopes.totals[1:3])
+            self._sow(grower, slopes, 0)
         return trees
+
+    def _sow(self, grower: Grower, slopes: Slopes, output: int) -> None:
+        """Begin with the tree of a score."""
+        priced = self.limits.category_price > 0.0 and self.field.bins.categorical.any()
+        size, curvature = slopes.totals[1 + 2 * output : 3 + 2 * output]
+        grower.sow(output, size, curvature, slopes.chance(output) if priced else 0.0)
 
     def _held_out(self, state: BoostingState) -> HeldOut | None:
         """The rows that judge, at the scores of a state."""

@@ -29,7 +29,7 @@ class Team:
     ----------
     field : Field
     monotone : (d,), int32
-    limits : (6,)
+    limits : (7,)
         See leaves.pxd.
 
     Attributes
