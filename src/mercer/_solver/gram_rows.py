@@ -206,6 +206,8 @@ class RowTable:
             last = np.searchsorted(np.cumsum(np.bincount(self.used)), len(missing))
             older, as_old = np.flatnonzero(self.used < last), np.flatnonzero(self.used == last)
             room = np.concatenate([older, as_old[: len(missing) - len(older)]])
+            # Slots that were never used are among them: from now on none is.
+            self.filled = len(self.values)
         gone = self.owner[room]
         self.slot[gone[gone >= 0]] = -1
         self.owner[room], self.slot[missing], self.used[room] = missing, room, self.clock

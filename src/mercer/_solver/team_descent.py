@@ -44,7 +44,11 @@ class TeamDescent(BlockDescent):
         self._counts = np.zeros((self._members, 4, _BINS), np.int32)
         self._work = dual_rounds.Rounds(form, np.zeros(24, np.int64), _BLOCK, self._counts)
         self._crew: ExitStack | None = None
-        super().__post_init__()
+        try:
+            super().__post_init__()
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Send the team home."""
@@ -53,8 +57,8 @@ class TeamDescent(BlockDescent):
         self._crew = None
 
     def _gather(self) -> None:
-        """Call the team; rows that are made anew each time need all threads elsewhere."""
-        if self.table is None:
+        """Call the team; kernel rows for which there is no table are made elsewhere, on all threads."""
+        if self.table is None and self.size < len(self.active):
             self.close()
         elif self._crew is None:
             self._crew = ExitStack()
@@ -119,6 +123,8 @@ class TeamDescent(BlockDescent):
         return *self._own, *self._moves
 
     def _square(self, rows: Array) -> Array:
+        if self._crew is None:
+            return super()._square(rows)
         K = self.gram.room(len(rows), self.dtype)
         lengths = self.gram.rows(self.dtype).squares[rows]
         self._work.offer_square(rows, lengths, np.arange(len(rows)), _pairs(-(-len(rows) // _BLOCK)), K)
