@@ -66,7 +66,7 @@ class Ground:
         monotone = np.zeros(d, np.int32) if monotone is None else np.array(monotone, np.int32)
         asked = np.empty((2, 6)), np.ones((2, d), np.uint8), np.empty((2, d)), np.empty((2, d), np.int64)
         sums, sorted_bins = np.empty((members, 4, width)), np.empty((members, width), np.int32)
-        used, piece, control = np.zeros((members, 64), np.uint8), np.zeros(14, np.int64), np.zeros(24, np.int64)
+        used, piece, control = np.zeros((members, 64), np.uint8), np.zeros(14, np.int64), np.zeros(32, np.int64)
         self.native = module(level, "growth").Ground(
             (bins, np.ascontiguousarray(bins.T), np.array(counts, np.int64), self.words, self.order),
             (offsets, np.zeros(d, np.uint8), monotone, rules, self.scales, self.units),

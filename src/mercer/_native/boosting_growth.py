@@ -46,7 +46,7 @@ class Ground:
         Two children, see gains.pxd; by which columns they may be split; what the best cut of each column saves, and
         which it is; the columns of histograms, rising, and how many: the first row for both children, unless each is
         added by itself.
-    piece, control : (14,), (24,)
+    piece, control : (14,), (32,)
         The work offered, see leaves.pxd, and how it is shared, see team.pxd.
     shift, unit : int
         Bits of the second word that count rows; rows in a block.
@@ -179,7 +179,7 @@ class Ground:
             item = team.item(team.claim(self.control))
             if item < 0:
                 team.finish(self.control, done)
-                while not team.is_done(self.control):
+                while not team.is_done(self.control, self.piece[leaves.ITEMS]):
                     team.rest(look)
                     look += 1
                 return 0

@@ -38,7 +38,7 @@ class Leader:
     question : (6,)
         Written: about which parent, or -1, its first child, the column that parts it, whether each child may be split;
         and how many nodes there are.
-    piece, control : (14,), (24,)
+    piece, control : (14,), (32,)
         The work offered, see leaves.pxd, and how it is shared, see team.pxd.
     shape : rows, blocks, bits of the second word that count rows, least pairs of words added in an item of work
     """

@@ -57,7 +57,7 @@ class Team:
         sums, sorted_bins = np.empty((members, 4, width)), np.empty((members, width), np.int32)
         # A cache line for each member, and for the words of control and whatever else is near.
         used, totals = np.zeros((members, 64), np.uint8), np.zeros((members, 8), np.int64)
-        self.piece, control = np.zeros(14, np.int64), np.zeros(40, np.int64)[8:32]
+        self.piece, control = np.zeros(14, np.int64), np.zeros(48, np.int64)[8:40]
         self.ground = boosting_growth.Ground(
             (field.codes, field.columns, field.counts, np.empty((field.n, 2), np.int64), field.order),
             (field.bins.offsets, field.bins.categorical.astype(np.uint8), monotone, limits, self.scales, self.units),
