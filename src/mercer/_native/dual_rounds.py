@@ -31,8 +31,7 @@ class Rounds:
     ----------
     profile : (4,)
         Kind, shape, scale and factor of a radial kernel, see kernel_values.py.
-    control : (24,)
-        See team.pxd.
+    control : (32,), see team.pxd
     block : int
         Rows of a block of a square, a multiple of those of a panel.
     counts : (members, 4, bins), int32
@@ -64,6 +63,7 @@ class Rounds:
     K64: cython.double[:, ::1]
     lengths64: cython.const[cython.double][::1]
     wide: cython.int
+    items: cython.Py_ssize_t
     profile: cython.const[cython.double][::1]
     kink: cython.double
     split: cython.Py_ssize_t
@@ -171,7 +171,7 @@ class Rounds:
     @cython.nogil
     @cython.exceptval(check=False)
     def _offer(self, kind: cython.int, items: cython.Py_ssize_t) -> cython.void:
-        self.kind = kind
+        self.kind, self.items = kind, items
         team.publish(self.control, items)
 
     @cython.cfunc
@@ -210,7 +210,7 @@ class Rounds:
             item = team.item(team.claim(self.control))
             if item < 0:
                 team.finish(self.control, done)
-                while not team.is_done(self.control):
+                while not team.is_done(self.control, self.items):
                     team.rest(look)
                     look += 1
                 return 0
