@@ -3,6 +3,7 @@
     python -m benchmarks.boosting_scaling                         500 000 rows of 30 numbers, 100 rounds of 31 leaves
     python -m benchmarks.boosting_scaling --peers                 LightGBM and XGBoost beside, where they are installed
     python -m benchmarks.boosting_scaling --rows 20000 --threads 1 2
+    python -m benchmarks.boosting_scaling --pieces                milliseconds of each piece of a round's work instead
 
 A row of the table has the seconds of a whole fit, those of one round (from fits of two lengths), how many times faster
 than the first row the fit is, and a digest of what it predicts: equal bits on any number of threads. Writes
@@ -10,16 +11,21 @@ boosting_scaling.json into the folder that the variable OUT names, if it is set.
 """
 
 import argparse
+import collections
 import hashlib
 import importlib.util
+import itertools
 import json
 import os
 import time
 from pathlib import Path
 
 from benchmarks.cases.boosting import make_labels
+from mercer.ensemble._hist_team import Team
 
 COLUMNS = 30
+# In the order of their numbers in leaves.pxd.
+PIECES = ("root", "split", "child", "columns", "scores")
 PEERS = {
     "lightgbm": ("LGBMClassifier", {"num_leaves": 31, "verbose": -1}, "n_estimators"),
     "xgboost": (
@@ -58,6 +64,35 @@ def measure(module, threads, rounds, data):
     }
 
 
+def measure_pieces(threads, rounds, data):
+    """Milliseconds of a round by piece of work, and those in between, during which only the leader works."""
+    found, ends, finish = collections.Counter(), [], Team.finish
+
+    def timed(team):
+        start = time.perf_counter()
+        finish(team)
+        end = time.perf_counter()
+        found[PIECES[team.piece[0]]] += 1e3 * (end - start) / rounds
+        found["between"] += 1e3 * (start - ends[-1]) / rounds if ends else 0.0
+        ends.append(end)
+
+    Team.finish = timed
+    try:
+        fit("mercer.ensemble", rounds, threads, data)
+    finally:
+        Team.finish = finish
+    return found
+
+
+def print_pieces(options, data):
+    """A row for each number of threads."""
+    print("threads  grain", *(f"{name:>8}" for name in (*PIECES, "between")), flush=True)
+    for threads, grain in itertools.product(options.threads, options.grain):
+        Team.grain = grain
+        row = measure_pieces(threads, options.rounds, data)
+        print(f"{threads:7} {grain:6}", *(f"{row[name]:8.3f}" for name in (*PIECES, "between")), flush=True)
+
+
 def tools(peers):
     """The modules to measure: ours, and those of the peers that are installed."""
     return [*OURS, *(name for name in PEERS if peers and importlib.util.find_spec(name))]
@@ -70,8 +105,13 @@ def main():
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2, 4, 8, 16])
     parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--pieces", action="store_true")
+    parser.add_argument("--grain", type=int, nargs="+", default=[Team.grain], help="least pairs of words in an item")
     options = parser.parse_args()
     data = make_labels(1.0, options.rows, COLUMNS)
+    if options.pieces:
+        print_pieces(options, data)
+        return
     table = []
     print("tool      threads  seconds  round ms  first s  predict ms  faster  digest", flush=True)
     for module in tools(options.peers):

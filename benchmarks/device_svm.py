@@ -3,6 +3,7 @@
     python -m benchmarks.device_svm                                          100 000 x 50 there, 20 000 x 30 on threads
     python -m benchmarks.device_svm --only threads                           the latter alone, some 20 seconds
     python -m benchmarks.device_svm --profile                                where a fit on the device spends its time
+    python -m benchmarks.device_svm --large                                  100 000 x 50 on one thread and on sixteen
     python -m benchmarks.device_svm --device cpu --rows 4000 --threaded 4000    a rehearsal without a GPU
 
 The fit on two threads may take a minute. If it has not ended by then, what is printed is a lower bound of the ratio:
@@ -134,6 +135,20 @@ def measure_pieces(table, rows):
     table.add(f"SVC {rows} x 30: by one thread alone", alone, shared=together, predicted_at_16=at_sixteen)
 
 
+def measure_large(table, rows):
+    """The rows of the device on one thread and on sixteen."""
+    from mercer.svm import SVC
+
+    X, y = (one.numpy() for one in make_rows(rows, "cpu"))
+    alone = None
+    for threads in (16, 1):
+        model = SVC(C=1.0, gamma=1.0 / WIDTH, n_jobs=threads, max_time=120.0)
+        seconds = _seconds(model, X, y)
+        alone = alone or seconds
+        ended = "" if model.converged_ else ", not ended"
+        say(table, f"SVC {rows} x {WIDTH}: {threads} threads{ended}", seconds, model, times_sixteen=seconds / alone)
+
+
 def _seconds(model, X, y):
     start = time.perf_counter()
     quiet_fit(model, X, y)
@@ -147,6 +162,7 @@ def main():
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--threaded", type=int, default=20_000)
     parser.add_argument("--profile", action="store_true")
+    parser.add_argument("--large", action="store_true")
     parser.add_argument("--only", choices=("threads", "device"))
     options = parser.parse_args()
     if options.only == "threads":
@@ -158,6 +174,10 @@ def main():
     print(facts)
     if options.profile:
         profile_device(device, options.rows)
+        return
+    if options.large:
+        measure_large(table, options.rows)
+        table.write(facts)
         return
     if options.only != "device":
         measure_threads(table, options.threaded)

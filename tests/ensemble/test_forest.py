@@ -132,6 +132,39 @@ def test_few_rows_that_go_down_many_trees_at_a_time_get_the_same_bits(n_trees):
         np.testing.assert_array_equal(forest.predict_proba(X[:count]), together[:count])
 
 
+class Hurried(RandomForestClassifier):
+    """A forest whose clock goes on by a second whenever somebody looks at it."""
+
+    looks = 0
+
+    def _growth(self, *arguments):
+        growth = super()._growth(*arguments)
+        growth.clock = self.look
+        return growth
+
+    def look(self):
+        self.looks += 1
+        return float(self.looks)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("settings", [{}, {"max_leaf_nodes": 8}])
+def test_when_the_time_is_over_trees_that_still_grow_are_thrown_away(settings):
+    whole = RandomForestClassifier(6, random_state=0, **settings).fit(X, Y)
+    ends = []
+    for seconds in range(0, 100, 7):
+        model = Hurried(6, n_jobs=1, max_time=float(seconds), random_state=0, **settings).fit(X, Y)
+        ends.append(len(model))
+        # The tree in growth stops at its first look, and each of those who ask for more trees looks once.
+        assert model.looks <= seconds + 5 or ends[-1] in (1, 6)
+        assert model.converged_ == (ends[-1] == 6)
+        for mine, theirs in zip(model, whole):
+            np.testing.assert_array_equal(mine.tree_.threshold, theirs.tree_.threshold)
+    assert ends[0] == 1
+    assert ends == sorted(ends)
+    assert len(set(ends)) > 2
+
+
 def test_wishes_that_exclude_each_other_are_refused():
     with pytest.raises(ParameterError, match="oob_score needs bootstrap=True"):
         RandomForestClassifier(bootstrap=False, oob_score=True).fit(X, Y)

@@ -8,8 +8,10 @@ import pandas
 import pytest
 from sklearn.datasets import make_classification, make_friedman1
 
+from mercer._source.threads import run_numbered
 from mercer.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from mercer.errors import DataError, ParameterError
+from mercer.ensemble._hist_slopes import Slopes
+from mercer.errors import DataError, InterruptWarning, ParameterError
 
 
 def friedman(n=400, seed=0):
@@ -130,6 +132,26 @@ def test_fits_at_the_same_time_share_the_crew_and_agree():
         fit.join()
     for model in models:
         assert np.array_equal(model.decision_function(X[:500]), alone.decision_function(X[:500]))
+
+
+@pytest.mark.parametrize("early_stopping", [False, True])
+def test_an_interrupted_fit_leaves_no_thread_at_work(monkeypatch, early_stopping):
+    X, y = make_classification(20_000, 40, n_informative=10, random_state=0)
+    read, calls = Slopes.read, []
+
+    def read_thrice(self):
+        calls.append(read(self))
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Slopes, "read", read_thrice)
+    model = HistGradientBoostingClassifier(n_jobs=3, early_stopping=early_stopping)
+    with pytest.warns(InterruptWarning), pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert model.n_iter_ == 1
+    # All items wait for one another: each needs a thread.
+    meeting = threading.Barrier(3)
+    run_numbered(lambda _: meeting.wait(10), 3, 3)
 
 
 # Places.

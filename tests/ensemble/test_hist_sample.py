@@ -90,6 +90,15 @@ def test_threads_leave_no_trace_where_rows_are_drawn():
     assert np.array_equal(scores[0], scores[2])
 
 
+def test_threads_leave_no_trace_where_few_weights_stand_for_several_rows():
+    X, y = make_classification(30_000, 40, n_informative=10, random_state=0)
+    weight = np.ones(30_000)
+    weight[:5] = 2
+    options = {"max_iter": 2, "subsample": 0.5, "random_state": 0}
+    models = [HistGradientBoostingClassifier(n_jobs=jobs, **options).fit(X, y, sample_weight=weight) for jobs in (1, 5)]
+    assert np.array_equal(*(model.decision_function(X[:2000]) for model in models))
+
+
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_few_columns_summed_for_themselves_give_the_trees_of_histograms_of_all(monkeypatch, jobs):
     X, y = make_classification(20_000, 40, n_informative=10, random_state=0)

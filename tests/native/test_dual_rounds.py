@@ -33,7 +33,7 @@ class Field:
         self.found, self.lengths = np.empty((4, tiles * WIDTH), np.intp), np.empty((tiles, 4), np.intp)
         self.counts = np.zeros((members, 4, 16), np.int32)
         self.squares = (self.X.astype(float) ** 2).sum(axis=1).astype(dtype)
-        self.work = native(level, "dual_rounds").Rounds(FORM, np.zeros(24, np.int64), BLOCK, self.counts)
+        self.work = native(level, "dual_rounds").Rounds(FORM, np.zeros(32, np.int64), BLOCK, self.counts)
         self.work.hold_tiles(WIDTH, self.found, self.lengths, self.ends)
         moving = (self.b, self.slope, self.rise, self.fall)
         self.work.hold_program(self.rows, self.lower, self.upper, 0.0, 90, moving)

@@ -61,6 +61,7 @@ REPLACED: dict[str, tuple[str, ...]] = {
         "ExtraTreeRegressor",
         "export_graphviz",
         "export_text",
+        "plot_tree",
     ),
     "metrics.cluster": (
         "calinski_harabasz_score",
@@ -79,8 +80,6 @@ DIFFERENCES: dict[str, str] = {
     "test_export::test_export_text_feature_class_names_array_support*": (
         "of two columns that split equally well the lower one is asked, not one at random"
     ),
-    "test_export::test_plot_tree*": "scikit-learn's plot_tree takes its own trees; inspection.TreeDisplay draws all",
-    "test_export::test_not_fitted_tree": "scikit-learn's plot_tree takes its own trees only",
     "test_data::test_standard_scaler_dtype?*None?": "rows of half precision become float64, and stay so",
     "test_data::test_standard_scaler_callback_support*": "callbacks see the one step of the fit as a task of its own",
     "test_forest::test_friedman_mse_deprecation*": "the name stays: it chooses the splits of squared_error",

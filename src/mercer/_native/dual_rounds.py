@@ -31,8 +31,7 @@ class Rounds:
     ----------
     profile : (4,)
         Kind, shape, scale and factor of a radial kernel, see kernel_values.py.
-    control : (24,)
-        See team.pxd.
+    control : (32,), see team.pxd
     block : int
         Rows of a block of a square, a multiple of those of a panel.
     counts : (members, 4, bins), int32
@@ -64,6 +63,7 @@ class Rounds:
     K64: cython.double[:, ::1]
     lengths64: cython.const[cython.double][::1]
     wide: cython.int
+    items: cython.Py_ssize_t
     profile: cython.const[cython.double][::1]
     kink: cython.double
     split: cython.Py_ssize_t
@@ -171,7 +171,7 @@ class Rounds:
     @cython.nogil
     @cython.exceptval(check=False)
     def _offer(self, kind: cython.int, items: cython.Py_ssize_t) -> cython.void:
-        self.kind = kind
+        self.kind, self.items = kind, items
         team.publish(self.control, items)
 
     @cython.cfunc
@@ -179,11 +179,11 @@ class Rounds:
     @cython.exceptval(check=False)
     def _follow(self, member: cython.Py_ssize_t) -> cython.void:
         ticket: cython.longlong
-        # Until then there was no work for this member.
         seen: cython.longlong = -1
         look: cython.Py_ssize_t
+        done: cython.Py_ssize_t
         while True:
-            look = 0
+            look = done = 0
             while team.current(self.control) == seen:
                 if team.is_over(self.control):
                     return
@@ -193,8 +193,9 @@ class Rounds:
             ticket = team.claim(self.control)
             while team.item(ticket) >= 0:
                 self._work(team.item(ticket), member)
-                team.finish(self.control)
+                done += 1
                 ticket = team.claim(self.control)
+            team.finish(self.control, done)
             seen = team.work(ticket)
 
     @cython.cfunc
@@ -203,16 +204,19 @@ class Rounds:
     def _advance(self, turns: cython.Py_ssize_t) -> cython.int:
         item: cython.Py_ssize_t
         look: cython.Py_ssize_t = 0
+        done: cython.Py_ssize_t = 0
         while turns > 0:
             turns -= 1
             item = team.item(team.claim(self.control))
             if item < 0:
-                while not team.is_done(self.control):
+                team.finish(self.control, done)
+                while not team.is_done(self.control, self.items):
                     team.rest(look)
                     look += 1
                 return 0
             self._work(item, 0)
-            team.finish(self.control)
+            done += 1
+        team.finish(self.control, done)
         return 1
 
     @cython.cfunc

@@ -35,36 +35,58 @@ def _sorted_categories(histogram, first, count, scales, shift, smoothing):
 
 
 def search_column(
-    histogram, first, count, categorical, monotone, node, limits, bounded, scales, shift, sums, order, best, column
+    histograms,
+    slot,
+    first,
+    count,
+    categorical,
+    monotone,
+    nodes,
+    side,
+    limits,
+    bounded,
+    units,
+    shift,
+    room,
+    places,
+    member,
+    best,
+    column,
 ):
     """The cut of a column that saves most: 4 times its bin, or the categories taken, plus its way; -1 if none does."""
-    best[column] = node[5]
+    histogram, node, most, price = histograms[slot], nodes[side], nodes[side, 5], 0.0
     mask = (1 << shift) - 1
     missing = [int(histogram[2 * (first + count) + part]) for part in range(2)]
     if categorical:
-        kept = _sorted_categories(histogram, first, count + 1, scales, shift, limits[3])
+        kept = _sorted_categories(histogram, first, count + 1, units, shift, limits[3])
         tries = [(kept[:-1], (0, 0), (len(kept) + 1) // 2, 2), (kept[::-1][:-1], (0, 0), len(kept) // 2, 3)]
         tries = tries if len(kept) > 1 else []
+        price = limits[6] * max(len(kept) - 4, 0)
     elif missing[1] & mask:
         tries = [(range(count), (0, 0), count, 0), (range(count - 1), missing, count - 1, 1)]
     else:
         tries = [(range(count - 1), (0, 0), count - 1, 0)]
     chosen = -1
+    most += price
     for bins, start, looked, way in tries:
         direction = 0 if categorical else monotone
-        found = _savings(histogram, first, bins, start, node, limits, direction, bounded, scales, shift)[:looked]
-        if len(found) and found.max() > best[column]:
-            best[column] = found.max()
+        found = _savings(histogram, first, bins, start, node, limits, direction, bounded, units, shift)[:looked]
+        if len(found) and found.max() > most:
+            most = found.max()
             chosen = 4 * int(found.argmax()) + way
+    best[side, column] = most - price
     return chosen
 
 
-def describe_cut(histogram, first, count, cut, node, limits, scales, shift, keys, order, goes_left, places):
+def describe_cut(
+    histograms, slot, first, count, cut, rows, limits, units, shift, room, places, tables, numbers, node, place
+):
     """Write which bins go left; and the bin, whether missing values go left, and the words of the left child."""
-    chosen, way = divmod(cut, 4)
-    goes_left[: count + 1] = 0
+    histogram, goes_left = histograms[slot], tables[node]
+    chosen, way = divmod(int(cut), 4)
+    goes_left[:] = 0
     if way >= 2:
-        kept = _sorted_categories(histogram, first, count + 1, scales, shift, limits[3])
+        kept = _sorted_categories(histogram, first, count + 1, units, shift, limits[3])
         goes_left[(kept if way == 2 else kept[::-1])[: chosen + 1]] = 1
     else:
         goes_left[: min(chosen + 1, count)] = 1
@@ -72,5 +94,5 @@ def describe_cut(histogram, first, count, cut, node, limits, scales, shift, keys
     left = numpy.flatnonzero(goes_left[: count + 1])
     gradient, rest = (int(part.sum()) for part in _parts(histogram, first, left))
     if (int(histogram[2 * (first + count) + 1]) & ((1 << shift) - 1)) == 0:
-        goes_left[count] = 1 if 2.0 * (rest & ((1 << shift) - 1)) > node[2] else 0
-    places[1:5] = chosen, goes_left[count], gradient, rest
+        goes_left[count] = 1 if 2.0 * (rest & ((1 << shift) - 1)) > rows else 0
+    numbers[node, place : place + 4] = chosen, goes_left[count], gradient, rest

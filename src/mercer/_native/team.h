@@ -14,7 +14,7 @@
     #define TEAM_STORE(place, value) _InterlockedExchange64(place, value)
     #define TEAM_PAUSE() YieldProcessor()
     #define TEAM_YIELD() SwitchToThread()
-    #define TEAM_SLEEP(nanoseconds) Sleep(0)
+    #define TEAM_SLEEP(nanoseconds) Sleep((nanoseconds) / 500000)
 #else
     #include <sched.h>
     #include <time.h>
@@ -42,7 +42,8 @@ static inline long long mercer_team_load(long long *place) { return TEAM_LOAD(pl
 static inline void mercer_team_store(long long *place, long long value) { TEAM_STORE(place, value); }
 
 /* What to do while there is nothing to do, at the n-th look: the leader is back within some 50 microseconds as a rule,
-   which is too short to sleep; but a core that others want is left to them at once, and a long wait costs little. */
+   which is too short to sleep; but a core that others want is left to them at once, and a long wait, as for what a user
+   does between two rounds, costs little. */
 static inline void mercer_team_rest(Py_ssize_t look)
 {
     if (look < 200)
@@ -50,5 +51,5 @@ static inline void mercer_team_rest(Py_ssize_t look)
     else if (look < 1000)
         TEAM_YIELD();
     else
-        TEAM_SLEEP(look < 1100 ? 10000 : 50000);
+        TEAM_SLEEP(look < 1100 ? 10000 : look < 2000 ? 50000 : 500000);
 }

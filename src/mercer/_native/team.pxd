@@ -1,7 +1,8 @@
 # Work shared by a team of threads; team.h says how. team.py is the uncompiled twin.
 #
-# Of the control words the first is the ticket, the ninth counts the items done, and the seventeenth is 1 when the team
-# is dismissed: each has a cache line of its own.
+# Of the control words the first is the ticket, the ninth counts the items done, the seventeenth is 1 when the team is
+# dismissed, and the twenty-fifth has the number of the piece of work: each has a cache line of its own. Who waits looks at
+# the latter two, which change once a piece, and not at the ticket, which those at work take turns to write.
 
 cdef extern from *:
     """
@@ -17,7 +18,9 @@ cdef inline void publish(long long[::1] control, Py_ssize_t items) noexcept nogi
     """Offer a piece of work of fewer than 2**20 items; the last one must be done."""
     cdef long long number = mercer_team_load(&control[0]) >> 40
     mercer_team_store(&control[8], 0)
-    mercer_team_store(&control[0], ((number + 1) & 0x3FFFFF) << 40 | (<long long> items) << 20)
+    number = (number + 1) & 0x3FFFFF
+    mercer_team_store(&control[0], number << 40 | (<long long> items) << 20)
+    mercer_team_store(&control[24], number)
 
 
 cdef inline long long claim(long long[::1] control) noexcept nogil:
@@ -38,17 +41,18 @@ cdef inline long long work(long long ticket) noexcept nogil:
 
 cdef inline long long current(long long[::1] control) noexcept nogil:
     """The piece of work that is offered."""
-    return mercer_team_load(&control[0]) >> 40
+    return mercer_team_load(&control[24])
 
 
-cdef inline void finish(long long[::1] control) noexcept nogil:
-    """Say that an item is done."""
-    mercer_team_add(&control[8], 1)
+cdef inline void finish(long long[::1] control, Py_ssize_t items) noexcept nogil:
+    """Say that some items are done: rather once than one by one, since all threads write to one place."""
+    if items > 0:
+        mercer_team_add(&control[8], items)
 
 
-cdef inline int is_done(long long[::1] control) noexcept nogil:
+cdef inline int is_done(long long[::1] control, Py_ssize_t items) noexcept nogil:
     """Whether all items of the present piece of work are done."""
-    return mercer_team_load(&control[8]) == ((mercer_team_load(&control[0]) >> 20) & 0xFFFFF)
+    return mercer_team_load(&control[8]) == items
 
 
 cdef inline void dismiss(long long[::1] control, int over) noexcept nogil:

@@ -12,7 +12,9 @@ def publish(control, items):
     """Offer a piece of work of fewer than 2**20 items; the last one must be done."""
     with _lock:
         control[8] = 0
-        control[0] = (((int(control[0]) >> 40) + 1) & 0x3FFFFF) << 40 | items << 20
+        number = ((int(control[0]) >> 40) + 1) & 0x3FFFFF
+        control[0] = number << 40 | items << 20
+        control[24] = number
 
 
 def claim(control):
@@ -35,18 +37,18 @@ def work(ticket):
 
 def current(control):
     """The piece of work that is offered."""
-    return int(control[0]) >> 40
+    return int(control[24])
 
 
-def finish(control):
-    """Say that an item is done."""
+def finish(control, items):
+    """Say that some items are done."""
     with _lock:
-        control[8] += 1
+        control[8] += items
 
 
-def is_done(control):
+def is_done(control, items):
     """Whether all items of the present piece of work are done."""
-    return int(control[8]) == ((int(control[0]) >> 20) & 0xFFFFF)
+    return int(control[8]) == items
 
 
 def dismiss(control, over):

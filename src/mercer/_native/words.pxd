@@ -10,6 +10,8 @@ cdef extern from *:
     void mercer_add_some(const unsigned char *bins, Py_ssize_t d, const long long *words, const unsigned short *order,
                          Py_ssize_t count, const int *offsets, const int *chosen, Py_ssize_t n_chosen,
                          long long *histogram) noexcept nogil
+    void mercer_draw_rows(unsigned long long seed, Py_ssize_t start, Py_ssize_t rows, double share,
+                          long long *drawn) noexcept nogil
     Py_ssize_t mercer_quantise(const double *gradients, const long long *counts, const long long *drawn,
                                Py_ssize_t rows, double scale, double rest_scale, int shift, long long *words,
                                unsigned short *order, long long *totals) noexcept nogil
@@ -20,67 +22,87 @@ cdef extern from *:
 
 cdef inline void add_rows(const unsigned char[:, ::1] bins, Py_ssize_t start, const long long[:, ::1] words,
                           const unsigned short[::1] order, Py_ssize_t first, Py_ssize_t last, const int[::1] offsets,
-                          const int[::1] chosen, long long[::1] histogram) noexcept nogil:
+                          const int[:, ::1] chosen, Py_ssize_t side, Py_ssize_t n_chosen, long long[:, ::1] parts,
+                          Py_ssize_t member) noexcept nogil:
     """Add to the bins of their chosen columns the words of the rows that `order` counts from row `start` on."""
-    if first < last and chosen.shape[0] < bins.shape[1]:
+    if first < last and n_chosen < bins.shape[1]:
         mercer_add_some(&bins[start, 0], bins.shape[1], &words[start, 0], &order[first], last - first, &offsets[0],
-                        &chosen[0], chosen.shape[0], &histogram[0])
+                        &chosen[side, 0], n_chosen, &parts[member, 0])
     elif first < last:
         mercer_add_rows(&bins[start, 0], bins.shape[1], &words[start, 0], &order[first], last - first, &offsets[0],
-                        &histogram[0])
+                        &parts[member, 0])
 
 
-cdef inline Py_ssize_t quantise(const double[:, ::1] gradients, const long long[::1] counts, const long long[::1] drawn,
-                                Py_ssize_t start, Py_ssize_t stop, const double[::1] scales, int shift,
-                                long long[:, ::1] words, unsigned short[::1] order, long long[::1] totals) noexcept nogil:
+cdef inline void draw_rows(unsigned long long seed, Py_ssize_t start, Py_ssize_t stop, double share,
+                           long long[::1] drawn) noexcept nogil:
+    """Draw each of some rows once with a chance."""
+    mercer_draw_rows(seed, start, stop - start, share, &drawn[start])
+
+
+cdef inline Py_ssize_t quantise(const double[:, :, ::1] gradients, Py_ssize_t output, const long long[::1] counts,
+                                const long long[::1] drawn, Py_ssize_t start, Py_ssize_t stop, const double[::1] scales,
+                                int shift, long long[:, ::1] words, unsigned short[::1] order, long long[:, ::1] totals,
+                                Py_ssize_t member) noexcept nogil:
     """Write the words of some rows, and the places of those that were drawn; how many they are.
 
     `counts` says how many rows each stands for, `drawn` how many of them were drawn; empty, they say one and all.
     """
-    return mercer_quantise(&gradients[start, 0], &counts[start] if counts.shape[0] > 0 else NULL,
+    return mercer_quantise(&gradients[output, start, 0], &counts[start] if counts.shape[0] > 0 else NULL,
                            &drawn[start] if drawn.shape[0] > 0 else NULL, stop - start, scales[0], scales[1], shift,
-                           &words[start, 0], &order[start], &totals[0])
+                           &words[start, 0], &order[start], &totals[member, 0])
 
 
 cdef inline Py_ssize_t part_rows(const unsigned char[:, ::1] columns, Py_ssize_t column, Py_ssize_t start,
-                                 const unsigned char[::1] goes_left, unsigned short[::1] order, Py_ssize_t first,
-                                 Py_ssize_t last, unsigned short[::1] spare) noexcept nogil:
+                                 const unsigned char[:, ::1] tables, Py_ssize_t node, unsigned short[::1] order,
+                                 Py_ssize_t first, Py_ssize_t last, unsigned short[:, ::1] spare,
+                                 Py_ssize_t member) noexcept nogil:
     """Put the rows of a block that go left before the others, both in their order; how many go left.
 
-    They are those from `first` to `last` in the order of the block that begins with row `start`.
+    They are those from `first` to `last` in the order of the block that begins with row `start`; tables[node] says which
+    bins go left.
     """
     if first == last:
         return 0
-    return mercer_part_rows(&columns[column, start], &goes_left[0], &order[start + first], last - first, &spare[0])
+    return mercer_part_rows(&columns[column, start], &tables[node, 0], &order[start + first], last - first,
+                            &spare[member, 0])
 
 
-cdef inline void clear(const int[::1] offsets, const int[::1] chosen, long long[::1] histogram) noexcept nogil:
+cdef inline void clear(const int[::1] offsets, const int[:, ::1] chosen, Py_ssize_t side, Py_ssize_t n_chosen,
+                       long long[:, ::1] parts, Py_ssize_t member) noexcept nogil:
     """Empty the chosen columns of a histogram."""
-    cdef Py_ssize_t c
-    for c in range(chosen.shape[0]):
-        memset(&histogram[2 * offsets[chosen[c]]], 0,
-               2 * (offsets[chosen[c] + 1] - offsets[chosen[c]]) * sizeof(long long))
+    cdef Py_ssize_t c, j
+    for c in range(n_chosen):
+        j = chosen[side, c]
+        memset(&parts[member, 2 * offsets[j]], 0, 2 * (offsets[j + 1] - offsets[j]) * sizeof(long long))
 
 
-cdef inline void gather(const long long[:, ::1] parts, const unsigned char[::1] used, Py_ssize_t first, Py_ssize_t last,
-                        long long[::1] total) noexcept nogil:
+cdef inline void gather(const long long[:, ::1] parts, const unsigned char[:, ::1] used, Py_ssize_t first, Py_ssize_t last,
+                        long long[:, ::1] histograms, Py_ssize_t slot) noexcept nogil:
     """Write the sum of those parts of a histogram that were used, between two places."""
     cdef Py_ssize_t member, k
     cdef bint found = False
+    cdef long long *total = &histograms[slot, 0]
+    cdef const long long *part
     for member in range(parts.shape[0]):
-        if not used[member]:
+        if not used[member, 0]:
             continue
+        part = &parts[member, 0]
         if found:
             for k in range(first, last):
-                total[k] += parts[member, k]
+                total[k] += part[k]
         else:
             for k in range(first, last):
-                total[k] = parts[member, k]
+                total[k] = part[k]
         found = True
+    if not found:
+        memset(&total[first], 0, (last - first) * sizeof(long long))
 
 
-cdef inline void take(long long[::1] whole, const long long[::1] part, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
+cdef inline void take(long long[:, ::1] histograms, Py_ssize_t whole, Py_ssize_t built, Py_ssize_t first,
+                      Py_ssize_t last) noexcept nogil:
     """Take one child's histogram off its parent's between two places, which leaves the other child's."""
     cdef Py_ssize_t k
+    cdef long long *total = &histograms[whole, 0]
+    cdef const long long *part = &histograms[built, 0]
     for k in range(first, last):
-        whole[k] -= part[k]
+        total[k] -= part[k]

@@ -2,20 +2,30 @@
 
 import numpy
 
-__all__ = ["add_rows", "clear", "gather", "part_rows", "quantise", "take"]
+__all__ = ["add_rows", "clear", "draw_rows", "gather", "part_rows", "quantise", "take"]
 
 
-def add_rows(bins, start, words, order, first, last, offsets, chosen, histogram):
+def add_rows(bins, start, words, order, first, last, offsets, chosen, side, n_chosen, parts, member):
     """Add to the bins of their chosen columns the words of the rows that `order` counts from row `start` on."""
+    histogram = parts[member]
     for k in range(first, last):
         row = start + int(order[k])
-        for j in chosen:
+        for j in chosen[side, :n_chosen]:
             place = 2 * (int(offsets[j]) + int(bins[row, j]))
             histogram[place] += words[row, 0]
             histogram[place + 1] += words[row, 1]
 
 
-def quantise(gradients, counts, drawn, start, stop, scales, shift, words, order, totals):
+def draw_rows(seed, start, stop, share, drawn):
+    """Draw each of some rows once with a chance."""
+    for row in range(start, stop):
+        x = (int(seed) + (row + 1) * 0x9E3779B97F4A7C15) % 2**64
+        x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        x = (x ^ (x >> 27)) * 0x94D049BB133111EB % 2**64
+        drawn[row] = ((x ^ (x >> 31)) >> 11) * 2.0**-53 < share
+
+
+def quantise(gradients, output, counts, drawn, start, stop, scales, shift, words, order, totals, member):
     """Write the words of some rows, and the places of those that were drawn; how many they are."""
     kept = 0
     for row in range(start, stop):
@@ -23,9 +33,10 @@ def quantise(gradients, counts, drawn, start, stop, scales, shift, words, order,
         taken = int(drawn[row]) if len(drawn) else copies
         if taken == 0:
             continue
-        words[row, 0] = taken * _rounded(gradients[row, 0] / copies * scales[0])
-        words[row, 1] = ((taken * _rounded(gradients[row, 1] / copies * scales[1])) << shift) + taken
-        totals += words[row]
+        gradient, curvature = gradients[output, row]
+        words[row, 0] = taken * _rounded(gradient / copies * scales[0])
+        words[row, 1] = ((taken * _rounded(curvature / copies * scales[1])) << shift) + taken
+        totals[member, :2] += words[row]
         order[start + kept] = row - start
         kept += 1
     return kept
@@ -35,26 +46,26 @@ def _rounded(value):
     return int(value + 0.5 if value >= 0 else value - 0.5)
 
 
-def part_rows(columns, column, start, goes_left, order, first, last, spare):
+def part_rows(columns, column, start, tables, node, order, first, last, spare, member):
     """Put the rows of a block that go left before the others, both in their order; how many go left."""
     part = slice(start + first, start + last)
     places = order[part].copy()
-    left = goes_left[columns[column, start + places.astype(int)]].astype(bool)
+    left = tables[node, columns[column, start + places.astype(int)]].astype(bool)
     order[part] = numpy.concatenate([places[left], places[~left]])
     return int(left.sum())
 
 
-def clear(offsets, chosen, histogram):
+def clear(offsets, chosen, side, n_chosen, parts, member):
     """Empty the chosen columns of a histogram."""
-    for j in chosen:
-        histogram[2 * offsets[j] : 2 * offsets[j + 1]] = 0
+    for j in chosen[side, :n_chosen]:
+        parts[member, 2 * offsets[j] : 2 * offsets[j + 1]] = 0
 
 
-def gather(parts, used, first, last, total):
+def gather(parts, used, first, last, histograms, slot):
     """Write the sum of those parts of a histogram that were used, between two places."""
-    total[first:last] = parts[numpy.flatnonzero(used), first:last].sum(axis=0)
+    histograms[slot, first:last] = parts[numpy.flatnonzero(used[:, 0]), first:last].sum(axis=0)
 
 
-def take(whole, part, first, last):
+def take(histograms, whole, built, first, last):
     """Take one child's histogram off its parent's between two places, which leaves the other child's."""
-    whole[first:last] -= part[first:last]
+    histograms[whole, first:last] -= histograms[built, first:last]

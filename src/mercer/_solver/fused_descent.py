@@ -1,8 +1,8 @@
 """Pair descent within a set of rows on an NVIDIA GPU as one Triton program: no value is fetched, no step launched.
 
 The steps are those of :mod:`mercer._native.pair_descent`, for programs of one group, in one block of threads. Pairs are
-compared in the type of the values, which chooses one and decides nothing else; coefficients and slopes are float64. On
-an H200 a step takes five microseconds for 8192 rows; on its host, whose memory is slower, fifteen.
+compared in float32, which chooses one and decides nothing else; coefficients and slopes are float64. On an H200 a step
+takes six microseconds for 8192 rows; on its host, whose memory is slower, fifteen.
 """
 
 from typing import Any
@@ -20,13 +20,14 @@ except ImportError:
 __all__ = ["MOST_ROWS", "can_descend", "described", "take_steps"]
 
 Array = Any
-# Rows of a set at most: eight for each of 1024 threads.
+# Rows of a set at most: sixteen for each of 512 threads, whose registers they fill.
 MOST_ROWS = 8192
 
 
 def can_descend(K: Array, program: DualProgram) -> bool:
-    """Whether the program can read these values: a torch tensor on an NVIDIA GPU; and has one group."""
-    return triton is not None and K.is_cuda and len(program) <= MOST_ROWS and len(program.groups) == 1
+    """Whether it can be done: float32 values of torch on an NVIDIA GPU, and a program of one group."""
+    fits = len(program) <= MOST_ROWS and len(program.groups) == 1
+    return fits and triton is not None and K.is_cuda and K.element_size() == 4
 
 
 def described(
@@ -41,37 +42,24 @@ def described(
     return np.concatenate([diagonal, program.lower, program.upper, b, slope, rise, fall, numbers])
 
 
-def take_steps(K: Array, state: Array, n: int, warps: int = 32) -> None:
+def take_steps(K: Array, state: Array, n: int) -> None:
     """Descend on values (n, n) and a state of :func:`described`, both on the GPU, in which the outcome is left.
 
     The values get the diagonal of the state: rounding may have moved theirs, and rows may have a share of their own.
     """
     K.diagonal().copy_(state[:n])
-    _steps[(1,)](K, state, n, FLAT=1e-12, HAIR=1e-13, ROWS=MOST_ROWS, num_warps=warps)
+    _steps[(1,)](K, state, n, FLAT=1e-12, HAIR=1e-13, ROWS=MOST_ROWS, PATIENCE=16, num_warps=16)
 
 
 if triton is not None:
 
     @triton.jit
-    def _cheaper(cost, slope, place, other, other_slope, other_place):
-        """Of two coefficients the one that costs less to raise, the lower place among equals; with its slope."""
-        second = (other < cost) | ((other == cost) & (other_place < place))
-        return (
-            tl.where(second, other, cost),
-            tl.where(second, other_slope, slope),
-            tl.where(second, other_place, place),
-        )
-
-    @triton.jit
-    def _better(promise, slope, place, most, other, other_slope, other_place, other_most):
-        """Of two partners the one that promises more, the lower place among equals; and the larger of two gaps."""
-        second = (other > promise) | ((other == promise) & (other_place < place))
-        return (
-            tl.where(second, other, promise),
-            tl.where(second, other_slope, slope),
-            tl.where(second, other_place, place),
-            tl.maximum(most, other_most),
-        )
+    def _ranked(values, places):
+        """Whole numbers in the order of the values, and of the places among equals, which their last 32 bits are."""
+        bits = values.to(tl.int32, bitcast=True)
+        # Of numbers below zero the larger bits are the smaller number.
+        bits = tl.where(bits < 0, bits ^ 0x7FFFFFFF, bits)
+        return (bits.to(tl.int64) << 32) | places.to(tl.int64)
 
     @triton.jit
     def _rise(value, top, kink):
@@ -82,33 +70,41 @@ if triton is not None:
         return tl.where(value <= bottom, float("-inf"), tl.where(value > 0.0, kink, -kink))
 
     @triton.jit(do_not_specialize=["n"])
-    def _steps(K, state, n, FLAT: tl.constexpr, HAIR: tl.constexpr, ROWS: tl.constexpr):
-        real = K.dtype.element_ty
+    def _steps(K, state, n, FLAT: tl.constexpr, HAIR: tl.constexpr, ROWS: tl.constexpr, PATIENCE: tl.constexpr):
         at = tl.arange(0, ROWS)
         inside = at < n
         lower, upper, b, slope = state + n, state + 2 * n, state + 3 * n, state + 4 * n
-        own = tl.load(state + at, mask=inside, other=1.0).to(real)
-        slopes = tl.load(slope + at, mask=inside, other=0.0)
         kink, goal, most = tl.load(state + 7 * n), tl.load(state + 7 * n + 1), tl.load(state + 7 * n + 2)
-        rises = tl.load(state + 5 * n + at, mask=inside, other=float("inf")).to(real)
-        falls = tl.load(state + 6 * n + at, mask=inside, other=float("-inf")).to(real)
+        own = tl.load(state + at, mask=inside, other=1.0).to(tl.float32)
+        slopes = tl.load(slope + at, mask=inside, other=0.0)
+        rises = tl.load(state + 5 * n + at, mask=inside, other=float("inf")).to(tl.float32)
+        falls = tl.load(state + 6 * n + at, mask=inside, other=float("-inf")).to(tl.float32)
         steps = 0
         goes_on = most > 0
         while goes_on:
-            cost, slope_i, i = tl.reduce((slopes.to(real) + rises, slopes, at), 0, _cheaper)
-            row_i, b_i, top = K + i.to(tl.int64) * n, tl.load(b + i), tl.load(upper + i)
-            values, own_i = tl.load(row_i + at, mask=inside, other=0.0), tl.load(state + i)
-            least = slope_i + tl.where(b_i >= 0.0, kink, -kink)
-            gaps = (slopes - least).to(real) + falls
-            promises = gaps * gaps / tl.maximum(own_i.to(real) + own - 2.0 * values, FLAT)
-            promises = tl.where(gaps > 0.0, promises, -1.0)
-            promise, slope_j, j, largest = tl.reduce((promises, slopes, at, gaps), 0, _better)
-            goes_on = (promise > 0.0) & (largest > goal) & (cost < float("inf"))
+            i = (tl.min(_ranked(slopes.to(tl.float32) + rises, at), axis=0) & 0xFFFFFFFF).to(tl.int32)
+            row_i, own_i = K + i.to(tl.int64) * n, tl.load(state + i)
+            values = tl.load(row_i + at, mask=inside, other=0.0)
+            # The thread that has the slope of a row writes it where all can read it.
+            tl.store(slope + at, slopes, mask=at == i)
+            tl.debug_barrier()
+            b_i, top = tl.load(b + i), tl.load(upper + i)
+            least = tl.load(slope + i) + tl.where(b_i >= 0.0, kink, -kink)
+            gaps = (slopes - least).to(tl.float32) + falls
+            promises = gaps * gaps / tl.maximum(own_i.to(tl.float32) + own - 2.0 * values, FLAT)
+            best = tl.max(_ranked(tl.where(gaps > 0.0, promises, -1.0), ROWS - 1 - at), axis=0)
+            j = ROWS - 1 - (best & 0xFFFFFFFF).to(tl.int32)
+            goes_on = best > 0
+            # A few steps too many cost less than to look each time.
+            if steps % PATIENCE == 0:
+                goes_on = goes_on & (tl.max(gaps, axis=0) > goal)
             if goes_on:
                 row_j, own_j = K + j.to(tl.int64) * n, tl.load(state + j)
                 others = tl.load(row_j + at, mask=inside, other=0.0)
+                tl.store(slope + at, slopes, mask=at == j)
+                tl.debug_barrier()
                 b_j, bottom = tl.load(b + j), tl.load(lower + j)
-                gap = slope_j + tl.where(b_j > 0.0, kink, -kink) - least
+                gap = tl.load(slope + j) + tl.where(b_j > 0.0, kink, -kink) - least
                 size = gap / tl.maximum(own_i + own_j - 2.0 * tl.load(row_i + j).to(tl.float64), FLAT)
                 # Each coefficient stops at its bound or, where there is a kink, at zero.
                 size = tl.minimum(size, tl.where((b_i >= 0.0) | (kink == 0.0), top - b_i, -b_i))
@@ -124,8 +120,8 @@ if triton is not None:
                 new_j = tl.where((kink > 0.0) & (tl.abs(new_j) <= HAIR * size), 0.0, new_j)
                 new_j = tl.where(new_j - bottom <= HAIR * size, bottom, new_j)
                 bottom_i, top_j = tl.load(lower + i), tl.load(upper + j)
-                rise_i, rise_j = _rise(new_i, top, kink).to(real), _rise(new_j, top_j, kink).to(real)
-                fall_i, fall_j = _fall(new_i, bottom_i, kink).to(real), _fall(new_j, bottom, kink).to(real)
+                rise_i, rise_j = _rise(new_i, top, kink).to(tl.float32), _rise(new_j, top_j, kink).to(tl.float32)
+                fall_i, fall_j = _fall(new_i, bottom_i, kink).to(tl.float32), _fall(new_j, bottom, kink).to(tl.float32)
                 rises = tl.where(at == i, rise_i, tl.where(at == j, rise_j, rises))
                 falls = tl.where(at == i, fall_i, tl.where(at == j, fall_j, falls))
                 slopes += size * (values.to(tl.float64) - others.to(tl.float64))

@@ -44,7 +44,7 @@ class TeamDescent(BlockDescent):
         form = self.gram.kernel.profile(self.gram.rows(self.dtype)).form
         self._members = max(1, min(self.gram.threads, len(self.program) // _SHARE))
         self._counts = np.zeros((self._members, 4, _BINS), np.int32)
-        self._work = dual_rounds.Rounds(form, np.zeros(24, np.int64), _BLOCK, self._counts)
+        self._work = dual_rounds.Rounds(form, np.zeros(32, np.int64), _BLOCK, self._counts)
         self._crew: ExitStack | None = None
         try:
             super().__post_init__()

@@ -1,16 +1,17 @@
 """Cholesky factors of large matrices in fixed tiles: all threads work, and their number does not change a bit.
 
 A threaded LAPACK splits its sums by the number of its threads. Here every tile is one product of one BLAS thread, of a
-shape that the size of the matrix alone decides, and mercer's threads share out the tiles. All but small triangles is
-products of NumPy's, which run side by side; SciPy's triangular solvers hold the interpreter's lock.
+shape that the size of the matrix alone decides, and mercer's threads share out the tiles. They are written in place by
+native code, which runs side by side; SciPy's triangular solvers hold the interpreter's lock.
 """
 
 from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack, solve_triangular
+from scipy.linalg import solve_triangular
 
+from mercer._native import triangles
 from mercer._source.threads import run_numbered
 
 __all__ = [
@@ -22,10 +23,8 @@ __all__ = [
 Array = Any
 # Rows of a tile: products of 256 reach nine tenths of the speed of long ones, and 3000 rows make 78 tiles to share out.
 TILE = 256
-# Rows above which more columns are taken at a time: the rest of the matrix is read less often, and tiles are many.
+# Rows above which tiles are larger, being many.
 _LARGE = 5000
-# The size of the triangles that are inverted: larger ones cost digits.
-_TRIANGLE = 64
 
 
 def tile_bounds(n: int, number: int) -> slice:
@@ -51,21 +50,17 @@ def factorise(A: Array, threads: int = 1) -> int:
     4.2.5), so that a step waits for small triangles alone.
     """
     n = len(A)
-    # Of the widths tried, the fastest on one thread (3000 and 5500 rows); still 36 tiles to share out at 3000.
-    width, size = (256, 384) if n <= _LARGE else (384, 512)
+    # Of the sizes tried about the fastest on one thread (1500, 3000 and 6000 rows), where LAPACK on one thread takes
+    # 1.0, 0.95 and 0.92 of the time; still 36 tiles to share out at 3000.
+    width, size = 256, 384 if n <= _LARGE else 640
     for start in range(0, n, width):
-        panel = slice(start, min(start + width, n))
-        corner = A[panel, panel]
-        try:
-            lower = np.linalg.cholesky(corner)
-        except np.linalg.LinAlgError:
-            return start + int(lapack.dpotrf(corner.astype(np.float64), lower=1)[1])
-        np.copyto(corner, lower, where=np.tri(len(lower), dtype=bool))
-        cuts = _cuts(panel.stop, n, size)
-        inverses = [_inverse(lower[at, at]) for at in _cuts(0, len(lower), _TRIANGLE)]
-        run_numbered(partial(_divide, A, panel, cuts, lower, inverses), len(cuts), threads)
+        stop = min(start + width, n)
+        if failed := triangles.factor_corner(A, start, stop):
+            return start + failed
+        cuts = _cuts(stop, n, size)
+        run_numbered(partial(_divide, A, start, stop, cuts), len(cuts), threads)
         pairs = [(i, j) for j in range(len(cuts)) for i in range(j, len(cuts))]
-        run_numbered(partial(_take_off, A, panel, cuts, pairs), len(pairs), threads)
+        run_numbered(partial(_take_off, A, start, stop, cuts, pairs), len(pairs), threads)
     return 0
 
 
@@ -76,27 +71,15 @@ def factor(A: Array, threads: int = 1) -> None:
         raise np.linalg.LinAlgError(message)
 
 
-def _inverse(triangle: Array) -> Array:
-    trtri = lapack.dtrtri if triangle.dtype == np.float64 else lapack.strtri
-    return trtri(triangle, lower=1)[0]
+def _divide(A: Array, start: int, stop: int, cuts: list[slice], number: int) -> None:
+    """Overwrite some rows P of a panel by P L^-T."""
+    triangles.divide_rows(A, start, stop, cuts[number].start, cuts[number].stop)
 
 
-def _divide(A: Array, panel: slice, cuts: list[slice], lower: Array, inverses: list[Array], number: int) -> None:
-    """Overwrite some rows P of a panel by P L^-T, by products alone: only small triangles are inverted."""
-    P, at = A[cuts[number], panel], 0
-    for inverse in inverses:
-        here, rest = slice(at, at + len(inverse)), slice(at + len(inverse), len(lower))
-        P[:, here] = P[:, here] @ inverse.T
-        if rest.start < len(lower):
-            P[:, rest] -= P[:, here] @ lower[rest, here].T
-        at = here.stop
-
-
-def _take_off(A: Array, panel: slice, cuts: list[slice], pairs: list[tuple[int, int]], number: int) -> None:
+def _take_off(A: Array, start: int, stop: int, cuts: list[slice], pairs: list[tuple[int, int]], number: int) -> None:
     """Subtract a panel's products from one tile right of it, on and below the diagonal."""
-    i, j = pairs[number]
-    product, tile = A[cuts[i], panel] @ A[cuts[j], panel].T, A[cuts[i], cuts[j]]
-    np.subtract(tile, product, out=tile, where=np.tri(len(tile), dtype=bool) if i == j else True)
+    here, there = cuts[pairs[number][0]], cuts[pairs[number][1]]
+    triangles.subtract_products(A, start, stop, here.start, here.stop, there.start, there.stop)
 
 
 def solve(L: Array, B: Array) -> Array:
@@ -121,18 +104,13 @@ def inverse_factor(L: Array, threads: int = 1) -> Array:
     """The inverse of a lower factor, whose own upper triangle is not read; some columns at a time."""
     n = len(L)
     # A part of a tile: the first columns are 3 width / n of all work, which must be little where threads are many.
-    V, columns, rows = np.zeros_like(L), _cuts(0, n, 64 if n <= _LARGE else 128), _cuts(0, n, TILE)
-    corners: list[Array] = []
-    run_numbered(lambda number: np.tril(_inverse(L[rows[number], rows[number]])), len(rows), threads, corners.append)
+    V, columns = np.zeros_like(L), _cuts(0, n, 64 if n <= _LARGE else 128)
+    np.fill_diagonal(V, 1.0)
 
     def fill(number: int) -> None:
         here = columns[number]
-        first = here.start // TILE
-        at = rows[first].start
-        V[rows[first], here] = corners[first][:, here.start - at : here.stop - at]
-        for cut, corner in zip(rows[first + 1 :], corners[first + 1 :]):
-            known = slice(here.start, cut.start)
-            V[cut, here] = -corner @ (L[cut, known] @ V[known, here])
+        for cut in _cuts(here.start, n, TILE):
+            triangles.invert_columns(L, V, here.start, here.stop, cut.start, cut.stop)
 
     run_numbered(fill, len(columns), threads)
     return V

@@ -4,7 +4,8 @@ The matrix is multiplied by a block of some columns at a time, which reads it as
 span of all blocks so far the best approximations are found (Rayleigh and Ritz); their residuals say when to stop.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,8 @@ from scipy.linalg import eigh
 
 from mercer._plain import plain
 from mercer._solver.request import Dense
-from mercer._solver.tiled_matrix import multiply
 
-__all__ = ["KrylovState", "block_krylov", "centre"]
+__all__ = ["KrylovState", "block_krylov", "centre", "centred"]
 
 Array = Any
 # More columns than wanted in a block, and blocks that are kept before a restart.
@@ -25,10 +25,11 @@ _BLOCKS = 10
 @plain
 @dataclass(frozen=True, eq=False)
 class KrylovState:
-    """An orthonormal basis, its image under the matrix, the next block, and the best pairs so far."""
+    """An orthonormal basis, its image under the matrix, the products of both, the next block, the best pairs so far."""
 
     basis: Any
     images: Any
+    small: Any
     block: Any
     values: Any
     vectors: Any
@@ -37,60 +38,65 @@ class KrylovState:
 
 
 def block_krylov(
-    matrix: Array, count: int, tol: float, max_iter: int, seed: Any, threads: int, state: Any = None
+    product: Callable[[Array], Array], n: int, count: int, tol: float, max_iter: int, seed: Any, state: Any = None
 ) -> Any:
     """Yield a Dense request a round and then the state of it, until residuals are within `tol` of the largest value.
 
-    A generator of pairs to be driven by ``yield from``: it yields requests, and states to be told of; it returns the
-    last state.
+    `product` multiplies the symmetric n x n matrix by a block. A generator of pairs to be driven by ``yield from``: it
+    yields requests, and states to be told of; it returns the last state.
     """
-    n = len(matrix)
     if state is None:
         width = min(n, count + _SPARE)
         block = np.linalg.qr(np.random.default_rng(seed).normal(size=(n, width)))[0]
         none = np.empty((n, 0))
-        state = KrylovState(none, none, block, None, None, np.inf, 0)
+        state = KrylovState(none, none, np.empty((0, 0)), block, None, None, np.inf, 0)
     while state.steps < max_iter and state.residual > tol and state.block.shape[1] > 0:
-        state = yield Dense(lambda state=state: _extended(matrix, state, count, threads))  # type: ignore[misc]
+        state = yield Dense(lambda state=state: _extended(product, state, count))  # type: ignore[misc]
         yield state
     return state
 
 
-def _extended(matrix: Array, state: KrylovState, count: int, threads: int) -> KrylovState:
+def _extended(product: Callable[[Array], Array], state: KrylovState, count: int) -> KrylovState:
     """One more block in the basis."""
-    width = state.block.shape[1]
-    image = multiply(matrix, state.block, threads)
+    known, width = state.basis.shape[1], state.block.shape[1]
+    image = product(state.block)
     basis, images = np.column_stack([state.basis, state.block]), np.column_stack([state.images, image])
-    small = basis.T @ images
-    theta, turn = eigh(0.5 * (small + small.T))
+    small = np.empty((known + width, known + width))
+    small[:known, :known], small[:, known:] = state.small, basis.T @ image
+    small[known:, :known] = small[:known, known:].T
+    small = 0.5 * (small + small.T)
+    theta, turn = eigh(small, check_finite=False)
     best = turn[:, ::-1][:, :count]
     values, vectors = theta[::-1][:count], basis @ best
     left = images @ best - vectors * values
     residual = float(np.linalg.norm(left, axis=0).max() / max(float(np.abs(theta).max()), 1e-300))
     if basis.shape[1] >= _BLOCKS * width:
         # Thick restart: the best of the span stay, their residuals lead on.
-        kept = turn[:, ::-1][:, :width]
-        leading = images @ kept - (basis @ kept) * theta[::-1][:width]
-        basis, images = basis @ kept, images @ kept
-    else:
-        leading = image
-    block = _orthonormal(leading, basis)
-    return replace(
-        state, basis=basis, images=images, block=block, values=values, vectors=vectors, residual=residual,
-        steps=state.steps + 1,
-    )  # fmt: skip
+        kept, largest = turn[:, ::-1][:, :width], theta[::-1][:width]
+        basis, images, small = basis @ kept, images @ kept, np.diag(largest)
+        image = images - basis * largest
+    block = _orthonormal(image, basis)
+    return KrylovState(basis, images, small, block, values, vectors, residual, state.steps + 1)
 
 
 def _orthonormal(block: Array, basis: Array) -> Array:
-    """The part of a block that is not in the span of the basis yet; fewer columns where there is nothing left."""
-    size = float(np.linalg.norm(block, axis=0).max(initial=0.0))
+    """The part of a block that is not in the span of the basis yet; fewer columns where there is nothing left.
+
+    Columns of unit length are made orthonormal by the eigenvectors of their products, which a second round makes exact
+    to rounding. What the second projection takes half away of was rounding of the first.
+    """
+    least = 1e-13 * float(np.linalg.norm(block, axis=0).max(initial=0.0))
     for _ in range(2):
         block = block - basis @ (basis.T @ block)
+        lengths = np.linalg.norm(block, axis=0)
+        kept = lengths > max(least, 1e-300)
+        block, least = block[:, kept] / lengths[kept], 0.5
+        values, turn = eigh(block.T @ block, check_finite=False) if kept.any() else (lengths[:0], np.empty((0, 0)))
+        kept = values > 1e-13 * values.max(initial=0.0)
+        block = block @ (turn[:, kept] / np.sqrt(values[kept]))
     room = basis.shape[0] - basis.shape[1]
-    turn, values, _ = np.linalg.svd(block, full_matrices=False)
-    block = turn[:, : min(room, int((values > 1e-13 * max(size, 1e-300)).sum()))]
-    block = block - basis @ (basis.T @ block)
-    return np.linalg.qr(block)[0] if block.shape[1] else block
+    # Eigenvalues rise: the surest columns are the last.
+    return block[:, max(0, block.shape[1] - room) :]
 
 
 def centre(matrix: Array) -> tuple[Array, float]:
@@ -100,3 +106,9 @@ def centre(matrix: Array) -> tuple[Array, float]:
     for start in range(0, len(matrix), 512):
         matrix[start : start + 512] -= rows[start : start + 512, None] + (columns[None, :] - total)
     return columns, total
+
+
+def centred(product: Callable[[Array], Array], block: Array) -> Array:
+    """The centred kernels times a block, by products of those that are not: (1 - 11^T / n) K (1 - 11^T / n) B."""
+    image = product(block - block.mean(axis=0))
+    return image - image.mean(axis=0)

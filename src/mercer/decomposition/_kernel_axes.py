@@ -1,7 +1,8 @@
 """The eigenvectors of centred kernels: what kernel principal component analysis solves for, and how it is judged."""
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,11 @@ import numpy as np
 from mercer._base.kernel_choice import wide_rows
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
-from mercer._solver.tiled_matrix import kernel_matrix, multiply
-from mercer.decomposition._block_krylov import KrylovState
+from mercer._solver.tiled_matrix import KernelStrips, kernel_matrix, multiply
+from mercer.decomposition._block_krylov import KrylovState, centred
 from mercer.kernels import Kernel, Precomputed
 
-__all__ = ["STATEMENT", "TOLERANCE", "KernelPCAState", "by_blocks", "fill_kernels", "largest_residual"]
+__all__ = ["STATEMENT", "TOLERANCE", "KernelPCAState", "by_blocks", "fill_kernels", "largest_residual", "strip_kernels"]
 
 Array = Any
 STATEMENT = (
@@ -63,6 +64,13 @@ def fill_kernels(kernel: Kernel, rows: Array, threads: int) -> Array:
     if isinstance(kernel, Precomputed):
         return np.array(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64, order="C")
     return kernel_matrix(kernel, kernel.prepare(wide_rows(rows)), threads)
+
+
+def strip_kernels(kernel: Kernel, rows: Array, threads: int) -> tuple[Callable[[Array], Array], Array]:
+    """The product of the centred kernels with a block, each pair of rows kept once, and the mean kernel of each row."""
+    kernels, n = KernelStrips.of(kernel, kernel.prepare(wide_rows(rows)), threads), rows.shape[0]
+    product = partial(kernels.multiply, threads=threads)
+    return partial(centred, product), product(np.full((n, 1), 1.0 / n))[:, 0]
 
 
 def largest_residual(matrix: Array, values: Array, vectors: Array, threads: int) -> float:

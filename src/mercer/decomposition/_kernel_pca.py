@@ -1,12 +1,15 @@
 """Kernel principal component analysis: principal components of the features of a kernel."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
@@ -27,6 +30,7 @@ from mercer.decomposition._kernel_axes import (
     by_blocks,
     fill_kernels,
     largest_residual,
+    strip_kernels,
 )
 from mercer.errors import DataError, UnsupportedError
 from mercer.kernels import Kernel, warn_of_scale
@@ -108,8 +112,9 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     Notes
     -----
-    Memory 8 n^2 bytes. A round of 'randomized' costs n^2 (n_components + 10), 'dense' about 9 n^3. A kernel that is not
-    positive semidefinite is refused where its negative eigenvalues are seen. Rows in memory.
+    Memory 8 n^2 bytes, and half of that by 'randomized', which keeps each pair of rows once. A round of 'randomized'
+    costs n^2 (n_components + 10), 'dense' about 9 n^3. A kernel that is not positive semidefinite is refused where its
+    negative eigenvalues are seen. Rows in memory.
 
     References
     ----------
@@ -233,16 +238,22 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     def _solver(self, rows: Array, kernel: Kernel, state: KernelPCAState | None) -> Solver:
         n, threads = rows.shape[0], self._threads()
-        copies = 3.0 if self.solver_used_ == "dense" else 1.0
+        strips = self.solver_used_ == "randomized" and not self._is_precomputed
+        copies = 0.5 if strips else 3.0 if self.solver_used_ == "dense" else 1.0
         forecast(
             type(self).__name__, copies * 8.0 * n * n, f"the {n} x {n} kernels", "give fewer rows, or use Nystroem"
         )
+        if strips:
+            product, means = yield Dense(lambda: strip_kernels(kernel, rows, threads))
+            first = KernelPCAState(means, float(means.mean()), None, None, np.inf)
+            return (yield from self._by_blocks(product, n, first if state is None else state))
         matrix = yield Dense(lambda: fill_kernels(kernel, rows, threads))
         means, total = yield Dense(lambda: centre(matrix))
         count = n if self.n_components is None else min(n, self.n_components)
         first = KernelPCAState(means, total, None, None, np.inf)
         if self.solver_used_ == "randomized":
-            return (yield from self._by_blocks(matrix, count, first if state is None else state))
+            product = partial(multiply, matrix, threads=threads)
+            return (yield from self._by_blocks(product, n, first if state is None else state))
         values, vectors = yield Dense(lambda: self._decomposed(matrix, count), heavy=True)
         left = yield Dense(lambda: largest_residual(matrix, values, vectors, threads))
         found = replace(first, values=values, vectors=vectors, residual=left)
@@ -252,12 +263,13 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         yield Step(float(np.maximum(values, 0.0).sum()), found, certificate)
         return Solution(found, True, certificate)
 
-    def _by_blocks(self, matrix: Array, count: int, state: KernelPCAState) -> Solver:
+    def _by_blocks(self, product: Callable[[Array], Array], n: int, state: KernelPCAState) -> Solver:
+        count = n if self.n_components is None else min(n, self.n_components)
         seed, tol, limit = seed_sequence(self.random_state), self.tol or TOLERANCE, self.max_iter or 300
         fixed = self.iterated_power != "auto"
         if fixed:
             limit, tol = self.iterated_power + 1, 0.0
-        rounds = block_krylov(matrix, count, tol, limit, seed, self._threads(), state.krylov)
+        rounds = block_krylov(product, n, count, tol, limit, seed, state.krylov)
         return (yield from by_blocks(rounds, state, tol, fixed))
 
     def _decomposed(self, matrix: Array, count: int) -> tuple[Array, Array]:
@@ -359,7 +371,7 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
                 "KernelPCA: the fit_inverse_transform parameter was not set to True when instantiating and hence the "
                 "inverse transform is not available; got False. Set it, and fit again."
             )
-            raise _not_fitted(message)
+            raise NotFittedError(message)
         X = check_array(X, dtype=[np.float64, np.float32], order="C", input_name="X")
         return KernelSum(self.kernel_, self.X_transformed_fit_, self.dual_coef_).of_rows(X)
 
@@ -383,9 +395,3 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _not_fitted(message: str) -> Exception:
-    from sklearn.exceptions import NotFittedError
-
-    return NotFittedError(message)

@@ -60,7 +60,7 @@ class ExtraTreesClassifier(ForestClassifier):
     categorical_features : an array-like or one of 'from_dtype' or None, default=None
         The columns that hold categories, by number, mask or name, or those of a frame that have such a type.
     max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends with the trees it has.
+        Seconds after which the fit ends with the trees it has; others that still grow are thrown away, but the first.
 
     Attributes
     ----------
@@ -229,7 +229,7 @@ class ExtraTreesRegressor(ForestRegressor):
     categorical_features : an array-like or one of 'from_dtype' or None, default=None
         The columns that hold categories, by number, mask or name, or those of a frame that have such a type.
     max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends with the trees it has.
+        Seconds after which the fit ends with the trees it has; others that still grow are thrown away, but the first.
 
     Attributes
     ----------

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from mercer.tree._assembly import assemble
 from mercer.tree._best_first import grow_best_first
 from mercer.tree._binary_tree import LEAF, BinaryTree
 from mercer.tree._columns import Columns
-from mercer.tree._growth import Growth, Rules
+from mercer.tree._growth import Growth, Rules, StoppedError
 from mercer.tree._problem import Problem, balanced_factor
 from mercer.tree._pruning import prune
 from mercer.tree._search import Room
@@ -61,6 +62,8 @@ class ForestGrowth:
     """The solver: grows the trees whose seeds are given, and judges each row by trees that did not see it.
 
     ``n_drawn`` is None for trees that see all rows; ``oob_error`` turns sums and counts into a number, or is None.
+    After ``max_time`` seconds by ``clock`` a tree that still grows is thrown away, and so are those after it: the
+    forest is the beginning of the one that had more time. The first tree is always grown to its end.
     """
 
     problem: Problem
@@ -77,10 +80,14 @@ class ForestGrowth:
     oob_error: Callable[[Array, Array], float] | None
     threads: int
     room: Room = field(default_factory=Room)
+    max_time: float | None = None
+    clock: Callable[[], float] = time.perf_counter
     stopped: bool = False
+    deadline: float = np.inf
 
     def solve(self, state: ForestState | None) -> Solver:
         """Grow the trees that are not there yet, a step for each."""
+        self.deadline = np.inf if self.max_time is None else self.clock() + self.max_time
         columns = yield Dense(self.columns)
         if state is None:
             n = self.problem.X.shape[0] if self.oob_error else 0
@@ -90,33 +97,47 @@ class ForestGrowth:
         while len(state.trees) < len(self.seeds):
             first = len(state.trees)
             batch = yield Dense(partial(self._grow_some, columns, first))
-            for tree, impurity, rows, values in batch:
+            ends = len(state.trees) + len(batch) < len(self.seeds) and self._is_late()
+            for number, (tree, impurity, rows, values) in enumerate(batch, 1):
                 state = self._joined(state, tree, rows, values)
-                yield Step(impurity, state, NO_BOUND, self._extra(state))
+                # Whoever limits the time ends the fit at the first step past the limit, which then has all trees.
+                if not ends or number == len(batch):
+                    yield Step(impurity, state, NO_BOUND, self._extra(state))
+            if ends:
+                return Solution(state, False, NO_BOUND, "max_time")
         return Solution(state, True, NO_BOUND)
 
+    def _is_late(self) -> bool:
+        return self.clock() >= self.deadline
+
     def _grow_some(self, columns: Columns, first: int) -> list[Grown]:
-        """Trees from the first that is missing on, all that are begun within a second."""
-        found: list[Grown] = []
+        """Trees from the first that is missing on, all that are begun within a second and end in time."""
+        found: list[Grown | None] = []
         # A tree alone may use all threads; of several each has one.
         inside = self.threads if first == len(self.seeds) - 1 else 1
 
-        def grow(seed: int) -> Grown:
+        def grow(number: int) -> Grown | None:
             try:
-                return self._grow(columns, seed, inside)
+                return self._grow(columns, self.seeds[number], inside, lambda: self._has_time(number))
+            except StoppedError:
+                return None
             except BaseException:
                 self.stopped = True
                 raise
 
-        run_taken(grow, self._coming_seeds(first), min(self.threads, len(self.seeds) - first), found.append)
-        return found
+        run_taken(grow, self._coming_trees(first), min(self.threads, len(self.seeds) - first), found.append)
+        return list(takewhile(lambda one: one is not None, found))  # type: ignore[arg-type]
 
-    def _coming_seeds(self, first: int) -> Iterator[int]:
-        end = time.perf_counter() + _BATCH_SECONDS
+    def _has_time(self, number: int) -> bool:
+        return not self.stopped and (number == 0 or not self._is_late())
+
+    def _coming_trees(self, first: int) -> Iterator[int]:
+        end = self.clock() + _BATCH_SECONDS
         for number in range(first, len(self.seeds)):
-            if number > first and time.perf_counter() > end:
+            now = self.clock()
+            if number > first and (now > end or now >= self.deadline):
                 return
-            yield self.seeds[number]
+            yield number
 
     def _weights(self, seed: int) -> Array:
         if self.n_drawn is None:
@@ -124,14 +145,14 @@ class ForestGrowth:
         counts = drawn_counts(seed, self.problem.X.shape[0], self.n_drawn, self.weight).astype(np.float64)
         return counts * balanced_factor(self.problem.labels, counts) if self.balanced else counts
 
-    def _grow(self, columns: Columns, seed: int, threads: int) -> Grown:
+    def _grow(self, columns: Columns, seed: int, threads: int, goes_on: Callable[[], bool]) -> Grown:
         weight = self._weights(seed)
         rules = replace(self.rules, min_weight_leaf=self.min_weight_share * float(weight.sum()))
-        growth = Growth(columns, self.problem.target(self.criterion, weight), rules, threads)
+        growth = Growth(columns, self.problem.target(self.criterion, weight), rules, threads, goes_on)
         root = int(np.random.SeedSequence(seed).generate_state(1)[0])
         growth.plant(np.flatnonzero(weight > 0).astype(np.int32), root)
         if self.max_leaves is None:
-            tree = grow_whole(growth, self.problem.n_classes, self.room, lambda: not self.stopped)
+            tree = grow_whole(growth, self.problem.n_classes, self.room)
         else:
             tree = assemble(grow_best_first(growth, self.max_leaves), columns.n_features, self.problem.n_classes)
         tree = prune(tree, self.ccp_alpha)

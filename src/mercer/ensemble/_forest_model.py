@@ -172,6 +172,7 @@ class ForestModel(MultiOutputMixin, Estimator):
             balanced=getattr(self, "class_weight", None) == "balanced_subsample",
             oob_error=(lambda sums, counts: 1.0 - self._oob_score(problem, sums, counts)) if self.oob_score else None,
             threads=threads,
+            max_time=self.max_time,
         )
 
     def _drawn(self, n: int, weight: Array | None) -> int:

@@ -149,8 +149,7 @@ class GradientRounds:
         loss = self.loss.renewed(scores, self.y, self.weight)
         gradients = np.empty((k, n, 2))
         blocks = -(-n // _UNIT)
-        run = loss.native or loss.run
-        run(scores, self.y, _NO_WEIGHT, _UNIT, 0, blocks, gradients, np.empty((blocks, 1 + 2 * k)))
+        loss.run(scores, self.y, _NO_WEIGHT, _UNIT, 0, blocks, gradients, np.empty((blocks, 1 + 2 * k)))
         drawn = self._drawn(number) if self.share < 1.0 else np.ones(n, dtype=bool)
         trees, after = [], scores.copy()
         for output in range(k):

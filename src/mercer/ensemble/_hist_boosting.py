@@ -76,6 +76,7 @@ class HistBoosting(Estimator):
         "verbose": Integer(0) | Boolean(),
         "random_state": Seed(),
         "subsample": Real(0, 1, closed="right"),
+        "category_price": Real(0),
         "budget": Real(0, closed="neither") | Nothing(),
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
@@ -211,6 +212,7 @@ class HistBoosting(Estimator):
             l2=self.l2_regularization,
             share=self.max_features,
             groups=None if groups is None else tuple(frozenset(one) for one in groups),
+            category_price=self.category_price,
         )
 
     def _loss(self) -> BoostingLoss:

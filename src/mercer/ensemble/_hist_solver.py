@@ -1,5 +1,6 @@
 """The rounds of boosting: a tree for each score is grown on the gradients and added to the scores."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -7,19 +8,19 @@ import numpy as np
 
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
-from mercer._statistic.statistic import folded
 from mercer.ensemble._hist_field import Field
-from mercer.ensemble._hist_grower import Grower, Growth, Limits
+from mercer.ensemble._hist_grower import Grower, Limits
 from mercer.ensemble._hist_held import HeldOut, add_tree
 from mercer.ensemble._hist_losses import BoostingLoss
-from mercer.ensemble._hist_sample import drawn_counts
+from mercer.ensemble._hist_sample import drawn_counts, row_seed
+from mercer.ensemble._hist_slopes import Slopes
+from mercer.ensemble._hist_team import Team
 from mercer.ensemble._hist_tree import BoostedTree
 
 __all__ = ["Boosting", "BoostingState", "Judge", "tree_scores"]
 
 Array = Any
-_NO_WEIGHT = np.empty(0)
-_STATEMENT = (
+_NO_BOUND = Certificate.none(
     "Boosting is a greedy sum of trees, ended by the number of rounds, by a validation score or when no split gains; "
     "nothing bounds its distance to the best sum of trees."
 )
@@ -94,42 +95,60 @@ class Boosting:
     judge: Judge | None = None
     share: float = 1.0
 
+    @property
+    def alone(self) -> bool:
+        """Whether nothing but the team needs the threads: it then stays together until the end."""
+        return self.judge is None and self.loss.native > 0 and (self.share == 1.0 or not self.field.repeats)
+
     def solve(self, start: BoostingState, resumed: BoostingState | None = None) -> Solver:
         """Add rounds to a start, or to where a fit of the same start was."""
         state = start if resumed is None else resumed
-        field, k = self.field, self.loss.n_scores
-        scores = tree_scores(field.codes, state, k, field.bins.width)
+        k, width = self.loss.n_scores, self.field.bins.width
+        scores = tree_scores(self.field.codes, state, k, width)
         held_out = self._held_out(state)
-        gradients = np.empty((k, field.n, 2))
-        totals, objective, loss = self._look(scores, gradients)
-        if not state.train_scores:
-            state = self._judged(state, objective, held_out, loss)
-        grower = Grower(field, self.limits, self.monotone)
-        grew = True
-        while len(state.trees) < k * self.rounds and not state.ended:
-            generator = np.random.default_rng([*state.entropy, len(state.trees)])
-            drawn = self._drawn(state)
-            trees = []
-            moved = None
-            for output in range(k):
-                size, curvature = totals[1 + 2 * output : 3 + 2 * output]
-                growth = grower.grow(gradients[output], size, curvature, self.rate, generator, drawn)
-                tree = self._leaves(growth, scores, loss)
-                if k == 1 and loss.native is not None:
-                    moved = (growth.leaves, tree.value[growth.leaves])
-                else:
-                    field.add_values(growth.leaves, tree.value[growth.leaves], scores, output)
-                if drawn is not None:
-                    field.add_tree(tree, scores, output, drawn)
-                if held_out is not None:
-                    held_out.add(tree, output)
-                trees.append(tree)
-            grew = any(len(tree.left) > 1 for tree in trees)
-            totals, objective, loss = self._look(scores, gradients, moved)
-            state = self._judged(replace(state, trees=(*state.trees, *trees)), objective, held_out, loss)
-            yield Step(objective, state, Certificate.none(_STATEMENT), self._extra(state))
+        grower = Grower(self.field, self.limits, self.monotone)
+        with grower.team.gathered() if self.alone else nullcontext():
+            slopes = Slopes(self.field, grower.team, self.loss, self.y, self.weight, scores)
+            if not state.train_scores:
+                state = self._judged(state, slopes, held_out, [])
+            grew = True
+            while len(state.trees) < k * self.rounds and not state.ended:
+                trees = self._round(state, grower, slopes)
+                grew = any(len(tree.left) > 1 for tree in trees)
+                state = self._judged(replace(state, trees=(*state.trees, *trees)), slopes, held_out, trees)
+                yield Step(slopes.objective, state, _NO_BOUND, self._extra(state))
         converged = bool(state.ended) or not grew
-        return Solution(state, converged, Certificate.none(_STATEMENT), "" if converged else "rounds")
+        return Solution(state, converged, _NO_BOUND, "" if converged else "rounds")
+
+    def _round(self, state: BoostingState, grower: Grower, slopes: Slopes) -> list[BoostedTree]:
+        """Grow a tree for each score, and move the scores by them."""
+        team, k, number, trees = grower.team, self.loss.n_scores, len(state.trees), []
+        generator = np.random.default_rng([*state.entropy, number]) if self.limits.share < 1.0 else None
+        if not grower.sown:
+            self._draw(team, state.entropy, number)
+        with team.gathered():
+            for output in range(k):
+                if not grower.sown:
+                    self._sow(grower, slopes, output)
+                grower.grow(generator)
+                values = self._values(grower, slopes)
+                # The last tree's values and what follows from all of them are one piece of work, and the tree is read
+                # while the others do it.
+                team.move(values, self.loss.native if output == k - 1 else 0)
+                trees.append(grower.tree(values))
+                team.finish()
+        slopes.read()
+        if self.alone and number + k < k * self.rounds:
+            # The others begin with the next round while the caller looks at this one.
+            self._draw(team, state.entropy, number + k)
+            self._sow(grower, slopes, 0)
+        return trees
+
+    def _sow(self, grower: Grower, slopes: Slopes, output: int) -> None:
+        """Begin with the tree of a score."""
+        priced = self.limits.category_price > 0.0 and self.field.bins.categorical.any()
+        size, curvature = slopes.totals[1 + 2 * output : 3 + 2 * output]
+        grower.sow(output, size, curvature, slopes.chance(output) if priced else 0.0)
 
     def _held_out(self, state: BoostingState) -> HeldOut | None:
         """The rows that judge, at the scores of a state."""
@@ -139,46 +158,37 @@ class Boosting:
         scores = tree_scores(judge.codes, state, self.loss.n_scores, width)
         return HeldOut(judge.codes, judge.y, judge.weight, scores, width, self.field.threads)
 
-    def _drawn(self, state: BoostingState) -> Array | None:
-        """How often each row is drawn for the next round, None for once each."""
+    def _draw(self, team: Team, entropy: tuple[int, ...], number: int) -> None:
+        """Draw the rows that learn in the round that begins with a tree of some number."""
+        field, entropy = self.field, (*entropy, number, 1)
         if self.share == 1.0:
-            return None
-        field, entropy = self.field, (*state.entropy, len(state.trees), 1)
+            team.draw(None)
+            return
+        if not field.repeats:
+            team.draw_share(row_seed(entropy), self.share)
+            return
         drawn = np.empty(field.n, dtype=np.int64)
 
         def call(first: int, last: int) -> None:
             part = slice(first * field.unit, min(last * field.unit, field.n))
-            counts = field.counts[part] if len(field.counts) else None
-            drawn[part] = drawn_counts(part.stop - part.start, self.share, counts, entropy, part.start)
+            drawn[part] = drawn_counts(part.stop - part.start, self.share, field.counts[part], entropy, part.start)
 
         field.blocks(16 * field.n, call)
-        return drawn
+        team.draw(drawn)
 
-    def _look(
-        self, scores: Array, gradients: Array, moved: tuple[Array, Array] | None = None
-    ) -> tuple[Array, float, BoostingLoss]:
-        """Gradients at the scores, moved by the leaves given, their sums, the mean loss, and the next round's loss."""
-        loss = self.loss.renewed(scores, self.y, self.weight)
-        run = loss.native or loss.run
-        weight = _NO_WEIGHT if self.weight is None else self.weight
-        totals = folded(self.field.sums(run, scores, self.y, weight, gradients, moved))
-        total = float(self.field.n) if self.weight is None else float(self.weight.sum())
-        return totals, float(totals[0]) / total, loss
-
-    def _leaves(self, growth: Growth, scores: Array, loss: BoostingLoss) -> BoostedTree:
-        """The tree with values that suit the loss where a Newton step does not."""
-        tree = growth.tree
-        if not loss.own_leaves or len(tree.left) == 1:
-            return tree
-        value = tree.value.copy()
-        for leaf in growth.leaves:
+    def _values(self, grower: Grower, slopes: Slopes) -> Array:
+        """The values of a tree's nodes; those of leaves suit the loss where a Newton step does not."""
+        values, loss = grower.values(self.rate), slopes.loss
+        if not loss.own_leaves or len(values) == 1:
+            return values
+        for leaf in grower.leaves():
             rows = self.field.rows_of(leaf)
             weight = None if self.weight is None else self.weight[rows]
-            value[leaf] = self.rate * loss.leaf(scores[rows], self.y[rows], weight)
-        return replace(tree, value=value)
+            values[leaf] = self.rate * loss.leaf(slopes.scores[rows], self.y[rows], weight)
+        return values
 
     def _judged(
-        self, state: BoostingState, objective: float, held_out: HeldOut | None, loss: BoostingLoss
+        self, state: BoostingState, slopes: Slopes, held_out: HeldOut | None, trees: list[BoostedTree]
     ) -> BoostingState:
         """The state with the scores of its last round, and whether they end the fit."""
         judge = self.judge
@@ -187,8 +197,8 @@ class Boosting:
         if judge.score is not None:
             train, validation = judge.score(state)
         else:
-            train = -objective
-            validation = None if held_out is None else -held_out.mean(loss)
+            train = -slopes.objective
+            validation = None if held_out is None else -held_out.judge(trees, slopes.loss)
         seen = (*state.train_scores, float(train))
         checked = seen
         if validation is not None:

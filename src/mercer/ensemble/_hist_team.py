@@ -1,28 +1,25 @@
 """The histograms of the leaves of a tree under way, and the team of threads that sums and searches them."""
 
-import math
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from mercer._native import boosting_growth
+from mercer._native import boosting_growth, boosting_leaves
 from mercer._source.threads import accompanied
 from mercer.ensemble._hist_field import Field
 
 __all__ = ["Team"]
 
 Array = Any
-# Pairs of words added in one item of work, some 25 microseconds, and at least as many as a histogram has words: with
-# less, taking items, emptying the members' histograms and summing them would cost more than it saves.
-_ITEM = 2**15
-# What parting a row costs beside adding it to the bins of its columns, in pairs.
-_PARTING = 4
-# Pairs, and columns, that the leader works through before it looks for Ctrl-C: about 30 milliseconds.
-_LONG, _MANY_COLUMNS = 2**25, 2048
+# What comes after a leaf was opened, as boosting_leaves says it.
+_SEARCH, _ROOM = 2, 3
+# Pairs that the leader works through before it looks for Ctrl-C: about 30 milliseconds.
+_LONG = 2**25
 # A member is called for so many pairs in the whole field.
 _SHARE = 2**17
-_ALL = np.empty(0, dtype=np.int64)
+_ALL, _NO_VALUES = np.empty(0, dtype=np.int64), np.empty(0)
 
 
 class Team:
@@ -32,139 +29,178 @@ class Team:
     ----------
     field : Field
     monotone : (d,), int32
-    limits : (4,)
-        The l2 penalty, the fewest rows and the least curvature of a leaf, the fewest rows of a category.
+    limits : (7,)
+        See leaves.pxd.
 
     Attributes
     ----------
-    nodes : (2, 6)
-        What is asked of two histograms: gradient, curvature and rows of their nodes, the bounds of values below them,
-        and what a split must save.
     allowed : (2, d)
-        By which columns they may be split.
+        By which columns two children may be split.
+    scales, units : (2,)
+        Units of the words in one of gradient and of curvature, and the inverse.
+    grain : int
+        Pairs of words added in one item of work at least: some 10 microseconds.
+    piece : (14,)
+        The piece of work that was offered last, see leaves.pxd.
     """
+
+    grain = 8192
 
     def __init__(self, field: Field, monotone: Array, limits: Array) -> None:
         self.field = field
-        self.width = width = field.bins.width
-        size, d = 2 * int(field.bins.offsets[-1]), field.d
+        width, size, d = field.bins.width, 2 * int(field.bins.offsets[-1]), field.d
         self.members = members = min(field.threads, max(1, field.n * d // _SHARE))
-        self.histograms, self._free = np.empty((32, size), np.int64), list(range(32))
-        self.nodes, self.allowed = np.empty((2, 6)), np.ones((2, d), np.uint8)
-        self._totals = np.zeros((members, 2), np.int64)
-        self._places = np.empty(5, np.int64)
+        self.scales, self.units = np.empty(2), np.empty(2)
+        self.allowed, self._chosen = np.ones((2, d), np.uint8), np.empty((2, d), np.int32)
+        self._n_chosen, self._question = np.empty(2, np.int64), np.zeros(6, np.int64)
+        nodes, best, cuts = np.empty((2, 6)), np.empty((2, d)), np.empty((2, d), np.int64)
+        sums, sorted_bins = np.empty((members, 4, width)), np.empty((members, width), np.int32)
+        # A cache line for each member, and for the words of control and whatever else is near.
+        used, totals = np.zeros((members, 64), np.uint8), np.zeros((members, 8), np.int64)
+        self.piece, control = np.zeros(14, np.int64), np.zeros(48, np.int64)[8:40]
         self.ground = boosting_growth.Ground(
             (field.codes, field.columns, field.counts, np.empty((field.n, 2), np.int64), field.order),
-            (field.bins.offsets, field.bins.categorical.astype(np.uint8), monotone, limits),
+            (field.bins.offsets, field.bins.categorical.astype(np.uint8), monotone, limits, self.scales, self.units),
             (
-                np.empty((members, size), np.int64),
-                np.empty((members, field.unit), np.uint16),
-                np.empty((members, 4, width)),
-                np.empty((members, width), np.int32),
-                np.zeros(members, np.uint8),
-                self._totals,
+                *(np.empty((members, size), np.int64), np.empty((members, field.unit), np.uint16)),
+                *(sums, sorted_bins, used, totals),
             ),
-            (self.nodes, self.allowed, np.empty((2, d)), np.empty((2, d), np.int64)),
-            np.zeros(24, np.int64),
-            field.shift,
-            field.unit,
+            (nodes, self.allowed, best, cuts, self._chosen, self._n_chosen),
+            *(self.piece, control, field.shift, field.unit),
         )
-        self._every = np.arange(d, dtype=np.int32)
-        self._hold()
-        self.restrict(None)
+        self.leader = boosting_leaves.Leader(
+            (field.bins.offsets, monotone, limits, self.units),
+            (sums, sorted_bins, used, totals),
+            (nodes, self.allowed, best, cuts, self._n_chosen),
+            *(self._question, self.piece, control, (field.n, field.n_blocks, field.shift, self.grain)),
+        )
+        self._together, self._drawn = False, _ALL
+        self._prepare(width, size)
+        self.aim(*(np.empty(shape) for shape in ((0, 0, 2), (0, 0), 0, 0, (0, 0))))
 
-    def gathered(self) -> AbstractContextManager[None]:
-        """Keep the members together for a while."""
-        self.ground.call()
-        return accompanied(self.ground.help, self.ground.dismiss, self.members)
+    def _prepare(self, width: int, size: int) -> None:
+        """Make room for a tree: memory that is not written to takes no room yet."""
+        nodes = self.field.spans.shape[1]
+        self.numbers, self.reals = np.zeros((nodes, 11), np.int64), np.zeros((nodes, 6))
+        self.tables, self._queue = np.zeros((nodes, width), np.uint8), np.zeros(nodes, np.int32)
+        self.histograms, self._free = np.empty((32, size), np.int64), np.zeros(32, np.int32)
+        self._hold(len(self._free))
 
-    def slot(self) -> int:
-        """The place of a new histogram."""
-        if not self._free:
+    def _hold(self, n_free: int) -> None:
+        # Members look at arrays only while they have an item of work.
+        walks = np.empty((self.members, 2, len(self.numbers)), np.int32)
+        self.ground.hold(self.field.spans, self.numbers, self.tables, walks, self.histograms)
+        self.leader.hold(self.numbers, self.reals, self.tables, self._queue)
+        self.leader.keep(self.histograms, self._free, n_free)
+
+    def _widen(self) -> None:
+        """Make room for twice as many nodes, or histograms of open leaves."""
+        field, n_free = self.field, self.leader.free_slots()
+        if n_free == 0:
             count, size = self.histograms.shape
-            # Memory that is not written to takes no room yet.
             more = np.empty((2 * count, size), np.int64)
             more[:count] = self.histograms
-            self.histograms, self._free = more, list(range(count, 2 * count))
-            self._hold()
-        return self._free.pop()
+            self.histograms, self._free, n_free = more, np.empty(2 * count, np.int32), count
+            self._free[:count] = np.arange(count, 2 * count)
+        else:
+            field.spans = np.concatenate([field.spans, np.zeros_like(field.spans)], axis=1)
+            self.numbers, self.reals = _doubled(self.numbers), _doubled(self.reals)
+            self.tables, self._queue = _doubled(self.tables), _doubled(self._queue)
+        self._hold(n_free)
 
-    def release(self, slot: int) -> None:
-        """Take back the place of a histogram that nobody needs."""
-        self._free.append(slot)
+    @contextmanager
+    def gathered(self) -> Iterator[None]:
+        """Keep the members together for a while, unless they are already."""
+        if self._together:
+            yield
+            return
+        self.ground.call()
+        self._together = True
+        try:
+            with accompanied(self.ground.help, self.ground.dismiss, self.members):
+                yield
+        finally:
+            self._together = False
 
-    def _hold(self) -> None:
-        # Members look at arrays only while they have an item of work.
-        self.ground.hold(self.field.begin, self.field.stop, self.histograms)
+    def aim(self, gradients: Array, scores: Array, y: Array, weight: Array, losses: Array) -> None:
+        """Set the scores (n, k) that trees move, targets, weights (n,) or empty, and where losses are looked at.
 
-    def restrict(self, columns: Array | None) -> None:
-        """Add rows to histograms of some columns only, and search no others, from now on; None for all."""
-        chosen = self._every if columns is None else np.sort(columns).astype(np.int32)
-        self.n_chosen = len(chosen)
-        self.ground.restrict(chosen)
-
-    def start(self, gradients: Array, scales: Array, units: Array, drawn: Array | None, build: bool) -> tuple[int, int]:
-        """Put all rows, or those drawn, in the root, and return their words; add them if `build`.
-
-        Parameters
-        ----------
-        gradients : (n, 2)
-        scales, units : (2,)
-            Units of the words in one of gradient and of curvature, and the inverse.
-        drawn : (n,) or None
-            How often each row was drawn.
+        Their gradients are (k, n, 2), and `losses` has a row for each block, see `Field.sums`.
         """
-        self.ground.prepare(gradients, _ALL if drawn is None else drawn, scales, units)
-        work, items = self._items(self.field.n * (self.n_chosen if build else _PARTING))
-        self.ground.offer_root(0 if build else -1, items)
-        self._advance(work, items)
-        return int(self._totals[:, 0].sum()), int(self._totals[:, 1].sum())
+        self._n_scores = len(gradients)
+        self.ground.aim(gradients, scores, y, weight, losses)
 
-    def split(self, node: int, left: int, rows: tuple[int, int], feature: int, goes_left: Array, build: int) -> None:
-        """Part the rows of a node, and add those of a child: `build` 0 for the left one, 1 for the right, -1 none.
+    def draw(self, drawn: Array | None) -> None:
+        """Let only some rows learn: how often each is drawn (n,); None for once each."""
+        self.ground.draw(_ALL if drawn is None else drawn, 0, 0.0)
 
-        `rows` says how many are parted and how many added, which need not be exact.
+    def draw_share(self, seed: int, share: float) -> None:
+        """Draw each row once with a chance, by its number among the `uniform_numbers` of a seed."""
+        if len(self._drawn) == 0:
+            self._drawn = np.empty(self.field.n, np.int64)
+        self.ground.draw(self._drawn, seed, share)
+
+    def restrict(self, side: int, columns: Array) -> None:
+        """Add rows to histograms of some columns only, and search no others, from now on."""
+        self._n_chosen[side] = len(columns)
+        self._chosen[side, : len(columns)] = np.sort(columns)
+
+    def sow(self, output: int, direct: bool) -> None:
+        """Let the others begin with the rows of a tree for a score, which `grow` goes on with."""
+        self.leader.sow(output, direct)
+
+    def grow(self, direct: bool, ask: Callable[..., None] | None) -> int:
+        """Grow the tree; how many nodes it has.
+
+        If `direct`, children are added each by itself. ``ask(parent, left, feature, left wanted, right wanted)`` names
+        the columns of the children that are wanted, the parent -1 and the left child 0 for the root.
         """
-        field = self.field
-        if left + 2 > len(field.begin):
-            field.begin, field.stop = (np.concatenate([one, np.zeros_like(one)]) for one in (field.begin, field.stop))
-            self._hold()
-        work, items = self._items(rows[0] * _PARTING + (rows[1] * self.n_chosen if build >= 0 else 0))
-        self.ground.offer_split(node, left, feature, goes_left, build, items)
-        self._advance(work, items)
+        leader = self.leader
+        self.finish()
+        if leader.plant():
+            if ask is not None:
+                ask(*self._question[:5].tolist())
+            self._search(direct)
+        while (step := leader.open()) != 0:
+            if step == _ROOM:
+                self._widen()
+                continue
+            if step == _SEARCH and ask is not None:
+                ask(*self._question[:5].tolist())
+            leader.part()
+            self.finish()
+            if step == _SEARCH:
+                self._search(direct)
+        return int(self._question[5])
 
-    def build(self, node: int, rows: int) -> None:
-        """Add the rows of a node."""
-        work, items = self._items(rows * (_PARTING + self.n_chosen))
-        self.ground.offer_build(node, items)
-        self._advance(work, items)
+    def _search(self, direct: bool) -> None:
+        """Find the best splits of the children."""
+        wanted = self._question[3:5].tolist()
+        if not direct:
+            self.leader.search(*wanted)
+            self.finish()
+            return
+        for side in range(2):
+            if wanted[side]:
+                self.leader.add(side)
+                self.finish()
+                self.leader.search(side == 0, side == 1)
+                self.finish()
 
-    def search(self, whole: int, built: int, left: int, right: int) -> None:
-        """Sum what was added as the histogram `built`, take it off `whole` unless that is -1, and search two or one.
+    def move(self, values: Array | None, loss: int) -> None:
+        """Let the others add the values (nodes,) of the tree just grown to its score, and look at a loss, unless 0.
 
-        The latter are `left` and `right`, -1 for none.
+        That is its number in slopes.pxd. `finish` must follow.
         """
-        items = min(self.n_chosen, _MANY_COLUMNS)
-        self.ground.offer_columns(whole, built, left, right, items)
-        self._advance(self.n_chosen, items, _MANY_COLUMNS)
+        self.ground.value(_NO_VALUES if values is None else values)
+        self.leader.move(loss, self._n_scores)
 
-    def choose(self, side: int, slot: int) -> tuple[float, tuple[int, int, bool, tuple[int, int], Array]]:
-        """What the best split of a histogram searched saves, and which it is.
-
-        That is column or -1, bin or categories taken, whether missing values go left, the words of the left child, and
-        which bins go left.
-        """
-        goes_left = np.zeros(self.width, np.uint8)
-        saved = self.ground.choose(side, slot, goes_left, self._places)
-        feature, number, missing_left, left, rest = self._places.tolist()
-        return saved, (feature, number, bool(missing_left), (left, rest), goes_left)
-
-    def _items(self, work: int) -> tuple[int, int]:
-        """The work, and into how many items it is cut."""
-        words = self.histograms.shape[1] * self.n_chosen // self.field.d
-        return work, max(1, min(self.field.n_blocks, work // max(_ITEM, words)))
-
-    def _advance(self, work: int, items: int, enough: int = _LONG) -> None:
-        turns = max(1, math.ceil(enough * items / max(work, 1)))
-        while self.ground.advance(turns):
+    def finish(self) -> None:
+        """Work until what was offered is done."""
+        while self.ground.advance(_LONG):
             pass
+
+
+def _doubled(table: Array) -> Array:
+    """A table of twice as many rows."""
+    return np.concatenate([table, np.zeros_like(table)])

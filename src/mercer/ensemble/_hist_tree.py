@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from mercer._native import leaves
 from mercer._plain import plain
 from mercer.ensemble._hist_bins import BinMap
 
-__all__ = ["BoostedTree", "Branch", "Forest", "pack_trees"]
+__all__ = ["BoostedTree", "Forest", "pack_trees", "read_tree"]
 
 Array = Any
 _CATEGORICAL, _MISSING_LEFT = 2, 1
@@ -61,49 +62,24 @@ class BoostedTree:
         return max(depth)
 
 
-class Branch:
-    """The nodes of a tree under way; kept as they come, since a list for each attribute would cost every split."""
+def read_tree(numbers: Array, reals: Array, tables: Array, bins: BinMap, values: Array) -> BoostedTree:
+    """The tree that was grown in some tables, see leaves.pxd, with some values.
 
-    def __init__(self, bins: BinMap) -> None:
-        self.bins = bins
-        self.leaves: list[tuple[float, float, int]] = []
-        self.splits: list[tuple[int, int, int, int, bool, float, Array]] = []
-
-    def add(self, value: float, weight: float, count: int) -> int:
-        """A new leaf; its number."""
-        self.leaves.append((value, weight, count))
-        return len(self.leaves) - 1
-
-    def split(self, node: int, feature: int, number: int, missing_left: bool, goes_left: Array, gain: float) -> None:
-        """Turn a leaf into an inner node, whose children come next."""
-        self.splits.append((node, len(self.leaves), feature, number, missing_left, gain, goes_left))
-
-    def finish(self, rate: float, single: float | None = 0.0) -> BoostedTree:
-        """The tree with its values times the learning rate; a root alone gets the value `single`, unless None."""
-        bins, size = self.bins, len(self.leaves)
-        value, weight, count = zip(*self.leaves, strict=True)
-        values = rate * np.array(value)
-        if size == 1 and single is not None:
-            values[0] = single
-        feature, left = np.zeros((2, size), dtype=np.int32)
-        threshold, gain = np.full(size, np.inf), np.zeros(size)
-        table, missing_left = np.zeros((size, bins.width), dtype=np.uint8), np.ones(size, dtype=bool)
-        if self.splits:
-            node, child, column, number, missing, saved, goes_left = map(np.array, zip(*self.splits, strict=True))
-            feature[node], left[node], missing_left[node], gain[node] = column, child, missing, saved
-            threshold[node] = bins.thresholds(column, number)
-            table[node] = goes_left
-        return BoostedTree(
-            feature,
-            left,
-            threshold,
-            np.packbits(table, axis=1, bitorder="little"),
-            missing_left,
-            values,
-            gain,
-            np.array(weight),
-            np.array(count, dtype=np.int64),
-        )
+    Leaves may have found a split, too, which was not made.
+    """
+    inner = numbers[:, leaves.LEFT] > 0
+    feature = np.where(inner, numbers[:, leaves.FEATURE], 0)
+    return BoostedTree(
+        feature.astype(np.int32),
+        numbers[:, leaves.LEFT].astype(np.int32),
+        np.where(inner, bins.thresholds(feature, numbers[:, leaves.BIN]), np.inf),
+        np.packbits(tables * inner[:, None], axis=1, bitorder="little"),
+        ~inner | (numbers[:, leaves.MISSING_LEFT] > 0),
+        values,
+        np.where(inner, reals[:, leaves.GAIN], 0.0),
+        reals[:, leaves.CURVATURE].copy(),
+        numbers[:, leaves.COUNT].copy(),
+    )
 
 
 @plain

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._solver.device_cholesky import factorised, invert_lower, lower_blocks, solve_lower
+from mercer._solver.device_cholesky import factorised, invert_lower, lower_blocks, row_blocks, solve_lower
 from mercer._source.memory import readable
 from mercer._source.namespace import library_of, to_numpy
 from mercer.errors import DataError, MemoryForecastError
@@ -20,6 +20,8 @@ from mercer.kernels._array_form import diagonal_of, diagonal_slopes_of, slopes_o
 __all__ = ["DeviceEvidence", "check_device_room", "own_noise_of", "predicted_on_device"]
 
 Array = Any
+# By how much logarithms are changed for a difference of kernels: its error is some 1e-8 of the derivative.
+_STEP = 1e-4
 
 
 @dataclass(frozen=True)
@@ -46,11 +48,18 @@ class DeviceEvidence(Evidence):
         return 16.0 * self.X.shape[0] ** 2
 
     def evaluate(self, kernel: Kernel, slope: bool = True, threads: int = 1) -> tuple[float, Array]:
+        return self._measured(kernel, slope, False)[:2]
+
+    def measure(self, kernel: Kernel, threads: int = 1) -> tuple[float, Array, Array | None]:
+        return self._measured(kernel, True, True)
+
+    def _measured(self, kernel: Kernel, slope: bool, curvature: bool) -> tuple[float, Array, Array | None]:
         found = self._factorised(kernel)
-        if found is None:
-            return -np.inf, np.zeros(len(kernel.theta))
-        L, alpha, value, _ = found
-        return value, self._slope(kernel, L, alpha) if slope else np.zeros(len(kernel.theta))
+        if found is None or not slope:
+            return -np.inf if found is None else found[2], np.zeros(len(kernel.theta)), None
+        V, alpha, value, _ = found
+        invert_lower(self.xp, V)
+        return value, self._slope(kernel, V, alpha), self._information(kernel, V, alpha) if curvature else None
 
     def fitted(self, kernel: Kernel, threads: int) -> dict[str, Any]:
         """The attributes that predictions need, on the device."""
@@ -110,10 +119,27 @@ class DeviceEvidence(Evidence):
             value -= 0.5 * k * float(xp.sum(repeated))
         return value
 
+    def _information(self, kernel: Kernel, V: Array, alpha: Array) -> Array:
+        """The average of observed and expected curvatures, with dC a by central differences of products."""
+        halves = []
+        for step in _STEP * np.eye(len(kernel.theta)):
+            ahead, behind = kernel.with_theta(kernel.theta + step), kernel.with_theta(kernel.theta - step)
+            halves.append(V @ ((self._product(ahead, alpha) - self._product(behind, alpha)) / (2.0 * _STEP)))
+        stacked = self.xp.stack([self.xp.reshape(half, (-1,)) for half in halves])
+        return 0.5 * to_numpy(stacked @ stacked.T).astype(np.float64)
+
+    def _product(self, kernel: Kernel, alpha: Array) -> Array:
+        """The covariance of the function times `alpha`, block by block."""
+        xp, X, rows = self.xp, self._centred(kernel), row_blocks(self.X.shape[0])
+        own = own_noise_of(kernel, xp, X)[:, None] * alpha
+        own = own if self.weight is None else own / self.weight[:, None]
+        return xp.concat(
+            [sum((kernel.of(xp, X[here, :], X[at, :]) @ alpha[at, :] for at in rows), own[here, :]) for here in rows]
+        )
+
     def _slope(self, kernel: Kernel, L: Array, alpha: Array) -> Array:
-        """1/2 sum_ij W_ij dC_ij, with W = a a^T - C^-1 made block by block; `L` is overwritten by its inverse."""
+        """1/2 sum_ij W_ij dC_ij, with W = a a^T - C^-1 made block by block of the inverse `L` of the factor."""
         xp, X, k = self.xp, self._centred(kernel), self.Y.shape[1]
-        invert_lower(xp, L)
         n, total, own = X.shape[0], 0.0, []
         for here, there in lower_blocks(n):
             W = alpha[here, :] @ alpha[there, :].T - k * (L[here.start :, here].T @ L[here.start :, there])

@@ -5,7 +5,13 @@ For targets y with covariance C = K(theta) + diag(noise),
     log p(y) = -1/2 y^T C^-1 y - 1/2 log |C| - n/2 log 2 pi,    d log p / d theta = 1/2 sum_ij W_ij dC_ij / d theta,
 
 with W = a a^T - C^-1 and a = C^-1 y. The sums are taken tile by tile with C^-1 made tile by tile, so that beside the
-factor of C and its inverse there is no matrix, and none with a third dimension.
+factor of C and its inverse there is no matrix, and none with a third dimension. The curvature of log p is about the
+average of its observed and its expected value, less the parts with second derivatives of C (Gilmour, Thompson and
+Cullis, 1995),
+
+    A_ij = 1/2 a^T (dC / d theta_i) C^-1 (dC / d theta_j) a,
+
+which has no negative eigenvalue and takes but products of matrices with a few columns.
 
 A row of weight w is w rows of independent noise d_i: they say of the function what one row of noise d_i / w says, and
 their likelihood has the further factor (2 pi d_i)^(-(w - 1) / 2) w^(-1/2).
@@ -53,6 +59,10 @@ class Evidence:
         """The log marginal likelihood and its gradient by theta; -inf where the covariance has no factor."""
         raise NotImplementedError  # each kind of evidence below defines its own
 
+    def measure(self, kernel: Kernel, threads: int = 1) -> tuple[float, Array, Array | None]:
+        """As `evaluate`, and about the curvatures, a positive semidefinite matrix; None where none are cheap."""
+        return *self.evaluate(kernel, True, threads), None
+
     def bytes_at_work(self) -> float:
         """What one evaluation holds."""
         raise NotImplementedError  # each kind of evidence below defines its own
@@ -81,14 +91,24 @@ class ExactEvidence(Evidence):
         return 16.0 * len(self.Y) ** 2
 
     def evaluate(self, kernel: Kernel, slope: bool = True, threads: int = 1) -> tuple[float, Array]:
+        return self._measured(kernel, slope, False, threads)[:2]
+
+    def measure(self, kernel: Kernel, threads: int = 1) -> tuple[float, Array, Array | None]:
+        return self._measured(kernel, True, True, threads)
+
+    def _measured(
+        self, kernel: Kernel, slope: bool, curvature: bool, threads: int
+    ) -> tuple[float, Array, Array | None]:
         rows = kernel.prepare(self.X)
         d = None if self.weight is None else self.noise + own_noise(kernel, rows, self.X)
         found = self._factorised(kernel, rows, d, threads)
         nothing = np.zeros(len(kernel.theta))
-        if found is None:
-            return -np.inf, nothing
+        if found is None or not slope:
+            return -np.inf if found is None else found[2], nothing, None
         L, alpha, value, _ = found
-        return value, self._slope(kernel, rows, L, alpha, d, threads) if slope else nothing
+        V = inverse_factor(L, threads)
+        information = self._information(kernel, rows, V, alpha, d, threads) if curvature else None
+        return value, self._slope(kernel, rows, V, alpha, d, threads), information
 
     def posterior(self, kernel: Kernel, threads: int = 1) -> Posterior:
         """The factor and the weights of predictions; an error where no jitter is enough."""
@@ -156,9 +176,32 @@ class ExactEvidence(Evidence):
             value -= 0.5 * k * float(((self.weight - 1.0) * np.log(2.0 * np.pi * d) + np.log(self.weight)).sum())
         return value
 
-    def _slope(self, kernel: Kernel, rows: Prepared, L: Array, alpha: Array, d: Array, threads: int) -> Array:
+    def _information(self, kernel: Kernel, rows: Prepared, V: Array, alpha: Array, d: Array, threads: int) -> Array:
+        """The average curvatures A."""
         n, k = self.Y.shape
-        V, tiles, total = inverse_factor(L, threads), lower_tiles(n), SumTree()
+        parts, cuts = row_tiles(rows), [slice(first, min(first + TILE, n)) for first in range(0, n, TILE)]
+        turned, total = np.empty((n, len(kernel.theta) * k)), SumTree()
+
+        def turn(number: int) -> None:
+            here = cuts[number]
+            products = sum(kernel.slope_products(parts[here.start], parts[at.start], alpha[at]) for at in cuts)
+            turned[here] = np.moveaxis(products, 0, 1).reshape(here.stop - here.start, -1)
+
+        def squares(number: int) -> Array:
+            here = cuts[number]
+            half = (V[here, : here.stop] @ turned[: here.stop]).reshape(here.stop - here.start, -1, k)
+            return np.tensordot(half, half, axes=((0, 2), (0, 2)))
+
+        run_numbered(turn, len(cuts), threads)
+        if d is not None:
+            shared = own_noise_products(kernel, rows, self.X, (1.0 / self.weight - 1.0)[:, None] * alpha)
+            turned += np.moveaxis(shared, 0, 1).reshape(n, -1)
+        run_numbered(squares, len(cuts), threads, total.add)
+        return 0.5 * np.asarray(total.total())
+
+    def _slope(self, kernel: Kernel, rows: Prepared, V: Array, alpha: Array, d: Array, threads: int) -> Array:
+        n, k = self.Y.shape
+        tiles, total = lower_tiles(n), SumTree()
         squares, parts = np.empty(n), row_tiles(rows)
 
         def sums(number: int) -> Array:
@@ -193,6 +236,17 @@ def own_noise(kernel: Kernel, rows: Prepared, X: Array) -> Array:
         found[part] = np.einsum("ii->i", gap)
     # What is no noise differs by rounding.
     return np.where(found > 1e-12 * np.abs(kernel.diagonal(X)), found, 0.0)
+
+
+def own_noise_products(kernel: Kernel, rows: Prepared, X: Array, vectors: Array) -> Array:
+    """The derivatives by theta of each row's own noise times that row of `vectors` (n, k): of shape (p, n, k)."""
+    others, found = kernel.prepare(X, like=rows), np.empty((len(kernel.theta), *vectors.shape))
+    for first in range(0, len(rows), 64):
+        part = slice(first, min(first + 64, len(rows)))
+        here = rows.take(part)
+        with_itself = kernel.slope_products(here, here, vectors[part])
+        found[:, part] = with_itself - kernel.slope_products(here, others.take(part), vectors[part])
+    return found
 
 
 def own_noise_sums(kernel: Kernel, rows: Prepared, X: Array, factors: Array) -> Array:

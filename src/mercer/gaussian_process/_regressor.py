@@ -57,9 +57,10 @@ class GaussianProcessRegressor(ProcessPrediction, Climbing, MultiOutputMixin, Re
     alpha : a number in [0, inf) or an array-like, default=1e-10
         The variance of the noise, or one for each row.
     optimizer : one of 'fmin_l_bfgs_b' or a callable or None, default='fmin_l_bfgs_b'
-        How hyper-parameters are chosen. The word is scikit-learn's; the method is BFGS within bounds. A callable is
-        called as ``optimizer(obj_func, initial_theta, bounds=bounds)`` and returns theta and the least value; None
-        keeps them as given.
+        How hyper-parameters are chosen. The word is scikit-learn's; the method is Newton's in a box, with the average
+        of observed and expected information as curvature far from a maximum and BFGS near to it. A callable is called
+        as ``optimizer(obj_func, initial_theta, bounds=bounds)`` and returns theta and the least value; None keeps them
+        as given.
     n_restarts_optimizer : an integer in [0, inf), default=0
         Further starts, drawn log-uniformly within the bounds; all starts climb side by side.
     normalize_y : a boolean, default=False

@@ -101,6 +101,10 @@ class Sum(Composite):
         first = self.k1.tile_sums(rows.parts[0], others.parts[0], weights)
         return np.concatenate([first, self._sign * self.k2.tile_sums(rows.parts[1], others.parts[1], weights)])
 
+    def slope_products(self, rows: Prepared, others: Prepared, vectors: Array) -> Array:
+        first = self.k1.slope_products(rows.parts[0], others.parts[0], vectors)
+        return np.concatenate([first, self._sign * self.k2.slope_products(rows.parts[1], others.parts[1], vectors)])
+
     def _input_gradient(self, X: Array, Y: Array) -> Array:
         return self.k1._input_gradient(X, Y) + self._sign * self.k2._input_gradient(X, Y)
 
@@ -154,6 +158,15 @@ class Product(Composite):
         first = self.k1.between(rows.parts[0], others.parts[0])
         sums = self.k1.tile_sums(rows.parts[0], others.parts[0], weights * second, first)
         return np.concatenate([sums, self.k2.tile_sums(rows.parts[1], others.parts[1], weights * first, second)])
+
+    def slope_products(self, rows: Prepared, others: Prepared, vectors: Array) -> Array:
+        if not isinstance(self.k1, Constant):
+            return super().slope_products(rows, others, vectors)
+        second = self.k2.slope_products(rows.parts[1], others.parts[1], vectors)
+        if len(self.k1.theta):
+            values = self.k2.between(rows.parts[1], others.parts[1])
+            second = np.concatenate([(values @ vectors)[None], second])
+        return self.k1.constant_value * second
 
     def _input_gradient(self, X: Array, Y: Array) -> Array:
         first = self.k1._input_gradient(X, Y) * self.k2(X, Y)[:, :, None]

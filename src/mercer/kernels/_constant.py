@@ -52,6 +52,10 @@ class Constant(Kernel):
     def tile_sums(self, rows: Prepared, others: Prepared, weights: Array, K: Array = None) -> Array:
         return np.array([self.constant_value * weights.sum()])[: len(self.theta)]
 
+    def slope_products(self, rows: Prepared, others: Prepared, vectors: Array) -> Array:
+        sums = self.constant_value * vectors.sum(axis=0)
+        return np.broadcast_to(sums, (len(self.theta), len(rows), vectors.shape[1]))
+
     def _input_gradient(self, X: Array, Y: Array) -> Array:
         return np.zeros((len(X), *Y.shape))
 
@@ -99,6 +103,12 @@ class White(Kernel):
 
     def tile_sums(self, rows: Prepared, others: Prepared, weights: Array, K: Array = None) -> Array:
         return np.array([self.noise_level * weights[same_rows(rows, others)].sum()])[: len(self.theta)]
+
+    def slope_products(self, rows: Prepared, others: Prepared, vectors: Array) -> Array:
+        found = np.zeros((len(self.theta), len(rows), vectors.shape[1]))
+        here, there = same_rows(rows, others)
+        found[:, here] = self.noise_level * vectors[there]
+        return found
 
     def _input_gradient(self, X: Array, Y: Array) -> Array:
         return np.zeros((len(X), *Y.shape))

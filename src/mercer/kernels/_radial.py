@@ -139,6 +139,14 @@ class Radial(Kernel):
                 found.append(np.array([np.vdot(weights, slopes)]))
         return np.concatenate(found) if found else np.empty(0)
 
+    def slope_products(self, rows: Prepared, others: Prepared, vectors: Array) -> Array:
+        free = [one for one in self.hyperparameters if not one.fixed]
+        if [one.name for one in free] != ["length_scale"]:
+            return super().slope_products(rows, others, vectors)
+        rows, others = self._aligned(rows, others)
+        products = _gap_products(self._slopes(rows, others), rows.rows, others.rows, vectors)
+        return products if free[0].n_elements > 1 else products.sum(axis=0, keepdims=True)
+
     def _shape_slopes(self, xp: Any, values: Array, n_features: int) -> Array:
         """Derivatives with respect to the logarithm of the hyper-parameter that is no length scale, from the values."""
         raise NotImplementedError
@@ -369,6 +377,16 @@ def _gap_sums(weights: Array, X: Array, Y: Array) -> Array:
     weights = weights.astype(np.float64, copy=False)
     across = np.einsum("ik,ik->k", X, weights @ Y)
     return weights.sum(axis=1) @ X**2 + weights.sum(axis=0) @ Y**2 - 2.0 * across
+
+
+def _gap_products(slopes: Array, X: Array, Y: Array, vectors: Array) -> Array:
+    """Per column the product of the slopes, times squared differences, with vectors: (x - y)^2 is taken apart."""
+    X, Y = dense(X), dense(Y)
+    (m, d), k = Y.shape, vectors.shape[1]
+    powers = np.concatenate([np.ones((m, 1)), Y, Y * Y], axis=1)
+    sums = (slopes @ (powers[:, :, None] * vectors[:, None, :]).reshape(m, -1)).reshape(len(X), 2 * d + 1, k)
+    found = X[:, :, None] ** 2 * sums[:, :1] - 2.0 * X[:, :, None] * sums[:, 1 : d + 1] + sums[:, d + 1 :]
+    return np.moveaxis(found, 1, 0)
 
 
 def dense(rows: Array) -> Array:

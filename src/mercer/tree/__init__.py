@@ -9,6 +9,7 @@ from mercer.tree._export import export_graphviz, export_text
 from mercer.tree._extra_tree import ExtraTreeClassifier, ExtraTreeRegressor
 from mercer.tree._impurity import impurity, split_gain
 from mercer.tree._multiway_classifier import MultiwayTreeClassifier
+from mercer.tree._plot import plot_tree
 from mercer.tree._pruning_choice import PruningChoice, prune_cost_complexity
 from mercer.tree._rules import Rule, RuleSet, leaf_regions, parse_rules, rules
 from mercer.tree._stump import DecisionStump
@@ -32,6 +33,7 @@ __all__ = [
     "impurity",
     "leaf_regions",
     "parse_rules",
+    "plot_tree",
     "prune_cost_complexity",
     "prune_pessimistic",
     "prune_reduced_error",

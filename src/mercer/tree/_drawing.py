@@ -9,10 +9,10 @@ from mercer.tree._conditions import node_conditions
 from mercer.tree._export import _class_labels, _condition_text
 from mercer.tree._node_view import NodeView
 
-__all__ = ["tree_svg"]
+__all__ = ["COLOURS", "place_nodes", "tree_svg"]
 
 # One colour for each class, told apart also by those who see few colours; used in turn.
-_COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb")
+COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb")
 _WIDTH, _HEIGHT, _GAP = 132, 46, 46
 
 
@@ -50,7 +50,7 @@ def tree_svg(
     """
     nodes, conditions = node_conditions(model, feature_names)
     classes = _class_labels(nodes, class_names)
-    x, depth = _layout(nodes, max_depth)
+    x, depth = place_nodes(nodes.parent, max_depth)
     shown = np.flatnonzero(depth >= 0)
     lines = []
     for node in shown:
@@ -68,25 +68,29 @@ def tree_svg(
     return "\n".join([head, f'<rect width="{width:g}" height="{height:g}" fill="white"/>', *lines, "</svg>"])
 
 
-def _layout(nodes: NodeView, max_depth: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """Leaves side by side from left to right, parents above the middle of their children; depth -1 is not drawn."""
-    n = len(nodes.parent)
+def place_nodes(parents: np.ndarray, max_depth: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """Leaves side by side from left to right, parents above the middle of their children; depth -1 is not drawn.
+
+    Children have larger numbers than their parents.
+    """
+    n = len(parents)
     depth, x = np.full(n, -1), np.zeros(n)
-    for node in range(n):
-        parent = nodes.parent[node]
+    below: list[list[int]] = [[] for _ in range(n)]
+    for node, parent in enumerate(parents.tolist()):
         if parent < 0 or (depth[parent] >= 0 and (max_depth is None or depth[parent] < max_depth)):
             depth[node] = 0 if parent < 0 else depth[parent] + 1
+            if parent >= 0:
+                below[parent].append(node)
     place = 0
     waiting = [(0, False)]
     while waiting:
         node, seen = waiting.pop()
-        below = [child for child in nodes.children[node] if depth[child] >= 0]
-        if not below:
+        if not below[node]:
             x[node], place = place, place + 1
         elif seen:
-            x[node] = x[below].mean()
+            x[node] = x[below[node]].mean()
         else:
-            waiting += [(node, True), *((child, False) for child in below[::-1])]
+            waiting += [(node, True), *((child, False) for child in below[node][::-1])]
     return x, depth
 
 
@@ -118,7 +122,7 @@ def _box(nodes: NodeView, node: int, classes: Any, x: float, depth: int, decimal
         start = left + 6
         for number, share in enumerate(value):
             wide = share * (_WIDTH - 12)
-            colour = _COLOURS[number % len(_COLOURS)]
+            colour = COLOURS[number % len(COLOURS)]
             parts.append(f'<rect x="{start:.1f}" y="{top + 35:.1f}" width="{wide:.1f}" height="6" fill="{colour}"/>')
             start += wide
     return "".join([*parts, "</g>"])

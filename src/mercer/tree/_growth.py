@@ -1,5 +1,6 @@
 """Growth of a binary tree, level by level: search splits, divide rows, describe children."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,12 +15,16 @@ from mercer.tree._columns import Columns
 from mercer.tree._search import search_categories, search_part
 from mercer.tree._target import Described
 
-__all__ = ["EPSILON", "Growth", "Level", "Rules"]
+__all__ = ["EPSILON", "Growth", "Level", "Rules", "StoppedError"]
 
 Array = Any
 # Visits (a row in a column) of one call: some milliseconds of work.
 _VISITS = 2**19
 EPSILON = np.finfo(np.float64).eps
+
+
+class StoppedError(Exception):
+    """Whoever asked for a tree does not want it any more."""
 
 
 @dataclass(frozen=True)
@@ -76,12 +81,16 @@ def mixed(x: Array) -> Array:
 
 @dataclass(eq=False)
 class Growth:
-    """A tree that grows: columns, target, rules, and the levels so far."""
+    """A tree that grows: columns, target, rules, and the levels so far.
+
+    ``goes_on`` is asked every few milliseconds; where it says no, :class:`StoppedError` is raised.
+    """
 
     columns: Columns
     target: Any
     rules: Rules
     threads: int = 1
+    goes_on: Callable[[], bool] = lambda: True
     levels: list[Level] = field(default_factory=list)
     n_nodes: int = 1
     words: list[Array] = field(default_factory=list)
@@ -105,6 +114,11 @@ class Growth:
         can = ~level.known.pure & (counts >= max(rules.min_rows_split, 2 * rules.min_rows_leaf))
         can &= level.known.weights >= 2 * rules.min_weight_leaf
         return np.flatnonzero(can) if level.depth < rules.max_depth else np.zeros(0, np.int64)
+
+    def check(self) -> None:
+        """Raise if growth is not to go on."""
+        if not self.goes_on():
+            raise StoppedError
 
     def grow_level(self) -> bool:
         """Split the nodes of the last level, if any can be."""
@@ -130,6 +144,7 @@ class Growth:
         parts = self._parts(stops - starts)
 
         def work(number: int) -> None:
+            self.check()
             nodes, features, out = parts[number]
             table = best[nodes] if out is None else out
             search_part(self.columns, self.target, self.rules, level, at[nodes], features, table)
@@ -201,6 +216,7 @@ class Growth:
         runs = _runs(counts, _VISITS)
 
         def work(number: int) -> None:
+            self.check()
             run = runs[number]
             if self.columns.are_values:
                 random_values.divide_values(

@@ -21,17 +21,17 @@ Array = Any
 _VISITS = 2**21
 
 
-def grow_whole(growth: Growth, n_classes: Array, room: Room, goes_on: Callable[[], bool] = lambda: True) -> BinaryTree:
-    """The tree that a planted growth becomes; whoever stops it by `goes_on` gets it as it then is."""
+def grow_whole(growth: Growth, n_classes: Array, room: Room) -> BinaryTree:
+    """The tree that a planted growth becomes."""
     if not _is_plain(growth):
-        while goes_on() and growth.grow_level():
+        while growth.grow_level():
             pass
         return assemble(state_of(growth), growth.columns.n_features, n_classes)
-    waiting = _grow_large(growth, goes_on)
+    waiting = _grow_large(growth)
     thicket = Thicket(growth, room)
     for number, at in enumerate(waiting):
         if len(at):
-            thicket.grow(number, at, goes_on)
+            thicket.grow(number, at)
     return thicket.tree(n_classes)
 
 
@@ -42,7 +42,7 @@ def _is_plain(growth: Growth) -> bool:
     return known and growth.threads == 1 and columns.are_values == rules.random
 
 
-def _grow_large(growth: Growth, goes_on: Callable[[], bool]) -> list[Array]:
+def _grow_large(growth: Growth) -> list[Array]:
     """Split the nodes that are too large for one call; return those that are left to split in each level."""
     waiting = []
     while True:
@@ -50,7 +50,7 @@ def _grow_large(growth: Growth, goes_on: Callable[[], bool]) -> list[Array]:
         at = growth.splittable(level)
         large = (level.stops - level.starts)[at] * growth.rules.max_features > _VISITS
         waiting.append(at[~large])
-        if not (large.any() and goes_on() and growth.split_nodes(at[large])):
+        if not (large.any() and growth.split_nodes(at[large])):
             return waiting
 
 
@@ -74,7 +74,7 @@ class Thicket:
         # What levels know of these is put in its place at the end.
         self.links[:top, 6], self.numbers[:top] = 1, 1.0
 
-    def grow(self, number: int, at: Array, goes_on: Callable[[], bool]) -> None:
+    def grow(self, number: int, at: Array) -> None:
         """Grow the nodes `at` of a level, and all below them."""
         level = self.growth.levels[number]
         first = sum(len(one.starts) for one in self.growth.levels[:number])
@@ -85,7 +85,8 @@ class Thicket:
         stack[: len(at)] = np.stack(columns, axis=1)
         self.state[0] = len(at)
         work = self._work(level.rows, int((stops - starts).max()))
-        while self.state[0] > 0 and goes_on():
+        while self.state[0] > 0:
+            self.growth.check()
             if self.state[1] + 2 > len(self.links):
                 self._make_room()
             work(self.state, stack, self.links, self.numbers)

@@ -1,0 +1,265 @@
+"""Trees drawn with matplotlib: boxes with what is known of each node, and lines between them."""
+
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.errors import ParameterError
+from mercer.tree._conditions import feature_labels, node_conditions
+from mercer.tree._drawing import COLOURS, place_nodes
+from mercer.tree._export import _asks_for_numbers, _class_labels, _condition_text, _write_numbers
+from mercer.tree._node_view import NodeView
+
+__all__ = ["plot_tree"]
+
+_NODE = re.compile(r'^(\d+) \[label="(.*?)"(?:, fillcolor="(#\w+)")?\] ;$')
+_EDGE = re.compile(r'^(\d+) -> (\d+)(?: \[.*headlabel="(\w+)"\])? ;$')
+
+
+@dataclass(frozen=True)
+class Box:
+    """A node as it is drawn: its text, its colour if it has one, what it hangs on, and the text on that branch."""
+
+    text: str
+    colour: str
+    parent: int
+    branch: str
+
+
+def plot_tree(
+    decision_tree: Any,
+    *,
+    max_depth: int | None = None,
+    feature_names: Any = None,
+    class_names: Any = None,
+    label: str = "all",
+    filled: bool = False,
+    impurity: bool = True,
+    node_ids: bool = False,
+    proportion: bool = False,
+    rounded: bool = False,
+    precision: int = 3,
+    ax: Any = None,
+    fontsize: int | None = None,
+) -> list[Any]:
+    """Draw a tree with matplotlib.
+
+    Needs matplotlib, which is imported when the function is called. :func:`~mercer.tree.tree_svg` needs nothing.
+
+    Parameters
+    ----------
+    decision_tree : estimator
+        A fitted decision tree of mercer or scikit-learn.
+    max_depth : int or None, default=None
+        Branches below are left out; None draws all.
+    feature_names : array-like of str or None, default=None
+        Names of the columns; None writes ``x[0]``, ``x[1]``... or, of splits by categories, the names of the fit.
+    class_names : array-like of str, True or None, default=None
+        Names of the classes; True writes ``y[0]``, ``y[1]``...; None writes none.
+    label : {"all", "root", "none"}, default="all"
+        Where to say what the numbers are.
+    filled : bool, default=False
+        Whether nodes are coloured by their answers.
+    impurity : bool, default=True
+        Whether nodes say how impure they are.
+    node_ids, proportion, rounded : bool, default=False
+        Whether nodes have numbers, shares in place of weights, and boxes round corners.
+    precision : int, default=3
+        Digits after the point.
+    ax : matplotlib axes or None, default=None
+        Where to draw; None means the current axes. What was there is cleared.
+    fontsize : int or None, default=None
+        The size of the letters; None means the largest at which no boxes meet.
+
+    Returns
+    -------
+    list of matplotlib annotations
+        The boxes, from the root down along the left branches first, each followed by the text on its branch if it has
+        one.
+
+    Notes
+    -----
+    Trees that ask for numbers have the texts of scikit-learn. Splits by categories, and into more than two branches,
+    have their conditions on the branches.
+
+    Examples
+    --------
+    >>> from mercer.tree import DecisionTreeClassifier, plot_tree
+    >>> model = DecisionTreeClassifier().fit([[0.0], [1.0], [2.0]], ["a", "b", "b"])
+    >>> plot_tree(model)[0].get_text().splitlines()[0]
+    'x[0] <= 0.5'
+    """
+    _check(label, max_depth=max_depth, precision=precision, fontsize=fontsize)
+    check_is_fitted(decision_tree)
+    looks = {
+        "max_depth": max_depth,
+        "feature_names": feature_names,
+        "class_names": class_names,
+        "label": label,
+        "filled": filled,
+        "impurity": impurity,
+        "node_ids": node_ids,
+        "proportion": proportion,
+        "precision": precision,
+    }
+    if _asks_for_numbers(decision_tree):
+        boxes = _read(_write_numbers(decision_tree, None, **looks))
+    else:
+        boxes = _boxes(decision_tree, **looks)
+    return _draw(boxes, ax, fontsize, rounded)
+
+
+def _check(label: str, **numbers: int | None) -> None:
+    if label not in ("all", "root", "none"):
+        message = f"plot_tree: label must be one of 'all', 'root' or 'none'; got {label!r}."
+        raise ParameterError(message)
+    for name, value in numbers.items():
+        may_be_absent = name != "precision"
+        if value is None and may_be_absent:
+            continue
+        if not isinstance(value, int) or value < 0:
+            rule = "an integer in [0, inf)" + (" or None" if may_be_absent else "")
+            message = f"plot_tree: {name} must be {rule}; got {value!r}."
+            raise ParameterError(message)
+
+
+def _read(graph: str) -> list[Box]:
+    """The boxes of a program for Graphviz, in which nodes and then the edges to them are listed depth first."""
+    texts: dict[str, tuple[str, str]] = {}
+    numbers: dict[str, int] = {}
+    boxes: list[Box] = []
+    for line in graph.splitlines():
+        if found := _NODE.match(line):
+            # A backslash stands before a quote and before the n of a new line.
+            text = re.sub(r"\\(.)", lambda one: "\n" if one[1] == "n" else one[1], found[2])
+            texts[found[1]] = text, found[3] or ""
+            if not boxes:
+                numbers[found[1]] = 0
+                boxes.append(Box(*texts[found[1]], -1, ""))
+        elif found := _EDGE.match(line):
+            numbers[found[2]] = len(boxes)
+            boxes.append(Box(*texts[found[2]], numbers[found[1]], found[3] or ""))
+    return boxes
+
+
+def _boxes(
+    model: Any, max_depth: int | None, feature_names: Any, class_names: Any, precision: int, filled: bool, **looks: Any
+) -> list[Box]:
+    """The boxes of a tree with conditions on its branches."""
+    nodes, conditions = node_conditions(model, feature_labels(model, feature_names))
+    names = None if class_names is None else _class_labels(nodes, None if class_names is True else class_names)
+    if class_names is True and names is not None:
+        names = [f"y[{number}]" for number in range(len(names))]
+    depth = place_nodes(nodes.parent, max_depth)[1]
+    shown = np.flatnonzero(depth >= 0)
+    place = np.cumsum(depth >= 0) - 1
+    boxes = []
+    for node in shown.tolist():
+        parent = int(nodes.parent[node])
+        text = _text(nodes, node, names, precision, **looks)
+        branch = _condition_text(conditions[node], precision) if parent >= 0 else ""
+        boxes.append(
+            Box(text, _colour(nodes, node) if filled else "", int(place[parent]) if parent >= 0 else -1, branch)
+        )
+    return boxes
+
+
+def _text(
+    nodes: NodeView,
+    node: int,
+    names: Any,
+    precision: int,
+    label: str,
+    impurity: bool,
+    node_ids: bool,
+    proportion: bool,
+) -> str:
+    """What is known of a node, line by line."""
+    value, weight = nodes.value[node], nodes.weight[node]
+    counts = value if proportion or nodes.classes is None else value * weight
+    digits = ", ".join(f"{number:.{precision}f}".rstrip("0").rstrip(".") for number in counts)
+    known = [("node #", "", str(node))] if node_ids else []
+    if impurity:
+        criterion = getattr(nodes.model, "criterion", "impurity")
+        known.append((str(criterion), " = ", f"{nodes.impurity[node]:.{precision}f}"))
+    known.append(("samples", " = ", f"{100 * weight / nodes.weight[0]:.1f}%" if proportion else f"{weight:g}"))
+    known.append(("value", " = ", digits if len(counts) == 1 else f"[{digits}]"))
+    if names is not None:
+        known.append(("class", " = ", str(names[int(value.argmax())])))
+    told = label == "all" or (label == "root" and node == 0)
+    return "\n".join(f"{name}{sign}{text}" if told or not sign else text for name, sign, text in known)
+
+
+def _colour(nodes: NodeView, node: int) -> str:
+    """The colour of a node's answer, the paler the less sure it is, or the lower the number."""
+    value = nodes.value[node]
+    if nodes.classes is None:
+        low, high = nodes.value.min(), nodes.value.max()
+        colour, strength = COLOURS[0], (value[0] - low) / (high - low) if high > low else 0.0
+    else:
+        least = 1.0 / len(value)
+        colour, strength = COLOURS[int(value.argmax()) % len(COLOURS)], (value.max() - least) / max(1.0 - least, least)
+    parts = [int(colour[k : k + 2], 16) for k in (1, 3, 5)]
+    return "#" + "".join(f"{round(255 + strength * (part - 255)):02x}" for part in parts)
+
+
+def _draw(boxes: list[Box], ax: Any, fontsize: int | None, rounded: bool) -> list[Any]:
+    from matplotlib import pyplot
+
+    ax = pyplot.gca() if ax is None else ax
+    ax.clear()
+    ax.set_axis_off()
+    x, depth = place_nodes(np.array([box.parent for box in boxes]), None)
+    columns, rows = x.max() + 1, depth.max() + 1
+    places = np.stack([(x + 0.5) / columns, 1 - (depth + 0.5) / rows], axis=1)
+    common = {"xycoords": "axes fraction", "ha": "center", "va": "center", "size": fontsize}
+    line = {"arrowstyle": "<-", "ec": "black", "relpos": (0.5, 0.5), "shrinkA": 0, "shrinkB": 0}
+    drawn, framed = [], []
+    for number, box in enumerate(boxes):
+        frame = {"boxstyle": "round" if rounded else "square", "fc": box.colour or "white", "ec": "black"}
+        # A line goes from middle to middle, under the boxes of both.
+        looks = {"bbox": frame, "zorder": 2 + rows - depth[number], **common}
+        if box.parent >= 0:
+            looks |= {"xytext": places[number], "textcoords": "axes fraction", "arrowprops": line}
+        framed.append(ax.annotate(box.text, places[box.parent if box.parent >= 0 else number], **looks))
+        drawn.append(framed[-1])
+        if box.branch:
+            # As in scikit-learn, blanks keep these words beside the line.
+            text = {"True": "True  ", "False": "  False"}.get(box.branch, box.branch)
+            plain = {"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none"}
+            drawn.append(ax.annotate(text, 0.4 * places[box.parent] + 0.6 * places[number], bbox=plain, **common))
+    if fontsize is None:
+        _fit_letters(ax, drawn, rows)
+    return drawn
+
+
+def _fit_letters(ax: Any, drawn: list[Any], rows: float) -> None:
+    """Set the largest letters at which no texts meet."""
+    from matplotlib.text import Text
+
+    renderer = ax.figure.canvas.get_renderer()
+    whole = ax.get_window_extent(renderer)
+    size = drawn[0].get_fontsize()
+    letter = renderer.points_to_pixels(size)
+    beside: dict[float, list[tuple[float, float]]] = {}
+    high = 0.0
+    for one in drawn:
+        x, y = one.get_position()
+        extent = Text.get_window_extent(one, renderer)
+        # A frame is 0.3 letters away from its text on every side.
+        beside.setdefault(round(y, 6), []).append((x * whole.width, extent.width + letter))
+        high = max(high, extent.height + letter)
+    shares = [
+        (right - left) / (0.5 * (wide + wider))
+        for line in beside.values()
+        for (left, wide), (right, wider) in pairwise(sorted(line))
+    ]
+    # At 0.6 of the way from one box down to the next there is a line of text: from there to the middle of the lower box
+    # half of each must fit.
+    size *= min(1.0, *shares, 0.8 * (whole.height / rows) / (high + 1.5 * letter))
+    for one in drawn:
+        one.set_fontsize(size)
