@@ -101,7 +101,7 @@ class Sum(Composite):
         first = self.k1.tile_sums(rows.parts[0], others.parts[0], weights)
         return np.concatenate([first, self._sign * self.k2.tile_sums(rows.parts[1], others.parts[1], weights)])
 
-    def slope_products(self, rows: Prepared, others: Prepared, vectors: Array) -> Array:
+    def slope_products(self, rows: Prepared, others: Prepared, vectors: Array, K: Array = None) -> Array:
         first = self.k1.slope_products(rows.parts[0], others.parts[0], vectors)
         return np.concatenate([first, self._sign * self.k2.slope_products(rows.parts[1], others.parts[1], vectors)])
 
@@ -159,14 +159,13 @@ class Product(Composite):
         sums = self.k1.tile_sums(rows.parts[0], others.parts[0], weights * second, first)
         return np.concatenate([sums, self.k2.tile_sums(rows.parts[1], others.parts[1], weights * first, second)])
 
-    def slope_products(self, rows: Prepared, others: Prepared, vectors: Array) -> Array:
+    def slope_products(self, rows: Prepared, others: Prepared, vectors: Array, K: Array = None) -> Array:
         if not isinstance(self.k1, Constant):
             return super().slope_products(rows, others, vectors)
-        second = self.k2.slope_products(rows.parts[1], others.parts[1], vectors)
-        if len(self.k1.theta):
-            values = self.k2.between(rows.parts[1], others.parts[1])
-            second = np.concatenate([(values @ vectors)[None], second])
-        return self.k1.constant_value * second
+        values = self.k2.between(rows.parts[1], others.parts[1])
+        own = np.broadcast_to(values @ vectors, (len(self.k1.theta), len(rows), vectors.shape[1]))
+        second = self.k2.slope_products(rows.parts[1], others.parts[1], vectors, values)
+        return self.k1.constant_value * np.concatenate([own, second])
 
     def _input_gradient(self, X: Array, Y: Array) -> Array:
         first = self.k1._input_gradient(X, Y) * self.k2(X, Y)[:, :, None]

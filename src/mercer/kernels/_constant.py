@@ -52,7 +52,7 @@ class Constant(Kernel):
     def tile_sums(self, rows: Prepared, others: Prepared, weights: Array, K: Array = None) -> Array:
         return np.array([self.constant_value * weights.sum()])[: len(self.theta)]
 
-    def slope_products(self, rows: Prepared, others: Prepared, vectors: Array) -> Array:
+    def slope_products(self, rows: Prepared, others: Prepared, vectors: Array, K: Array = None) -> Array:
         sums = self.constant_value * vectors.sum(axis=0)
         return np.broadcast_to(sums, (len(self.theta), len(rows), vectors.shape[1]))
 
@@ -104,7 +104,7 @@ class White(Kernel):
     def tile_sums(self, rows: Prepared, others: Prepared, weights: Array, K: Array = None) -> Array:
         return np.array([self.noise_level * weights[same_rows(rows, others)].sum()])[: len(self.theta)]
 
-    def slope_products(self, rows: Prepared, others: Prepared, vectors: Array) -> Array:
+    def slope_products(self, rows: Prepared, others: Prepared, vectors: Array, K: Array = None) -> Array:
         found = np.zeros((len(self.theta), len(rows), vectors.shape[1]))
         here, there = same_rows(rows, others)
         found[:, here] = self.noise_level * vectors[there]

@@ -153,8 +153,8 @@ class Kernel:
         slopes = self.between_gradient(rows, others)[1]
         return np.einsum("ij,ijp->p", weights, slopes)
 
-    def slope_products(self, rows: Prepared, others: Prepared, vectors: Array) -> Array:
-        """Return the products of one tile of derivatives with `vectors` (m, k): an array of shape (p, n, k)."""
+    def slope_products(self, rows: Prepared, others: Prepared, vectors: Array, K: Array = None) -> Array:
+        """Return the products of one tile of derivatives with `vectors` (m, k): of shape (p, n, k); `K` as above."""
         slopes = self.between_gradient(rows, others)[1]
         return np.moveaxis(np.tensordot(slopes, vectors, axes=(1, 0)), 1, 0)
 

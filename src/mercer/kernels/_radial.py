@@ -139,12 +139,13 @@ class Radial(Kernel):
                 found.append(np.array([np.vdot(weights, slopes)]))
         return np.concatenate(found) if found else np.empty(0)
 
-    def slope_products(self, rows: Prepared, others: Prepared, vectors: Array) -> Array:
+    def slope_products(self, rows: Prepared, others: Prepared, vectors: Array, K: Array = None) -> Array:
         free = [one for one in self.hyperparameters if not one.fixed]
         if [one.name for one in free] != ["length_scale"]:
             return super().slope_products(rows, others, vectors)
         rows, others = self._aligned(rows, others)
-        products = _gap_products(self._slopes(rows, others), rows.rows, others.rows, vectors)
+        known = K is not None and self._profile(rows.rows.shape[1]).slope_is_value
+        products = _gap_products(K if known else self._slopes(rows, others), rows.rows, others.rows, vectors)
         return products if free[0].n_elements > 1 else products.sum(axis=0, keepdims=True)
 
     def _shape_slopes(self, xp: Any, values: Array, n_features: int) -> Array:
