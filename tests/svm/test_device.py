@@ -140,17 +140,3 @@ def test_the_fused_descent_takes_the_steps_of_the_host(kink, ridge):
     ours, theirs = (program.objective(*one) for one in ((found[3 * n : 4 * n], found[4 * n : 5 * n]), (b, slope)))
     assert ours == pytest.approx(theirs, rel=1e-4)
     assert program.violation(found[3 * n : 4 * n], found[4 * n : 5 * n]) < 1.1e-3
-
-
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="the fused sums run on NVIDIA GPUs only")
-@pytest.mark.parametrize("shape", [(1, 1, 1), (100, 300, 5), (1000, 5000, 50), (65, 129, 128)])
-def test_fused_sums_are_those_of_the_definition(shape):
-    from mercer._solver.fused_products import can_sum, gaussian_sums
-
-    m, n, d = shape
-    X, Y = torch.randn((m, d), device="cuda"), torch.randn((n, d), device="cuda")
-    weights = torch.randn(m, device="cuda", dtype=torch.float64)
-    assert can_sum(RBF(2.0), X)
-    assert not can_sum(Matern(1.0), X)
-    expected = weights @ torch.exp(-0.5 * torch.cdist(X.double(), Y.double()) ** 2)
-    torch.testing.assert_close(gaussian_sums(X, weights, Y), expected, rtol=1e-5, atol=1e-5)

@@ -14,7 +14,6 @@ import numpy as np
 
 from mercer._solver.dual_program import DualProgram
 from mercer._solver.fused_descent import can_descend, described, take_steps
-from mercer._solver.fused_products import can_sum, gaussian_sums
 from mercer._solver.gram_rows import Gram, Square
 from mercer._source.device import DeviceSource, full_precision
 from mercer._source.namespace import to_numpy
@@ -157,9 +156,6 @@ class DeviceGram(Gram):
         with self.in_full():
             taken, every = self._taken(rows, dtype), self._kept(others, dtype)
             weights = self.source.placement.put(np.asarray(coefficients, dtype=np.float64))
-            if self.source.placement.library == "torch" and can_sum(self.kernel, every):
-                unit = self.source.placement.put(np.asarray(self.kernel.length_scale, dtype=np.float32))
-                return to_numpy(gaussian_sums(taken / unit, weights, every / unit))
             wide = max(1, _TILE // max(1, len(rows)))
             for first in range(0, len(others), wide):
                 part = slice(first, min(first + wide, len(others)))
