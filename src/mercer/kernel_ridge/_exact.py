@@ -104,12 +104,16 @@ class Equations:
         if factorise(self.matrix, threads):
             return None
         found = solve(self.matrix, sides)
-        # One correction, which costs n^2, gives back the digits that a large condition number took.
-        found += solve(self.matrix, sides - multiply_upper(self.matrix, diagonal, found, threads))
-        left = sides - multiply_upper(self.matrix, diagonal, found, threads)
-        inverse = inverse_diagonal(self.matrix, threads) if leave_out else None
         size = np.maximum(np.linalg.norm(sides, axis=0), np.finfo(np.float64).tiny)
-        return found, inverse, float((np.linalg.norm(left, axis=0) / size).max())
+        for corrected in (False, True):
+            left = sides - multiply_upper(self.matrix, diagonal, found, threads)
+            worst = float((np.linalg.norm(left, axis=0) / size).max())
+            if corrected or worst <= len(sides) * np.finfo(np.float64).eps:
+                break
+            # A correction, which costs n^2, gives back the digits that a large condition number took.
+            found += solve(self.matrix, left)
+        inverse = inverse_diagonal(self.matrix, threads) if leave_out else None
+        return found, inverse, worst
 
     def restore(self) -> None:
         """Undo a factorisation."""
