@@ -8,7 +8,7 @@ import pytest
 from mercer.tree import _growth, _search, _target, _whole_growth
 from mercer.tree._assembly import assemble, state_of
 from mercer.tree._columns import encode_columns, keep_columns
-from mercer.tree._growth import Growth, Rules
+from mercer.tree._growth import Growth, Rules, StoppedError
 from mercer.tree._search import Room
 from mercer.tree._target import class_target, value_target
 from mercer.tree._whole_growth import grow_whole
@@ -116,11 +116,14 @@ def test_arrays_that_another_tree_has_used_leave_no_trace():
             assert_same_trees(X, target, numpy.ones(n), room, coarse_rows=256)
 
 
-def test_a_growth_that_is_stopped_leaves_a_tree_as_far_as_it_came(monkeypatch):
+@pytest.mark.parametrize("plain", [True, False])
+def test_a_growth_that_is_stopped_ends_within_the_next_call(monkeypatch, plain):
     monkeypatch.setattr(_whole_growth, "_VISITS", 4 * 500)
     X, y = draw_rows(500)
-    target = value_target(y[:, None], numpy.ones(500), "squared_error")
+    growth = planted(X, value_target(y[:, None], numpy.ones(500), "squared_error"), numpy.ones(500))
+    growth.threads = 1 if plain else 2
     answers = iter([True, True, False])
-    tree = grow_whole(planted(X, target, numpy.ones(500)), numpy.ones(1, int), Room(), lambda: next(answers))
-    assert 3 <= tree.node_count < 400
-    assert tree.n_node_samples[tree.children_left == -1].sum() == 500
+    growth.goes_on = lambda: next(answers)
+    with pytest.raises(StoppedError):
+        grow_whole(growth, numpy.ones(1, int), Room())
+    assert next(answers, None) is None
