@@ -13,6 +13,7 @@ from sklearn.model_selection import GridSearchCV
 
 import mercer
 from mercer import kernels
+from mercer._solver.tiled_matrix import kernel_matrix, lower_kernel_matrix, multiply_off_diagonal
 from mercer.errors import DataError, MemoryForecastError, ParameterError
 from mercer.kernel_ridge import KernelRidge, KernelRidgeCV, RegularizationNetwork
 
@@ -175,3 +176,24 @@ def test_bad_input_is_refused_with_the_cure(data):
         KernelRidge(kernel="rbf", solver="cholesky").fit(X, y)
     with pytest.warns(kernels.KernelScaleWarning, match="KernelRidge: the kernel matrix is numerically the identity"):
         KernelRidge(kernel=kernels.RBF(1e-4)).fit(X, y)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_lower_tiles_and_products_are_those_of_the_whole_matrix(threads):
+    kernel, X = kernels.RBF(1.5), np.random.default_rng(0).normal(size=(1100, 4))
+    rows, B = kernel.prepare(X), np.random.default_rng(1).normal(size=(1100, 3))
+    whole = kernel_matrix(kernel, rows)
+    lower = lower_kernel_matrix(kernel, rows, threads)
+    np.testing.assert_allclose(np.tril(lower), np.tril(whole), rtol=1e-12)
+    found = multiply_off_diagonal(kernel, rows, B, threads)
+    np.testing.assert_allclose(found, (whole - np.diag(np.diag(whole))) @ B, rtol=1e-11, atol=1e-11)
+    np.testing.assert_array_equal(found, multiply_off_diagonal(kernel, rows, B, 5))
+
+
+def test_a_solution_with_a_bad_condition_number_is_corrected():
+    X = np.random.default_rng(0).normal(size=(700, 2))
+    y = np.sin(X[:, 0])
+    model = KernelRidge(alpha=1e-11, kernel="rbf", gamma=0.05).fit(X, y)
+    assert model.certificate_.value < 1e-7
+    heavy = KernelRidge(alpha=1e-11, kernel="rbf", gamma=0.05).fit(X, y, sample_weight=np.ones(700))
+    np.testing.assert_allclose(model.predict(X), heavy.predict(X), atol=1e-5)

@@ -12,7 +12,14 @@ import numpy as np
 from mercer._source.threads import run_numbered
 from mercer.kernels import Kernel, Prepared
 
-__all__ = ["KernelStrips", "kernel_matrix", "multiply", "multiply_triangles"]
+__all__ = [
+    "KernelStrips",
+    "kernel_matrix",
+    "lower_kernel_matrix",
+    "multiply",
+    "multiply_off_diagonal",
+    "multiply_triangles",
+]
 
 Array = Any
 # Tiles of 512 x 512 numbers, 2 MiB, stay in a second-level cache.
@@ -41,6 +48,48 @@ def kernel_matrix(kernel: Kernel, rows: Prepared, threads: int = 1) -> Array:
 
     run_numbered(fill, len(pairs), threads)
     return out
+
+
+def lower_kernel_matrix(kernel: Kernel, rows: Prepared, threads: int = 1) -> Array:
+    """The values of all pairs of rows on and below the diagonal, in tiles; other tiles are not written to."""
+    n = len(rows)
+    out = np.empty((n, n), dtype=rows.dtype)
+    cuts, parts, pairs = _lower_pairs(rows)
+
+    def fill(number: int) -> None:
+        i, j = pairs[number]
+        out[cuts[i], cuts[j]] = kernel.between(parts[i], parts[j])
+
+    run_numbered(fill, len(pairs), threads)
+    return out
+
+
+def multiply_off_diagonal(kernel: Kernel, rows: Prepared, X: Array, threads: int = 1) -> Array:
+    """The product of the values of all pairs of two different rows with `X`; values are made and forgotten."""
+    cuts, parts, pairs = _lower_pairs(rows)
+    out = np.zeros((len(rows), X.shape[1]))
+
+    def products(number: int) -> tuple[slice, slice, Array, Array]:
+        i, j = pairs[number]
+        tile = kernel.between(parts[i], parts[j])
+        if i == j:
+            np.fill_diagonal(tile, 0.0)
+        return cuts[i], cuts[j], tile @ X[cuts[j]], None if i == j else tile.T @ X[cuts[i]]
+
+    def add(found: tuple[slice, slice, Array, Array]) -> None:
+        here, there, first, second = found
+        out[here] += first
+        if second is not None:
+            out[there] += second
+
+    run_numbered(products, len(pairs), threads, add)
+    return out
+
+
+def _lower_pairs(rows: Prepared) -> tuple[list[slice], list[Prepared], list[tuple[int, int]]]:
+    """The tiles on and below the diagonal: their rows, and which two sets each is of."""
+    cuts = [slice(start, min(start + _SIDE, len(rows))) for start in range(0, len(rows), _SIDE)]
+    return cuts, [rows.take(cut) for cut in cuts], [(i, j) for j in range(len(cuts)) for i in range(j, len(cuts))]
 
 
 @dataclass(frozen=True, eq=False)

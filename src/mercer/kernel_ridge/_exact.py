@@ -11,7 +11,7 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer._solver.tiled_cholesky import factorise, inverse_diagonal, multiply_upper, restore, solve
-from mercer._solver.tiled_matrix import kernel_matrix
+from mercer._solver.tiled_matrix import kernel_matrix, lower_kernel_matrix, multiply_off_diagonal
 from mercer._source import Block, Source
 from mercer._source.memory import forecast
 from mercer.errors import DataError
@@ -69,29 +69,55 @@ def _everything(block: Block) -> tuple[Array, ...]:
     return tuple(part for part in parts if part is not None)
 
 
+@dataclass(frozen=True, eq=False)
+class KernelValues:
+    """The values of all pairs of rows, made when they are needed."""
+
+    kernel: Kernel
+    rows: Any
+    threads: int
+
+    def whole(self) -> Array:
+        return kernel_matrix(self.kernel, self.rows, self.threads)
+
+    def lower(self) -> Array:
+        return lower_kernel_matrix(self.kernel, self.rows, self.threads)
+
+    def off_diagonal(self, X: Array) -> Array:
+        return multiply_off_diagonal(self.kernel, self.rows, X, self.threads)
+
+
 @dataclass
 class Equations:
-    """The equations (S K S + alpha I) u = S y with S the roots of the weights, ready to be solved in place."""
+    """The equations (S K S + alpha I) u = S y with S the roots of the weights, ready to be solved in place.
+
+    Where ``values`` is not None, the matrix has its lower tiles alone, which a factor needs: half as much to write. Its
+    values are made again to see what the solution leaves, which takes less than to keep them.
+    """
 
     matrix: Array
     diagonal: Array
     roots: Array
     right: Array
+    values: "KernelValues | None" = None
 
     @classmethod
-    def of(cls, kernel: Kernel, rows: Array, y: Array, weight: Array, threads: int) -> "Equations":
-        """Fill the matrix."""
+    def of(cls, kernel: Kernel, rows: Array, y: Array, weight: Array, threads: int, lower: bool = False) -> "Equations":
+        """Fill the matrix, or its lower tiles if these are enough."""
+        targets = np.asarray(y, dtype=np.float64)
+        targets = targets if targets.ndim == 2 else targets[:, None]
+        roots = np.ones(len(targets)) if weight is None else np.sqrt(np.asarray(weight, dtype=np.float64))
+        values = None
         if isinstance(kernel, Precomputed):
             matrix = np.array(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64, order="C")
         else:
-            matrix = kernel_matrix(kernel, kernel.prepare(wide_rows(rows)), threads)
-        targets = np.asarray(y, dtype=np.float64)
-        targets = targets if targets.ndim == 2 else targets[:, None]
-        roots = np.ones(len(matrix)) if weight is None else np.sqrt(np.asarray(weight, dtype=np.float64))
+            values = KernelValues(kernel, kernel.prepare(wide_rows(rows)), threads)
+            matrix = values.lower() if lower and weight is None else values.whole()
+            values = values if lower and weight is None else None
         if weight is not None:
             matrix *= roots[:, None]
             matrix *= roots[None, :]
-        return cls(matrix, matrix.diagonal().copy(), roots, roots[:, None] * targets)
+        return cls(matrix, matrix.diagonal().copy(), roots, roots[:, None] * targets, values)
 
     def sides(self, intercept: bool) -> Array:
         """The right-hand sides: targets and, for an intercept, the constant."""
@@ -106,7 +132,7 @@ class Equations:
         found = solve(self.matrix, sides)
         size = np.maximum(np.linalg.norm(sides, axis=0), np.finfo(np.float64).tiny)
         for corrected in (False, True):
-            left = sides - multiply_upper(self.matrix, diagonal, found, threads)
+            left = sides - self._times(diagonal, found, threads)
             worst = float((np.linalg.norm(left, axis=0) / size).max())
             if corrected or worst <= len(sides) * np.finfo(np.float64).eps:
                 break
@@ -115,9 +141,18 @@ class Equations:
         inverse = inverse_diagonal(self.matrix, threads) if leave_out else None
         return found, inverse, worst
 
+    def _times(self, diagonal: Array, X: Array, threads: int) -> Array:
+        """The product of the matrix before it was factored, with another diagonal, and `X`."""
+        if self.values is None:
+            return multiply_upper(self.matrix, diagonal, X, threads)
+        return diagonal[:, None] * X + self.values.off_diagonal(X)
+
     def restore(self) -> None:
         """Undo a factorisation."""
-        restore(self.matrix, self.diagonal)
+        if self.values is None:
+            restore(self.matrix, self.diagonal)
+        else:
+            self.matrix, self.values = self.values.whole(), None
 
 
 @dataclass(frozen=True)
@@ -170,7 +205,8 @@ def exact_solver(task: Task) -> Solver:
     cure = "use solver='falkon', which needs no such matrix"
     copies = 3.0 if task.method == "eigen" else 1.0
     forecast(task.subject, copies * 8.0 * n * n, f"the {n} x {n} kernels", cure)
-    equations = yield Dense(lambda: Equations.of(task.kernel, rows, y, weight, task.threads))
+    lower = task.method == "cholesky" and len(np.unique(task.alpha)) == 1
+    equations = yield Dense(lambda: Equations.of(task.kernel, rows, y, weight, task.threads, lower))
     sides = equations.sides(task.intercept)
     method = task.method
     if method == "cholesky":
