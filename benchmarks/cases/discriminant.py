@@ -42,6 +42,15 @@ def make_binary(scale: float) -> dict[str, np.ndarray]:
     return split(X, test_rows, y)
 
 
+def make_counts(scale: float) -> dict[str, np.ndarray]:
+    """Draw 100 columns of counts from 0 to 5, in float64, of ten classes."""
+    random = np.random.default_rng(0)
+    test_rows = scaled(20_000, scale)
+    y = random.integers(0, 10, scaled(200_000, scale, 2_000) + test_rows)
+    rates = 1.0 + 0.2 * random.random((10, 100))
+    return split(np.minimum(random.poisson(rates[y]), 5).astype(np.float64), test_rows, y)
+
+
 def make_text(scale: float) -> dict[str, np.ndarray]:
     """Draw documents of about a hundred words each of 50 000, of twenty classes; words are stored as counts."""
     random = np.random.default_rng(0)
@@ -115,6 +124,41 @@ def binary_quality(solution: Data, data: Data) -> dict[str, float]:
     return judged(data["X_test"] @ (ones - zeros).T + zeros.sum(axis=1) + solution["prior"], data)
 
 
+def count_quality(solution: Data, data: Data) -> dict[str, float]:
+    return judged(data["X_test"] @ solution["logarithms"].T + solution["prior"], data)
+
+
+def complement_quality(solution: Data, data: Data) -> dict[str, float]:
+    return judged(data["X_test"] @ solution["logarithms"].T, data)
+
+
+def category_solution(model: Any) -> dict[str, np.ndarray]:
+    return {"prior": model.class_log_prior_, "logarithms": np.stack(model.feature_log_prob_)}
+
+
+def category_quality(solution: Data, data: Data) -> dict[str, float]:
+    places = data["X_test"].astype(np.intp)
+    columns = (one[:, places[:, j]].T for j, one in enumerate(solution["logarithms"]))
+    return judged(sum(columns, start=np.tile(solution["prior"], (len(places), 1))), data)
+
+
+def normal_solution(model: Any) -> dict[str, np.ndarray]:
+    return {"prior": model.class_prior_, "means": model.theta_, "variances": model.var_}
+
+
+def normal_quality(solution: Data, data: Data) -> dict[str, float]:
+    scores = np.empty((len(data["X_test"]), len(solution["prior"])))
+    for k, (prior, mean, variance) in enumerate(zip(*solution.values(), strict=True)):
+        squares = np.sum((data["X_test"] - mean) ** 2 / variance, axis=1)
+        scores[:, k] = np.log(prior) - 0.5 * (squares + np.sum(np.log(variance)))
+    return judged(scores, data)
+
+
+def naive(name: str, solution: Any) -> tuple[Contestant, ...]:
+    """Ours and scikit-learn's of one name."""
+    return estimators({one: f"{one}.naive_bayes.{name}" for one in ("mercer", "sklearn")}, solution)
+
+
 LINEAR = "discriminant_analysis.LinearDiscriminantAnalysis"
 QUADRATIC = "discriminant_analysis.QuadraticDiscriminantAnalysis"
 linear = (
@@ -168,5 +212,21 @@ CASES = (
         text,
         text_quality,
         Agreement("log_loss", "lower", 1e-9),
+    ),
+    *(
+        Case(
+            f"naive_bayes_{kind}",
+            f"{kind} naive Bayes, 200 000 x 100 counts (float64), ten classes",
+            make_counts,
+            naive(name, solution),
+            quality,
+            Agreement("log_loss", "lower", 1e-9),
+        )
+        for kind, name, solution, quality in (
+            ("multinomial", "MultinomialNB", binary_solution, count_quality),
+            ("complement", "ComplementNB", binary_solution, complement_quality),
+            ("categorical", "CategoricalNB", category_solution, category_quality),
+            ("gaussian", "GaussianNB", normal_solution, normal_quality),
+        )
     ),
 )

@@ -111,9 +111,9 @@ class Equations:
         if isinstance(kernel, Precomputed):
             matrix = np.array(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64, order="C")
         else:
-            values = KernelValues(kernel, kernel.prepare(wide_rows(rows)), threads)
-            matrix = values.lower() if lower and weight is None else values.whole()
-            values = values if lower and weight is None else None
+            made = KernelValues(kernel, kernel.prepare(wide_rows(rows)), threads)
+            values = made if lower and weight is None else None
+            matrix = made.whole() if values is None else made.lower()
         if weight is not None:
             matrix *= roots[:, None]
             matrix *= roots[None, :]
@@ -152,6 +152,8 @@ class Equations:
         if self.values is None:
             restore(self.matrix, self.diagonal)
         else:
+            # The factor goes before the matrix comes back: there is memory for one.
+            self.matrix = None
             self.matrix, self.values = self.values.whole(), None
 
 
