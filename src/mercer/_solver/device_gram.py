@@ -1,10 +1,12 @@
 """Values of a kernel between rows on a device: made there, in tiles, and nothing but sums and small squares fetched.
 
-The descent itself stays on the host: it reads a working set's square and the slopes, which are a few megabytes a round,
-and takes steps of a microsecond, each of which would cost a device ten. Rows of values are made anew whenever they are
-needed, since a GPU makes them about as fast as it reads them.
+Rows of values are made anew whenever they are needed, since a GPU makes them about as fast as it reads them. On NVIDIA
+GPUs the sums of radial kernels, and pair steps within a set, are programs of their own, see
+:mod:`mercer._solver.cuda_sums` and :mod:`mercer._solver.cuda_descent`; elsewhere they are array operations, and rounds
+of the host on squares that it fetches.
 """
 
+import math
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,9 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from mercer._solver.cuda_descent import described, most_rows, take_steps
+from mercer._solver.cuda_sums import CudaSums
 from mercer._solver.dual_program import DualProgram
-from mercer._solver.fused_descent import can_descend, described, take_steps
 from mercer._solver.gram_rows import Gram, Square
+from mercer._source.cuda_program import memory_of
 from mercer._source.device import DeviceSource, full_precision
 from mercer._source.namespace import to_numpy
 from mercer.kernels import Kernel
@@ -24,6 +28,9 @@ __all__ = ["DeviceGram", "DeviceSquare"]
 Array = Any
 # Values of a tile: 256 MiB of float32, and twice that while it is widened to be summed.
 _TILE = 2**26
+# Rows of a working set where no program says how many, and the fewest. Bytes of an entry of its square while that is
+# made: distances, values, both halves and their mean, which are float64 at worst.
+_SET, _LEAST_SET, _SQUARE_BYTES = 8192, 1024, 32
 
 
 class DeviceGram(Gram):
@@ -39,8 +46,6 @@ class DeviceGram(Gram):
     """
 
     keeps_rows = False
-    # A round costs transfers and launches whatever it does, so that it had better do more.
-    set_size = 8192
     holds_squares = True
 
     def __init__(self, kernel: Kernel, source: DeviceSource, threads: int) -> None:
@@ -48,6 +53,14 @@ class DeviceGram(Gram):
         self.source, self.xp = source, source.xp
         self.last: tuple[Any, ...] = (None, None, None)
         self.lent: dict[int, Any] = {}
+        self.sums: CudaSums | None = None
+
+    @cached_property
+    def set_size(self) -> int:  # type: ignore[override]
+        """Coefficients of a working set: a round costs transfers and launches whatever it does, so that it had better
+        do more; as many as a program descends on, and as a quarter of the device's memory has room for."""
+        size, memory = most_rows(self.X) or _SET, memory_of(self.X)
+        return size if memory is None else min(size, max(_LEAST_SET, math.isqrt(memory // (4 * _SQUARE_BYTES))))
 
     def rows(self, dtype: Any) -> Any:
         """The rows in a type; of kernels that do not depend on the origin, about their mean, where digits are kept."""
@@ -152,6 +165,10 @@ class DeviceGram(Gram):
         """
         if self._is_beyond(dtype):
             return self._here.products(rows, coefficients, others, dtype)
+        if np.dtype(dtype) == np.float32 and len(rows) and len(others):
+            self.sums = self.sums or CudaSums(self.kernel, self.rows(dtype), self.xp, self.source.placement)
+            if self.sums.program is not None:
+                return to_numpy(self.sums.of(rows, coefficients, others))
         xp, found = self.xp, np.empty(len(others))
         with self.in_full():
             taken, every = self._taken(rows, dtype), self._kept(others, dtype)
@@ -178,11 +195,11 @@ class DeviceSquare:
     ) -> int | None:
         """Pair descent where the values are, in place; the number of steps, or None where it cannot be done there."""
         gram, n = self.gram, len(program)
-        if gram.source.placement.library != "torch" or not can_descend(self.values, program):
+        if self.dtype != np.float32 or len(program.groups) > 1 or n > most_rows(self.values):
             return None
         diagonal = gram.diagonal[self.rows] + (0.0 if program.ridge is None else program.ridge)
         state = gram.source.placement.put(described(program, diagonal, goal, most, b, slope, rise, fall))
-        take_steps(self.values, state, n)
+        take_steps(self.values, state)
         found = to_numpy(state[3 * n :])
         b[:], slope[:] = found[:n], found[n : 2 * n]
         return int(found[-1])

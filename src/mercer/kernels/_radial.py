@@ -163,8 +163,11 @@ class Radial(Kernel):
         profile = self._profile(X.shape[1])
         if isinstance(profile, BesselProfile) and not isinstance(X, np.ndarray):
             return super().of(xp, X, Y)
-        unit = xp.asarray(np.asarray(self._unit(), dtype=np.float64), dtype=X.dtype, device=getattr(X, "device", None))
-        return profile.of(xp, squared_distances(xp, X / unit, Y / unit))
+        return profile.of(xp, squared_distances(xp, self.scaled(xp, X), self.scaled(xp, Y)))
+
+    def scaled(self, xp: Any, X: Array) -> Array:
+        """Rows on any device, each column in its unit."""
+        return X / xp.asarray(self._checked_unit(X.shape[1]), dtype=X.dtype, device=getattr(X, "device", None))
 
 
 @plain

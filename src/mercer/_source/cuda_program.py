@@ -1,0 +1,220 @@
+"""CUDA C compiled when it is first used, for arrays of torch and CuPy: what array operations cannot say.
+
+NVIDIA's runtime compiler, which torch and CuPy bring with them, turns a ``.cu`` file of this package into machine code
+for the GPU at hand, in some tenths of a second, once per process; the driver runs it in the stream of the library whose
+arrays it gets. Where either is missing, or the GPU is older than what the code needs, :func:`cuda_program` is None, and
+whoever asked takes array operations instead.
+"""
+
+import ctypes
+import warnings
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+__all__ = ["CudaError", "CudaProgram", "capability_of", "compiled", "cuda_program", "device_of", "memory_of"]
+
+Array = Any
+# Numbers of the driver's attributes: the two parts of a compute capability, and the most dynamic shared memory.
+_MAJOR, _MINOR, _SHARED = 75, 76, 8
+# Shared memory that a program may use without asking.
+_UNASKED = 48 * 1024
+
+
+class CudaError(RuntimeError):
+    """What the compiler or the driver said."""
+
+
+def _said(result: int, who: str, library: Any, name: str) -> None:
+    """Raise if a call did not succeed."""
+    if result:
+        text = ctypes.c_char_p()
+        given = getattr(library, name)
+        if name.startswith("nvrtc"):
+            given.restype = ctypes.c_char_p
+            said = given(result)
+        else:
+            given(result, ctypes.byref(text))
+            said = text.value
+        message = f"{who}: error {result}, {(said or b'unknown').decode()}."
+        raise CudaError(message)
+
+
+@cache
+def _driver() -> Any:
+    library = ctypes.CDLL("libcuda.so.1")
+    _said(library.cuInit(0), "CUDA driver", library, "cuGetErrorString")
+    return library
+
+
+@cache
+def _compiler() -> Any:
+    """The runtime compiler: one that is loaded or on the path, else one in the packages that come with torch."""
+    names = [f"libnvrtc.so.{major}" for major in (13, 12)]
+    spec = find_spec("nvidia")
+    folders = [Path(one) for one in spec.submodule_search_locations or ()] if spec is not None else []
+    found = [str(path) for folder in folders for name in names for path in sorted(folder.glob(f"*/lib/{name}"))]
+    for name in [*names, *found, "libnvrtc.so"]:
+        try:
+            return ctypes.CDLL(name)
+        except OSError:
+            continue
+    message = "The CUDA runtime compiler (libnvrtc) is not installed: it comes with torch for NVIDIA GPUs."
+    raise CudaError(message)
+
+
+def _call(name: str, *given: Any) -> None:
+    driver = _driver()
+    _said(getattr(driver, name)(*given), "CUDA driver", driver, "cuGetErrorString")
+
+
+@cache
+def capability_of(device: int) -> int:
+    """The compute capability of an NVIDIA GPU: 90 for 9.0."""
+    parts = []
+    for attribute in (_MAJOR, _MINOR):
+        value = ctypes.c_int()
+        _call("cuDeviceGetAttribute", ctypes.byref(value), attribute, device)
+        parts.append(value.value)
+    return 10 * parts[0] + parts[1]
+
+
+def compiled(source: str, options: Sequence[str]) -> bytes:
+    """Machine code, or what the compiler said."""
+    compiler, program = _compiler(), ctypes.c_void_p()
+    check = (compiler, "nvrtcGetErrorString")
+    created = compiler.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"mercer.cu", 0, None, None)
+    _said(created, "CUDA compiler", *check)
+    given = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
+    result, size = compiler.nvrtcCompileProgram(program, len(options), given), ctypes.c_size_t()
+    if result:
+        compiler.nvrtcGetProgramLogSize(program, ctypes.byref(size))
+        log = ctypes.create_string_buffer(size.value)
+        compiler.nvrtcGetProgramLog(program, log)
+        message = f"CUDA compiler: {log.value.decode()}"
+        raise CudaError(message)
+    _said(compiler.nvrtcGetCUBINSize(program, ctypes.byref(size)), "CUDA compiler", *check)
+    code = ctypes.create_string_buffer(size.value)
+    _said(compiler.nvrtcGetCUBIN(program, code), "CUDA compiler", *check)
+    compiler.nvrtcDestroyProgram(ctypes.byref(program))
+    return code.raw
+
+
+class CudaProgram:
+    """A function of a ``.cu`` file on one device.
+
+    Parameters
+    ----------
+    source : str
+    function : str
+    device : int
+    constants : dict
+        Names that the source uses, and what they stand for.
+    shared : int
+        Bytes of dynamic shared memory of a block.
+    """
+
+    def __init__(self, source: str, function: str, device: int, constants: dict[str, Any], shared: int = 0) -> None:
+        names = [f"-D{name}={value}" for name, value in constants.items()]
+        code = compiled(source, [f"--gpu-architecture=sm_{capability_of(device)}", "--std=c++17", *names])
+        self.shared, self._context = shared, ctypes.c_void_p()
+        self._module, self._function = ctypes.c_void_p(), ctypes.c_void_p()
+        # The context of all libraries that use the runtime, torch and CuPy among them.
+        _call("cuDevicePrimaryCtxRetain", ctypes.byref(self._context), device)
+        self._enter()
+        try:
+            _call("cuModuleLoadData", ctypes.byref(self._module), code)
+            _call("cuModuleGetFunction", ctypes.byref(self._function), self._module, function.encode())
+            if shared > _UNASKED:
+                _call("cuFuncSetAttribute", self._function, _SHARED, shared)
+        finally:
+            self._leave()
+
+    def _enter(self) -> None:
+        _call("cuCtxPushCurrent_v2", self._context)
+
+    @staticmethod
+    def _leave() -> None:
+        _call("cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))
+
+    def launch(self, grid: tuple[int, int], threads: int, given: Sequence[Any], like: Array) -> None:
+        """Run it on arrays and numbers, after all that the library of the array `like` has asked for."""
+        values = [_argument(one) for one in given]
+        places = (ctypes.c_void_p * len(values))(*(ctypes.addressof(one) for one in values))
+        stream = ctypes.c_void_p(_stream_of(like))
+        self._enter()
+        try:
+            sizes = (*grid, 1, threads, 1, 1, self.shared)
+            _call("cuLaunchKernel", self._function, *sizes, stream, places, None)
+        finally:
+            self._leave()
+
+
+def _argument(given: Any) -> Any:
+    """A number, or where an array is, as CUDA takes it: whole numbers have 64 bits, others are double."""
+    if isinstance(given, int):
+        return ctypes.c_longlong(given)
+    if isinstance(given, float):
+        return ctypes.c_double(given)
+    return ctypes.c_void_p(given.data_ptr() if hasattr(given, "data_ptr") else given.data.ptr)
+
+
+def _stream_of(array: Array) -> int:
+    if hasattr(array, "data_ptr"):
+        import torch
+
+        return int(torch.cuda.current_stream(array.device).cuda_stream)
+    import cupy
+
+    with array.device:
+        return int(cupy.cuda.get_current_stream().ptr)
+
+
+def device_of(array: Array) -> int | None:
+    """The number of the NVIDIA GPU that an array of torch or CuPy is on; None for any other place."""
+    library = type(array).__module__.split(".")[0]
+    if library == "torch" and array.is_cuda:
+        import torch
+
+        return None if torch.version.cuda is None else int(array.device.index)
+    return int(array.device.id) if library == "cupy" and _is_nvidia() else None
+
+
+def memory_of(array: Array) -> int | None:
+    """All bytes of memory of the NVIDIA GPU that an array is on; None for any other place."""
+    device = device_of(array)
+    if device is None:
+        return None
+    total = ctypes.c_size_t()
+    _call("cuDeviceTotalMem_v2", ctypes.byref(total), device)
+    return total.value
+
+
+def _is_nvidia() -> bool:
+    import cupy
+
+    return not cupy.cuda.runtime.is_hip
+
+
+@cache
+def _made(
+    package: str, name: str, function: str, device: int, constants: tuple[tuple[str, Any], ...], shared: int
+) -> CudaProgram | None:
+    try:
+        source = (files(package) / name).read_text(encoding="utf-8")
+        return CudaProgram(source, function, device, dict(constants), shared)
+    except (CudaError, OSError) as error:
+        message = f"{name} could not be compiled for the GPU, which takes a slower way: {str(error)[:500]}"
+        warnings.warn(message, RuntimeWarning, stacklevel=2)
+        return None
+
+
+def cuda_program(
+    package: str, name: str, function: str, array: Array, constants: dict[str, Any], shared: int = 0
+) -> CudaProgram | None:
+    """A function of the file `name` in a package for the GPU of an array; None where it cannot be had."""
+    device = device_of(array)
+    return None if device is None else _made(package, name, function, device, tuple(constants.items()), shared)

@@ -1,0 +1,80 @@
+"""CUDA C: that it compiles, that it runs, and that its absence is no error."""
+
+from importlib.resources import files
+
+import numpy as np
+import pytest
+import torch
+
+from mercer._source import cuda_program
+
+SOURCES = [
+    ("pair_steps.cu", 80, {"CLUSTER": 1, "THREADS": 1024, "PER": 4, "AHEAD": 2}),
+    ("pair_steps.cu", 90, {"CLUSTER": 8, "THREADS": 128, "PER": 8, "AHEAD": 2}),
+    *(("kernel_sums.cu", 80, {"KIND": kind}) for kind in range(1, 6)),
+]
+SCALED = """
+extern "C" __global__ void scaled(double *x, long long n, double by)
+{
+    if (threadIdx.x < n)
+        x[threadIdx.x] *= by;
+}
+"""
+
+
+def has_compiler():
+    try:
+        cuda_program._compiler()
+    except cuda_program.CudaError:
+        return False
+    return True
+
+
+needs_compiler = pytest.mark.skipif(not has_compiler(), reason="the CUDA compiler, which comes with torch for GPUs")
+needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="CUDA programs run on NVIDIA GPUs only")
+
+
+@pytest.mark.parametrize("array", [np.ones(3), torch.ones(3)], ids=["numpy", "torch"])
+def test_arrays_elsewhere_have_no_program(array):
+    assert cuda_program.device_of(array) is None
+    assert cuda_program.memory_of(array) is None
+    assert cuda_program.cuda_program("mercer._solver", "kernel_sums.cu", "kernel_sums", array, {"KIND": 1}) is None
+
+
+def test_code_that_cannot_be_compiled_gives_a_warning_and_no_program(monkeypatch):
+    def fail():
+        message = "no compiler"
+        raise cuda_program.CudaError(message)
+
+    monkeypatch.setattr(cuda_program, "_compiler", fail)
+    monkeypatch.setattr(cuda_program, "device_of", lambda array: 0)
+    monkeypatch.setattr(cuda_program, "capability_of", lambda device: 90)
+    expected = "kernel_sums.cu could not be compiled for the GPU, which takes a slower way: no compiler"
+    with pytest.warns(RuntimeWarning) as caught:
+        found = cuda_program.cuda_program("mercer._solver", "kernel_sums.cu", "kernel_sums", None, {"KIND": -1})
+    assert found is None
+    assert [str(one.message) for one in caught] == [expected]
+
+
+@needs_compiler
+@pytest.mark.parametrize(("name", "architecture", "constants"), SOURCES)
+def test_every_source_compiles(name, architecture, constants):
+    source = (files("mercer._solver") / name).read_text(encoding="utf-8")
+    options = [f"--gpu-architecture=sm_{architecture}", *(f"-D{key}={value}" for key, value in constants.items())]
+    assert len(cuda_program.compiled(source, options)) > 1000
+
+
+@needs_compiler
+def test_an_error_of_the_compiler_is_told():
+    with pytest.raises(cuda_program.CudaError, match=r"undefined_name"):
+        cuda_program.compiled('extern "C" __global__ void f() { undefined_name; }', [])
+
+
+@needs_gpu
+def test_a_program_works_on_arrays_in_place():
+    x = torch.arange(5.0, dtype=torch.float64, device="cuda")
+    program = cuda_program.CudaProgram(SCALED, "scaled", 0, {})
+    program.launch((1, 1), 32, [x, 4, 2.5], x)
+    assert x.tolist() == [0.0, 2.5, 5.0, 7.5, 4.0]
+    with pytest.raises(cuda_program.CudaError, match="CUDA driver: error"):
+        program.launch((1, 1), 2048, [x, 4, 2.5], x)
