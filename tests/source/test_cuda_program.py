@@ -9,8 +9,9 @@ import torch
 from mercer._source import cuda_program
 
 SOURCES = [
-    ("pair_steps.cu", 80, {"CLUSTER": 1, "THREADS": 1024, "PER": 4, "AHEAD": 2}),
-    ("pair_steps.cu", 90, {"CLUSTER": 8, "THREADS": 128, "PER": 8, "AHEAD": 2}),
+    ("pair_steps.cu", 80, {"CLUSTER": 1, "THREADS": 1024, "PER": 4, "PAIRS": 2}),
+    ("pair_steps.cu", 86, {"CLUSTER": 1, "THREADS": 1024, "PER": 2, "PAIRS": 2}),
+    ("pair_steps.cu", 90, {"CLUSTER": 8, "THREADS": 128, "PER": 8, "PAIRS": 4}),
     *(("kernel_sums.cu", 80, {"KIND": kind}) for kind in range(1, 6)),
 ]
 SCALED = """

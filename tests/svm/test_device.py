@@ -5,6 +5,7 @@ import pytest
 import torch
 from sklearn.datasets import make_classification
 
+import mercer
 from mercer._solver import device_gram
 from mercer._solver.device_gram import DeviceGram
 from mercer._source.device import DeviceSource
@@ -144,7 +145,8 @@ def test_descent_on_a_gpu_ends_where_that_of_the_host_does(kink, ridge, n):
     ready, given = np.empty(0, dtype=np.uint8), (diagonal, *box, kink, n, 1e-3, 50_000, b, slope, *moves)
     steps = pair_descent.descend(K, none, none, ready, *given, np.empty(2))
     reached, slopes = found[3 * n : 4 * n], found[4 * n : 5 * n]
-    assert abs(found[-1] - steps) < 0.2 * steps
+    # Four pairs at a time are chosen without knowing of each other: more steps, but fewer waits than steps of the host.
+    assert steps / 8 < found[-1] / 4 < steps
     assert abs(reached.sum()) < 1e-9
     np.testing.assert_allclose(slopes, K @ reached + ridge * reached + linear, atol=2e-4)
     assert program.objective(reached, slopes) == pytest.approx(program.objective(b, slope), rel=1e-4)
@@ -179,6 +181,17 @@ def test_the_same_fit_on_a_gpu_has_the_same_bits_twice(rows):
     X, y = (torch.asarray(one, device="cuda") for one in rows)
     first, second = (SVC(gamma=0.2).fit(X, y).dual_coef_ for _ in range(2))
     assert torch.equal(first, second)
+
+
+@needs_gpu
+@pytest.mark.parametrize("classes", [2, 3, 5])
+def test_scores_on_a_gpu_are_those_of_memory(rows, classes):
+    X = rows[0][:700] - np.float32(SHIFT)
+    y = np.digitize(X[:, 0], np.quantile(X[:, 0], np.linspace(0, 1, classes + 1)[1:-1]))
+    model = SVC(gamma=0.2).fit(torch.asarray(X, device="cuda"), torch.asarray(y, device="cuda"))
+    found = model.decision_function(torch.asarray(X, device="cuda")).cpu().numpy()
+    expected = mercer.to_device(model, "cpu").decision_function(X)
+    np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
 @needs_gpu

@@ -1,35 +1,42 @@
 /* Pair descent within a set of rows by one cluster of blocks: no value is fetched by the host, no step launched.
 
-   The steps are those of pair_descent.py, for programs of one group. Each of CLUSTER blocks has SPAN columns of the
-   values, each thread PER of them, with their slopes in registers. A step has two exchanges: every warp sends what it
-   would raise, and then the partner it would lower, to the shared memory of all blocks; all find the same pair and
-   compute the same step, each block on a copy of the coefficients of its own. Pairs are compared in float, which chooses
-   one and decides nothing else; coefficients and slopes are double.
+   The steps are those of pair_descent.py, for programs of one group, but some pairs at a time: a step waits for memory and
+   for other blocks far longer than it computes, and PAIRS of them wait together. The first pair is the one that
+   pair_descent.py would take; the others raise the next best of other warps, each with the best partner that is left.
+   They are taken in their order, with what those before have changed, so that the objective falls with each.
 
-   CLUSTER, THREADS and PER are given when this is compiled. */
+   Each of CLUSTER blocks has SPAN columns of the values, with their coefficients and slopes in its shared memory; each
+   thread has PER of them. There are two exchanges: every warp sends what it would raise, and then the partners it would lower, to the
+   shared memory of all blocks; all find the same pairs and compute the same steps. Pairs are compared in float, which
+   chooses them and decides nothing else; coefficients and slopes are double.
+
+   CLUSTER, THREADS, PER and PAIRS are given when this is compiled; there are 32 warps in all. */
 
 #define WARPS (THREADS / 32)
 #define SPAN (THREADS * PER)
-#define SENDERS (CLUSTER * WARPS)
 #define ALL 0xffffffffu
-/* The least curvature of a direction, and what rounding leaves of a coefficient, as a share of the step. */
-#define FLAT 1e-12
+/* The last bits of a key say whose it is, so that no two are equal. */
+#define WHO 31u
+/* The least curvature of a direction; the least that float values can tell, by which pairs are chosen; and what rounding
+   leaves of a coefficient, as a share of the step. */
+#define FLAT 1e-12f
+#define COARSE 1e-6f
 #define HAIR 1e-13
-/* Steps between two looks for the largest violation: a few steps too many cost less than to look each time. */
-#define PATIENCE 16
+/* Rounds of pairs between two looks for the largest violation: a few too many cost less than to look each time. */
+#define PATIENCE 4
 #define NONE __int_as_float(0xff800000)
 
-/* What a warp sends: how its candidate ranks, its column and slope; of a partner the value with the other, and the
-   largest gap of the warp. */
-struct __align__(16) Candidate {
-    unsigned rank, column;
-    double slope;
+/* What a warp would raise: how that ranks, its column, what raising it costs, how far it may go, and its diagonal. */
+struct __align__(16) Raise {
+    unsigned key, column;
+    double cost, room;
+    float own, unused[3];
 };
-struct __align__(16) Partner {
-    unsigned rank, column;
-    double slope;
-    float value, gap;
-    double unused;
+/* What a warp would lower, the same, and its value in the row of what is raised. */
+struct __align__(16) Lower {
+    unsigned key, column;
+    double gain, room;
+    float own, value;
 };
 
 #if CLUSTER > 1
@@ -73,38 +80,136 @@ __device__ __forceinline__ float unranked(unsigned rank)
     return __uint_as_float(rank & 0x80000000u ? rank & 0x7fffffffu : ~rank);
 }
 
-__device__ __forceinline__ unsigned long long pack(unsigned low, unsigned high)
+__device__ __forceinline__ unsigned long long packed(unsigned low, unsigned high)
 {
     return (unsigned long long)high << 32 | low;
 }
 
-__device__ __forceinline__ float rising(double value, double top, double kink)
+/* Reads a value now: the compiler would do so where it is first needed, one after the other, and wait for each. */
+__device__ __forceinline__ float fetched(const float *place)
 {
-    return value >= top ? -NONE : (float)(value >= 0.0 ? kink : -kink);
+    float value;
+    asm volatile("ld.global.nc.f32 %0, [%1];" : "=f"(value) : "l"(place));
+    return value;
 }
 
-__device__ __forceinline__ float falling(double value, double bottom, double kink)
-{
-    return value <= bottom ? NONE : (float)(value > 0.0 ? kink : -kink);
-}
+/* What is known of the columns of a block: a warp reads and writes those of its own lanes. */
+struct Columns {
+    double b[SPAN], slope[SPAN], lower[SPAN], upper[SPAN];
+    float diagonal[SPAN];
+};
 
-/* Has the part of a row that this block will read brought nearer, for those that came next to the one chosen: likely ones
-   of the next steps. A warp has each. The wait for the chosen one hides it. */
-__device__ __forceinline__ void prefetch(const float *K, long long n, unsigned block, unsigned warp, unsigned lane,
-                                         unsigned rank, unsigned column, unsigned chosen)
-{
-    if (warp >= AHEAD)
-        return;
-    for (unsigned k = 0; k <= warp; k++) {
-        if (column == chosen)
-            rank = ALL;
-        const unsigned best = __reduce_min_sync(ALL, rank);
-        chosen = __reduce_min_sync(ALL, rank == best && rank != ALL ? column : ALL);
+/* Of the columns of a thread: what raising them costs, what lowering gains, in float, infinite at a bound; diagonals. */
+struct Own {
+    float cost[PER], gain[PER], rise[PER], fall[PER], diagonal[PER];
+
+    /* Says of the column at one of the thread's places what is added to its slope when it rises and falls. */
+    __device__ __forceinline__ void mark(unsigned place, double b, double lower, double upper, double kink)
+    {
+        const float up = b >= upper ? -NONE : (float)(b >= 0.0 ? kink : -kink);
+        const float down = b <= lower ? NONE : (float)(b > 0.0 ? kink : -kink);
+        /* Not by index, which would keep all this in memory instead of registers. */
+#pragma unroll
+        for (int k = 0; k < PER; k++) {
+            rise[k] = k == place ? up : rise[k];
+            fall[k] = k == place ? down : fall[k];
+        }
     }
-    const unsigned at = block * SPAN + lane * (SPAN / 32);
-    if (chosen < n && at < n)
-        for (unsigned k = 0; k < SPAN / 32; k += 32)
-            asm volatile("prefetch.global.L2 [%0];" ::"l"(K + (long long)chosen * n + at + k));
+
+    /* Costs and gains by the same sums, so that those of one row, which may do both, do not differ. */
+    __device__ __forceinline__ void price(int k, double slope)
+    {
+        cost[k] = (float)slope + rise[k];
+        gain[k] = (float)slope + fall[k];
+    }
+};
+
+/* Sends what the warp would raise to all blocks. */
+__device__ __forceinline__ void offer_raise(const Own &own, const Columns &columns, double kink, unsigned block,
+                                            unsigned lane, unsigned sender, Raise *raised)
+{
+    unsigned rank = ALL, at = threadIdx.x;
+#pragma unroll
+    for (int k = 0; k < PER; k++) {
+        const unsigned one = ranked(own.cost[k]);
+        at = one < rank ? threadIdx.x + k * THREADS : at;
+        rank = min(one, rank);
+    }
+    const unsigned best = __reduce_min_sync(ALL, (rank & ~WHO) | lane);
+    at = __shfl_sync(ALL, at, best & WHO);
+    const double b = columns.b[at], upper = columns.upper[at];
+    /* Each coefficient stops at its bound or, where there is a kink, at zero. */
+    const double room = b >= 0.0 || kink == 0.0 ? upper - b : -b;
+    const double cost = b >= upper ? (double)-NONE : columns.slope[at] + (b >= 0.0 ? kink : -kink);
+    if (lane < CLUSTER) {
+        char *place = (char *)&raised[sender];
+        send(place, lane, packed((best & ~WHO) | sender, block * SPAN + at), __double_as_longlong(cost));
+        send(place + 16, lane, __double_as_longlong(room), __float_as_uint(columns.diagonal[at]));
+    }
+}
+
+/* Sends the partner of greatest promise in the warp, for each row with some values that is raised, to all blocks. What is
+   done for one pair waits for itself, so that each stage is done for all. */
+__device__ __forceinline__ void offer_lower(const Own &own, const Columns &columns, double kink, unsigned block,
+                                            unsigned lane, unsigned sender, const float (*values)[PER],
+                                            const Raise *raise, Lower (*lowered)[32])
+{
+    unsigned best[PAIRS], at[PAIRS];
+    float value[PAIRS];
+#pragma unroll
+    for (int p = 0; p < PAIRS; p++) {
+        const float cost = (float)raise[p].cost, base = raise[p].own;
+        unsigned rank = 0;
+        at[p] = threadIdx.x;
+        value[p] = 0.0f;
+#pragma unroll
+        for (int k = 0; k < PER; k++) {
+            const float gap = fmaxf(own.gain[k] - cost, 0.0f);
+            const float curvature = fmaxf(base + own.diagonal[k] - 2.0f * values[p][k], COARSE);
+            const unsigned one = __float_as_uint(__fdividef(gap * gap, curvature));
+            at[p] = one > rank ? threadIdx.x + k * THREADS : at[p];
+            value[p] = one > rank ? values[p][k] : value[p];
+            rank = max(one, rank);
+        }
+        best[p] = (rank & ~WHO) | (WHO - lane);
+    }
+#pragma unroll
+    for (int p = 0; p < PAIRS; p++)
+        best[p] = __reduce_max_sync(ALL, best[p]);
+#pragma unroll
+    for (int p = 0; p < PAIRS; p++) {
+        at[p] = __shfl_sync(ALL, at[p], WHO - (best[p] & WHO));
+        value[p] = __shfl_sync(ALL, value[p], WHO - (best[p] & WHO));
+    }
+#pragma unroll
+    for (int p = 0; p < PAIRS; p++) {
+        const double b = columns.b[at[p]];
+        const double room = b <= 0.0 || kink == 0.0 ? b - columns.lower[at[p]] : b;
+        const double gain = columns.slope[at[p]] + (b > 0.0 ? kink : -kink);
+        if (lane < CLUSTER) {
+            char *place = (char *)&lowered[p][sender];
+            send(place, lane, packed((best[p] & ~WHO) | (WHO - sender), block * SPAN + at[p]),
+                 __double_as_longlong(gain));
+            send(place + 16, lane, __double_as_longlong(room),
+                 packed(__float_as_uint(columns.diagonal[at[p]]), __float_as_uint(value[p])));
+        }
+    }
+}
+
+/* Moves a coefficient, if it is one of this thread's. */
+__device__ __forceinline__ void move(Own &own, Columns &columns, double kink, unsigned block, unsigned column, double size,
+                                     bool ends)
+{
+    const unsigned at = column - block * SPAN;
+    if (at >= SPAN || at % THREADS != threadIdx.x)
+        return;
+    const double old = columns.b[at], lower = columns.lower[at], upper = columns.upper[at], hair = HAIR * fabs(size);
+    double b = ends ? (old <= 0.0 || kink == 0.0 ? lower : 0.0) : old + size;
+    /* Rounding must not leave a coefficient a hair from the bound, or the kink, that it has reached. */
+    b = kink > 0.0 && fabs(b) <= hair ? 0.0 : b;
+    b = size > 0.0 && upper - b <= hair ? upper : size < 0.0 && b - lower <= hair ? lower : b;
+    columns.b[at] = b;
+    own.mark(at / THREADS, b, lower, upper, kink);
 }
 
 /* K (n, n); state: the diagonal with whatever is added to it, bounds, coefficients, slopes, what rises and falls add to
@@ -115,187 +220,146 @@ __cluster_dims__(CLUSTER, 1, 1)
 #endif
 __launch_bounds__(THREADS, 1) pair_steps(const float *__restrict__ K, double *state, long long n)
 {
-    extern __shared__ double b[];
-    __shared__ Candidate raised[SENDERS];
-    __shared__ Partner lowered[SENDERS];
-    const unsigned block = block_number(), lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    extern __shared__ Columns columns[];
+    __shared__ Raise raised[32];
+    __shared__ Lower lowered[PAIRS][32];
+    __shared__ float gaps[32][4];
+    const unsigned block = block_number(), lane = threadIdx.x % 32, sender = block * WARPS + threadIdx.x / 32;
     const unsigned first = block * SPAN + threadIdx.x;
-    const double *own = state, *lower = state + n, *upper = state + 2 * n;
     const double kink = state[7 * n], goal = state[7 * n + 1], most = state[7 * n + 2];
-    double slope[PER];
-    float near[PER], rise[PER], fall[PER], diagonal[PER], up[PER], down[PER];
+    Own own;
 #pragma unroll
     for (int k = 0; k < PER; k++) {
-        const unsigned column = first + k * THREADS;
+        const unsigned column = first + k * THREADS, at = threadIdx.x + k * THREADS;
         const bool inside = column < n;
-        slope[k] = inside ? state[4 * n + column] : 0.0;
-        near[k] = (float)slope[k];
-        rise[k] = inside ? (float)state[5 * n + column] : -NONE;
-        fall[k] = inside ? (float)state[6 * n + column] : NONE;
-        diagonal[k] = inside ? (float)own[column] : 1.0f;
+        own.diagonal[k] = columns->diagonal[at] = inside ? (float)state[column] : 1.0f;
+        columns->lower[at] = inside ? state[n + column] : 0.0;
+        columns->upper[at] = inside ? state[2 * n + column] : 0.0;
+        columns->b[at] = inside ? state[3 * n + column] : 0.0;
+        columns->slope[at] = inside ? state[4 * n + column] : 0.0;
+        own.mark(k, columns->b[at], columns->lower[at], columns->upper[at], kink);
+        own.price(k, columns->slope[at]);
     }
-    for (unsigned k = threadIdx.x; k < n; k += THREADS)
-        b[k] = state[3 * n + k];
-    long long steps = 0;
-    /* The pair of the last step, whose coefficients are written when all have read the old ones. */
-    unsigned last_i = ALL, last_j = ALL;
-    double last_up = 0.0, last_down = 0.0;
+    long long steps = 0, rounds = 0;
+    /* All have begun before anything is sent to them. */
     wait_for_all();
     while (steps < most) {
-        unsigned rank = ALL, column = ALL;
-        double at = 0.0;
-#pragma unroll
-        for (int k = 0; k < PER; k++) {
-            const unsigned one = ranked(near[k] + rise[k]);
-            if (one < rank) {
-                rank = one;
-                column = first + k * THREADS;
-                at = slope[k];
-            }
-        }
-        unsigned best = __reduce_min_sync(ALL, rank);
-        unsigned place = __reduce_min_sync(ALL, rank == best ? column : ALL);
-        int owner = __ffs(__ballot_sync(ALL, column == place)) - 1;
-        at = __shfl_sync(ALL, at, owner);
-        if (lane < CLUSTER)
-            send(&raised[block * WARPS + warp], lane, pack(best, place), __double_as_longlong(at));
+        const bool looks = rounds++ % PATIENCE == 0;
+        offer_raise(own, *columns, kink, block, lane, sender, raised);
         wait_for_all();
-        if (threadIdx.x == 0 && last_i != ALL) {
-            b[last_i] = last_up;
-            b[last_j] = last_down;
-        }
-        rank = column = ALL;
-        at = 0.0;
+        Raise raise[PAIRS];
+        unsigned key = raised[lane].key;
 #pragma unroll
-        for (unsigned k = lane; k < SENDERS; k += 32) {
-            const Candidate one = raised[k];
-            if (one.rank < rank || (one.rank == rank && one.column < column)) {
-                rank = one.rank;
-                column = one.column;
-                at = one.slope;
-            }
+        for (int p = 0; p < PAIRS; p++) {
+            const unsigned best = __reduce_min_sync(ALL, key);
+            raise[p] = raised[best & WHO];
+            /* A warp beyond the last column has none to raise, at an infinite cost. */
+            raise[p].column = raise[p].column < n ? raise[p].column : 0;
+            key = key == best ? ALL : key;
         }
-        best = __reduce_min_sync(ALL, rank);
-        const unsigned i = __reduce_min_sync(ALL, rank == best ? column : ALL);
-        owner = __ffs(__ballot_sync(ALL, column == i)) - 1;
-        const double slope_i = __shfl_sync(ALL, at, owner);
-        const float *row = K + (long long)i * n;
+        float up[PAIRS][PER], down[PAIRS][PER];
 #pragma unroll
-        for (int k = 0; k < PER; k++)
-            up[k] = first + k * THREADS < n ? row[first + k * THREADS] : 0.0f;
-        const double own_i = own[i], top = upper[i], bottom_i = lower[i];
-        prefetch(K, n, block, warp, lane, rank, column, i);
-        const double b_i = i == last_i ? last_up : i == last_j ? last_down : b[i];
-        const double least = slope_i + (b_i >= 0.0 ? kink : -kink);
-        const float own_near = (float)own_i;
-        const bool looks = steps % PATIENCE == 0;
-        float greatest = NONE, value = 0.0f;
-        rank = 0;
-        column = ALL;
-        at = 0.0;
+        for (int p = 0; p < PAIRS; p++)
 #pragma unroll
-        for (int k = 0; k < PER; k++) {
-            /* A difference of doubles: that of floats would leave a gap, if a small one, between equal rows. */
-            const float gap = (float)(slope[k] - least) + fall[k];
-            const float curvature = fmaxf(own_near + diagonal[k] - 2.0f * up[k], (float)FLAT);
-            const float promise = gap > 0.0f ? __fdividef(gap * gap, curvature) : 0.0f;
-            greatest = fmaxf(greatest, gap);
-            if (__float_as_uint(promise) > rank) {
-                rank = __float_as_uint(promise);
-                column = first + k * THREADS;
-                at = slope[k];
-                value = up[k];
-            }
-        }
-        best = __reduce_max_sync(ALL, rank);
-        place = __reduce_min_sync(ALL, rank == best ? column : ALL);
-        owner = __ffs(__ballot_sync(ALL, column == place)) - 1;
-        at = __shfl_sync(ALL, at, owner);
-        value = __shfl_sync(ALL, value, owner);
-        if (looks)
+            for (int k = 0; k < PER; k++)
+                up[p][k] = fetched(K + raise[p].column * n + min(first + k * THREADS, (unsigned)n - 1));
+        if (looks) {
+            float greatest = NONE;
+#pragma unroll
+            for (int k = 0; k < PER; k++)
+                greatest = fmaxf(greatest, own.gain[k] - (float)raise[0].cost);
             greatest = unranked(__reduce_max_sync(ALL, ranked(greatest)));
-        if (lane < CLUSTER) {
-            send(&lowered[block * WARPS + warp], lane, pack(best, place), __double_as_longlong(at));
-            send((char *)&lowered[block * WARPS + warp] + 16, lane,
-                 pack(__float_as_uint(value), __float_as_uint(greatest)), 0);
+            if (lane < CLUSTER)
+                send(gaps[sender], lane, __float_as_uint(greatest), 0);
         }
+        offer_lower(own, *columns, kink, block, lane, sender, up, raise, lowered);
         wait_for_all();
-        rank = 0;
-        column = ALL;
-        at = 0.0;
-        value = 0.0f;
-        greatest = NONE;
+        Lower lower[PAIRS];
+        bool taken[PAIRS];
 #pragma unroll
-        for (unsigned k = lane; k < SENDERS; k += 32) {
-            const Partner one = lowered[k];
-            greatest = fmaxf(greatest, one.gap);
-            if (one.rank > rank || (one.rank == rank && one.column < column)) {
-                rank = one.rank;
-                column = one.column;
-                at = one.slope;
-                value = one.value;
+        for (int p = 0; p < PAIRS; p++) {
+            const unsigned column = lowered[p][lane].column;
+            bool open = true;
+            taken[p] = true;
+#pragma unroll
+            for (int q = 0; q < p; q++) {
+                open = open && !(taken[q] && (column == lower[q].column || column == raise[q].column));
+                taken[p] = taken[p] && !(taken[q] && raise[p].column == lower[q].column);
             }
+            const unsigned best = __reduce_max_sync(ALL, open ? lowered[p][lane].key : 0);
+            taken[p] = taken[p] && best > WHO;
+            lower[p] = lowered[p][WHO - (best & WHO)];
+            /* A pair that is not taken has the same row twice, which adds nothing. */
+            if (!taken[p])
+                lower[p].column = raise[p].column;
         }
-        best = __reduce_max_sync(ALL, rank);
-        const unsigned j = __reduce_min_sync(ALL, rank == best ? column : ALL);
-        if (best == 0 || (looks && !(unranked(__reduce_max_sync(ALL, ranked(greatest))) > (float)goal)))
+        if (looks && !(unranked(__reduce_max_sync(ALL, ranked(gaps[lane][0]))) > (float)goal))
             break;
-        owner = __ffs(__ballot_sync(ALL, column == j)) - 1;
-        const double slope_j = __shfl_sync(ALL, at, owner);
-        value = __shfl_sync(ALL, value, owner);
-        row = K + (long long)j * n;
+        if (!taken[0])
+            break;
 #pragma unroll
-        for (int k = 0; k < PER; k++)
-            down[k] = first + k * THREADS < n ? row[first + k * THREADS] : 0.0f;
-        const double own_j = own[j], bottom = lower[j], top_j = upper[j];
-        prefetch(K, n, block, warp, lane, ~rank, column, j);
-        const double b_j = b[j];
-        const double gap = slope_j + (b_j > 0.0 ? kink : -kink) - least;
-        double size = gap / fmax(own_i + own_j - 2.0 * (double)value, FLAT);
-        /* Each coefficient stops at its bound or, where there is a kink, at zero. */
-        size = fmin(size, b_i >= 0.0 || kink == 0.0 ? top - b_i : -b_i);
-        const bool below = b_j <= 0.0 || kink == 0.0;
-        const double room = below ? b_j - bottom : b_j;
-        const bool ends = size >= room;
-        size = ends ? room : size;
-        double new_i = b_i + size, new_j = ends ? (below ? bottom : 0.0) : b_j - size;
-        /* Rounding must not leave a coefficient a hair from the bound, or the kink, that it has reached. */
-        new_i = kink > 0.0 && fabs(new_i) <= HAIR * size ? 0.0 : new_i;
-        new_i = top - new_i <= HAIR * size ? top : new_i;
-        new_j = kink > 0.0 && fabs(new_j) <= HAIR * size ? 0.0 : new_j;
-        new_j = new_j - bottom <= HAIR * size ? bottom : new_j;
+        for (int p = 0; p < PAIRS; p++)
+#pragma unroll
+            for (int k = 0; k < PER; k++)
+                down[p][k] = fetched(K + lower[p].column * n + min(first + k * THREADS, (unsigned)n - 1));
+        /* Values between pairs, one a lane: of what either row of pair q changes at either place of pair p, after it. */
+        unsigned row = 0, place = 0;
+        int number = 0;
+#pragma unroll
+        for (int p = 1; p < PAIRS; p++)
+#pragma unroll
+            for (int q = 0; q < p; q++, number++) {
+                row = lane / 4 == number ? (lane & 1 ? lower[q].column : raise[q].column) : row;
+                place = lane / 4 == number ? (lane & 2 ? lower[p].column : raise[p].column) : place;
+            }
+        const float across = fetched(K + row * n + place);
+        double size[PAIRS];
+        bool ends[PAIRS];
+        number = 0;
+#pragma unroll
+        for (int p = 0; p < PAIRS; p++) {
+            double gap = lower[p].gain - raise[p].cost;
+#pragma unroll
+            for (int q = 0; q < p; q++, number++) {
+                const float a = __shfl_sync(ALL, across, 4 * number), b = __shfl_sync(ALL, across, 4 * number + 1);
+                const float c = __shfl_sync(ALL, across, 4 * number + 2), d = __shfl_sync(ALL, across, 4 * number + 3);
+                gap += size[q] * (double)((c - d) - (a - b));
+            }
+            const float curvature = fmaxf(raise[p].own + lower[p].own - 2.0f * lower[p].value, FLAT);
+            size[p] = fmin(gap * (double)__fdividef(1.0f, curvature), raise[p].room);
+            ends[p] = size[p] >= lower[p].room;
+            size[p] = ends[p] ? lower[p].room : size[p];
+            size[p] = taken[p] && size[p] > 0.0 ? size[p] : 0.0;
+            steps += size[p] > 0.0;
+        }
+#pragma unroll
+        for (int p = 0; p < PAIRS; p++)
+            if (size[p] > 0.0) {
+                move(own, *columns, kink, block, raise[p].column, size[p], false);
+                move(own, *columns, kink, block, lower[p].column, -size[p], ends[p]);
+            }
 #pragma unroll
         for (int k = 0; k < PER; k++) {
-            const unsigned here = first + k * THREADS;
-            if (here == i) {
-                rise[k] = rising(new_i, top, kink);
-                fall[k] = falling(new_i, bottom_i, kink);
-            }
-            if (here == j) {
-                rise[k] = rising(new_j, top_j, kink);
-                fall[k] = falling(new_j, bottom, kink);
-            }
-            slope[k] += size * (double)(up[k] - down[k]);
-            near[k] = (float)slope[k];
+            float change = 0.0f;
+#pragma unroll
+            for (int p = 0; p < PAIRS; p++)
+                change += (float)size[p] * (up[p][k] - down[p][k]);
+            const double slope = columns->slope[threadIdx.x + k * THREADS] + (double)change;
+            columns->slope[threadIdx.x + k * THREADS] = slope;
+            own.price(k, slope);
         }
-        last_i = i;
-        last_j = j;
-        last_up = new_i;
-        last_down = new_j;
-        steps++;
-        if (!(size > 0.0))
+        if (!(size[0] > 0.0))
             break;
+        __syncwarp();
     }
     /* Nobody leaves while others may write to its memory. */
     wait_for_all();
-    if (block == 0) {
-        for (unsigned k = threadIdx.x; k < n; k += THREADS)
-            state[3 * n + k] = k == last_i ? last_up : k == last_j ? last_down : b[k];
-        if (threadIdx.x == 0)
-            state[7 * n + 3] = (double)steps;
-    }
+    if (first == 0)
+        state[7 * n + 3] = (double)steps;
 #pragma unroll
     for (int k = 0; k < PER; k++)
-        if (first + k * THREADS < n)
-            state[4 * n + first + k * THREADS] = slope[k];
+        if (first + k * THREADS < n) {
+            state[3 * n + first + k * THREADS] = columns->b[threadIdx.x + k * THREADS];
+            state[4 * n + first + k * THREADS] = columns->slope[threadIdx.x + k * THREADS];
+        }
 }

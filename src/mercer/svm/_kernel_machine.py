@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, 
 from mercer._base.preparation import prepared
 from mercer._base.validation import checked_weight
 from mercer._solver.block_descent import Settings
+from mercer._solver.cuda_sums import CudaSums
 from mercer._solver.device_gram import DeviceGram
 from mercer._solver.dual_machines import DualMachines
 from mercer._solver.gram_rows import Gram
@@ -275,7 +277,8 @@ class KernelMachine(Estimator):
         vectors = to_numpy(self.support_vectors_)
         centred = self._kernel.stationary and len(vectors) > 0
         shift = (vectors.mean(axis=0) if centred else np.zeros(vectors.shape[1])).astype(vectors.dtype)
-        return DeviceScores(self._kernel.of, vectors - shift, shift, table, offsets)
+        sums = partial(CudaSums, self._kernel)
+        return DeviceScores(self._kernel.of, sums, vectors - shift, shift, table, offsets)
 
     @staticmethod
     def _returned(X: Any, found: Array) -> Array:

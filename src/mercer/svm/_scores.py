@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from mercer._solver.cuda_sums import CudaSums
 from mercer._source import Block
+from mercer._source.namespace import to_numpy
+from mercer._source.placement import Placement
 from mercer._source.threads import run_numbered
 from mercer.kernels import Kernel, Prepared
 
@@ -21,6 +24,8 @@ Part = tuple[Prepared, Array, Any]
 _ROWS, _SUPPORT = 256, 1024
 # Support vectors of a tile with one row: so short a sum a BLAS takes on one thread, hence in one order, by itself.
 _LONG = 8192
+# Up to so many machines the values are made for each of them: array operations take ten times as long.
+_SUMMED = 4
 # Up to so many rows the crew costs more than it saves.
 _FEW = 8
 
@@ -98,12 +103,14 @@ class RowScores:
 class DeviceScores:
     """The scores (n, p) of a block of rows on a device.
 
-    ``values`` is the kernel's definition in array operations; ``support`` are the support vectors less ``shift``, which
+    ``values`` is the kernel's definition in array operations, ``sums`` makes the program that adds them up on NVIDIA
+    GPUs; ``support`` are the support vectors less ``shift``, which
     leaves a stationary kernel as it is and keeps digits far from the origin; ``coefficients`` (s, p) are those of all
     machines, zero where one does not know a support vector.
     """
 
     values: Callable[[Any, Array, Array], Array]
+    sums: Callable[..., CudaSums]
     support: Array
     shift: Array
     coefficients: Array
@@ -113,11 +120,25 @@ class DeviceScores:
         xp = block.xp
         kind = xp.result_type(block.X, self.support)
         support, shift, coefficients = (xp.astype(one, kind) for one in (self.support, self.shift, self.coefficients))
+        if kind == xp.float32 and coefficients.shape[1] <= _SUMMED and min(support.shape[0], block.X.shape[0]) > 0:
+            rows = xp.concat([support, xp.astype(block.X, kind) - shift])
+            sums = self.sums(rows, xp, Placement.of(rows))
+            if sums.program is not None:
+                return xp.astype(self._summed(xp, sums, rows), kind)
         found = [
             self.values(xp, xp.astype(block.X[tile, :], kind) - shift, support) @ coefficients
             for tile in block.tiles(max(1, support.shape[0]))
         ]
         return xp.concat(found) - xp.astype(self.offsets, kind)
+
+    def _summed(self, xp: Any, sums: CudaSums, rows: Array) -> Array:
+        """The scores of rows that come after the support vectors, one machine after the other."""
+        count, table, found = self.support.shape[0], to_numpy(self.coefficients), []
+        others = np.arange(count, rows.shape[0])
+        for own in table.T:
+            used = np.flatnonzero(own)
+            found.append(sums.of(used, own[used], others))
+        return xp.stack(found, axis=1) - self.offsets
 
 
 @dataclass(frozen=True, eq=False)
