@@ -195,6 +195,18 @@ def test_scores_on_a_gpu_are_those_of_memory(rows, classes):
 
 
 @needs_gpu
+@pytest.mark.parametrize("size", [2048, 8192])
+def test_targets_far_from_zero_are_fitted_as_near_ones(rows, size, monkeypatch):
+    monkeypatch.setattr(DeviceGram, "set_size", size)
+    X = rows[0] - np.float32(SHIFT)
+    y, there = np.sin(X[:, 0].astype(np.float64)) + X[:, 1], torch.asarray(X, device="cuda")
+    near, far = (SVR(gamma=0.2, C=0.3).fit(there, torch.asarray(y + shift, device="cuda")) for shift in (0.0, 1e5))
+    assert far.certificate_.satisfied
+    assert far.history_["objective"][-1] == pytest.approx(near.history_["objective"][-1], rel=1e-3)
+    np.testing.assert_allclose((far.predict(there) - 1e5).cpu(), near.predict(there).cpu(), atol=2e-2)
+
+
+@needs_gpu
 def test_rows_of_cupy_are_as_those_of_torch(rows):
     cupy = pytest.importorskip("cupy")
     X, y = rows

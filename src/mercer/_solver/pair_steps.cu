@@ -17,8 +17,8 @@
 #define ALL 0xffffffffu
 /* The last bits of a key say whose it is, so that no two are equal. */
 #define WHO 31u
-/* The least curvature of a direction; the least that float values can tell, by which pairs are chosen; and what rounding
-   leaves of a coefficient, as a share of the step. */
+/* The least curvature of a direction; the least that float values can tell, as a share of the diagonal, by which pairs are
+   chosen; and what rounding leaves of a coefficient, as a share of the step. */
 #define FLAT 1e-12f
 #define COARSE 1e-6f
 #define HAIR 1e-13
@@ -116,11 +116,13 @@ struct Own {
         }
     }
 
-    /* Costs and gains by the same sums, so that those of one row, which may do both, do not differ. */
-    __device__ __forceinline__ void price(int k, double slope)
+    /* Costs and gains by the same sums, so that those of one row, which may do both, do not differ; above a reference, so
+       that float has digits for the small ones among slopes that may all be large. */
+    __device__ __forceinline__ void price(int k, double slope, double reference)
     {
-        cost[k] = (float)slope + rise[k];
-        gain[k] = (float)slope + fall[k];
+        const float above = (float)(slope - reference);
+        cost[k] = above + rise[k];
+        gain[k] = above + fall[k];
     }
 };
 
@@ -152,20 +154,21 @@ __device__ __forceinline__ void offer_raise(const Own &own, const Columns &colum
    done for one pair waits for itself, so that each stage is done for all. */
 __device__ __forceinline__ void offer_lower(const Own &own, const Columns &columns, double kink, unsigned block,
                                             unsigned lane, unsigned sender, const float (*values)[PER],
-                                            const Raise *raise, Lower (*lowered)[32])
+                                            const Raise *raise, double reference, Lower (*lowered)[32])
 {
     unsigned best[PAIRS], at[PAIRS];
     float value[PAIRS];
 #pragma unroll
     for (int p = 0; p < PAIRS; p++) {
-        const float cost = (float)raise[p].cost, base = raise[p].own;
+        const float cost = (float)(raise[p].cost - reference), base = raise[p].own;
         unsigned rank = 0;
         at[p] = threadIdx.x;
         value[p] = 0.0f;
 #pragma unroll
         for (int k = 0; k < PER; k++) {
             const float gap = fmaxf(own.gain[k] - cost, 0.0f);
-            const float curvature = fmaxf(base + own.diagonal[k] - 2.0f * values[p][k], COARSE);
+            const float both = base + own.diagonal[k];
+            const float curvature = fmaxf(fmaxf(both - 2.0f * values[p][k], COARSE * both), FLAT);
             const unsigned one = __float_as_uint(__fdividef(gap * gap, curvature));
             at[p] = one > rank ? threadIdx.x + k * THREADS : at[p];
             value[p] = one > rank ? values[p][k] : value[p];
@@ -238,8 +241,9 @@ __launch_bounds__(THREADS, 1) pair_steps(const float *__restrict__ K, double *st
         columns->b[at] = inside ? state[3 * n + column] : 0.0;
         columns->slope[at] = inside ? state[4 * n + column] : 0.0;
         own.mark(k, columns->b[at], columns->lower[at], columns->upper[at], kink);
-        own.price(k, columns->slope[at]);
+        own.price(k, columns->slope[at], 0.0);
     }
+    double reference = 0.0;
     long long steps = 0, rounds = 0;
     /* All have begun before anything is sent to them. */
     wait_for_all();
@@ -265,14 +269,17 @@ __launch_bounds__(THREADS, 1) pair_steps(const float *__restrict__ K, double *st
                 up[p][k] = fetched(K + raise[p].column * n + min(first + k * THREADS, (unsigned)n - 1));
         if (looks) {
             float greatest = NONE;
+            reference = isfinite(raise[0].cost) ? raise[0].cost : reference;
 #pragma unroll
-            for (int k = 0; k < PER; k++)
-                greatest = fmaxf(greatest, own.gain[k] - (float)raise[0].cost);
+            for (int k = 0; k < PER; k++) {
+                own.price(k, columns->slope[threadIdx.x + k * THREADS], reference);
+                greatest = fmaxf(greatest, own.gain[k]);
+            }
             greatest = unranked(__reduce_max_sync(ALL, ranked(greatest)));
             if (lane < CLUSTER)
                 send(gaps[sender], lane, __float_as_uint(greatest), 0);
         }
-        offer_lower(own, *columns, kink, block, lane, sender, up, raise, lowered);
+        offer_lower(own, *columns, kink, block, lane, sender, up, raise, reference, lowered);
         wait_for_all();
         Lower lower[PAIRS];
         bool taken[PAIRS];
@@ -346,7 +353,7 @@ __launch_bounds__(THREADS, 1) pair_steps(const float *__restrict__ K, double *st
                 change += (float)size[p] * (up[p][k] - down[p][k]);
             const double slope = columns->slope[threadIdx.x + k * THREADS] + (double)change;
             columns->slope[threadIdx.x + k * THREADS] = slope;
-            own.price(k, slope);
+            own.price(k, slope, reference);
         }
         if (!(size[0] > 0.0))
             break;
