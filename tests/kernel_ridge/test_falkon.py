@@ -7,7 +7,7 @@ import torch
 from mercer import kernels
 from mercer._source import open_source
 from mercer.errors import UnsupportedError
-from mercer.kernel_ridge import KernelRidge
+from mercer.kernel_ridge import KernelRidge, _falkon
 from mercer.kernel_ridge._falkon import KernelProduct
 
 
@@ -102,6 +102,47 @@ def test_native_products_are_the_definition(data):
         np.testing.assert_allclose(found.product, expected.product, rtol=1e-9)
         np.testing.assert_allclose(found.right, expected.right, rtol=1e-9)
         np.testing.assert_allclose(found.squares, expected.squares, rtol=1e-9)
+
+
+class Summed:
+    """The sums of the CUDA program, from values."""
+
+    program = object()
+
+    def __init__(self, kernel, like, xp):
+        self.kernel, self.xp = kernel, xp
+
+    def lay(self, rows, first=0):
+        return rows
+
+    def of(self, rows, weights, others):
+        return weights @ self.xp.astype(self.kernel.of(self.xp, rows, others), self.xp.float64)
+
+
+@pytest.mark.parametrize("targets", [1, 2, 5])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sums_without_a_table_give_the_same_fit(data, targets, weighted, monkeypatch):
+    X = torch.asarray(data[0][:, :3], dtype=torch.float32)
+    Y = torch.stack([torch.sin((k + 1.0) * X[:, 0]).double() for k in range(targets)], dim=1)
+    Y = Y[:, 0] if targets == 1 else Y
+    weight = torch.linspace(0.5, 2.0, len(X), dtype=torch.float64) if weighted else None
+    settings = {"alpha": 0.1, "kernel": kernels.RBF(1.5), "solver": "falkon", "n_centres": 40, "random_state": 0}
+    expected = KernelRidge(**settings).fit(X, Y, sample_weight=weight).predict(X)
+    monkeypatch.setattr(_falkon, "CudaSums", Summed)
+    found = KernelRidge(**settings).fit(X, Y, sample_weight=weight).predict(X)
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="CUDA programs run on NVIDIA GPUs only")
+def test_a_gpu_gives_the_answers_of_memory():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(5000, 5)).astype(np.float32)
+    y = np.sin(X[:, 0].astype(np.float64)) + 0.1 * random.normal(size=5000)
+    settings = {"alpha": 0.1, "kernel": kernels.RBF(1.5), "solver": "falkon", "n_centres": 300, "random_state": 0}
+    memory = KernelRidge(**settings).fit(X, y)
+    model = KernelRidge(**settings).fit(torch.asarray(X, device="cuda"), torch.asarray(y, device="cuda"))
+    found = model.predict(torch.asarray(X, device="cuda")).cpu()
+    np.testing.assert_allclose(found, memory.predict(X), atol=2e-3)
 
 
 def test_what_centres_cannot_do_is_refused(data):

@@ -1,5 +1,7 @@
 """Kernel machines on rows of a device: the answers of memory, and what is refused there."""
 
+import pickle
+
 import numpy as np
 import pytest
 import torch
@@ -9,9 +11,11 @@ import mercer
 from mercer._solver import device_gram
 from mercer._solver.device_gram import DeviceGram
 from mercer._source.device import DeviceSource
+from mercer._source.namespace import namespace_of
 from mercer.errors import DataError, UnsupportedError
 from mercer.kernels import RBF, Matern, RationalQuadratic
-from mercer.svm import SVC, SVR, OneClassSVM
+from mercer.svm import SVC, SVR, OneClassSVM, _kernel_machine
+from tests.kernel_ridge.test_falkon import Summed
 
 SHIFT = 1e3
 
@@ -159,14 +163,12 @@ def test_descent_on_a_gpu_ends_where_that_of_the_host_does(kink, ridge, n):
     "kernel", [RBF(2.0), Matern(3.0, nu=0.5), Matern(3.0, nu=1.5), Matern(3.0, nu=2.5), RationalQuadratic(2.0)]
 )
 def test_sums_on_a_gpu_are_those_of_the_values(kernel, d):
-    from mercer._solver.cuda_sums import CudaSums
-    from mercer._source.placement import Placement
+    from mercer._solver.cuda_sums import RowSums
 
     random = np.random.default_rng(0)
     X = random.normal(size=(3001, d)) / np.sqrt(d)
     there = torch.asarray(X.astype(np.float32), device="cuda")
-    placement = Placement.of(there)
-    sums = CudaSums(kernel, there, placement.xp, placement)
+    sums = RowSums(kernel, there, namespace_of(there))
     for count, others in ((1, np.arange(3001)), (130, np.arange(5, 1005)), (3001, np.array([7]))):
         rows, weights = random.choice(3001, count, replace=False), random.normal(size=count)
         expected = weights @ kernel(X[rows], X[others])
@@ -181,6 +183,18 @@ def test_the_same_fit_on_a_gpu_has_the_same_bits_twice(rows):
     X, y = (torch.asarray(one, device="cuda") for one in rows)
     first, second = (SVC(gamma=0.2).fit(X, y).dual_coef_ for _ in range(2))
     assert torch.equal(first, second)
+
+
+@pytest.mark.parametrize("classes", [2, 3, 5])
+def test_scores_by_sums_are_those_of_the_values(rows, classes, monkeypatch):
+    X = rows[0][:300]
+    y = np.digitize(X[:, 0], np.quantile(X[:, 0], np.linspace(0, 1, classes + 1)[1:-1]))
+    model, there = SVC(gamma=0.2).fit(torch.asarray(X), torch.asarray(y)), torch.asarray(X)
+    expected = model.decision_function(there)
+    # Nothing that is kept between calls may know of the other way.
+    model = pickle.loads(pickle.dumps(model))
+    monkeypatch.setattr(_kernel_machine, "CudaSums", Summed)
+    np.testing.assert_allclose(model.decision_function(there), expected, atol=1e-5)
 
 
 @needs_gpu

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from mercer._solver.cuda_descent import described, most_rows, take_steps
-from mercer._solver.cuda_sums import CudaSums
+from mercer._solver.cuda_sums import RowSums
 from mercer._solver.dual_program import DualProgram
 from mercer._solver.gram_rows import Gram, Square
 from mercer._source.cuda_program import memory_of
@@ -53,7 +53,7 @@ class DeviceGram(Gram):
         self.source, self.xp = source, source.xp
         self.last: tuple[Any, ...] = (None, None, None)
         self.lent: dict[int, Any] = {}
-        self.sums: CudaSums | None = None
+        self.sums: RowSums | None = None
 
     @cached_property
     def set_size(self) -> int:  # type: ignore[override]
@@ -166,8 +166,8 @@ class DeviceGram(Gram):
         if self._is_beyond(dtype):
             return self._here.products(rows, coefficients, others, dtype)
         if np.dtype(dtype) == np.float32 and len(rows) and len(others):
-            self.sums = self.sums or CudaSums(self.kernel, self.rows(dtype), self.xp, self.source.placement)
-            if self.sums.program is not None:
+            self.sums = self.sums or RowSums(self.kernel, self.rows(dtype), self.xp)
+            if self.sums.is_possible:
                 return to_numpy(self.sums.of(rows, coefficients, others))
         xp, found = self.xp, np.empty(len(others))
         with self.in_full():

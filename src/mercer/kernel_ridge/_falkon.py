@@ -15,6 +15,7 @@ from scipy.linalg import solve_triangular
 from mercer._base.kernel_choice import wide_rows
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._solver.cuda_sums import CudaSums
 from mercer._solver.request import Dense, Take
 from mercer._solver.tiled_cholesky import factor
 from mercer._solver.tiled_matrix import kernel_matrix, multiply_triangles
@@ -26,6 +27,8 @@ __all__ = ["FalkonState", "FalkonTask", "KernelProduct", "falkon_solver"]
 
 Array = Any
 _ROWS = 256
+# Up to so many vectors kernels are made for each: a table of them takes ten times as long to fill and to read.
+_SUMMED = 4
 _KIND = "preconditioned residual"
 _STATEMENT = (
     "Norm of the preconditioned residual of the normal equations of the centres, over that of their right-hand side; "
@@ -60,12 +63,35 @@ class KernelProduct(Statistic):
         if block.is_sparse:
             return self._by_tiles(block)
         xp = block.xp
+        if block.X.dtype == xp.float32 == self.centres.dtype and self._count(block) <= _SUMMED:
+            sums = CudaSums(self.kernel, block.X, xp)
+            if sums.program is not None:
+                return self._by_sums(block, sums)
         total: Any = None
         for tile in block.tiles(self.centres.shape[0]):
             values = xp.astype(self.kernel.of(xp, block.X[tile, :], self.centres), block.wide)
-            part = self._part(xp, values, *_targets(block, tile))
+            part = self._part(xp, *_products(xp, values), values[:, :1], *_targets(block, tile))
             total = part if total is None else total + part
         return total
+
+    def _count(self, block: Block) -> int:
+        """Vectors whose products are asked for."""
+        if self.vectors is not None:
+            return int(self.vectors.shape[1])
+        return 2 if block.y is None or block.y.ndim == 1 else 1 + int(block.y.shape[1])
+
+    def _by_sums(self, block: Block, sums: CudaSums) -> ProductSums:
+        """The same on an NVIDIA GPU without a table of kernels, which are made twice: to the rows, and back."""
+        xp, centres, rows = block.xp, sums.lay(self.centres), sums.lay(block.X, self.centres.shape[0])
+
+        def forth(vectors: Array) -> Array:
+            return xp.stack([sums.of(centres, vectors[:, k], rows) for k in range(vectors.shape[1])], axis=1)
+
+        def back(vectors: Array) -> Array:
+            return xp.stack([sums.of(rows, vectors[:, k], centres) for k in range(vectors.shape[1])], axis=1)
+
+        column = xp.zeros((block.n, 1), dtype=block.wide, device=block.X.device)
+        return self._part(xp, forth, back, column, *_targets(block, slice(0, block.n)))
 
     def native_run(self, block: Block, unit: int) -> ProductSums:
         """The same by tiles of products and native values."""
@@ -77,27 +103,34 @@ class KernelProduct(Statistic):
         for start in range(0, block.n, _ROWS):
             tile = slice(start, min(start + _ROWS, block.n))
             values = self.kernel.between(self.kernel.prepare(block.X[tile], like=others), others)
-            part = self._part(np, values.astype(np.float64, copy=False), *_targets(block, tile))
+            values = values.astype(np.float64, copy=False)
+            part = self._part(np, *_products(np, values), values[:, :1], *_targets(block, tile))
             total = part if total is None else total + part
         return total
 
-    def _part(self, xp: Any, values: Array, y: Array, weight: Array) -> ProductSums:
-        scale = 0.0 * values[:1, :1]
+    def _part(self, xp: Any, forth: Any, back: Any, column: Array, y: Array, weight: Array) -> ProductSums:
+        """The sums of some rows, from products with their kernels and with these transposed; `column` is like one."""
+        scale = 0.0 * column[:1, :1]
         if self.vectors is not None:
-            inner = xp.matmul(values, self.vectors)
+            inner = forth(self.vectors)
             inner = inner if weight is None else inner * weight[:, None]
-            return ProductSums(xp.matmul(values.T, inner), scale, scale, scale, scale)
-        ones = xp.ones_like(values[:, :1])
+            return ProductSums(back(inner), scale, scale, scale, scale)
+        ones = xp.ones_like(column)
         weighted = ones if weight is None else weight[:, None] * ones
-        y = xp.astype(y, values.dtype)
+        y = xp.astype(y, column.dtype)
         both = xp.concat([weighted * y, weighted], axis=1)
         return ProductSums(
             scale,
-            xp.matmul(values.T, both),
+            back(both),
             xp.sum(weighted),
             xp.sum(weighted * y, axis=0),
             xp.sum(weighted * y * y, axis=0),
         )
+
+
+def _products(xp: Any, values: Array) -> tuple[Any, Any]:
+    """The products with a table of kernels, and with its transpose."""
+    return (lambda vectors: xp.matmul(values, vectors)), (lambda vectors: xp.matmul(values.T, vectors))
 
 
 def _targets(block: Block, tile: slice) -> tuple[Array, Array]:

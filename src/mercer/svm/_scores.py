@@ -10,8 +10,6 @@ from scipy.sparse import csr_array, issparse
 
 from mercer._solver.cuda_sums import CudaSums
 from mercer._source import Block
-from mercer._source.namespace import to_numpy
-from mercer._source.placement import Placement
 from mercer._source.threads import run_numbered
 from mercer.kernels import Kernel, Prepared
 
@@ -120,25 +118,21 @@ class DeviceScores:
         xp = block.xp
         kind = xp.result_type(block.X, self.support)
         support, shift, coefficients = (xp.astype(one, kind) for one in (self.support, self.shift, self.coefficients))
-        if kind == xp.float32 and coefficients.shape[1] <= _SUMMED and min(support.shape[0], block.X.shape[0]) > 0:
-            rows = xp.concat([support, xp.astype(block.X, kind) - shift])
-            sums = self.sums(rows, xp, Placement.of(rows))
+        if coefficients.shape[1] <= _SUMMED and min(support.shape[0], block.X.shape[0]) > 0:
+            sums = self.sums(support, xp)
             if sums.program is not None:
-                return xp.astype(self._summed(xp, sums, rows), kind)
+                return xp.astype(self._summed(xp, sums, support, xp.astype(block.X, kind) - shift), kind)
         found = [
             self.values(xp, xp.astype(block.X[tile, :], kind) - shift, support) @ coefficients
             for tile in block.tiles(max(1, support.shape[0]))
         ]
         return xp.concat(found) - xp.astype(self.offsets, kind)
 
-    def _summed(self, xp: Any, sums: CudaSums, rows: Array) -> Array:
-        """The scores of rows that come after the support vectors, one machine after the other."""
-        count, table, found = self.support.shape[0], to_numpy(self.coefficients), []
-        others = np.arange(count, rows.shape[0])
-        for own in table.T:
-            used = np.flatnonzero(own)
-            found.append(sums.of(used, own[used], others))
-        return xp.stack(found, axis=1) - self.offsets
+    def _summed(self, xp: Any, sums: CudaSums, support: Array, rows: Array) -> Array:
+        """The same by sums without values, one machine after the other."""
+        own, others = sums.lay(support), sums.lay(rows, support.shape[0])
+        table = xp.astype(self.coefficients, xp.float64)
+        return xp.stack([sums.of(own, table[:, k], others) for k in range(table.shape[1])], axis=1) - self.offsets
 
 
 @dataclass(frozen=True, eq=False)
