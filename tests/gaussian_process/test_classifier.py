@@ -9,7 +9,7 @@ from sklearn.gaussian_process import kernels as scikit
 
 from mercer.errors import DataError, UnsupportedError
 from mercer.gaussian_process import GaussianProcessClassifier
-from mercer.gaussian_process._laplace import sigmoid_means
+from mercer.gaussian_process._laplace import LaplaceEvidence, sigmoid_means
 from mercer.kernels import RBF, White
 
 
@@ -42,6 +42,17 @@ def test_evidence_gradient_latent_values_and_probabilities_are_scikit_learns():
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
     # scikit-learn replaces the sigmoid by a sum of error functions, to three digits.
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-3)
+
+
+def test_the_mode_is_found_to_rounding_so_that_values_do_not_scatter():
+    X, y = rows()
+    evidence = LaplaceEvidence(X, (y == "ash").astype(float), np.ones(90), 100, np.zeros(90))
+    kernel, random = 10.0 * RBF(0.9), np.random.default_rng(0)
+    value, slope = evidence.evaluate(kernel)
+    for move in 1e-9 * random.normal(size=(20, 2)):
+        assert evidence.evaluate(kernel.with_theta(kernel.theta + move), False)[0] == pytest.approx(
+            value + slope @ move, abs=1e-11
+        )
 
 
 @pytest.mark.parametrize("multi_class", ["one_vs_rest", "one_vs_one"])
