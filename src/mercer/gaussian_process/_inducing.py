@@ -144,33 +144,36 @@ class _Bound:
         return value
 
     def slope(self, threads: int) -> Array:
-        """By the derivatives of F with respect to Kuu, Kuf, the variances of the rows and d."""
+        """By the derivatives of F with respect to Kuu, Kuf, the variances of the rows and d.
+
+        Kuu, which may be close to singular, is divided by but one factor at a time: its inverse is never made, of whose
+        entries of 1e8 differences of order one would be left with half their digits.
+        """
         k, m = self.evidence.Y.shape[1], len(self.L)
         identity = np.eye(m)
-        half = forward(self.L, identity)
-        Kuu_inverse = half.T @ half
-        rest = forward(self.M, half)
-        inverse = rest.T @ rest
-        # Kuu^-1 P Kuu^-1 with P = Kuf D^-1 Kfu = L A A^T L^T.
-        between = half.T @ self.sums.AA @ half
-        G = -0.5 * (self.a @ self.a.T + k * (between - Kuu_inverse + inverse))
+        half, rest = forward(self.L, identity), forward(self.M, identity)
+        # Kuu^-1 P Kuu^-1 - Kuu^-1 + (Kuu + P)^-1, with P = Kuf D^-1 Kfu = L A A^T L^T, is a square.
+        root = rest @ (self.sums.AA @ half)
+        G = -0.5 * (self.a @ self.a.T + k * root.T @ root)
         # Jitter is a share of the mean of the diagonal, and moves with it.
         G += self.share * np.trace(G) / m * identity
         others = self.kernel.prepare(self.evidence.points, like=self.u)
         slope = np.asarray(self.kernel.tile_sums(self.u, others, G), dtype=np.float64)
         total, by_f, by_d = SumTree(), np.empty(len(self.d)), np.empty(len(self.d))
+        weights = rest.T @ self.c
 
         def sums(number: int) -> Array:
             part = self._part(number)
             d, rows = self.d[part], self.rows.take(part)
-            K = self.kernel.between(self.u, rows)
-            beta = (self.evidence.Y[part] - K.T @ self.a) / d[:, None]
-            solved = (Kuu_inverse - inverse) @ K
+            A = half @ self.kernel.between(self.u, rows)
+            inner = rest @ A
+            beta = (self.evidence.Y[part] - A.T @ weights) / d[:, None]
+            explained, within = np.einsum("ij,ij->j", A, A), np.einsum("ij,ij->j", inner, inner)
             by_f[part] = -0.5 * k / d
-            explained = np.einsum("ij,ij->j", K, Kuu_inverse @ K)
-            within = np.einsum("ij,ij->j", K, inverse @ K)
             left = 1.0 / d - within / d**2
             by_d[part] = 0.5 * (beta**2).sum(axis=1) - 0.5 * k * left + 0.5 * k * (self.f[part] - explained) / d**2
+            # (Kuu^-1 - (Kuu + P)^-1) Kuf.
+            solved = half.T @ (A - rest.T @ inner)
             return self.kernel.tile_sums(self.u, rows, self.a @ beta.T + k * solved / d)
 
         run_numbered(sums, -(-len(self.d) // _ROWS), threads, total.add)
