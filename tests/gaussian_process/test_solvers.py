@@ -18,6 +18,7 @@ from mercer._solver.tiled_cholesky import (
 )
 from mercer.errors import UnsupportedError
 from mercer.gaussian_process import GaussianProcessRegressor
+from mercer.gaussian_process._inducing import InducingEvidence
 from mercer.gaussian_process._iterative import control_share
 from mercer.kernels import RBF, White
 
@@ -141,6 +142,30 @@ def test_the_slope_of_the_bound_is_that_of_finite_differences():
     for number, move in enumerate(1e-4 * np.eye(len(theta))):
         above, below = (model.log_marginal_likelihood(theta + sign * move) for sign in (1, -1))
         assert slope[number] == pytest.approx((above - below) / 2e-4, rel=1e-5)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_curvatures_of_the_bound_are_the_average_information_and_those_of_a_product_of_powers(weighted):
+    X, y = rows()
+    Y, noise, weight = np.column_stack([y, y**2]), np.full(250, 0.03), 1.0 + np.arange(250) % 2
+    evidence = InducingEvidence(X, Y, noise, weight if weighted else None, X[:20])
+
+    def parts(theta):
+        """The covariance of the targets, and what is not explained of their variances over the noise."""
+        kernel = PRIOR.with_theta(theta)
+        smooth, white = kernel.k1, kernel.k2.noise_level
+        across, within = smooth(X[:20], X), smooth(X[:20]) + 1e-8 * smooth(X[:1])[0, 0] * np.eye(20)
+        Q, d = across.T @ np.linalg.solve(within, across), (noise + white) / (weight if weighted else 1.0)
+        return Q + np.diag(d), np.sum((smooth.diagonal(X) - Q.diagonal()) / d)
+
+    C, T = parts(PRIOR.theta)
+    inverse, turned, t = np.linalg.inv(C), [], []
+    for move in 1e-5 * np.eye(len(PRIOR.theta)):
+        above, below = parts(PRIOR.theta + move), parts(PRIOR.theta - move)
+        turned.append((above[0] - below[0]) @ inverse @ Y / 2e-5)
+        t.append((above[1] - below[1]) / 2e-5)
+    expected = 0.5 * np.einsum("pik,ij,qjk->pq", turned, inverse, turned) + np.outer(t, t) / T
+    np.testing.assert_allclose(evidence.measure(PRIOR, 2).information, expected, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("noise", [1e-2, 1e-4, 1e-6])

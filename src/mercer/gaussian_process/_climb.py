@@ -44,6 +44,9 @@ _POOR, _GOOD, _GREAT = 0.25, 0.75, 0.9
 # problems of 400 rows (sums, products, a width a column, noise alone, bad starts) took 314 evaluations, 603 by BFGS
 # alone, at evidences as high or higher.
 _FAR = 0.5
+# A gain of more than this times the promise: the curvature on the way was less than half of the model's. Where a prior
+# explains little, what the evidence tells of may be a hundred times too large; the move corrects it.
+_STIFF = 1.5
 # What curvatures are multiplied by after a move along which the slope has not fallen.
 _WIDER = 0.25
 # Shares of the evidence that are taken for rounding where it is not known: a promise that is not kept, and a gain.
@@ -258,9 +261,13 @@ def _moved(place: dict[str, Any], trial: Array, found: Measurement, tol: float, 
     B = B * _WIDER if learnt is None else learnt
     if information is None:
         radius = _BLIND_RADIUS
+    elif promised > _FAR and gain > _POOR * promised:
+        B = information
+        if gain > _STIFF * promised:
+            learnt = secant(information, step, place["slope"] - slope)
+            B = information * _WIDER if learnt is None else learnt
     else:
-        far = promised > _FAR and gain > _POOR * promised
-        B = information if far else guided(B, information, place["slope"] * slope > 0.0)
+        B = guided(B, information, place["slope"] * slope > 0.0)
     reached = _reached(trial, found, B, radius, bounds)
     if rounding:
         spent = gain <= _SCATTER * min(rounding, KNOWN) and reached["prospect"] <= rounding

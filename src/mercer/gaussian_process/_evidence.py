@@ -31,7 +31,7 @@ from mercer.kernels import Kernel, Prepared
 
 __all__ = [
     "JITTERS", "Evidence", "ExactEvidence", "Measurement", "Posterior", "check_noise", "check_room", "own_noise",
-    "own_noise_sums", "rounding_of", "row_tiles",
+    "own_noise_products", "own_noise_sums", "rounding_of", "row_tiles",
 ]  # fmt: skip
 
 Array = Any
