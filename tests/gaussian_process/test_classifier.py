@@ -73,6 +73,14 @@ def test_the_climb_ends_at_a_maximum_on_any_number_of_threads():
     np.testing.assert_array_equal(models[0].predict_proba(X), models[1].predict_proba(X))
 
 
+def test_an_optimizer_of_ones_own_that_does_not_move_is_not_certified():
+    X, y = rows()
+    best = GaussianProcessClassifier(1.0 * RBF()).fit(X, y).kernel_.theta
+    for theta, satisfied in ((best, True), (best + 0.1, False)):
+        model = GaussianProcessClassifier(1.0 * RBF(), optimizer=lambda objective, start, bounds, at=theta: (at, 0.0))
+        assert model.fit(X, y).certificate_.satisfied is satisfied
+
+
 def test_a_weight_is_a_number_of_repetitions():
     X, y = rows()
     weight = np.arange(90) % 3

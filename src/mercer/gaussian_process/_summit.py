@@ -35,12 +35,12 @@ def free_slope(theta: Array, slope: Array, bounds: Array) -> Array:
 
 
 def expected_gain(theta: Array, slope: Array, curvatures: list[Array], bounds: Array) -> float:
-    """What the quadratic models of these curvatures promise within the bounds, the most of them."""
-    gains = [0.0]
+    """The most that quadratic models of these curvatures promise within the bounds; without any, no bound is known."""
+    gains = []
     for B in curvatures:
         move = highest(slope, B, bounds[:, 0] - theta, bounds[:, 1] - theta)
         gains.append(float(slope @ move - 0.5 * move @ B @ move))
-    return max(gains)
+    return max(gains, default=np.inf)
 
 
 def certified(slopes: Array, gains: Array, roundings: Array, tol: float) -> Certificate:
@@ -63,7 +63,7 @@ def certified(slopes: Array, gains: Array, roundings: Array, tol: float) -> Cert
     if (roundings > KNOWN).any():
         known = f"{STEEPEST} Rounding leaves {roundings.max():.1g} of the likelihood unknown: raise alpha."
         return Certificate.of("gradient norm", worst, tol, known)
-    if not (gains <= roundings).all():
+    if not ((gains <= roundings) & (roundings > 0.0)).all():
         return Certificate.of("gradient norm", worst, tol, STEEPEST)
     last = int(np.argmax(gains / roundings))
     return Certificate.of("expected gain", gains[last], roundings[last], IN_PROSPECT)
