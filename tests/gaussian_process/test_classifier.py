@@ -9,7 +9,7 @@ from sklearn.gaussian_process import kernels as scikit
 
 from mercer.errors import DataError, UnsupportedError
 from mercer.gaussian_process import GaussianProcessClassifier
-from mercer.gaussian_process._laplace import sigmoid_means
+from mercer.gaussian_process._laplace import LaplaceEvidence, sigmoid_means
 from mercer.kernels import RBF, White
 
 
@@ -44,6 +44,17 @@ def test_evidence_gradient_latent_values_and_probabilities_are_scikit_learns():
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-3)
 
 
+def test_the_mode_is_found_to_rounding_so_that_values_do_not_scatter():
+    X, y = rows()
+    evidence = LaplaceEvidence(X, (y == "ash").astype(float), np.ones(90), 100, np.zeros(90))
+    kernel, random = 10.0 * RBF(0.9), np.random.default_rng(0)
+    value, slope = evidence.evaluate(kernel)
+    for move in 1e-9 * random.normal(size=(20, 2)):
+        assert evidence.evaluate(kernel.with_theta(kernel.theta + move), False)[0] == pytest.approx(
+            value + slope @ move, abs=1e-11
+        )
+
+
 @pytest.mark.parametrize("multi_class", ["one_vs_rest", "one_vs_one"])
 def test_several_classes_are_several_problems(multi_class):
     X, y = rows(classes=3)
@@ -60,6 +71,14 @@ def test_the_climb_ends_at_a_maximum_on_any_number_of_threads():
     assert models[0].certificate_.satisfied
     assert np.all(np.diff(models[0].history_["objective"]) >= 0)
     np.testing.assert_array_equal(models[0].predict_proba(X), models[1].predict_proba(X))
+
+
+def test_an_optimizer_of_ones_own_that_does_not_move_is_not_certified():
+    X, y = rows()
+    best = GaussianProcessClassifier(1.0 * RBF()).fit(X, y).kernel_.theta
+    for theta, satisfied in ((best, True), (best + 0.1, False)):
+        model = GaussianProcessClassifier(1.0 * RBF(), optimizer=lambda objective, start, bounds, at=theta: (at, 0.0))
+        assert model.fit(X, y).certificate_.satisfied is satisfied
 
 
 def test_a_weight_is_a_number_of_repetitions():

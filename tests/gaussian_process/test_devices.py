@@ -5,8 +5,11 @@ import pytest
 import torch
 
 from mercer._solver import device_cholesky
+from mercer._source.placement import Placement
 from mercer.errors import DataError, UnsupportedError
 from mercer.gaussian_process import GaussianProcessRegressor
+from mercer.gaussian_process._device_evidence import DeviceEvidence
+from mercer.gaussian_process._evidence import ExactEvidence
 from mercer.kernels import (
     RBF,
     Constant,
@@ -57,6 +60,16 @@ def test_evidence_derivatives_and_predictions_are_those_of_memory(name, weight):
         for here, there in zip(memory.predict(OTHERS, **wanted), found.predict(torch.asarray(OTHERS), **wanted)):
             assert isinstance(there, torch.Tensor)
             np.testing.assert_allclose(there, here, rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.parametrize("weight", [None, 1.0 + WEIGHTS], ids=["plain", "weighted"])
+def test_curvatures_and_rounding_are_those_of_memory(weight):
+    Y, noise, kernel = TARGETS[:, None], np.full(150, 1e-3), KERNELS["matern"]
+    here = ExactEvidence(ROWS, Y, noise, weight).measure(kernel)
+    placed = [None if one is None else torch.asarray(one) for one in (ROWS, Y, noise, weight)]
+    there = DeviceEvidence(Placement.of(placed[0]).xp, *placed).measure(kernel)
+    np.testing.assert_allclose(there.information, here.information, rtol=1e-6)
+    assert there.rounding == pytest.approx(here.rounding, rel=1e-6)
 
 
 def test_hyper_parameters_found_on_a_device_are_those_found_in_memory():

@@ -1,15 +1,19 @@
 """Several classes, probabilities, kernels in every form, margins and paths."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 import sklearn.svm
 from scipy.optimize import minimize
+from scipy.sparse import csr_array
 from sklearn.datasets import load_iris, make_classification
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import StandardScaler
 
 from mercer.kernels import RBF, Linear
-from mercer.svm import SVC, LinearSVC, NuSVC, fit_path, margin_bound, margin_width
+from mercer.svm import SVC, LinearSVC, NuSVC, _scores, fit_path, margin_bound, margin_width
+from mercer.svm._class_machines import votes
 
 
 def gaussian(X, Y, gamma):
@@ -31,6 +35,32 @@ def test_one_against_the_rest_is_a_binary_machine_for_each_class():
         alone = SVC(tol=1e-8).fit(X, y == k)
         np.testing.assert_allclose(scores[:, k], alone.decision_function(X), atol=1e-5)
     np.testing.assert_array_equal(model.predict(X), scores.argmax(axis=1))
+
+
+@pytest.mark.parametrize("long", [8192, 100])
+@pytest.mark.parametrize("options", [{}, {"multi_class": "ovr"}, {"kernel": "linear"}], ids=repr)
+@pytest.mark.parametrize("n_classes", [2, 7])
+def test_one_row_has_the_scores_and_the_class_that_it_has_among_many(n_classes, options, long, monkeypatch):
+    monkeypatch.setattr(_scores, "_LONG", long)
+    X, y = make_classification(
+        500, 6, n_informative=5, n_redundant=0, n_classes=n_classes, flip_y=0.2, n_clusters_per_class=1, random_state=0
+    )
+    model = SVC(decision_function_shape="ovo", **options).fit(X, y)
+    scores, labels = model.decision_function(X), model.predict(X)
+    for one in (0, 1, 77):
+        for row in (X[one : one + 1], csr_array(X[one : one + 1])):
+            np.testing.assert_allclose(model.decision_function(row)[0], scores[one], rtol=1e-10, atol=1e-10)
+            assert model.predict(row)[0] == labels[one]
+
+
+def test_votes_are_those_of_all_pairs():
+    scores = np.random.default_rng(0).normal(size=(20, 15))
+    scores[0] = 0.0
+    expected = np.zeros((20, 6), dtype=int)
+    for k, (i, j) in enumerate(combinations(range(6), 2)):
+        for row in range(20):
+            expected[row, i if scores[row, k] > 0 else j] += 1
+    np.testing.assert_array_equal(votes(scores, 6), expected)
 
 
 @pytest.mark.catalogue("KM-08")

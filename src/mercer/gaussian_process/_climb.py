@@ -20,17 +20,14 @@ from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Source
 from mercer._source.threads import run_numbered
 from mercer.errors import DataError
-from mercer.gaussian_process._evidence import Evidence
+from mercer.gaussian_process._evidence import Evidence, Measurement
 from mercer.gaussian_process._quadratic import guided, highest, secant
+from mercer.gaussian_process._summit import KNOWN, certified, expected_gain, free_slope
 from mercer.kernels import Kernel
 
 __all__ = ["ClimbState", "climb", "climb_by", "stand_still"]
 
 Array = Any
-STATEMENT = (
-    "Largest derivative of the log marginal likelihood by the logarithm of a hyper-parameter, those held at a bound "
-    "left out: zero at a local maximum. Other maxima may be higher."
-)
 ESTIMATED = "The evidence and its derivatives are estimates with random probes: their slope bounds nothing."
 KEPT = "Hyper-parameters were kept as given: nothing was optimised."
 # The share of the gain promised by the model that a move must bring, and the least by which the radius is cut.
@@ -47,12 +44,17 @@ _POOR, _GOOD, _GREAT = 0.25, 0.75, 0.9
 # problems of 400 rows (sums, products, a width a column, noise alone, bad starts) took 314 evaluations, 603 by BFGS
 # alone, at evidences as high or higher.
 _FAR = 0.5
+# A gain of more than this times the promise: the curvature on the way was less than half of the model's. Where a prior
+# explains little, what the evidence tells of may be a hundred times too large; the move corrects it.
+_STIFF = 1.5
 # What curvatures are multiplied by after a move along which the slope has not fallen.
 _WIDER = 0.25
-# A promise below this share of the evidence that is not kept: what is left is rounding.
-_NO_PROMISE = 1e-9
-# Gains below this share of the evidence are rounding.
-_NO_GAIN = 1e-11
+# Shares of the evidence that are taken for rounding where it is not known: a promise that is not kept, and a gain.
+_NO_PROMISE, _NO_GAIN = 1e-9, 1e-11
+# The share of the rounding of the evidence, about its deviation, below which neither a gain nor a prospect is any.
+_SCATTER = 1.0 / 16.0
+# What a state holds of each start.
+_PLACE = ("theta", "value", "slope", "move", "radius", "curvature", "prospect", "rounding", "status")
 # Rows up to which starts are evaluated side by side, a thread each; above, all threads share the tiles of one.
 _SIDE_BY_SIDE = 1500
 
@@ -62,7 +64,8 @@ _SIDE_BY_SIDE = 1500
 class ClimbState:
     """Where each start stands: (r, p) arrays of the best place and its slope, the move under way, the curvatures.
 
-    ``radius`` is the farthest that the next move may change a logarithm.
+    ``radius`` is the farthest that the next move may change a logarithm; ``prospect`` is what may be gained from the
+    place, and ``rounding`` about the most by which its value is off, zero where that is not known.
 
     ``status`` is 0 on the way, 1 at a maximum, 2 where no move gains any more, 3 where there is no evidence at all.
     Starts of one problem, of ``n_problems``, follow one another.
@@ -74,6 +77,8 @@ class ClimbState:
     move: Array
     radius: Array
     curvature: Array
+    prospect: Array
+    rounding: Array
     status: Array
     n_evaluations: int
     n_problems: int
@@ -93,7 +98,7 @@ class Evaluations:
     kernels: list[Kernel]
     slope: bool = True
 
-    def answer(self, source: Source) -> list[tuple[Any, ...]]:
+    def answer(self, source: Source) -> list[Any]:
         threads, numbers = source.threads, range(len(self.kernels))
         if len(self.kernels) == 1 or source.n_rows > _SIDE_BY_SIDE:
             return [self._one(number, threads) for number in numbers]
@@ -101,7 +106,7 @@ class Evaluations:
         run_numbered(self._one, len(self.kernels), threads, found.append)
         return found
 
-    def _one(self, number: int, threads: int = 1) -> tuple[Any, ...]:
+    def _one(self, number: int, threads: int = 1) -> Any:
         evidence, kernel = self.evidences[number], self.kernels[number]
         return evidence.measure(kernel, threads) if self.slope else evidence.evaluate(kernel, False, threads)
 
@@ -153,11 +158,9 @@ def climb_by(
     bounds, state = kernel.bounds, _begin(starts, len(evidences))
     for number in range(len(state.theta)):
         evidence, start = evidences[number // len(starts)], state.theta[number]
-        theta, (value, slope) = yield Outside(partial(_optimised, optimizer, evidence, kernel, start))
-        arrays = {name: getattr(state, name).copy() for name in ("theta", "value", "slope", "status")}
-        arrays["theta"][number], arrays["value"][number], arrays["slope"][number] = theta, value, slope
-        arrays["status"][number] = 1
-        state = replace(state, n_evaluations=state.n_evaluations + 1, **arrays)
+        theta, found = yield Outside(partial(_optimised, optimizer, evidence, kernel, start))
+        changed = _reached(theta, found, found.information, 0.0, bounds) | {"status": 1}
+        state = _changed(state, {number: changed})
         if number + 1 == len(state.theta):
             _check_evidence(state, kernel)
             yield _step(state, bounds, tol)
@@ -166,7 +169,7 @@ def climb_by(
 
 def _optimised(
     optimizer: Callable[..., Any], evidence: Evidence, kernel: Kernel, start: Array, threads: int
-) -> tuple[Array, tuple[float, Array]]:
+) -> tuple[Array, Measurement]:
     """Where a function of the user's ends, and the evidence there."""
 
     def objective(theta: Array, eval_gradient: bool = True) -> Any:
@@ -174,7 +177,7 @@ def _optimised(
         return (-value, -slope) if eval_gradient else -value
 
     theta = np.asarray(optimizer(objective, start, bounds=kernel.bounds)[0], dtype=np.float64)
-    return theta, evidence.evaluate(kernel.with_theta(theta), True, threads)
+    return theta, evidence.measure(kernel.with_theta(theta), threads)
 
 
 def _check_evidence(state: ClimbState, kernel: Kernel) -> None:
@@ -190,50 +193,61 @@ def _check_evidence(state: ClimbState, kernel: Kernel) -> None:
 def _begin(starts: Array, n_problems: int) -> ClimbState:
     starts = np.tile(starts, (n_problems, 1))
     r, p = starts.shape
-    zeros, status = np.zeros((r, p)), np.zeros(r, dtype=np.int64)
-    return ClimbState(
-        starts, np.full(r, -np.inf), zeros, zeros, np.zeros(r), np.zeros((r, p, p)), status, 0, n_problems
-    )
+    zeros, nothing, status = np.zeros((r, p)), np.zeros(r), np.zeros(r, dtype=np.int64)
+    value, curvature = np.full(r, -np.inf), np.zeros((r, p, p))
+    return ClimbState(starts, value, zeros, zeros, nothing, curvature, nothing, nothing, status, 0, n_problems)
 
 
 def _trials(state: ClimbState, bounds: Array) -> Array:
     return np.clip(state.theta + state.move, bounds[:, 0], bounds[:, 1])
 
 
-def _advanced(
-    state: ClimbState, going: Array, trials: Array, found: list[tuple[Any, ...]], bounds: Array, tol: float
-) -> ClimbState:
-    """The state after an evaluation of every start that is on its way."""
-    names = ("theta", "value", "slope", "move", "radius", "curvature", "status")
+def _changed(state: ClimbState, changes: dict[int, dict[str, Any]]) -> ClimbState:
+    """The state after an evaluation, with what has changed of the places of some starts."""
+    names = {name for change in changes.values() for name in change}
     arrays = {name: getattr(state, name).copy() for name in names}
-    for one, measured in zip(going, found, strict=True):
-        place = {name: array[one] for name, array in arrays.items()}
-        if place["value"] == -np.inf:
-            changed = _arrived(trials[one], *measured, tol=tol, bounds=bounds)
-        else:
-            changed = _moved(place, trials[one], *measured, tol=tol, bounds=bounds)
-        for name, new in changed.items():
+    for one, change in changes.items():
+        for name, new in change.items():
             arrays[name][one] = new
     return replace(state, n_evaluations=state.n_evaluations + 1, **arrays)
 
 
-def _arrived(
-    trial: Array, value: float, slope: Array, information: Array | None, *, tol: float, bounds: Array
-) -> dict[str, Any]:
+def _advanced(
+    state: ClimbState, going: Array, trials: Array, found: list[Measurement], bounds: Array, tol: float
+) -> ClimbState:
+    """The state after an evaluation of every start that is on its way."""
+    changes = {}
+    for one, measured in zip(going, found, strict=True):
+        place = {name: getattr(state, name)[one] for name in _PLACE}
+        if place["value"] == -np.inf:
+            changes[int(one)] = _arrived(trials[one], measured, tol, bounds)
+        else:
+            changes[int(one)] = _moved(place, trials[one], measured, tol, bounds)
+    return _changed(state, changes)
+
+
+def _arrived(trial: Array, found: Measurement, tol: float, bounds: Array) -> dict[str, Any]:
     """The place of a start that has been evaluated for the first time."""
-    if not np.isfinite(value):
+    if not np.isfinite(found.value):
         return {"status": 3}
-    B, radius = information, _FIRST_RADIUS
+    B, radius = found.information, _FIRST_RADIUS
     if B is None:
-        B, radius = np.eye(len(slope)) * max(1.0, float(np.linalg.norm(slope))), _BLIND_RADIUS
-    return _onward({"theta": trial, "value": value, "slope": slope, "curvature": B, "radius": radius}, tol, bounds)
+        B, radius = np.eye(len(found.slope)) * max(1.0, float(np.linalg.norm(found.slope))), _BLIND_RADIUS
+    return _onward(_reached(trial, found, B, radius, bounds), tol, bounds)
 
 
-def _moved(
-    place: dict[str, Any], trial: Array, value: float, slope: Array, information: Array | None, *, tol: float,
-    bounds: Array,
-) -> dict[str, Any]:  # fmt: skip
+def _reached(theta: Array, found: Measurement, B: Array | None, radius: float, bounds: Array) -> dict[str, Any]:
+    """A place, with what there is to gain from it by the curvatures learnt and by those that the evidence tells of."""
+    curvatures = [one for one in (B, found.information) if one is not None]
+    prospect = expected_gain(theta, found.slope, curvatures, bounds)
+    place = {"theta": theta, "value": found.value, "slope": found.slope, "radius": radius}
+    place |= {"prospect": prospect, "rounding": found.rounding}
+    return place if B is None else place | {"curvature": B}
+
+
+def _moved(place: dict[str, Any], trial: Array, found: Measurement, tol: float, bounds: Array) -> dict[str, Any]:
     """What changes in a start's place when its trial has been evaluated."""
+    value, slope, information, rounding = found
     B, step, gain = place["curvature"], trial - place["theta"], value - place["value"]
     promised = float(place["slope"] @ step - 0.5 * step @ B @ step)
     kept = gain >= _SUFFICIENT * max(promised, 0.0) and gain > 0.0
@@ -247,11 +261,19 @@ def _moved(
     B = B * _WIDER if learnt is None else learnt
     if information is None:
         radius = _BLIND_RADIUS
+    elif promised > _FAR and gain > _POOR * promised:
+        B = information
+        if gain > _STIFF * promised:
+            learnt = secant(information, step, place["slope"] - slope)
+            B = information * _WIDER if learnt is None else learnt
     else:
-        far = promised > _FAR and gain > _POOR * promised
-        B = information if far else guided(B, information, place["slope"] * slope > 0.0)
-    reached = {"theta": trial, "value": value, "slope": slope, "curvature": B, "radius": radius}
-    return reached | {"status": 2} if gain <= _NO_GAIN * max(1.0, abs(value)) else _onward(reached, tol, bounds)
+        B = guided(B, information, place["slope"] * slope > 0.0)
+    reached = _reached(trial, found, B, radius, bounds)
+    if rounding:
+        spent = gain <= _SCATTER * min(rounding, KNOWN) and reached["prospect"] <= rounding
+    else:
+        spent = gain <= _NO_GAIN * max(1.0, abs(value))
+    return reached | {"status": 2} if spent else _onward(reached, tol, bounds)
 
 
 def _radius(radius: float, size: float, gain: float, promised: float) -> float:
@@ -269,7 +291,8 @@ def _withdrawn(
 ) -> dict[str, Any]:
     """A shorter move from the same place where one did not bring enough; the steepest where they became too short."""
     rise, size = float(place["slope"] @ step), float(np.abs(step).max(initial=0.0))
-    if promised <= _NO_PROMISE * max(1.0, abs(float(place["value"]))) and np.isfinite(gain):
+    nothing = min(float(place["rounding"]), KNOWN) or _NO_PROMISE * max(1.0, abs(float(place["value"])))
+    if promised <= nothing and np.isfinite(gain):
         return {"status": 2}
     # The top of the parabola through the value, the slope and the trial's value.
     top = 0.5 * rise / (rise - gain) if np.isfinite(gain) and rise > gain else _CUT
@@ -286,8 +309,10 @@ def _withdrawn(
 def _onward(place: dict[str, Any], tol: float, bounds: Array) -> dict[str, Any]:
     """A new place with the next move from it, or the end of the way."""
     theta, slope = place["theta"], place["slope"]
-    if np.abs(_free_slope(theta, slope, bounds)).max(initial=0.0) <= tol:
+    if np.abs(free_slope(theta, slope, bounds)).max(initial=0.0) <= tol:
         return place | {"status": 1}
+    if place["prospect"] <= _SCATTER * min(place["rounding"], KNOWN):
+        return place | {"status": 2}
     return place | {"move": _move(theta, slope, place["curvature"], place["radius"], bounds)}
 
 
@@ -297,20 +322,16 @@ def _move(theta: Array, slope: Array, B: Array, radius: float, bounds: Array) ->
     return highest(slope, B, low, high)
 
 
-def _free_slope(theta: Array, slope: Array, bounds: Array) -> Array:
-    """The slope, with zeros where it points out of the bounds."""
-    held = ((theta <= bounds[:, 0]) & (slope < 0)) | ((theta >= bounds[:, 1]) & (slope > 0))
-    return np.where(held, 0.0, slope)
-
-
 def _certificate(state: ClimbState, bounds: Array, tol: float, exact: bool = True) -> Certificate:
     if not exact:
         return Certificate.none(ESTIMATED)
-    slopes = [_free_slope(state.theta[one], state.slope[one], bounds) for one in state.best]
-    return Certificate.of("gradient norm", float(np.abs(slopes).max(initial=0.0)), tol, STATEMENT)
+    best = state.best
+    slopes = [free_slope(state.theta[one], state.slope[one], bounds) for one in best]
+    return certified(np.array(slopes), state.prospect[best], state.rounding[best], tol)
 
 
 def _step(state: ClimbState, bounds: Array, tol: float, exact: bool = True) -> Step:
-    steepest = _certificate(state, bounds, tol).value
+    slopes = [free_slope(state.theta[one], state.slope[one], bounds) for one in state.best]
     value = float(state.value[state.best].sum())
-    return Step(value, state, _certificate(state, bounds, tol, exact), {"gradient": steepest})
+    extra = {"gradient": float(np.abs(slopes).max(initial=0.0))}
+    return Step(value, state, _certificate(state, bounds, tol, exact), extra)

@@ -13,7 +13,7 @@ from mercer._solver.device_cholesky import factorised, invert_lower, lower_block
 from mercer._source.memory import readable
 from mercer._source.namespace import library_of, to_numpy
 from mercer.errors import DataError, MemoryForecastError
-from mercer.gaussian_process._evidence import JITTERS, Evidence
+from mercer.gaussian_process._evidence import JITTERS, Evidence, Measurement, rounding_of
 from mercer.kernels import Kernel
 from mercer.kernels._array_form import diagonal_of, diagonal_slopes_of, slopes_of
 
@@ -50,16 +50,24 @@ class DeviceEvidence(Evidence):
     def evaluate(self, kernel: Kernel, slope: bool = True, threads: int = 1) -> tuple[float, Array]:
         return self._measured(kernel, slope, False)[:2]
 
-    def measure(self, kernel: Kernel, threads: int = 1) -> tuple[float, Array, Array | None]:
+    def measure(self, kernel: Kernel, threads: int = 1) -> Measurement:
         return self._measured(kernel, True, True)
 
-    def _measured(self, kernel: Kernel, slope: bool, curvature: bool) -> tuple[float, Array, Array | None]:
+    def _measured(self, kernel: Kernel, slope: bool, curvature: bool) -> Measurement:
         found = self._factorised(kernel)
         if found is None or not slope:
-            return -np.inf if found is None else found[2], np.zeros(len(kernel.theta)), None
+            return Measurement(-np.inf if found is None else found[2], np.zeros(len(kernel.theta)))
         V, alpha, value, _ = found
         invert_lower(self.xp, V)
-        return value, self._slope(kernel, V, alpha), self._information(kernel, V, alpha) if curvature else None
+        gradient, balance = self._slope(kernel, V, alpha)
+        information = self._information(kernel, V, alpha) if curvature else None
+        return Measurement(value, gradient, information, self._rounding(kernel, alpha, balance, value))
+
+    def _rounding(self, kernel: Kernel, alpha: Array, balance: Array, value: float) -> float:
+        """About the most by which the value is off, from the diagonal of W."""
+        xp = self.xp
+        shares = 2.0 * xp.sum(alpha**2, axis=1) - balance
+        return rounding_of(float(xp.sum(self._variances(kernel) * shares)), value, self.Y.shape[0] * self.Y.shape[1])
 
     def fitted(self, kernel: Kernel, threads: int) -> dict[str, Any]:
         """The attributes that predictions need, on the device."""
@@ -82,13 +90,17 @@ class DeviceEvidence(Evidence):
         """The noise that a row's weight shares out."""
         return self.noise + own_noise_of(kernel, self.xp, self.X)
 
+    def _variances(self, kernel: Kernel) -> Array:
+        """The diagonal of the covariance of the targets."""
+        diagonal = diagonal_of(kernel, self.xp, self.X) + self.noise
+        if self.weight is None:
+            return diagonal
+        d = self._shared_noise(kernel)
+        return diagonal + d / self.weight - d
+
     def _factorised(self, kernel: Kernel) -> tuple[Array, Array, float, float] | None:
         """The factor, its answer to the targets, their log-likelihood, and the jitter; None where there is none."""
-        xp = self.xp
-        diagonal = diagonal_of(kernel, xp, self.X) + self.noise
-        if self.weight is not None:
-            d = self._shared_noise(kernel)
-            diagonal = diagonal + d / self.weight - d
+        xp, diagonal = self.xp, self._variances(kernel)
         mean = float(xp.mean(diagonal))
         if not np.isfinite(mean):
             return None
@@ -137,8 +149,8 @@ class DeviceEvidence(Evidence):
             [sum((kernel.of(xp, X[here, :], X[at, :]) @ alpha[at, :] for at in rows), own[here, :]) for here in rows]
         )
 
-    def _slope(self, kernel: Kernel, L: Array, alpha: Array) -> Array:
-        """1/2 sum_ij W_ij dC_ij, with W = a a^T - C^-1 made block by block of the inverse `L` of the factor."""
+    def _slope(self, kernel: Kernel, L: Array, alpha: Array) -> tuple[Array, Array]:
+        """1/2 sum_ij W_ij dC_ij, W = a a^T - C^-1 by blocks of the inverse `L` of the factor; W's diagonal."""
         xp, X, k = self.xp, self._centred(kernel), self.Y.shape[1]
         n, total, own = X.shape[0], 0.0, []
         for here, there in lower_blocks(n):
@@ -155,7 +167,7 @@ class DeviceEvidence(Evidence):
             factors = factors - 0.5 * k * (self.weight - 1.0) / self._shared_noise(kernel)
             total = total + diagonal_slopes_of(kernel, xp, X, factors)
             total = total - diagonal_slopes_of(kernel, xp, X, factors, itself=False)
-        return to_numpy(total).astype(np.float64)
+        return to_numpy(total).astype(np.float64), xp.concat(own)
 
 
 def _own(xp: Any, block: Array) -> Array:

@@ -18,7 +18,7 @@ their likelihood has the further factor (2 pi d_i)^(-(w - 1) / 2) w^(-1/2).
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -30,13 +30,16 @@ from mercer.errors import DataError
 from mercer.kernels import Kernel, Prepared
 
 __all__ = [
-    "JITTERS", "Evidence", "ExactEvidence", "Posterior", "check_noise", "check_room", "own_noise", "own_noise_sums",
-    "row_tiles",
+    "JITTERS", "Evidence", "ExactEvidence", "Measurement", "Posterior", "check_noise", "check_room", "own_noise",
+    "own_noise_products", "own_noise_sums", "rounding_of", "row_tiles",
 ]  # fmt: skip
 
 Array = Any
 # What is added to the diagonal, as shares of its mean, until the matrix has a factor: rounding of n sums comes first.
 JITTERS = (0.0, 1e-12, 1e-10, 1e-8, 1e-6)
+# Errors in units of rounding. Values of some thirty problems, of conditions from 1e2 to 1e17 and up to 3 000 rows, had
+# deviations of 0.01 to 0.14 of what this factor makes of them, with hyper-parameters changed in the tenth digit.
+_ROUNDINGS = 8.0
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,19 @@ class Posterior:
     value: float
 
 
+class Measurement(NamedTuple):
+    """The evidence at one setting of the hyper-parameters: -inf where the covariance has no factor.
+
+    ``information`` is about the curvatures, a positive semidefinite matrix, or None where none are cheap; ``rounding``
+    is about the most by which the value may be off, zero where that is not known.
+    """
+
+    value: float
+    slope: Array
+    information: Array | None = None
+    rounding: float = 0.0
+
+
 class Evidence:
     """What a climb over hyper-parameters asks for; `evaluate` may be called from several threads at a time."""
 
@@ -59,9 +75,9 @@ class Evidence:
         """The log marginal likelihood and its gradient by theta; -inf where the covariance has no factor."""
         raise NotImplementedError  # each kind of evidence below defines its own
 
-    def measure(self, kernel: Kernel, threads: int = 1) -> tuple[float, Array, Array | None]:
-        """As `evaluate`, and about the curvatures, a positive semidefinite matrix; None where none are cheap."""
-        return *self.evaluate(kernel, True, threads), None
+    def measure(self, kernel: Kernel, threads: int = 1) -> Measurement:
+        """As `evaluate`, with curvatures and rounding where they are known."""
+        return Measurement(*self.evaluate(kernel, True, threads))
 
     def bytes_at_work(self) -> float:
         """What one evaluation holds."""
@@ -93,22 +109,29 @@ class ExactEvidence(Evidence):
     def evaluate(self, kernel: Kernel, slope: bool = True, threads: int = 1) -> tuple[float, Array]:
         return self._measured(kernel, slope, False, threads)[:2]
 
-    def measure(self, kernel: Kernel, threads: int = 1) -> tuple[float, Array, Array | None]:
+    def measure(self, kernel: Kernel, threads: int = 1) -> Measurement:
         return self._measured(kernel, True, True, threads)
 
-    def _measured(
-        self, kernel: Kernel, slope: bool, curvature: bool, threads: int
-    ) -> tuple[float, Array, Array | None]:
+    def _measured(self, kernel: Kernel, slope: bool, curvature: bool, threads: int) -> Measurement:
         rows = kernel.prepare(self.X)
         d = None if self.weight is None else self.noise + own_noise(kernel, rows, self.X)
         found = self._factorised(kernel, rows, d, threads)
         nothing = np.zeros(len(kernel.theta))
         if found is None or not slope:
-            return -np.inf if found is None else found[2], nothing, None
+            return Measurement(-np.inf if found is None else found[2], nothing)
         L, alpha, value, _ = found
         V = inverse_factor(L, threads)
         information = self._information(kernel, rows, V, alpha, d, threads) if curvature else None
-        return value, self._slope(kernel, rows, V, alpha, d, threads), information
+        gradient, balance = self._slope(kernel, rows, V, alpha, d, threads)
+        return Measurement(value, gradient, information, self._rounding(kernel, alpha, balance, d, value))
+
+    def _rounding(self, kernel: Kernel, alpha: Array, balance: Array, d: Array, value: float) -> float:
+        """About the most by which the value is off, from the diagonal of W."""
+        variances = kernel.diagonal(self.X) + self.noise
+        if d is not None:
+            variances = variances + d / self.weight - d
+        shares = 2.0 * (alpha**2).sum(axis=1) - balance
+        return rounding_of(float(variances @ shares), value, self.Y.size)
 
     def posterior(self, kernel: Kernel, threads: int = 1) -> Posterior:
         """The factor and the weights of predictions; an error where no jitter is enough."""
@@ -199,7 +222,10 @@ class ExactEvidence(Evidence):
         run_numbered(squares, len(cuts), threads, total.add)
         return 0.5 * np.asarray(total.total())
 
-    def _slope(self, kernel: Kernel, rows: Prepared, V: Array, alpha: Array, d: Array, threads: int) -> Array:
+    def _slope(
+        self, kernel: Kernel, rows: Prepared, V: Array, alpha: Array, d: Array, threads: int
+    ) -> tuple[Array, Array]:
+        """The gradient, and the diagonal of W."""
         n, k = self.Y.shape
         tiles, total = lower_tiles(n), SumTree()
         squares, parts = np.empty(n), row_tiles(rows)
@@ -217,7 +243,16 @@ class ExactEvidence(Evidence):
         if d is not None:
             factors = 0.5 * squares * (1.0 / self.weight - 1.0) - 0.5 * k * (self.weight - 1.0) / d
             slope = slope + own_noise_sums(kernel, rows, self.X, factors)
-        return slope
+        return slope, squares
+
+
+def rounding_of(charge: float, value: float, n_terms: int) -> float:
+    """About the most by which an evidence is off whose covariance is known to rounding.
+
+    Relative errors e of a covariance C change its evidence by 1/2 tr(W e C), W = a a^T - C^-1, in which those of one
+    row do not cancel: `charge` is the sum of C_ii (a_i^2 + C^-1_ii). Then come the errors of a sum of `n_terms` terms.
+    """
+    return _ROUNDINGS * float(np.finfo(np.float64).eps) * (charge + abs(value) + n_terms)
 
 
 def row_tiles(rows: Prepared) -> dict[int, Prepared]:

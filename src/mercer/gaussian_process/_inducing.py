@@ -8,6 +8,7 @@ q_i the part of the variance that the points explain. Both terms are sums over r
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ from scipy.linalg.lapack import dpotrf
 from mercer._solver.tiled_cholesky import forward
 from mercer._source.source import SumTree
 from mercer._source.threads import run_numbered
-from mercer.gaussian_process._evidence import Evidence, own_noise, own_noise_sums
+from mercer.gaussian_process._evidence import Evidence, Measurement, own_noise, own_noise_sums, rounding_of
+from mercer.gaussian_process._inducing_information import average_information
 from mercer.gaussian_process._pivots import pivoted_factor
 from mercer.kernels import Kernel
 
@@ -69,14 +71,21 @@ class InducingEvidence(Evidence):
         return 8.0 * len(self.points) * (4.0 * len(self.points) + 3.0 * _ROWS)
 
     def evaluate(self, kernel: Kernel, slope: bool = True, threads: int = 1) -> tuple[float, Array]:
-        found = _Bound.of(self, kernel, threads)
+        found = Bound.of(self, kernel, threads)
         if found is None:
             return -np.inf, np.zeros(len(kernel.theta))
-        return found.value, found.slope(threads) if slope else np.zeros(len(kernel.theta))
+        return found.value, found.slope(threads)[0] if slope else np.zeros(len(kernel.theta))
+
+    def measure(self, kernel: Kernel, threads: int = 1) -> Measurement:
+        found = Bound.of(self, kernel, threads)
+        if found is None:
+            return Measurement(-np.inf, np.zeros(len(kernel.theta)))
+        slope, residuals = found.slope(threads)
+        return Measurement(found.value, slope, average_information(found, residuals, threads), found.rounding())
 
     def fitted(self, kernel: Kernel, threads: int) -> dict[str, Any]:
         """The attributes that predictions need."""
-        found = _Bound.of(self, kernel, threads)
+        found = Bound.of(self, kernel, threads)
         assert found is not None, "a climb ends only where there is a bound"
         return {
             "inducing_points_": self.points, "L_": found.L, "inducing_factor_": found.M, "alpha_": found.a,
@@ -84,7 +93,7 @@ class InducingEvidence(Evidence):
         }  # fmt: skip
 
 
-class _Bound:
+class Bound:
     """The bound at one setting of the hyper-parameters, and its slope."""
 
     def __init__(
@@ -97,8 +106,8 @@ class _Bound:
         self.f = kernel.diagonal(evidence.X) - own
         self.own_d = evidence.noise + own
         self.d = self.own_d if evidence.weight is None else self.own_d / evidence.weight
-        total = SumTree()
-        run_numbered(self._sums, -(-len(self.d) // _ROWS), threads, total.add)
+        self.unexplained, total = np.empty(len(self.d)), SumTree()
+        run_numbered(self._sums, self.n_parts, threads, total.add)
         self.sums: _Sums = total.total()
         self.M = np.tril(dpotrf(np.eye(len(L)) + self.sums.AA, lower=True, clean=True)[0])
         self.c = forward(self.M, self.sums.AY)
@@ -106,8 +115,13 @@ class _Bound:
         self.a = dtrsm(1.0, L, dtrsm(1.0, self.M, self.c, lower=True, trans_a=True), lower=True, trans_a=True)
         self.a = np.ascontiguousarray(self.a)
 
+    @cached_property
+    def inverses(self) -> tuple[Array, Array]:
+        """L^-1 and M^-1."""
+        return forward(self.L, np.eye(len(self.L))), forward(self.M, np.eye(len(self.L)))
+
     @classmethod
-    def of(cls, evidence: InducingEvidence, kernel: Kernel, threads: int) -> "_Bound | None":
+    def of(cls, evidence: InducingEvidence, kernel: Kernel, threads: int) -> "Bound | None":
         u = kernel.prepare(evidence.points)
         Kuu = kernel.between(u, kernel.prepare(evidence.points, like=u))
         mean = float(np.einsum("ii->i", Kuu).mean())
@@ -119,17 +133,24 @@ class _Bound:
                 return bound if np.isfinite(bound.value) else None
         return None
 
-    def _part(self, number: int) -> slice:
+    @property
+    def n_parts(self) -> int:
+        """Blocks of rows."""
+        return -(-len(self.d) // _ROWS)
+
+    def part(self, number: int) -> slice:
+        """The rows of a block."""
         return slice(number * _ROWS, min((number + 1) * _ROWS, len(self.d)))
 
     def _sums(self, number: int) -> _Sums:
-        part = self._part(number)
+        part = self.part(number)
         A = forward(self.L, self.kernel.between(self.u, self.rows.take(part)))
         explained = np.einsum("ij,ij->j", A, A)
         root = np.sqrt(self.d[part])
         A /= root
         Y = self.evidence.Y[part] / root[:, None]
-        left = float(((self.f[part] - explained) / self.d[part]).sum())
+        self.unexplained[part] = self.f[part] - explained
+        left = float((self.unexplained[part] / self.d[part]).sum())
         return _Sums(A @ A.T, A @ Y, float(np.einsum("ij,ij->", Y, Y)), float(np.log(self.d[part]).sum()), left)
 
     @property
@@ -143,44 +164,52 @@ class _Bound:
             value -= 0.5 * k * float(((weight - 1.0) * np.log(2.0 * np.pi * self.own_d) + np.log(weight)).sum())
         return value
 
-    def slope(self, threads: int) -> Array:
-        """By the derivatives of F with respect to Kuu, Kuf, the variances of the rows and d."""
-        k, m = self.evidence.Y.shape[1], len(self.L)
-        identity = np.eye(m)
-        half = forward(self.L, identity)
-        Kuu_inverse = half.T @ half
-        rest = forward(self.M, half)
-        inverse = rest.T @ rest
-        # Kuu^-1 P Kuu^-1 with P = Kuf D^-1 Kfu = L A A^T L^T.
-        between = half.T @ self.sums.AA @ half
-        G = -0.5 * (self.a @ self.a.T + k * (between - Kuu_inverse + inverse))
+    def rounding(self) -> float:
+        """About the most by which the value is off."""
+        k, (half, rest) = self.evidence.Y.shape[1], self.inverses
+        root = rest @ (self.sums.AA @ half)
+        shares = (self.a**2).sum(axis=1) + k * (root**2).sum(axis=0)
+        charge = float((self.L**2).sum(axis=1) @ shares) + k * float((self.f / self.d).sum()) + self.sums.YY
+        return rounding_of(charge, self.value, self.evidence.Y.size)
+
+    def slope(self, threads: int) -> tuple[Array, Array]:
+        """By the derivatives of F with respect to Kuu, Kuf, the variances of the rows and d; and (Q + D)^-1 Y.
+
+        Kuu, which may be close to singular, is divided by but one factor at a time: its inverse is never made, of whose
+        entries of 1e8 differences of order one would be left with half their digits.
+        """
+        k, m, (half, rest) = self.evidence.Y.shape[1], len(self.L), self.inverses
+        # Kuu^-1 P Kuu^-1 - Kuu^-1 + (Kuu + P)^-1, with P = Kuf D^-1 Kfu = L A A^T L^T, is a square.
+        root = rest @ (self.sums.AA @ half)
+        G = -0.5 * (self.a @ self.a.T + k * root.T @ root)
         # Jitter is a share of the mean of the diagonal, and moves with it.
-        G += self.share * np.trace(G) / m * identity
+        G += self.share * np.trace(G) / m * np.eye(m)
         others = self.kernel.prepare(self.evidence.points, like=self.u)
         slope = np.asarray(self.kernel.tile_sums(self.u, others, G), dtype=np.float64)
-        total, by_f, by_d = SumTree(), np.empty(len(self.d)), np.empty(len(self.d))
+        total, by_f, by_d = SumTree(), -0.5 * k / self.d, np.empty(len(self.d))
+        weights, residuals = rest.T @ self.c, np.empty_like(self.evidence.Y)
 
         def sums(number: int) -> Array:
-            part = self._part(number)
+            part = self.part(number)
             d, rows = self.d[part], self.rows.take(part)
-            K = self.kernel.between(self.u, rows)
-            beta = (self.evidence.Y[part] - K.T @ self.a) / d[:, None]
-            solved = (Kuu_inverse - inverse) @ K
-            by_f[part] = -0.5 * k / d
-            explained = np.einsum("ij,ij->j", K, Kuu_inverse @ K)
-            within = np.einsum("ij,ij->j", K, inverse @ K)
-            left = 1.0 / d - within / d**2
-            by_d[part] = 0.5 * (beta**2).sum(axis=1) - 0.5 * k * left + 0.5 * k * (self.f[part] - explained) / d**2
+            A = half @ self.kernel.between(self.u, rows)
+            inner = rest @ A
+            residuals[part] = beta = (self.evidence.Y[part] - A.T @ weights) / d[:, None]
+            left = 1.0 / d - np.einsum("ij,ij->j", inner, inner) / d**2
+            by_d[part] = 0.5 * ((beta**2).sum(axis=1) - k * left + k * self.unexplained[part] / d**2)
+            # (Kuu^-1 - (Kuu + P)^-1) Kuf.
+            solved = half.T @ (A - rest.T @ inner)
             return self.kernel.tile_sums(self.u, rows, self.a @ beta.T + k * solved / d)
 
-        run_numbered(sums, -(-len(self.d) // _ROWS), threads, total.add)
-        return slope + total.total() + self._own_slope(by_f, by_d, k)
-
-    def _own_slope(self, by_f: Array, by_d: Array, k: int) -> Array:
-        """What comes of the variances and the noise of the rows."""
-        weight, X = self.evidence.weight, self.evidence.X
+        run_numbered(sums, self.n_parts, threads, total.add)
+        weight = self.evidence.weight
         if weight is not None:
             by_d = by_d / weight - 0.5 * k * (weight - 1.0) / self.own_d
+        return slope + total.total() + self.own_slope(by_f, by_d), residuals
+
+    def own_slope(self, by_f: Array, by_d: Array) -> Array:
+        """What comes of the variances of the function at the rows, and of their own noise."""
+        X = self.evidence.X
         others, total = self.kernel.prepare(X, like=self.rows), np.zeros(len(self.kernel.theta))
         for first in range(0, len(X), 64):
             part = slice(first, min(first + 64, len(X)))

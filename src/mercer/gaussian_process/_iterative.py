@@ -2,10 +2,11 @@
 
 With a preconditioner P = R R^T + D, R the pivoted Cholesky factor of the kernel, and probes z ~ N(0, P),
 
-    log |C| = log |P| + E[z^T P^(-1/2) log(P^(-1/2) C P^(-1/2)) P^(-1/2) z],    tr(C^-1 dC) = E[(C^-1 z)^T dC P^-1 z];
+    log |C| = log |P| + E[z^T P^(-1/2) log(P^(-1/2) C P^(-1/2)) P^(-1/2) z],
+    tr(C^-1 dC) = E[(C^-1 z)^T dC P^-1 z] + c (tr(P^-1 dC) - E[(P^-1 z)^T dC P^-1 z]),
 
-the logarithm comes from the tridiagonal matrices of conjugate gradients (Lanczos' quadrature; Gardner and others,
-2018).
+for any c: near to one where P is near to C, where probes then have little left to tell (a control variate). The
+logarithm comes from the tridiagonal matrices of conjugate gradients (Lanczos' quadrature; Gardner and others, 2018).
 Probes are drawn once, so that the estimate is a fixed smooth function of the hyper-parameters.
 """
 
@@ -16,10 +17,10 @@ import numpy as np
 from scipy.linalg import eigh_tridiagonal
 from scipy.linalg.lapack import dpotrf
 
-from mercer._solver.tiled_cholesky import lower_tiles, solve
+from mercer._solver.tiled_cholesky import forward, lower_tiles, solve
 from mercer._source.source import SumTree
 from mercer._source.threads import run_numbered
-from mercer.gaussian_process._evidence import Evidence, own_noise, own_noise_sums
+from mercer.gaussian_process._evidence import Evidence, Measurement, own_noise, own_noise_sums
 from mercer.gaussian_process._pivots import pivoted_factor
 from mercer.gaussian_process._terms import Terms
 from mercer.kernels import Kernel
@@ -31,6 +32,8 @@ PROBES = 16
 # Relative residuals: of the climb, whose probes are coarser than this, and of predictions.
 CLIMBING, PREDICTING = 1e-6, 1e-10
 _MOST_STEPS = 1000
+# Gains that are no use to climb for: shares of the deviation of the estimate, and of its value.
+_SMALL, _LEAST = 0.01, 1e-9
 _ROWS, _COLUMNS = 256, 4096
 
 
@@ -67,6 +70,10 @@ class Products:
         """P^-1 V, by Woodbury's identity."""
         scaled = V / self.d[:, None]
         return scaled - (self.R @ solve(self.inner, self.R.T @ scaled)) / self.d[:, None]
+
+    def inverse_part(self) -> Array:
+        """F with P^-1 = D^-1 - F F^T."""
+        return forward(self.inner, (self.R / self.d[:, None]).T).T.copy()
 
     def probes(self, seed: Array) -> Array:
         """Vectors drawn from N(0, P), the same for all hyper-parameters but for their scale."""
@@ -133,51 +140,87 @@ class IterativeEvidence(Evidence):
         return 8.0 * len(self.Y) * (3.0 * self.rank + 6.0 * (PROBES + self.Y.shape[1]))
 
     def evaluate(self, kernel: Kernel, slope: bool = True, threads: int = 1) -> tuple[float, Array]:
+        return self._measured(kernel, slope, threads)[:2]
+
+    def measure(self, kernel: Kernel, threads: int = 1) -> Measurement:
+        return self._measured(kernel, True, threads)
+
+    def _measured(self, kernel: Kernel, slope: bool, threads: int) -> Measurement:
         products = Products(self, kernel, threads)
-        value, alpha, solved, ready, _, _ = self._estimate(products, CLIMBING)
-        if not slope or not np.isfinite(value):
-            return value, np.zeros(len(kernel.theta))
-        return value, self._slope(products, alpha, solved, ready)
+        found = self._estimate(products, CLIMBING)
+        if not slope or not np.isfinite(found.value):
+            return Measurement(found.value, np.zeros(len(kernel.theta)))
+        small = max(_SMALL * found.error, _LEAST * max(1.0, abs(found.value)))
+        return Measurement(found.value, self._slope(products, found), None, small)
 
     def fitted(self, kernel: Kernel, threads: int) -> dict[str, Any]:
         """The attributes that predictions need, and how far off the estimate may be."""
-        value, alpha, _, _, error, residual = self._estimate(Products(self, kernel, threads), PREDICTING)
+        found = self._estimate(Products(self, kernel, threads), PREDICTING)
         return {
-            "alpha_": alpha, "jitter_": 0.0, "log_marginal_likelihood_value_": value,
-            "log_marginal_likelihood_error_": error, "residual_": residual,
+            "alpha_": found.alpha, "jitter_": 0.0, "log_marginal_likelihood_value_": found.value,
+            "log_marginal_likelihood_error_": found.error, "residual_": found.residual,
         }  # fmt: skip
 
-    def _estimate(self, products: Products, tolerance: float) -> tuple[float, Array, Array, Array, float, float]:
+    def _estimate(self, products: Products, tolerance: float) -> "_Estimate":
         n, k = self.Y.shape
         Z = products.probes(self.seed)
         ready = products.preconditioned(Z)
         found, lengths, shares, residual = products.solved(np.hstack([self.Y, Z]), tolerance)
         alpha, solved = found[:, :k], found[:, k:]
-        logs = np.einsum("ij,ij->j", Z, ready) * log_quadratures(lengths[:, k:], shares[:, k:])
+        sizes = np.einsum("ij,ij->j", Z, ready)
+        logs = sizes * log_quadratures(lengths[:, k:], shares[:, k:])
         value = -0.5 * float(np.einsum("ij,ij->", self.Y, alpha))
         value -= 0.5 * k * (products.log_determinant + float(logs.mean()) + n * float(np.log(2.0 * np.pi)))
         if self.weight is not None:
             weight, d = self.weight, products.own_d
             value -= 0.5 * k * float(((weight - 1.0) * np.log(2.0 * np.pi * d) + np.log(weight)).sum())
         error = 0.5 * k * float(logs.std(ddof=1)) / np.sqrt(PROBES)
-        return value, alpha, solved, ready, error, residual
+        return _Estimate(value, alpha, solved, ready, error, residual, control_share(sizes, lengths[0, k:]))
 
-    def _slope(self, products: Products, alpha: Array, solved: Array, ready: Array) -> Array:
-        k, kernel, total = self.Y.shape[1], products.kernel, SumTree()
-        tiles = lower_tiles(len(alpha))
-        share = 0.5 * k / PROBES
+    def _slope(self, products: Products, found: "_Estimate") -> Array:
+        k, kernel, total, alpha = self.Y.shape[1], products.kernel, SumTree(), found.alpha
+        tiles, share, control = lower_tiles(len(alpha)), 0.5 * k / PROBES, k * found.control
+        ready, beyond, factor = found.ready, found.solved - found.control * found.ready, products.inverse_part()
 
         def sums(number: int) -> Array:
             here, there = tiles[number]
-            W = alpha[here] @ alpha[there].T - share * (solved[here] @ ready[there].T + ready[here] @ solved[there].T)
-            found = kernel.tile_sums(products.rows.take(here), products.others.take(there), W)
-            return (0.5 if here == there else 1.0) * found
+            W = alpha[here] @ alpha[there].T - share * (beyond[here] @ ready[there].T + ready[here] @ beyond[there].T)
+            W += control * (factor[here] @ factor[there].T)
+            if here == there:
+                np.einsum("ii->i", W)[...] -= control / products.d[here]
+            slopes = kernel.tile_sums(products.rows.take(here), products.others.take(there), W)
+            return (0.5 if here == there else 1.0) * slopes
 
         run_numbered(sums, len(tiles), products.threads, total.add)
-        by_d = 0.5 * (alpha**2).sum(axis=1) - share * (solved * ready).sum(axis=1)
+        by_d = 0.5 * (alpha**2).sum(axis=1) - share * (beyond * ready).sum(axis=1)
+        by_d -= 0.5 * control * (1.0 / products.d - (factor**2).sum(axis=1))
         if self.weight is not None:
             by_d = by_d / self.weight - 0.5 * k * (self.weight - 1.0) / products.own_d
         return total.total() + own_noise_sums(kernel, products.rows, self.X, by_d)
+
+
+@dataclass(frozen=True)
+class _Estimate:
+    """The evidence and its deviation, C^-1 Y, C^-1 z and P^-1 z of the probes, the residual, and the share c."""
+
+    value: float
+    alpha: Array
+    solved: Array
+    ready: Array
+    error: float
+    residual: float
+    control: float
+
+
+def control_share(sizes: Array, lengths: Array) -> float:
+    """The share c of least variance for dC = C, in [0, 1], by the regression of z^T P^-1 z on (P^-1 z)^T C P^-1 z.
+
+    The latter are `sizes`, the former's values, over the lengths of the first moves of conjugate gradients.
+    """
+    images = np.divide(sizes, lengths, out=np.zeros_like(sizes), where=lengths > 0)
+    images = images - images.mean()
+    spread = float(images @ images)
+    return float(np.clip(images @ sizes / spread, 0.0, 1.0)) if spread > 0.0 else 1.0
 
 
 @dataclass(frozen=True)

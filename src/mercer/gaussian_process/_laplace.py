@@ -135,13 +135,15 @@ class LaplaceEvidence(Evidence):
             new = b - root * solve(L, (root * (K @ b))[:, None])[:, 0]
             new_f, share = K @ new, 1.0
             value = self._likelihood(new_f) - 0.5 * float(new @ new_f)
-            while value < best and share > 1e-4:
+            # A fall by rounding is none: without the last step the mode, and the determinant, have half their digits.
+            least = best - _NO_GAIN * max(1.0, abs(best))
+            while value < least and share > 1e-4:
                 share *= 0.5
                 trial, trial_f = a + share * (new - a), f + share * (new_f - f)
                 value = self._likelihood(trial_f) - 0.5 * float(trial @ trial_f)
-                if value >= best:
+                if value >= least:
                     new, new_f = trial, trial_f
-            if value < best:
+            if value < least:
                 break
             gain, a, f, best = value - best, new, new_f, value
             if gain <= _NO_GAIN * max(1.0, abs(value)):

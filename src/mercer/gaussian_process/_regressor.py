@@ -79,7 +79,7 @@ class GaussianProcessRegressor(ProcessPrediction, Climbing, MultiOutputMixin, Re
         Inducing points of 'inducing', and columns of the preconditioner of 'iterative' at most.
     tol : a number in [0, inf), default=0.0001
         The climb ends where the derivatives of the evidence by the logarithms of hyper-parameters are below this, or
-        where moves gain nothing but rounding.
+        where what is left to gain is lost in the rounding of the evidence.
     max_iter : an integer in [1, inf), default=200
         The most evaluations of the evidence.
     max_time : a number in [0, inf) or None, default=None
@@ -108,7 +108,8 @@ class GaussianProcessRegressor(ProcessPrediction, Climbing, MultiOutputMixin, Re
     solver_used_ : str
         'exact', 'iterative' or 'inducing'.
     history_, converged_, n_iter_, certificate_
-        How the climb went, evaluation by evaluation; the certificate is the largest derivative of the evidence.
+        How the climb went, evaluation by evaluation; the certificate is the largest derivative of the evidence, or the
+        gain still expected beside the rounding of the evidence where that ended it; of estimates there is none.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
 

@@ -29,7 +29,7 @@ from mercer._source.placement import Placement, is_on_device
 from mercer.errors import DataError, ParameterError
 from mercer.kernels import KERNEL_NAMES, Callable, Kernel, as_kernel
 from mercer.svm._gamma import gamma_of_rows
-from mercer.svm._scores import DeviceScores, Group, MatrixScores, RowScores
+from mercer.svm._scores import FEW, DeviceScores, Group, MatrixScores, RowScores
 from mercer.svm._spectrum import warn_if_degenerate, warn_if_indefinite
 
 __all__ = ["KERNEL_RULES", "KernelMachine", "Opened"]
@@ -261,7 +261,8 @@ class KernelMachine(Estimator):
         if self._values_given:
             return self._scores_of_values(X)
         machine = prepared(self, (self.support_vectors_, self.dual_coef_, self.intercept_), self._row_scores)
-        return machine.of(fitted_rows(self, X, accept_sparse="csr"), self._threads())
+        rows = fitted_rows(self, X, accept_sparse="csr")
+        return machine.of(rows, 1 if rows.shape[0] <= FEW else self._threads())
 
     def _scores_there(self, X: Any) -> Array:
         """The scores of rows on a device."""

@@ -1,6 +1,6 @@
 """Scores of kernel machines: sums over support vectors of coefficient times kernel value, less an offset."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,19 +13,20 @@ from mercer._source import Block
 from mercer._source.threads import run_numbered
 from mercer.kernels import Kernel, Prepared
 
-__all__ = ["DeviceScores", "Group", "MatrixScores", "RowScores"]
+__all__ = ["FEW", "DeviceScores", "Group", "MatrixScores", "RowScores"]
 
 Array = Any
 # Support vectors, their coefficients, and the machines that these belong to.
 Part = tuple[Prepared, Array, Any]
 # A tile of values: 256 rows with 1024 support vectors are 2 MB of float64, in the second-level cache.
 _ROWS, _SUPPORT = 256, 1024
-# Support vectors of a tile with one row: so short a sum a BLAS takes on one thread, hence in one order, by itself.
+# Coefficients of a product with one row: so few a BLAS takes on one thread, hence in one order, by itself. And the most
+# support vectors of its tile.
 _LONG = 8192
 # Up to so many machines the values are made for each of them: array operations take ten times as long.
 _SUMMED = 4
 # Up to so many rows the crew costs more than it saves.
-_FEW = 8
+FEW = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +36,13 @@ class Group:
     place: slice
     coefficients: Array
     machines: Array
+
+    def within(self, tile: slice, size: int) -> Iterator[tuple[slice, Array]]:
+        """Its support vectors that are in a tile, at most so many at a time, with their coefficients."""
+        start, stop = max(tile.start, self.place.start), min(tile.stop, self.place.stop)
+        for first in range(start, stop, max(1, size)):
+            some = slice(first, min(first + max(1, size), stop))
+            yield some, self.coefficients[some.start - self.place.start : some.stop - self.place.start]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +57,10 @@ class RowScores:
     def of(self, X: Array, threads: int = 1) -> Array:
         """The scores of rows, a tile at a time on all threads."""
         dtype = np.result_type(X.dtype, self.offsets.dtype)
-        if X.shape[0] <= _FEW:
-            return self._tile(X, self._long if X.shape[0] == 1 else self._cut).astype(dtype, copy=False)
+        if X.shape[0] == 1:
+            return self._single(X).astype(dtype, copy=False)
+        if X.shape[0] <= FEW:
+            return self._tile(X, self._cut).astype(dtype, copy=False)
         out = np.empty((X.shape[0], len(self.offsets)), dtype=dtype)
         parts = self._cut
 
@@ -61,25 +71,42 @@ class RowScores:
         run_numbered(fill, -(-X.shape[0] // _ROWS), threads)
         return out
 
+    def _single(self, X: Array) -> Array:
+        """The scores of one row, whose kernel values are made for all groups at once."""
+        rows = self.kernel.prepare(self._stored_alike(X), like=self.support)
+        tiles, gather = self._long
+        sums = np.zeros(len(gather))
+        for support, members in tiles:
+            values = self.kernel.between(rows, support)[0]
+            for some, own, columns in members:
+                sums[columns] += values[some] @ own
+        return (sums @ gather - self.offsets)[None]
+
     @cached_property
-    def _long(self) -> list[Part]:
-        """Support vectors in long tiles, for one row."""
-        return self._parts(_LONG)
+    def _long(self) -> tuple[list[tuple[Prepared, list[tuple[slice, Array, slice]]]], Array]:
+        """Support vectors in long tiles, each with the coefficients of groups, and the machines of those as a table."""
+        ends = np.cumsum([0, *(len(group.machines) for group in self.groups)])
+        gather = np.zeros((ends[-1], len(self.offsets)))
+        gather[np.arange(ends[-1]), np.concatenate([group.machines for group in self.groups])] = 1.0
+        tiles = []
+        for first in range(0, len(self.support), _LONG):
+            tile = slice(first, min(first + _LONG, len(self.support)))
+            members = [
+                (slice(some.start - first, some.stop - first), own, slice(ends[number], ends[number + 1]))
+                for number, group in enumerate(self.groups)
+                for some, own in group.within(tile, _LONG // len(group.machines))
+            ]
+            tiles.append((self.support.take(tile), members))
+        return tiles, gather
 
     @cached_property
     def _cut(self) -> list[Part]:
         """Support vectors in tiles, whose values with many rows stay in a cache."""
-        return self._parts(_SUPPORT)
-
-    def _parts(self, size: int) -> list[Part]:
         found: list[Part] = []
         for group in self.groups:
             every = np.array_equal(group.machines, np.arange(len(self.offsets)))
-            for first in range(group.place.start, group.place.stop, size):
-                some = slice(first, min(first + size, group.place.stop))
-                own = group.coefficients[some.start - group.place.start : some.stop - group.place.start]
-                machines = slice(None) if every else group.machines
-                found.append((self.support.take(some), own, machines))
+            machines = slice(None) if every else group.machines
+            found.extend((self.support.take(some), own, machines) for some, own in group.within(group.place, _SUPPORT))
         return found
 
     def _stored_alike(self, rows: Array) -> Array:
