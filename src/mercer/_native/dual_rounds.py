@@ -9,13 +9,12 @@ arrays of every pass; values are float or double, and the arrays of the other ki
 import cython
 
 if cython.compiled:
-    from cython.cimports.mercer._native import dual_sweep, radial, team
+    from cython.cimports.mercer._native import candidates, dual_sweep, dual_tile, radial, team
 else:
-    from mercer._native import dual_sweep, radial, team
+    from mercer._native import candidates, dual_sweep, dual_tile, radial, team
 
 __all__ = ["Rounds"]
 
-INFINITY = cython.declare(cython.double, float("inf"))
 _PACK = cython.declare(cython.int, 0)
 _SQUARE = cython.declare(cython.int, 1)
 _SWEEP = cython.declare(cython.int, 2)
@@ -82,6 +81,7 @@ class Rounds:
     room: cython.const[cython.Py_ssize_t][::1]
     slots: cython.const[cython.Py_ssize_t][::1]
     change: cython.const[cython.double][::1]
+    groups: cython.const[cython.Py_ssize_t][:, ::1]
     chosen: cython.const[cython.Py_ssize_t][::1]
     numbers: cython.const[cython.Py_ssize_t][::1]
     pairs: cython.const[cython.Py_ssize_t][:, ::1]
@@ -100,14 +100,21 @@ class Rounds:
         self.width, self.found, self.lengths, self.ends = width, found, lengths, ends
 
     def hold_values(self, wide: cython.int, values):
-        """Make values from rows and their squares, with room for panels, members' scratch, and a table of rows."""
+        """Make values from rows and their squares, with room for panels and members' scratch."""
         self.wide = wide
         if wide:
             self.X64, self.squares64, self.panels64, self.others64 = values[:4]
-            self.own64, self.left64, self.tiles64, self.table64 = values[4:]
+            self.own64, self.left64, self.tiles64 = values[4:]
         else:
             self.X32, self.squares32, self.panels32, self.others32 = values[:4]
-            self.own32, self.left32, self.tiles32, self.table32 = values[4:]
+            self.own32, self.left32, self.tiles32 = values[4:]
+
+    def hold_table(self, table):
+        """Keep rows of values, in the type of those held, in a table: as many columns as there are, or more."""
+        if self.wide:
+            self.table64 = table
+        else:
+            self.table32 = table
 
     def hold_program(self, rows, lower, upper, kink: cython.double, split: cython.Py_ssize_t, moving):
         """Work on these coefficients; `moving` are b, slope, rise and fall."""
@@ -141,12 +148,13 @@ class Rounds:
             self.K32, self.lengths32 = K, lengths
         self._offer(_SQUARE, pairs.shape[0])
 
-    def offer_sweep(self, fresh, room, slots, change):
+    def offer_sweep(self, fresh, room, slots, change, groups):
         """Write rows `fresh` to the table at `room`, add those in `slots` times their change to the slopes, mark moves.
 
-        The ends of each tile are measured on the way.
+        In `groups` (k, 2), see dual_tile.pxd: a place in the table may be used again by a later one. The ends of each
+        tile are measured on the way.
         """
-        self.fresh, self.room, self.slots, self.change = fresh, room, slots, change
+        self.fresh, self.room, self.slots, self.change, self.groups = fresh, room, slots, change, groups
         self._offer(_SWEEP, self.ends.shape[0])
 
     def offer_count(self, edges):
@@ -235,9 +243,21 @@ class Rounds:
         elif self.kind == _SWEEP:
             self._sweep(item, first, last, member)
         elif self.kind == _COUNT:
-            self._count(first, last, member)
+            candidates.count(first, last, self.split, self.slope, self.rise, self.fall, self.edges, self.counts[member])
         else:
-            self._collect(item, first, last)
+            candidates.collect(
+                first,
+                last,
+                self.split,
+                self.slope,
+                self.rise,
+                self.fall,
+                self.edges,
+                self.counts.shape[2],
+                self.cuts,
+                self.found,
+                self.lengths[item],
+            )
 
     @cython.cfunc
     @cython.nogil
@@ -247,47 +267,45 @@ class Rounds:
     ) -> cython.void:
         """Make what is missing of the rows that changed, in some columns; bring their slopes and moves up to date."""
         if self.wide:
-            radial.fill(
+            dual_tile.sweep(
                 self.profile,
                 self.X64,
                 self.squares64,
-                self.fresh,
-                0,
-                self.fresh.shape[0],
                 self.rows,
                 first,
                 last,
                 self.panels64,
-                first // self.panels64.shape[2],
                 self.others64,
+                self.fresh,
                 self.room,
-                first,
+                self.slots,
+                self.change,
+                self.groups,
                 self.left64[member],
                 self.tiles64[member],
                 self.table64,
+                self.slope,
             )
-            dual_sweep.add(self.table64, self.slots, self.change, first, last, self.slope)
         else:
-            radial.fill(
+            dual_tile.sweep(
                 self.profile,
                 self.X32,
                 self.squares32,
-                self.fresh,
-                0,
-                self.fresh.shape[0],
                 self.rows,
                 first,
                 last,
                 self.panels32,
-                first // self.panels32.shape[2],
                 self.others32,
+                self.fresh,
                 self.room,
-                first,
+                self.slots,
+                self.change,
+                self.groups,
                 self.left32[member],
                 self.tiles32[member],
                 self.table32,
+                self.slope,
             )
-            dual_sweep.add(self.table32, self.slots, self.change, first, last, self.slope)
         dual_sweep.mark(
             self.b,
             self.lower,
@@ -311,90 +329,36 @@ class Rounds:
         bottom: cython.Py_ssize_t = min(top + self.block, n)
         right: cython.Py_ssize_t = min(left + self.block, n)
         if self.wide:
-            radial.pack(self.X64, self.chosen, left, right - left, self.own64[member], 0)
-            radial.fill(
+            dual_tile.fill_block(
                 self.profile,
                 self.X64,
                 self.squares64,
                 self.chosen,
+                self.lengths64,
+                self.numbers,
                 top,
                 bottom,
-                self.chosen,
                 left,
                 right,
                 self.own64[member],
-                0,
-                self.lengths64,
-                self.numbers,
-                left,
                 self.left64[member],
                 self.tiles64[member],
                 self.K64,
             )
-            if top != left:
-                dual_sweep.mirror(self.K64, top, bottom, left, right)
         else:
-            radial.pack(self.X32, self.chosen, left, right - left, self.own32[member], 0)
-            radial.fill(
+            dual_tile.fill_block(
                 self.profile,
                 self.X32,
                 self.squares32,
                 self.chosen,
+                self.lengths32,
+                self.numbers,
                 top,
                 bottom,
-                self.chosen,
                 left,
                 right,
                 self.own32[member],
-                0,
-                self.lengths32,
-                self.numbers,
-                left,
                 self.left32[member],
                 self.tiles32[member],
                 self.K32,
             )
-            if top != left:
-                dual_sweep.mirror(self.K32, top, bottom, left, right)
-
-    @cython.cfunc
-    @cython.nogil
-    @cython.inline
-    @cython.exceptval(check=False)
-    def _bin(self, kind: cython.Py_ssize_t, k: cython.Py_ssize_t) -> cython.Py_ssize_t:
-        """The bin of a coefficient in a list; -1 if it cannot move that way."""
-        value: cython.double = self.slope[k] + self.rise[k] if kind % 2 == 0 else -(self.slope[k] + self.fall[k])
-        last: cython.Py_ssize_t = self.counts.shape[2] - 1
-        if value == INFINITY:
-            return -1
-        value = (value - self.edges[kind, 0]) * self.edges[kind, 1]
-        return cython.cast(cython.Py_ssize_t, value) if value < last else last
-
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _count(self, first: cython.Py_ssize_t, last: cython.Py_ssize_t, member: cython.Py_ssize_t) -> cython.void:
-        k: cython.Py_ssize_t
-        kind: cython.Py_ssize_t
-        place: cython.Py_ssize_t
-        for k in range(first, last):
-            for kind in range(2 if k >= self.split else 0, 4 if k >= self.split else 2):
-                place = self._bin(kind, k)
-                if place >= 0:
-                    self.counts[member, kind, place] += 1
-
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _collect(self, item: cython.Py_ssize_t, first: cython.Py_ssize_t, last: cython.Py_ssize_t) -> cython.void:
-        k: cython.Py_ssize_t
-        kind: cython.Py_ssize_t
-        place: cython.Py_ssize_t
-        for kind in range(4):
-            self.lengths[item, kind] = 0
-        for k in range(first, last):
-            for kind in range(2 if k >= self.split else 0, 4 if k >= self.split else 2):
-                place = self._bin(kind, k)
-                if 0 <= place <= self.cuts[kind]:
-                    self.found[kind, first + self.lengths[item, kind]] = k
-                    self.lengths[item, kind] += 1
