@@ -1,26 +1,27 @@
 """A team of threads at the passes of block descent over all rows of a dual program.
 
 Each pass is cut into items: tiles of columns, or blocks of the square of a working set. The leader publishes a pass,
-all members take its items, the leader waits for the last; between passes it descends on the square by itself. An item
-writes places of its own, or counts, so that which member did it cannot be seen. A class, since a member must see the
-arrays of every pass; values are float or double, and the arrays of the other kind are then empty.
+all members take its items, the leader waits for the last; between passes it descends on the square, and others may take
+shares of its steps. An item writes places of its own, or counts, so that which member did it cannot be seen. A class,
+since a member must see the arrays of every pass; values are float or double, and the arrays of the other kind are then
+empty.
 """
 
 import cython
 
 if cython.compiled:
-    from cython.cimports.mercer._native import dual_sweep, radial, team
+    from cython.cimports.mercer._native import candidates, dual_sweep, radial, shared_steps, square_blocks, team
 else:
-    from mercer._native import dual_sweep, radial, team
+    from mercer._native import candidates, dual_sweep, radial, shared_steps, square_blocks, team
 
 __all__ = ["Rounds"]
 
-INFINITY = cython.declare(cython.double, float("inf"))
 _PACK = cython.declare(cython.int, 0)
 _SQUARE = cython.declare(cython.int, 1)
 _SWEEP = cython.declare(cython.int, 2)
 _COUNT = cython.declare(cython.int, 3)
 _COLLECT = cython.declare(cython.int, 4)
+_DESCEND = cython.declare(cython.int, 5)
 
 
 @cython.cclass
@@ -91,6 +92,11 @@ class Rounds:
     found: cython.Py_ssize_t[:, ::1]
     lengths: cython.Py_ssize_t[:, ::1]
     ends: cython.double[:, ::1]
+    inner: cython.double[:, ::1]
+    copies: cython.double[:, :, ::1]
+    rules: cython.const[cython.double][::1]
+    lines: cython.double[:, ::1]
+    account: cython.double[:, ::1]
 
     def __init__(self, profile, control, block: cython.Py_ssize_t, counts):
         self.profile, self.control, self.block, self.counts = profile, control, block, counts
@@ -113,6 +119,10 @@ class Rounds:
         """Work on these coefficients; `moving` are b, slope, rise and fall."""
         self.rows, self.lower, self.upper, self.kink, self.split = rows, lower, upper, kink, split
         self.b, self.slope, self.rise, self.fall = moving
+
+    def hold_steps(self, copies, lines, account):
+        """Have room for what members keep, tell and count while they share steps, see shared_steps.pxd."""
+        self.copies, self.lines, self.account = copies, lines, account
 
     def help(self, member: cython.Py_ssize_t):
         """Take part in all work, until the team is dismissed."""
@@ -159,6 +169,17 @@ class Rounds:
         """Write the places of candidates up to the bin of each list, none where that is -1."""
         self.cuts = cuts
         self._offer(_COLLECT, self.ends.shape[0])
+
+    def descend(self, inner, rules, called: cython.Py_ssize_t):
+        """Take pair steps on the square that was made last, and let some members share them, see shared_steps.pxd."""
+        self.inner, self.rules = inner, rules
+        with cython.nogil:
+            shared_steps.expect(self.lines, self.account)
+            self._offer(_DESCEND, called)
+            if self.wide:
+                shared_steps.lead(self.K64, self.inner, self.rules, self.lines, self.account, self.control, called)
+            else:
+                shared_steps.lead(self.K32, self.inner, self.rules, self.lines, self.account, self.control, called)
 
     def advance(self, turns: cython.Py_ssize_t) -> cython.int:
         """Take some items; when none is left, wait for all. Whether there is more to do."""
@@ -235,9 +256,25 @@ class Rounds:
         elif self.kind == _SWEEP:
             self._sweep(item, first, last, member)
         elif self.kind == _COUNT:
-            self._count(first, last, member)
+            candidates.count(first, last, self.split, self.slope, self.rise, self.fall, self.edges, self.counts[member])
+        elif self.kind == _COLLECT:
+            candidates.collect(
+                first,
+                last,
+                self.split,
+                self.slope,
+                self.rise,
+                self.fall,
+                self.edges,
+                self.counts.shape[2],
+                self.cuts,
+                self.found,
+                self.lengths[item],
+            )
+        elif self.wide:
+            shared_steps.join(self.K64, self.inner, self.copies, self.rules, self.lines, self.account, item + 1)
         else:
-            self._collect(item, first, last)
+            shared_steps.join(self.K32, self.inner, self.copies, self.rules, self.lines, self.account, item + 1)
 
     @cython.cfunc
     @cython.nogil
@@ -307,94 +344,35 @@ class Rounds:
     @cython.exceptval(check=False)
     def _fill_block(self, top: cython.Py_ssize_t, left: cython.Py_ssize_t, member: cython.Py_ssize_t) -> cython.void:
         """Make a block of the square, and its mirror image."""
-        n: cython.Py_ssize_t = self.chosen.shape[0]
-        bottom: cython.Py_ssize_t = min(top + self.block, n)
-        right: cython.Py_ssize_t = min(left + self.block, n)
         if self.wide:
-            radial.pack(self.X64, self.chosen, left, right - left, self.own64[member], 0)
-            radial.fill(
+            square_blocks.fill(
                 self.profile,
                 self.X64,
                 self.squares64,
                 self.chosen,
                 top,
-                bottom,
-                self.chosen,
                 left,
-                right,
-                self.own64[member],
-                0,
+                self.block,
                 self.lengths64,
                 self.numbers,
-                left,
+                self.own64[member],
                 self.left64[member],
                 self.tiles64[member],
                 self.K64,
             )
-            if top != left:
-                dual_sweep.mirror(self.K64, top, bottom, left, right)
         else:
-            radial.pack(self.X32, self.chosen, left, right - left, self.own32[member], 0)
-            radial.fill(
+            square_blocks.fill(
                 self.profile,
                 self.X32,
                 self.squares32,
                 self.chosen,
                 top,
-                bottom,
-                self.chosen,
                 left,
-                right,
-                self.own32[member],
-                0,
+                self.block,
                 self.lengths32,
                 self.numbers,
-                left,
+                self.own32[member],
                 self.left32[member],
                 self.tiles32[member],
                 self.K32,
             )
-            if top != left:
-                dual_sweep.mirror(self.K32, top, bottom, left, right)
-
-    @cython.cfunc
-    @cython.nogil
-    @cython.inline
-    @cython.exceptval(check=False)
-    def _bin(self, kind: cython.Py_ssize_t, k: cython.Py_ssize_t) -> cython.Py_ssize_t:
-        """The bin of a coefficient in a list; -1 if it cannot move that way."""
-        value: cython.double = self.slope[k] + self.rise[k] if kind % 2 == 0 else -(self.slope[k] + self.fall[k])
-        last: cython.Py_ssize_t = self.counts.shape[2] - 1
-        if value == INFINITY:
-            return -1
-        value = (value - self.edges[kind, 0]) * self.edges[kind, 1]
-        return cython.cast(cython.Py_ssize_t, value) if value < last else last
-
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _count(self, first: cython.Py_ssize_t, last: cython.Py_ssize_t, member: cython.Py_ssize_t) -> cython.void:
-        k: cython.Py_ssize_t
-        kind: cython.Py_ssize_t
-        place: cython.Py_ssize_t
-        for k in range(first, last):
-            for kind in range(2 if k >= self.split else 0, 4 if k >= self.split else 2):
-                place = self._bin(kind, k)
-                if place >= 0:
-                    self.counts[member, kind, place] += 1
-
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _collect(self, item: cython.Py_ssize_t, first: cython.Py_ssize_t, last: cython.Py_ssize_t) -> cython.void:
-        k: cython.Py_ssize_t
-        kind: cython.Py_ssize_t
-        place: cython.Py_ssize_t
-        for kind in range(4):
-            self.lengths[item, kind] = 0
-        for k in range(first, last):
-            for kind in range(2 if k >= self.split else 0, 4 if k >= self.split else 2):
-                place = self._bin(kind, k)
-                if 0 <= place <= self.cuts[kind]:
-                    self.found[kind, first + self.lengths[item, kind]] = k
-                    self.lengths[item, kind] += 1

@@ -3,7 +3,20 @@
 import threading
 import time
 
-__all__ = ["claim", "current", "dismiss", "finish", "is_done", "is_over", "item", "publish", "rest", "work"]
+__all__ = [
+    "claim",
+    "clock",
+    "current",
+    "dismiss",
+    "finish",
+    "hold",
+    "is_done",
+    "is_over",
+    "item",
+    "publish",
+    "rest",
+    "work",
+]
 
 _lock = threading.Lock()
 
@@ -64,3 +77,13 @@ def is_over(control):
 def rest(look):
     """Wait a little; longer after many looks."""
     time.sleep(0 if look < 1000 else 5e-5)
+
+
+def hold(look):
+    """Wait for less than a microsecond as a rule; leave the core to others after many looks."""
+    time.sleep(0)
+
+
+def clock():
+    """Nanoseconds since some time in the past."""
+    return time.perf_counter_ns()
