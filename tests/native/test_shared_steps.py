@@ -147,3 +147,13 @@ def test_when_one_is_late_all_leave_and_the_leader_goes_on_alone(monkeypatch):
         assert team.descend(found, 0.0, 60, 1e-4, 40, apart=-1) == (steps, 1, 2)
         assert team.account[0, 8] == 1.0
     np.testing.assert_array_equal(found, expected)
+
+
+def test_shares_that_are_closed_are_the_last_and_leave_no_gap():
+    team, control = importlib.import_module("mercer._native.team"), np.zeros(32, np.int64)
+    for claimed in range(7):
+        team.publish(control, 5)
+        for _ in range(claimed):
+            team.claim(control)
+        assert team.close(control, 5) == min(5, claimed)
+        assert team.item(team.claim(control)) == -1

@@ -225,7 +225,7 @@ cdef inline void lead(const real[:, ::1] K, double[:, ::1] inner, const double[:
     The account gets nanoseconds and steps alone, then beside others, the number of these, and 1 if one was late.
     """
     cdef double[::1] account = accounts[0]
-    cdef Py_ssize_t coming = called, look = 0
+    cdef Py_ssize_t coming, look = 0
     cdef double apart = rules[4]
     cdef long long now, then = team.clock()
     cdef int ended = 0
@@ -236,9 +236,8 @@ cdef inline void lead(const real[:, ::1] K, double[:, ::1] inner, const double[:
         ended = take_steps(K, inner, inner, rules, lines, account, 0, 1, 0, apart)
     if not ended:
         ended = take_steps(K, inner, inner, rules, lines, account, 0, 1, called, PATIENCE)
-    # Whoever has not claimed a share by now finds none.
-    while team.item(team.claim(control)) >= 0:
-        coming -= 1
+    # Whoever has not claimed a share by now finds none; those claimed are the first, without a gap.
+    coming = team.close(control, called)
     if not ended and coming > 0:
         ended = take_steps(K, inner, inner, rules, lines, account, 0, 1, coming, INFINITY)
     now = team.clock()

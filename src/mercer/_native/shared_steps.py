@@ -135,15 +135,14 @@ def expect(lines, account):
 
 def lead(K, inner, rules, lines, accounts, control, called):
     """Descend alone for a while, then beside those of the called who have come, then alone if one of these was late."""
-    account, coming, apart, then = accounts[0], called, rules[4], team.clock()
+    account, apart, then = accounts[0], rules[4], team.clock()
     alone = (K, inner, inner, rules, lines, account, 0, 1)
     while apart < 0.0 and lines[1, 0] < called:
         team.rest(0)
     ended = apart > 0.0 and take_steps(*alone, 0, apart)
     ended = ended or take_steps(*alone, called, PATIENCE)
-    # Whoever has not claimed a share by now finds none.
-    while team.item(team.claim(control)) >= 0:
-        coming -= 1
+    # Whoever has not claimed a share by now finds none; those claimed are the first, without a gap.
+    coming = team.close(control, called)
     if not ended and coming > 0:
         ended = take_steps(*alone, coming, INFINITY)
     now = team.clock()

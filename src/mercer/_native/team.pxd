@@ -30,6 +30,12 @@ cdef inline long long claim(long long[::1] control) noexcept nogil:
     return mercer_team_add(&control[0], 1)
 
 
+cdef inline Py_ssize_t close(long long[::1] control, Py_ssize_t items) noexcept nogil:
+    """Take all items that are left, at once; how many, the first ones, others have taken."""
+    cdef long long ticket = mercer_team_add(&control[0], items)
+    return min(items, <Py_ssize_t> (ticket & 0xFFFFF))
+
+
 cdef inline Py_ssize_t item(long long ticket) noexcept nogil:
     """The item of a ticket, -1 if none was left."""
     cdef Py_ssize_t number = ticket & 0xFFFFF

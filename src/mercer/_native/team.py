@@ -6,6 +6,7 @@ import time
 __all__ = [
     "claim",
     "clock",
+    "close",
     "current",
     "dismiss",
     "finish",
@@ -35,6 +36,13 @@ def claim(control):
     with _lock:
         control[0] += 1
         return int(control[0]) - 1
+
+
+def close(control, items):
+    """Take all items that are left, at once; how many, the first ones, others have taken."""
+    with _lock:
+        control[0] += items
+        return min(items, (int(control[0]) - items) & 0xFFFFF)
 
 
 def item(ticket):
