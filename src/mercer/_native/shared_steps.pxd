@@ -238,7 +238,7 @@ cdef inline void lead(const real[:, ::1] K, double[:, ::1] inner, const double[:
         ended = take_steps(K, inner, inner, rules, lines, account, 0, 1, called, PATIENCE)
     # Whoever has not claimed a share by now finds none; those claimed are the first, without a gap.
     coming = team.close(control, called)
-    if not ended and coming > 0:
+    if not ended and word(lines, 1) < coming:
         ended = take_steps(K, inner, inner, rules, lines, account, 0, 1, coming, INFINITY)
     now = team.clock()
     account[3] = now - then

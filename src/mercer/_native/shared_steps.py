@@ -143,7 +143,7 @@ def lead(K, inner, rules, lines, accounts, control, called):
     ended = ended or take_steps(*alone, called, PATIENCE)
     # Whoever has not claimed a share by now finds none; those claimed are the first, without a gap.
     coming = team.close(control, called)
-    if not ended and coming > 0:
+    if not ended and lines[1, 0] < coming:
         ended = take_steps(*alone, coming, INFINITY)
     now = team.clock()
     account[3:5] = now - then, account[2]
