@@ -10,9 +10,9 @@ empty.
 import cython
 
 if cython.compiled:
-    from cython.cimports.mercer._native import candidates, dual_sweep, radial, shared_steps, square_blocks, team
+    from cython.cimports.mercer._native import candidates, dual_sweep, radial, shared_steps, team
 else:
-    from mercer._native import candidates, dual_sweep, radial, shared_steps, square_blocks, team
+    from mercer._native import candidates, dual_sweep, radial, shared_steps, team
 
 __all__ = ["Rounds"]
 
@@ -344,35 +344,52 @@ class Rounds:
     @cython.exceptval(check=False)
     def _fill_block(self, top: cython.Py_ssize_t, left: cython.Py_ssize_t, member: cython.Py_ssize_t) -> cython.void:
         """Make a block of the square, and its mirror image."""
+        n: cython.Py_ssize_t = self.chosen.shape[0]
+        bottom: cython.Py_ssize_t = min(top + self.block, n)
+        right: cython.Py_ssize_t = min(left + self.block, n)
         if self.wide:
-            square_blocks.fill(
+            radial.pack(self.X64, self.chosen, left, right - left, self.own64[member], 0)
+            radial.fill(
                 self.profile,
                 self.X64,
                 self.squares64,
                 self.chosen,
                 top,
+                bottom,
+                self.chosen,
                 left,
-                self.block,
+                right,
+                self.own64[member],
+                0,
                 self.lengths64,
                 self.numbers,
-                self.own64[member],
+                left,
                 self.left64[member],
                 self.tiles64[member],
                 self.K64,
             )
+            if top != left:
+                dual_sweep.mirror(self.K64, top, bottom, left, right)
         else:
-            square_blocks.fill(
+            radial.pack(self.X32, self.chosen, left, right - left, self.own32[member], 0)
+            radial.fill(
                 self.profile,
                 self.X32,
                 self.squares32,
                 self.chosen,
                 top,
+                bottom,
+                self.chosen,
                 left,
-                self.block,
+                right,
+                self.own32[member],
+                0,
                 self.lengths32,
                 self.numbers,
-                self.own32[member],
+                left,
                 self.left32[member],
                 self.tiles32[member],
                 self.K32,
             )
+            if top != left:
+                dual_sweep.mirror(self.K32, top, bottom, left, right)
