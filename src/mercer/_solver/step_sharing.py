@@ -36,15 +36,13 @@ class StepSharing:
     ----------
     members : int
         Threads of the team, the calling one among them.
-    rows : int
-        Those of the largest set.
     """
 
-    def __init__(self, members: int, rows: int) -> None:
-        self.members = max(1, min(members, _MOST, rows // _COLUMNS))
+    def __init__(self, members: int) -> None:
+        self.members = min(members, _MOST)
         # Nanoseconds of a step alone for each row of a set, rounds to go without others, and how often others failed.
         self.alone, self.waiting, self.failures = np.inf, 0, 0
-        self.copies = aligned((self.members, 4, -(-rows // 16) * 16))
+        self.copies = aligned((self.members, 4, 0))
         self.lines, self.account = aligned((2 + 2 * self.members, 16)), aligned((self.members, 16))
 
     def call(self, rows: int) -> int:
@@ -54,6 +52,12 @@ class StepSharing:
             return 0
         shares = min(self.members, rows // _COLUMNS)
         return shares - 1 if shares * rows >= _WORTH else 0
+
+    def room(self, rows: int) -> tuple[Array, Array, Array]:
+        """What the members of a descent on a set keep, tell and count."""
+        if rows > self.copies.shape[2]:
+            self.copies = aligned((self.members, 4, -(-rows // 16) * 16))
+        return self.copies, self.lines, self.account
 
     def rules(self, kink: float, split: int, goal: float, most: int) -> Array:
         """What shared_steps.pxd is told of a descent."""

@@ -84,8 +84,7 @@ class TeamDescent(BlockDescent):
             part.rows, part.lower, part.upper, part.kink, part.end_of_first, self._own + self._moves
         )
         self._hold_values()
-        self._sharing = StepSharing(self._members, self.size)
-        self._work.hold_steps(self._sharing.copies, self._sharing.lines, self._sharing.account)
+        self._sharing = StepSharing(self._members)
         self._work.offer_pack()
         self._advance(self._width * self._n_features)
         self._mark()
@@ -159,6 +158,7 @@ class TeamDescent(BlockDescent):
         self._inner[6] = K.diagonal()
         if program.ridge is not None:
             self._inner[6] += program.ridge
+        self._work.hold_steps(*self._sharing.room(len(rows)))
         rules = self._sharing.rules(program.kink, program.end_of_first, goal, most)
         self._work.descend(self._inner, rules, called)
         self.gram.leave(K)
