@@ -49,7 +49,7 @@ def descend_alone(K, inner):
 
 def descend_beside(K, start, shares, expected):
     """Nanoseconds and steps beside others of some descents, without those in which one was late; whether bits agree."""
-    n, nothing = len(K), [np.empty((1,) * ndim, K.dtype) for ndim in (2, 1, 3, 1, 4, 3, 3, 2)]
+    n, nothing = len(K), [np.empty((1,) * ndim, K.dtype) for ndim in (2, 1, 3, 1, 4, 3, 3)]
     work = dual_rounds.Rounds(np.ones(4), np.zeros(32, np.int64), 16, np.zeros((shares, 4, 1), np.int32))
     work.hold_values(0, nothing)
     work.offer_square(np.arange(n), nothing[1], np.arange(n), np.empty((0, 2), np.intp), K)

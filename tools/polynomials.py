@@ -17,6 +17,11 @@ def exp_tail(r):
     return (mpmath.expm1(r) - r) / r**2 if abs(r) > 1e-12 else mpmath.mpf(1) / 2 + r / 6 + r**2 / 24
 
 
+def power_tail(r):
+    """Return q in 2^r = 1 + r q(r)."""
+    return mpmath.expm1(r * mpmath.log(2)) / r if abs(r) > 1e-12 else mpmath.log(2) + r * mpmath.log(2) ** 2 / 2
+
+
 def log_tail(z):
     """Return q in log((1 + s) / (1 - s)) = 2 s + s z q(z), with z = s^2."""
     if z < 1e-20:
@@ -49,6 +54,8 @@ def main():
         ):
             coefficients = interpolate(tail, *span, degree)
             print(f"  {title}", ", ".join(repr(float(scalar(value))) for value in coefficients))
+    coefficients = interpolate(power_tail, mpmath.mpf("-0.50005"), mpmath.mpf("0.50005"), 5)
+    print("gaussian.h", ", ".join(repr(float(numpy.float32(value))) for value in coefficients))
 
 
 if __name__ == "__main__":

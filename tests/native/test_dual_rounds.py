@@ -39,7 +39,8 @@ class Field:
         self.work.hold_program(self.rows, self.lower, self.upper, 0.0, 90, moving)
         shapes = ((-(-N // across), D, across), (N,), (members, BLOCK // across + 1, D, across), (members, 8, D))
         scratch = [np.empty(shape, dtype) for shape in (*shapes, (members, 8, WIDTH))]
-        self.work.hold_values(int(dtype == np.float64), (self.X, self.squares, *scratch, self.table))
+        self.work.hold_values(int(dtype == np.float64), (self.X, self.squares, *scratch))
+        self.work.hold_table(self.table)
         self.work.offer_pack()
         self.finish()
 
@@ -56,7 +57,9 @@ class Field:
         """Make the rows of some positions, but for the first two, and add all to the slopes."""
         slots = np.arange(len(positions))[::-1].copy()
         self.table[slots[:2]] = self.values(self.rows[positions[:2]], self.rows)
-        self.work.offer_sweep(self.rows[positions[2:]], slots[2:], slots, change)
+        half = len(slots) // 8 * 4
+        groups = np.array([[max(0, half - 2), half], [len(slots) - 2, len(slots)]])
+        self.work.offer_sweep(self.rows[positions[2:]], slots[2:], slots, change, groups)
         self.finish()
 
 

@@ -46,6 +46,39 @@ def test_rows_of_values_go_to_their_slots(module, dtype, kind):
     assert (table[:, [0, 1, 6, 7, 8]] == -1.0).all()
 
 
+def gaussian_row(module, X, columns, scale):
+    """The values of the first row with others, times two."""
+    width = 128 // X.itemsize
+    panels = -(-len(columns) // width)
+    shapes = ((8, 1), (panels, 1, width), (len(columns),), (8, panels * width))
+    table, scratch = np.empty((1, len(columns)), X.dtype), [np.empty(shape, X.dtype) for shape in shapes]
+    form, first = np.array([1.0, 1.0, scale, 2.0]), np.zeros(1, np.intp)
+    module.radial_rows(form, X, (X**2).sum(axis=1), first, columns, first, 0, *scratch, table)
+    return table[0]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("scale", [2.0**-9, 2.0**-4, 0.5])
+def test_gaussian_values_are_exact_to_the_rounding_of_their_arguments(module, dtype, scale):
+    # Squares of eighths are exact, and so are their distances.
+    X = np.arange(2000)[:, None].astype(dtype) / 8
+    found = gaussian_row(module, X, np.arange(2000), scale)
+    argument, smallest = scale * X[:, 0].astype(np.float64) ** 2, float(np.finfo(dtype).tiny)
+    expected = 2 * np.exp(-argument)
+    error = np.abs(found - expected) / np.finfo(dtype).eps
+    assert (error <= (1.0 + argument) * expected)[expected > 8 * smallest].all()
+    assert (found[expected < smallest] < smallest).all()
+    assert found[0] == 2.0
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_gaussian_values_do_not_depend_on_their_places(module, dtype):
+    X = np.random.default_rng(0).normal(size=(90, 1)).astype(dtype)
+    found = gaussian_row(module, X, np.arange(90), 0.3)
+    for first, last in ((1, 2), (7, 40), (31, 90), (3, 66)):
+        np.testing.assert_array_equal(gaussian_row(module, X, np.arange(first, last), 0.3), found[first:last])
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("kind", PROFILES)
 def test_radial_profiles_are_their_formulas(module, dtype, kind):

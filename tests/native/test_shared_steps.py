@@ -41,7 +41,7 @@ class Team:
     """Threads that wait for steps to share; on leaving they are sent home, which they must heed."""
 
     def __init__(self, level, K, shares, members=None):
-        n, nothing = len(K), [np.empty((1,) * ndim, K.dtype) for ndim in (2, 1, 3, 1, 4, 3, 3, 2)]
+        n, nothing = len(K), [np.empty((1,) * ndim, K.dtype) for ndim in (2, 1, 3, 1, 4, 3, 3)]
         self.shares, self.account = shares, aligned((shares, 16))
         self.work = native(level, "dual_rounds").Rounds(
             np.ones(4), np.zeros(32, np.int64), 16, np.zeros((shares, 4, 1), np.int32)

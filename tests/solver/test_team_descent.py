@@ -8,6 +8,7 @@ from sklearn.datasets import make_classification, make_friedman1
 
 from mercer._solver import dual_machines
 from mercer._solver.gram_rows import Gram
+from mercer._solver.team_descent import tile_width
 from mercer._source.threads import run_numbered
 from mercer.kernels import RBF
 from mercer.svm import SVC, SVR, NuSVC, OneClassSVM
@@ -42,13 +43,51 @@ def test_a_team_gives_the_bits_of_one_thread_without_it(classes, name, monkeypat
     monkeypatch.setattr(dual_machines.TeamDescent, "serves", staticmethod(lambda gram, dtype: False))
     plain = MACHINES[name].set_params(n_jobs=1).fit(X, y)
     for one, other in zip(found[0], (plain.dual_coef_, plain.intercept_, plain.history_["objective"]), strict=True):
-        if name in ("squared slacks", "no room for rows"):
-            # Here slacks are added to slopes before kernel rows, and rows one by one; there after them, and their sum.
+        if name == "squared slacks":
+            # Here slacks are added to slopes before kernel rows, there after them.
             np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-9)
         else:
             np.testing.assert_array_equal(one, other)
     for one, other in zip(*found, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("kept", [0, 90, 300])
+def test_how_many_rows_are_kept_changes_no_bit(classes, kept, monkeypatch):
+    X, y = classes
+    plenty = SVC(gamma=0.2, n_jobs=2).fit(X, y)
+    room = dual_machines.TeamDescent._room_for_rows
+    monkeypatch.setattr(dual_machines.TeamDescent, "_room_for_rows", lambda self: min(room(self), kept * 2624 * 4))
+    few = SVC(gamma=0.2, n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(few.dual_coef_, plenty.dual_coef_)
+    np.testing.assert_array_equal(few.history_["objective"], plenty.history_["objective"])
+
+
+def test_a_square_and_the_rows_beside_it_fit_the_cache_together(monkeypatch):
+    X, y = make_classification(6000, 6, n_informative=4, flip_y=0.2, random_state=0)
+    found, square = [], dual_machines.TeamDescent._square
+
+    def watched(self, rows):
+        whole = len(rows) == len(self.active)
+        found.append((len(rows), 4 * len(rows) ** 2 + (0 if whole else self.table.values.nbytes)))
+        return square(self, rows)
+
+    monkeypatch.setattr(dual_machines.TeamDescent, "_square", watched)
+    SVC(gamma=0.5, C=100.0, cache_size=16, n_jobs=2, tol=0.02).fit(X, y)
+    sizes, used = zip(*found, strict=True)
+    assert max(used) <= 16 * 2**20
+    # As many as let the square have three quarters of it, in multiples of 128.
+    assert min(sizes) == 1280
+    assert max(size for size in sizes if size % 128 == 0) == 1664
+
+
+def test_members_take_tiles_in_equal_numbers():
+    assert [tile_width(100_000, members) for members in (1, 2, 16)] == [512, 512, 448]
+    for columns in (130, 3000, 7375, 20_000, 100_000):
+        for members in (1, 2, 5, 16):
+            width = tile_width(columns, members)
+            assert width % 32 == 0
+            assert -(-columns // (width * members)) * width <= max(128, 1.3 * columns / members)
 
 
 def test_a_regression_whose_rows_leave_and_return_ends_at_its_optimum():
@@ -86,7 +125,7 @@ def test_rows_in_use_keep_their_slots_in_a_full_table():
         change = random.normal(size=len(positions))
         table.add(positions, change, slope)
         b[positions] += change
-        held = table.slot[positions]
+        held = table.kept.slot[positions]
         assert held.min() >= 0
-        np.testing.assert_array_equal(table.owner[held], positions)
+        np.testing.assert_array_equal(table.kept.owner[held], positions)
     np.testing.assert_allclose(slope, gram.kernel(gram.X) @ b, atol=1e-12)

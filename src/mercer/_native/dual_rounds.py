@@ -10,9 +10,9 @@ empty.
 import cython
 
 if cython.compiled:
-    from cython.cimports.mercer._native import candidates, dual_sweep, radial, shared_steps, team
+    from cython.cimports.mercer._native import candidates, dual_sweep, dual_tile, radial, shared_steps, team
 else:
-    from mercer._native import candidates, dual_sweep, radial, shared_steps, team
+    from mercer._native import candidates, dual_sweep, dual_tile, radial, shared_steps, team
 
 __all__ = ["Rounds"]
 
@@ -83,6 +83,7 @@ class Rounds:
     room: cython.const[cython.Py_ssize_t][::1]
     slots: cython.const[cython.Py_ssize_t][::1]
     change: cython.const[cython.double][::1]
+    groups: cython.const[cython.Py_ssize_t][:, ::1]
     chosen: cython.const[cython.Py_ssize_t][::1]
     numbers: cython.const[cython.Py_ssize_t][::1]
     pairs: cython.const[cython.Py_ssize_t][:, ::1]
@@ -106,14 +107,21 @@ class Rounds:
         self.width, self.found, self.lengths, self.ends = width, found, lengths, ends
 
     def hold_values(self, wide: cython.int, values):
-        """Make values from rows and their squares, with room for panels, members' scratch, and a table of rows."""
+        """Make values from rows and their squares, with room for panels and members' scratch."""
         self.wide = wide
         if wide:
             self.X64, self.squares64, self.panels64, self.others64 = values[:4]
-            self.own64, self.left64, self.tiles64, self.table64 = values[4:]
+            self.own64, self.left64, self.tiles64 = values[4:]
         else:
             self.X32, self.squares32, self.panels32, self.others32 = values[:4]
-            self.own32, self.left32, self.tiles32, self.table32 = values[4:]
+            self.own32, self.left32, self.tiles32 = values[4:]
+
+    def hold_table(self, table):
+        """Keep rows of values, in the type of those held, in a table: as many columns as there are, or more."""
+        if self.wide:
+            self.table64 = table
+        else:
+            self.table32 = table
 
     def hold_program(self, rows, lower, upper, kink: cython.double, split: cython.Py_ssize_t, moving):
         """Work on these coefficients; `moving` are b, slope, rise and fall."""
@@ -151,12 +159,13 @@ class Rounds:
             self.K32, self.lengths32 = K, lengths
         self._offer(_SQUARE, pairs.shape[0])
 
-    def offer_sweep(self, fresh, room, slots, change):
+    def offer_sweep(self, fresh, room, slots, change, groups):
         """Write rows `fresh` to the table at `room`, add those in `slots` times their change to the slopes, mark moves.
 
-        The ends of each tile are measured on the way.
+        In `groups` (k, 2), see dual_tile.pxd: a place in the table may be used again by a later one. The ends of each
+        tile are measured on the way.
         """
-        self.fresh, self.room, self.slots, self.change = fresh, room, slots, change
+        self.fresh, self.room, self.slots, self.change, self.groups = fresh, room, slots, change, groups
         self._offer(_SWEEP, self.ends.shape[0])
 
     def offer_count(self, edges):
@@ -284,47 +293,45 @@ class Rounds:
     ) -> cython.void:
         """Make what is missing of the rows that changed, in some columns; bring their slopes and moves up to date."""
         if self.wide:
-            radial.fill(
+            dual_tile.sweep(
                 self.profile,
                 self.X64,
                 self.squares64,
-                self.fresh,
-                0,
-                self.fresh.shape[0],
                 self.rows,
                 first,
                 last,
                 self.panels64,
-                first // self.panels64.shape[2],
                 self.others64,
+                self.fresh,
                 self.room,
-                first,
+                self.slots,
+                self.change,
+                self.groups,
                 self.left64[member],
                 self.tiles64[member],
                 self.table64,
+                self.slope,
             )
-            dual_sweep.add(self.table64, self.slots, self.change, first, last, self.slope)
         else:
-            radial.fill(
+            dual_tile.sweep(
                 self.profile,
                 self.X32,
                 self.squares32,
-                self.fresh,
-                0,
-                self.fresh.shape[0],
                 self.rows,
                 first,
                 last,
                 self.panels32,
-                first // self.panels32.shape[2],
                 self.others32,
+                self.fresh,
                 self.room,
-                first,
+                self.slots,
+                self.change,
+                self.groups,
                 self.left32[member],
                 self.tiles32[member],
                 self.table32,
+                self.slope,
             )
-            dual_sweep.add(self.table32, self.slots, self.change, first, last, self.slope)
         dual_sweep.mark(
             self.b,
             self.lower,
@@ -348,48 +355,36 @@ class Rounds:
         bottom: cython.Py_ssize_t = min(top + self.block, n)
         right: cython.Py_ssize_t = min(left + self.block, n)
         if self.wide:
-            radial.pack(self.X64, self.chosen, left, right - left, self.own64[member], 0)
-            radial.fill(
+            dual_tile.fill_block(
                 self.profile,
                 self.X64,
                 self.squares64,
                 self.chosen,
+                self.lengths64,
+                self.numbers,
                 top,
                 bottom,
-                self.chosen,
                 left,
                 right,
                 self.own64[member],
-                0,
-                self.lengths64,
-                self.numbers,
-                left,
                 self.left64[member],
                 self.tiles64[member],
                 self.K64,
             )
-            if top != left:
-                dual_sweep.mirror(self.K64, top, bottom, left, right)
         else:
-            radial.pack(self.X32, self.chosen, left, right - left, self.own32[member], 0)
-            radial.fill(
+            dual_tile.fill_block(
                 self.profile,
                 self.X32,
                 self.squares32,
                 self.chosen,
+                self.lengths32,
+                self.numbers,
                 top,
                 bottom,
-                self.chosen,
                 left,
                 right,
                 self.own32[member],
-                0,
-                self.lengths32,
-                self.numbers,
-                left,
                 self.left32[member],
                 self.tiles32[member],
                 self.K32,
             )
-            if top != left:
-                dual_sweep.mirror(self.K32, top, bottom, left, right)

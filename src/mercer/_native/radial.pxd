@@ -1,5 +1,6 @@
 # Values of radial kernels between rows, from dot products in registers; row_dots.h says how. radial.py is the uncompiled
-# twin. The profiles by number are those of kernel_values.py, and their arithmetic is that of inline.pxd.
+# twin. The profiles by number are those of kernel_values.py, and their arithmetic is that of inline.pxd, but for the
+# Gaussian in float, which has its own in gaussian.h.
 
 from libc.math cimport sqrt, sqrtf
 
@@ -7,6 +8,7 @@ from mercer._native cimport inline
 
 cdef extern from *:
     """
+    #include <stdint.h>
     #include <string.h>
 
     #if defined(__AVX512F__)
@@ -20,7 +22,7 @@ cdef extern from *:
         #define DOT_ROWS 4
     #endif
 
-    /* Only this function may fuse: the elementary functions have the same bits at every CPU level. */
+    /* Only these functions may fuse: the elementary ones have the same bits at every CPU level. */
     #if defined(__clang__)
         #define DOT_FUSED __attribute__((noinline))
         #define DOT_PRAGMA _Pragma("clang fp contract(fast)")
@@ -48,11 +50,14 @@ cdef extern from *:
     #include "row_dots.h"
     #undef REAL
     #undef NAME
+    #include "gaussian.h"
     """
     void mercer_double_row_dots(const double *left, Py_ssize_t d, const double *panels, Py_ssize_t count, double *out,
                                 Py_ssize_t stride) noexcept nogil
     void mercer_float_row_dots(const float *left, Py_ssize_t d, const float *panels, Py_ssize_t count, float *out,
                                Py_ssize_t stride) noexcept nogil
+    void mercer_float_gaussian(float square, const float *others, const float *dots, float rate, float factor,
+                               Py_ssize_t count, float *out) noexcept nogil
 
 ctypedef fused real:
     float
@@ -122,8 +127,12 @@ cdef inline void profile(int kind, double shape, double scale, double factor, re
         for j in range(count):
             out[j] = f * distance(square, others[j], dots[j])
     elif kind == 1:
-        for j in range(count):
-            out[j] = f * inline.exp(-c * distance(square, others[j], dots[j]))
+        # By powers of two, 1 / log 2 in a unit; `dots` is scratch that reaches to the end of a panel.
+        if real is float:
+            mercer_float_gaussian(square, &others[0], &dots[0], -1.4426950408889634 * scale, f, count, &out[0])
+        else:
+            for j in range(count):
+                out[j] = f * inline.exp(-c * distance(square, others[j], dots[j]))
     elif kind == 2:
         for j in range(count):
             out[j] = f * inline.exp(-c * root(distance(square, others[j], dots[j])))

@@ -6,6 +6,7 @@ and adds the kernel rows of what changed to the slopes of all rows. Rows that si
 until the end (shrinking); what their slopes have missed is added before the fit may stop.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from mercer._native import pair_descent as native
 from mercer._solver.dual_program import DualProgram
-from mercer._solver.gram_rows import Gram, RowTable, Square
+from mercer._solver.gram_rows import Gram, Square
 
 __all__ = ["BlockDescent", "Settings", "choose"]
 
@@ -21,10 +22,18 @@ Array = Any
 # A round ends when the violation within the working set is this share of that at its beginning. On 20 000 x 30 rows:
 # 73 rounds of 1024 rows at 0.1, 162 at 0.3; 65 at 0.05, of which each takes half as many steps again.
 SHARE = 0.1
-# Pair steps in a round at most: some 60 ms.
-_MOST_STEPS = 20_000
+# Slopes that the pair steps of a round may touch, some 60 ms; and steps on a device.
+_TOUCHED, _STEPS = 25_600_000, 20_000
 # Up to so many rows take part all at once: their slopes are then known without kernel rows, and no round is lost.
 WHOLE = 2048
+# A working set has so many times the root of the number of rows: its square then has the same share of all values made.
+# A fit ends soon once it holds all coefficients that are free, and so many times more; after so many rounds it may grow
+# up to that, twice as far after twice as many, since easy programs end before. Of 40 000 x 30 rows 2560 end up free:
+# sets of 1280 take 181 rounds, 120 of them about the free ones, and 74 000 steps; those that grow take 40 and 41 000.
+_GROWTH, _MARGIN, _RAMP, _MULTIPLE = 11.0, 1.25, 16, 128
+# A square that grows has this share of the cache at most, and kernel rows what it leaves: enough for one so many times
+# as long is set aside, since these are lost when they must make way.
+_SQUARE_SHARE, _RESERVE = 0.75, 1.5
 # Rounds between two looks for rows to leave out, and the share that must go to be worth a new table.
 _PATIENCE, _WORTH = 8, 0.25
 # More violators than so many are found by parting all rows instead of by a heap.
@@ -63,7 +72,8 @@ class BlockDescent:
     rounds: int = 0
     active: Array = field(init=False)
     part: DualProgram = field(init=False)
-    table: RowTable | None = field(init=False, default=None)
+    free: int = field(init=False, default=0)
+    table: Any = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self._enter()
@@ -75,25 +85,52 @@ class BlockDescent:
 
     @property
     def size(self) -> int:
-        """Rows of a working set: all that take part, where these are few."""
-        wanted = self.gram.set_size if len(self.program) >= 4 * self.gram.set_size else self.gram.set_size // 2
-        return len(self.active) if len(self.active) <= WHOLE else min(wanted, len(self.active))
+        """Rows of a working set: those free and a quarter more, where the cache lets them; all, where these are few."""
+        n, m, usual, bound = len(self.program), len(self.active), self.gram.set_size, self._largest_set
+        usual = usual if n >= 4 * usual else usual // 2
+        wanted = max(_GROWTH * n**0.5, usual)
+        wanted = max(wanted, min(_MARGIN * self.free, wanted * self.rounds / _RAMP))
+        size = max(usual, min(-(-int(wanted) // _MULTIPLE) * _MULTIPLE, bound))
+        return m if m <= max(WHOLE, size, min(_MARGIN * size, bound)) else size
+
+    @property
+    def _largest_set(self) -> int:
+        """Rows of which the square has its share of the cache; those that stay on a device do not grow."""
+        most = (_SQUARE_SHARE * self.settings.cache_bytes / np.dtype(self.dtype).itemsize) ** 0.5
+        return 0 if self.gram.holds_squares else int(most) // _MULTIPLE * _MULTIPLE
 
     def violation(self) -> float:
         """The largest among the rows that take part."""
         return self.part.violation(self.b[self.active], self.slope[self.active])
 
     def _enter(self) -> None:
-        """Let the rows that have not left take part; their table holds a working set or more, or is not kept at all."""
-        active = np.flatnonzero(self.left < 0)
-        self.active, self.table = active, None
-        self.part = self.program if self.is_whole else self.program.part(active)
-        capacity = int(self.settings.cache_bytes / (np.dtype(self.dtype).itemsize * len(active)))
-        if self.gram.keeps_rows and len(active) > self.size and capacity >= self.size:
-            self.table = self.gram.table(self.part.rows, capacity, self.dtype)
+        """Let the rows that have not left take part."""
+        self.active = np.flatnonzero(self.left < 0)
+        self.part = self.program if self.is_whole else self.program.part(self.active)
+        self.free = self.program.count_free(self.b)
+        self.table = self._new_table()
+
+    def _room_for_rows(self) -> int:
+        """Bytes that the square of a working set leaves of the cache; more is set aside for it than it takes now."""
+        itemsize, cache, size = np.dtype(self.dtype).itemsize, self.settings.cache_bytes, self.size
+        self._reserved = int(max(size, min(_RESERVE * size, self._largest_set)))
+        return int(max(cache - itemsize * self._reserved**2, (1.0 - _SQUARE_SHARE) * cache))
+
+    def _new_table(self) -> Any:
+        """Kernel rows that are kept, or none: half of a working set, of which fewer change in most rounds, or more."""
+        capacity = self._room_for_rows() // (np.dtype(self.dtype).itemsize * len(self.active))
+        if not self.gram.keeps_rows or len(self.active) <= self.size or capacity < self.size // 2:
+            return None
+        return self.gram.table(self.part.rows, capacity, self.dtype)
+
+    def _renew_table(self) -> None:
+        """Make way for the square of a working set that has grown."""
+        self.table = self._new_table()
 
     def round(self, violation: float, most: int) -> int:
         """One round; return the pair steps taken."""
+        if self._reserved < self.size < len(self.active):
+            self._renew_table()
         present = self._present()
         chosen = self._chosen(*present[1:])
         small, at, inner = self._inside(chosen, *present)
@@ -101,11 +138,13 @@ class BlockDescent:
         # What is known of all rows is solved to the end.
         share = SHARE if len(chosen) < len(self.active) else 0.0
         goal = max(share * violation, 0.5 * self.settings.tol)
-        steps = self._solve_set(small, self.part.rows[chosen], goal, min(most, _MOST_STEPS), at, *inner)
+        most = min(most, _STEPS if self.gram.holds_squares else _TOUCHED // len(chosen))
+        steps = self._solve_set(small, self.part.rows[chosen], goal, most, at, *inner)
         change = at - before
         moved = np.flatnonzero(change)
         self.working = self.active[chosen]
         self.b[self.working] = at
+        self.free += small.count_free(at) - small.count_free(before)
         self._add(chosen[moved], change[moved], inner[0])
         self.rounds += 1
         return steps
@@ -163,8 +202,8 @@ class BlockDescent:
             self.pending[:, self.active[positions]] += change
 
     def _add_rows(self, positions: Array, change: Array, slope: Array) -> None:
-        if self.table is None:
-            slope += self.gram.products(self.part.rows[positions], change, self.part.rows, self.dtype)
+        if self.table is None or len(positions) > len(self.table.kept):
+            self.gram.add_products(self.part.rows[positions], change, self.part.rows, self.dtype, slope)
         else:
             self.table.add(positions, change, slope)
         if self.part.ridge is not None:
@@ -190,11 +229,15 @@ class BlockDescent:
 
     def unshrink(self) -> None:
         """Bring the slopes of rows left out up to date, and let all take part again."""
-        rows = self.program.rows
         for time, missed in enumerate(self.pending):
             out, changed = np.flatnonzero(self.left == time), np.flatnonzero(missed)
-            self.slope[out] += self.gram.products(rows[changed], missed[changed], rows[out], self.dtype)
+            self.slope[out] += self._sums(changed, missed[changed], out)
         self._rejoin()
+
+    def _sums(self, used: Array, coefficients: Array, out: Array) -> Array:
+        """The sums over some coefficients of the program of each times its kernel values with others."""
+        rows = self.program.rows
+        return self.gram.products(rows[used], coefficients, rows[out], self.dtype)
 
     def _rejoin(self) -> None:
         self.left, self.pending = np.full(len(self.program), -1), np.empty((0, len(self.program)))
@@ -205,17 +248,22 @@ class BlockDescent:
 
     def refresh(self, dtype: Any) -> None:
         """Make all slopes afresh from values in a type, and go on with that."""
-        self.dtype = dtype
-        self.slope = fresh_slopes(self.program, self.gram, self.b, dtype)
+        self.dtype, out = dtype, np.arange(len(self.program))
+        self.slope = _slopes(self.program, self.b, lambda used: self._sums(used, self.b[used], out))
         self._rejoin()
 
 
 def fresh_slopes(program: DualProgram, gram: Gram, b: Array, dtype: Any) -> Array:
     """The slopes K b + linear at given coefficients."""
+    return _slopes(program, b, lambda used: gram.products(program.rows[used], b[used], program.rows, dtype))
+
+
+def _slopes(program: DualProgram, b: Array, sums: Callable[[Array], Array]) -> Array:
+    """The same, by who makes the sums over some coefficients."""
     used = np.flatnonzero(b)
     if not len(used):
         return program.linear.copy()
-    slope = program.linear + gram.products(program.rows[used], b[used], program.rows, dtype)
+    slope = program.linear + sums(used)
     return slope if program.ridge is None else slope + program.ridge * b
 
 

@@ -145,6 +145,10 @@ class DeviceGram(Gram):
             return np.full(self.source.n_rows, float(one[0]))
         return np.asarray(self.kernel.diagonal(to_numpy(self.X).astype(np.float64)))
 
+    def add_products(self, rows: Array, coefficients: Array, others: Array, dtype: Any, found: Array) -> None:
+        """Add sums of coefficient times value to what is found of the others."""
+        found += self.products(rows, coefficients, others, dtype)
+
     def products(self, rows: Array, coefficients: Array, others: Array, dtype: Any) -> Array:
         """The sums over some rows of coefficient times value, for each of the others; on the host, float64.
 

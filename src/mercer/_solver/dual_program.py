@@ -80,6 +80,11 @@ class DualProgram:
         native.mark_moves(b, self.lower, self.upper, self.kink, rise, fall)
         return rise, fall
 
+    def count_free(self, b: Array) -> int:
+        """How many coefficients are neither at a bound nor at the kink."""
+        free = (b > self.lower) & (b < self.upper)
+        return int(np.count_nonzero(free if self.kink == 0 else free & (b != 0)))
+
     def _measured(self, b: Array, slope: Array) -> list[Array]:
         """Of each group the most that lowering gains, the least that raising costs, and the sum and number of prices
         that are both."""

@@ -14,7 +14,7 @@ from mercer._native import pair_descent as native
 from mercer._source.threads import run_numbered
 from mercer.kernels import Kernel
 
-__all__ = ["Gram", "RowTable", "Square"]
+__all__ = ["Gram", "LeastRecent", "RowTable", "Square"]
 
 Array = Any
 # Rows and columns of a tile of a square, and rows whose values are added at a time.
@@ -66,10 +66,8 @@ class Gram:
     ``given`` says that `X` are the values themselves, which are used as they are.
     """
 
-    # Whether rows of values are worth keeping, and how many coefficients a working set of a large program has.
+    # Whether rows of values are worth keeping, and how many coefficients a working set of a large program has at least.
     keeps_rows = True
-    # On 20 000 x 30 rows: 73 rounds of 1024 rows with 31 000 steps, 49 of 1280 with 26 000; a step takes the longer the
-    # more rows there are.
     set_size = 1280
     # Whether squares are too large to be fetched, and stay where rows are.
     holds_squares = False
@@ -148,7 +146,13 @@ class Gram:
 
     def products(self, rows: Array, coefficients: Array, others: Array, dtype: Any) -> Array:
         """The sums over some rows of coefficient times value, for each of the others; float64."""
-        found, parts = np.zeros(len(others)), column_parts(len(others))
+        found = np.zeros(len(others))
+        self.add_products(rows, coefficients, others, dtype, found)
+        return found
+
+    def add_products(self, rows: Array, coefficients: Array, others: Array, dtype: Any, found: Array) -> None:
+        """Add rows, each times its coefficient, to what is found of the others: in the order and bits of `RowTable`."""
+        parts = column_parts(len(others))
         self.rows(dtype)
 
         def fill(number: int) -> None:
@@ -161,7 +165,6 @@ class Gram:
                 native.add_rows(tile, own, coefficients[some], 0, len(columns), sums)
 
         run_numbered(fill, len(parts), worthwhile(self.threads, len(rows) * len(others)))
-        return found
 
     def table(self, columns: Array, capacity: int, dtype: Any) -> "RowTable":
         """A table of rows over some columns."""
@@ -173,17 +176,14 @@ class RowTable:
 
     def __init__(self, gram: Gram, columns: Array, capacity: int, dtype: Any) -> None:
         self.gram, self.columns = gram, columns
-        self.values = np.empty((min(capacity, len(columns)), len(columns)), dtype=dtype)
-        self.slot = np.full(len(columns), -1, dtype=np.intp)
-        self.owner = np.full(len(self.values), -1, dtype=np.intp)
-        self.used = np.zeros(len(self.values), dtype=np.int64)
-        self.clock = self.filled = 0
+        self.kept = LeastRecent(len(columns), min(capacity, len(columns)))
+        self.values = np.empty((len(self.kept), len(columns)), dtype=dtype)
 
     def add(self, positions: Array, change: Array, slope: Array) -> None:
         """Add the rows at some positions among the columns, each times its change, to the slopes of all columns."""
-        missing = positions[self.slot[positions] < 0]
-        room = self.made_room(positions, missing)
-        slots, rows, parts = self.slot[positions], self.columns[missing], column_parts(len(self.columns))
+        missing = positions[self.kept.slot[positions] < 0]
+        room = self.kept.made_room(positions, missing)
+        slots, rows, parts = self.kept.slot[positions], self.columns[missing], column_parts(len(self.columns))
         self.gram.rows(self.values.dtype)
 
         def fill(number: int) -> None:
@@ -195,12 +195,25 @@ class RowTable:
         width = len(self.columns)
         run_numbered(fill, len(parts), worthwhile(self.gram.threads, len(rows) * width, len(slots) * width))
 
+
+class LeastRecent:
+    """Which of `count` rows are kept in which of a number of slots; the longest unused make room for others."""
+
+    def __init__(self, count: int, slots: int) -> None:
+        self.slot = np.full(count, -1, dtype=np.intp)
+        self.owner = np.full(slots, -1, dtype=np.intp)
+        self.used = np.zeros(slots, dtype=np.int64)
+        self.clock = self.filled = 0
+
+    def __len__(self) -> int:
+        return len(self.owner)
+
     def made_room(self, positions: Array, missing: Array) -> Array:
         """The slots of rows that are not there yet, whose owners go: those unused for longest."""
         self.clock += 1
         known = self.slot[positions]
         self.used[known[known >= 0]] = self.clock
-        if self.filled + len(missing) <= len(self.values):
+        if self.filled + len(missing) <= len(self):
             room = np.arange(self.filled, self.filled + len(missing))
             self.filled += len(missing)
         else:
@@ -209,7 +222,7 @@ class RowTable:
             older, as_old = np.flatnonzero(self.used < last), np.flatnonzero(self.used == last)
             room = np.concatenate([older, as_old[: len(missing) - len(older)]])
             # Slots that were never used are among them: from now on none is.
-            self.filled = len(self.values)
+            self.filled = len(self)
         gone = self.owner[room]
         self.slot[gone[gone >= 0]] = -1
         self.owner[room], self.slot[missing], self.used[room] = missing, room, self.clock

@@ -46,7 +46,7 @@ class SVC(MachineClassifier):
     tol : a number in (0, inf), default=0.001
         The largest violation of the optimality conditions by a pair of rows.
     cache_size : a number in (0, inf), default=200
-        Megabytes for rows of the kernel matrix.
+        Megabytes for rows of the kernel matrix and the block that is worked on.
     class_weight : one of 'balanced' or an instance of dict or None, default=None
         Factors of `C` by class.
     verbose : a boolean or an integer in [0, inf), default=False
@@ -103,11 +103,12 @@ class SVC(MachineClassifier):
 
     Notes
     -----
-    Machines of up to 2048 rows have their kernel matrix whole and run side by side; larger ones go in blocks of 1024
-    rows, whose kernel rows are made by matrix products and kept up to `cache_size`; on a device blocks are of 2048
-    rows, and kernel rows are made whenever they are needed. Kernel values are float32 while that cannot be seen at
-    `tol`, else float64. Time is about n times the support vectors times d, memory `cache_size` and a copy of the rows.
-    Exact up to `tol`. Rows are in memory, where sparse ones stay sparse, or on a device.
+    Machines of up to 2048 rows have their kernel matrix whole and run side by side; larger ones go in blocks of 1280
+    rows or more, up to all whose coefficients are free: the kernel matrix of a block has three quarters of `cache_size`
+    at most, and kernel rows are kept in what it leaves. On a device blocks are of 8192 rows, and kernel rows are made
+    whenever they are needed. Kernel values are float32 while that cannot be seen at `tol`, else float64. Time is about
+    n times the support vectors times d, memory `cache_size` and a copy of the rows. Exact up to `tol`. Rows are in
+    memory, where sparse ones stay sparse, or on a device.
 
     References
     ----------

@@ -46,7 +46,7 @@ class SVR(RegressionMachine):
     shrinking : a boolean, default=True
         Whether large machines leave out rows that sit at a bound, until the end.
     cache_size : a number in (0, inf), default=200
-        Megabytes for rows of the kernel matrix.
+        Megabytes for rows of the kernel matrix and the block that is worked on.
     verbose : a boolean or an integer in [0, inf), default=False
         Whether to print a line a step.
     max_iter : an integer in [-1, inf), default=-1
