@@ -1,17 +1,18 @@
 """A team of threads at the passes of block descent over all rows of a dual program.
 
 Each pass is cut into items: tiles of columns, or blocks of the square of a working set. The leader publishes a pass,
-all members take its items, the leader waits for the last; between passes it descends on the square by itself. An item
-writes places of its own, or counts, so that which member did it cannot be seen. A class, since a member must see the
-arrays of every pass; values are float or double, and the arrays of the other kind are then empty.
+all members take its items, the leader waits for the last; between passes it descends on the square, and others may take
+shares of its steps. An item writes places of its own, or counts, so that which member did it cannot be seen. A class,
+since a member must see the arrays of every pass; values are float or double, and the arrays of the other kind are then
+empty.
 """
 
 import cython
 
 if cython.compiled:
-    from cython.cimports.mercer._native import candidates, dual_sweep, dual_tile, radial, team
+    from cython.cimports.mercer._native import candidates, dual_sweep, dual_tile, radial, shared_steps, team
 else:
-    from mercer._native import candidates, dual_sweep, dual_tile, radial, team
+    from mercer._native import candidates, dual_sweep, dual_tile, radial, shared_steps, team
 
 __all__ = ["Rounds"]
 
@@ -20,6 +21,7 @@ _SQUARE = cython.declare(cython.int, 1)
 _SWEEP = cython.declare(cython.int, 2)
 _COUNT = cython.declare(cython.int, 3)
 _COLLECT = cython.declare(cython.int, 4)
+_DESCEND = cython.declare(cython.int, 5)
 
 
 @cython.cclass
@@ -91,6 +93,11 @@ class Rounds:
     found: cython.Py_ssize_t[:, ::1]
     lengths: cython.Py_ssize_t[:, ::1]
     ends: cython.double[:, ::1]
+    inner: cython.double[:, ::1]
+    copies: cython.double[:, :, ::1]
+    rules: cython.const[cython.double][::1]
+    lines: cython.double[:, ::1]
+    account: cython.double[:, ::1]
 
     def __init__(self, profile, control, block: cython.Py_ssize_t, counts):
         self.profile, self.control, self.block, self.counts = profile, control, block, counts
@@ -120,6 +127,10 @@ class Rounds:
         """Work on these coefficients; `moving` are b, slope, rise and fall."""
         self.rows, self.lower, self.upper, self.kink, self.split = rows, lower, upper, kink, split
         self.b, self.slope, self.rise, self.fall = moving
+
+    def hold_steps(self, copies, lines, account):
+        """Have room for what members keep, tell and count while they share steps, see shared_steps.pxd."""
+        self.copies, self.lines, self.account = copies, lines, account
 
     def help(self, member: cython.Py_ssize_t):
         """Take part in all work, until the team is dismissed."""
@@ -167,6 +178,17 @@ class Rounds:
         """Write the places of candidates up to the bin of each list, none where that is -1."""
         self.cuts = cuts
         self._offer(_COLLECT, self.ends.shape[0])
+
+    def descend(self, inner, rules, called: cython.Py_ssize_t):
+        """Take pair steps on the square that was made last, and let some members share them, see shared_steps.pxd."""
+        self.inner, self.rules = inner, rules
+        with cython.nogil:
+            shared_steps.expect(self.lines, self.account)
+            self._offer(_DESCEND, called)
+            if self.wide:
+                shared_steps.lead(self.K64, self.inner, self.rules, self.lines, self.account, self.control, called)
+            else:
+                shared_steps.lead(self.K32, self.inner, self.rules, self.lines, self.account, self.control, called)
 
     def advance(self, turns: cython.Py_ssize_t) -> cython.int:
         """Take some items; when none is left, wait for all. Whether there is more to do."""
@@ -244,7 +266,7 @@ class Rounds:
             self._sweep(item, first, last, member)
         elif self.kind == _COUNT:
             candidates.count(first, last, self.split, self.slope, self.rise, self.fall, self.edges, self.counts[member])
-        else:
+        elif self.kind == _COLLECT:
             candidates.collect(
                 first,
                 last,
@@ -258,6 +280,10 @@ class Rounds:
                 self.found,
                 self.lengths[item],
             )
+        elif self.wide:
+            shared_steps.join(self.K64, self.inner, self.copies, self.rules, self.lines, self.account, item + 1)
+        else:
+            shared_steps.join(self.K32, self.inner, self.copies, self.rules, self.lines, self.account, item + 1)
 
     @cython.cfunc
     @cython.nogil

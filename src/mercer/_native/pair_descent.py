@@ -15,39 +15,14 @@ gap^2 / (2 (K_ii + K_jj - 2 K_ij)): the second-order choice of Fan, Chen and Lin
 import cython
 
 if cython.compiled:
-    from cython.cimports.libc.math import fabs
-    from cython.cimports.mercer._native import dual_sweep, pairs
+    from cython.cimports.mercer._native import dual_sweep, pair_steps, pairs
 else:
-    from mercer._native import dual_sweep, pairs
-
-    fabs = abs
+    from mercer._native import dual_sweep, pair_steps, pairs
 
 __all__ = ["add_rows", "descend", "find_least", "mark_moves", "measure", "measure_gap", "measure_value", "mirror"]
 
 real = cython.fused_type(cython.float, cython.double)
 INFINITY = cython.declare(cython.double, float("inf"))
-# The least curvature of a direction: where a kernel matrix is singular or indefinite, steps end at a bound.
-FLAT = cython.declare(cython.double, 1e-12)
-# What is left of a coefficient by the rounding of a step, as a share of the step.
-HAIR = cython.declare(cython.double, 1e-13)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
-def mark(
-    k: cython.Py_ssize_t,
-    b: cython.const[cython.double][::1],
-    lower: cython.const[cython.double][::1],
-    upper: cython.const[cython.double][::1],
-    kink: cython.double,
-    rise: cython.double[::1],
-    fall: cython.double[::1],
-) -> cython.void:
-    """Write what is added to the slope of coefficient `k` when it rises and when it falls."""
-    rise[k] = INFINITY if b[k] >= upper[k] else (kink if b[k] >= 0.0 else -kink)
-    fall[k] = -INFINITY if b[k] <= lower[k] else (kink if b[k] > 0.0 else -kink)
 
 
 def mark_moves(
@@ -62,7 +37,7 @@ def mark_moves(
     k: cython.Py_ssize_t
     with cython.nogil:
         for k in range(b.shape[0]):
-            mark(k, b, lower, upper, kink, rise, fall)
+            pair_steps.mark(k, b, lower, upper, kink, rise, fall)
 
 
 @cython.cfunc
@@ -130,7 +105,6 @@ def descend(
     other: cython.Py_ssize_t
     partner: cython.Py_ssize_t
     size: cython.double
-    room: cython.double
     gap: cython.double
     curvature: cython.double
     with cython.nogil:
@@ -145,11 +119,13 @@ def descend(
             if i >= 0:
                 gap = slope[i] + rise[i]
                 complete(K, left, right, ready, i)
-                j = pairs.partner(K[i], diagonal, slope, fall, diagonal[i], gap, FLAT, 0, split, best)
+                j = pairs.partner(K[i], diagonal, slope, fall, diagonal[i], gap, pair_steps.FLAT, 0, split, best)
             if other >= 0:
                 gap = slope[other] + rise[other]
                 complete(K, left, right, ready, other)
-                partner = pairs.partner(K[other], diagonal, slope, fall, diagonal[other], gap, FLAT, split, n, best)
+                partner = pairs.partner(
+                    K[other], diagonal, slope, fall, diagonal[other], gap, pair_steps.FLAT, split, n, best
+                )
                 if partner >= 0:
                     i = other
                     j = partner
@@ -158,34 +134,11 @@ def descend(
             complete(K, left, right, ready, j)
             gap = (slope[j] + fall[j]) - (slope[i] + rise[i])
             curvature = diagonal[i] + diagonal[j] - 2.0 * K[i, j]
-            if curvature < FLAT:
-                curvature = FLAT
-            size = gap / curvature
-            # Each coefficient stops at its bound or, where there is a kink, at zero.
-            room = upper[i] - b[i] if b[i] >= 0.0 or kink == 0.0 else -b[i]
-            if size > room:
-                size = room
-            room = b[j] - lower[j] if b[j] <= 0.0 or kink == 0.0 else b[j]
-            if size >= room:
-                b[i] = b[i] + room
-                b[j] = lower[j] if b[j] <= 0.0 or kink == 0.0 else 0.0
-                size = room
-            else:
-                b[j] = b[j] - size
-                b[i] = b[i] + size
+            size = pair_steps.move(i, j, gap, curvature, lower, upper, kink, b)
             if size <= 0.0:
                 break
-            # Rounding must not leave a coefficient a hair from the bound, or the kink, that it has reached.
-            if upper[i] - b[i] <= HAIR * size:
-                b[i] = upper[i]
-            elif kink > 0.0 and fabs(b[i]) <= HAIR * size:
-                b[i] = 0.0
-            if b[j] - lower[j] <= HAIR * size:
-                b[j] = lower[j]
-            elif kink > 0.0 and fabs(b[j]) <= HAIR * size:
-                b[j] = 0.0
-            mark(i, b, lower, upper, kink, rise, fall)
-            mark(j, b, lower, upper, kink, rise, fall)
+            pair_steps.mark(i, b, lower, upper, kink, rise, fall)
+            pair_steps.mark(j, b, lower, upper, kink, rise, fall)
             # The diagonal may hold more than K does: a row's own share.
             slope[i] += size * (diagonal[i] - K[i, i])
             slope[j] -= size * (diagonal[j] - K[j, j])

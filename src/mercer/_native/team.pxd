@@ -12,6 +12,8 @@ cdef extern from *:
     long long mercer_team_load(long long *place) noexcept nogil
     void mercer_team_store(long long *place, long long value) noexcept nogil
     void mercer_team_rest(Py_ssize_t look) noexcept nogil
+    void mercer_team_hold(Py_ssize_t look) noexcept nogil
+    long long mercer_team_clock() noexcept nogil
 
 
 cdef inline void publish(long long[::1] control, Py_ssize_t items) noexcept nogil:
@@ -26,6 +28,12 @@ cdef inline void publish(long long[::1] control, Py_ssize_t items) noexcept nogi
 cdef inline long long claim(long long[::1] control) noexcept nogil:
     """Take the next item; the ticket, which says whether there was one."""
     return mercer_team_add(&control[0], 1)
+
+
+cdef inline Py_ssize_t close(long long[::1] control, Py_ssize_t items) noexcept nogil:
+    """Take all items that are left, at once; how many, the first ones, others have taken."""
+    cdef long long ticket = mercer_team_add(&control[0], items)
+    return min(items, <Py_ssize_t> (ticket & 0xFFFFF))
 
 
 cdef inline Py_ssize_t item(long long ticket) noexcept nogil:
@@ -68,3 +76,13 @@ cdef inline int is_over(long long[::1] control) noexcept nogil:
 cdef inline void rest(Py_ssize_t look) noexcept nogil:
     """Wait a little; longer after many looks."""
     mercer_team_rest(look)
+
+
+cdef inline void hold(Py_ssize_t look) noexcept nogil:
+    """Wait for less than a microsecond as a rule; leave the core to others after many looks."""
+    mercer_team_hold(look)
+
+
+cdef inline long long clock() noexcept nogil:
+    """Nanoseconds since some time in the past."""
+    return mercer_team_clock()

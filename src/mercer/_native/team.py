@@ -3,7 +3,21 @@
 import threading
 import time
 
-__all__ = ["claim", "current", "dismiss", "finish", "is_done", "is_over", "item", "publish", "rest", "work"]
+__all__ = [
+    "claim",
+    "clock",
+    "close",
+    "current",
+    "dismiss",
+    "finish",
+    "hold",
+    "is_done",
+    "is_over",
+    "item",
+    "publish",
+    "rest",
+    "work",
+]
 
 _lock = threading.Lock()
 
@@ -22,6 +36,13 @@ def claim(control):
     with _lock:
         control[0] += 1
         return int(control[0]) - 1
+
+
+def close(control, items):
+    """Take all items that are left, at once; how many, the first ones, others have taken."""
+    with _lock:
+        control[0] += items
+        return min(items, (int(control[0]) - items) & 0xFFFFF)
 
 
 def item(ticket):
@@ -64,3 +85,13 @@ def is_over(control):
 def rest(look):
     """Wait a little; longer after many looks."""
     time.sleep(0 if look < 1000 else 5e-5)
+
+
+def hold(look):
+    """Wait for less than a microsecond as a rule; leave the core to others after many looks."""
+    time.sleep(0)
+
+
+def clock():
+    """Nanoseconds since some time in the past."""
+    return time.perf_counter_ns()

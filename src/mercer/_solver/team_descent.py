@@ -3,8 +3,9 @@
 Making kernel rows and adding them to slopes, marking which coefficients may move, searching for the worst violators and
 making the square of a working set are passes of :mod:`mercer._native.dual_rounds`, in tiles of columns; each column is
 summed in the order of the rows, so that neither tiles nor threads can be seen. Between them the calling thread descends
-on the square. A pass of a later round takes 50 microseconds: on 16 cores it takes 800 to call 16 threads together, so
-that they are called once.
+on the square, and some of the others share its steps (see :mod:`mercer._solver.step_sharing`), with the same bits. A
+pass of a later round takes 50 microseconds: on 16 cores it takes 800 to call 16 threads together, so that they are
+called once.
 """
 
 from contextlib import ExitStack
@@ -17,6 +18,7 @@ from mercer._native import dual_choice, dual_rounds
 from mercer._solver.block_descent import BlockDescent, choose
 from mercer._solver.dual_program import DualProgram
 from mercer._solver.gram_rows import Gram
+from mercer._solver.step_sharing import StepSharing
 from mercer._solver.swept_rows import Sweep, SweptRows
 from mercer._source.threads import accompanied
 
@@ -83,6 +85,7 @@ class TeamDescent(BlockDescent):
         self._reach = np.full(4, np.nan)
         # The positions of the last working set, once there is one among these rows.
         self._kept: Array = None
+        self._sharing = StepSharing(self._members)
         self._hold(self.part, self._own, self.table)
         self._mark()
 
@@ -141,12 +144,36 @@ class TeamDescent(BlockDescent):
         self._advance(_BLOCK**2 * (_MADE + _COLUMN * self._n_features))
         return K
 
+    def _solve_set(
+        self,
+        program: DualProgram,
+        rows: Array,
+        goal: float,
+        most: int,
+        b: Array,
+        slope: Array,
+        rise: Array,
+        fall: Array,
+    ) -> int:
+        called = self._sharing.call(len(rows))
+        if not called:
+            return super()._solve_set(program, rows, goal, most, b, slope, rise, fall)
+        K = self._square(rows)
+        self._inner[6] = K.diagonal()
+        if program.ridge is not None:
+            self._inner[6] += program.ridge
+        self._work.hold_steps(*self._sharing.room(len(rows)))
+        rules = self._sharing.rules(program.kink, program.end_of_first, goal, most)
+        self._work.descend(self._inner, rules, called)
+        self.gram.leave(K)
+        return self._sharing.note(len(rows))
+
     def _inside(
         self, chosen: Array, b: Array, slope: Array, rise: Array, fall: Array
     ) -> tuple[DualProgram, Array, tuple[Array, Array, Array]]:
-        part, out = self.part, np.empty((6, len(chosen)))
-        dual_choice.gather(chosen, b, slope, rise, fall, part.lower, part.upper, out)
-        at, slope, rise, fall, lower, upper = out
+        part, out = self.part, np.empty((7, len(chosen)))
+        dual_choice.gather(chosen, b, slope, rise, fall, part.lower, part.upper, out[:6])
+        at, slope, rise, fall, lower, upper, _ = self._inner = out
         self._kept = chosen
         split = int(np.searchsorted(chosen, part.end_of_first))
         ridge = None if part.ridge is None else part.ridge[chosen]
