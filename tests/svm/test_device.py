@@ -222,7 +222,7 @@ def test_targets_far_from_zero_are_fitted_as_near_ones(rows, size, monkeypatch):
 
 @needs_gpu
 def test_rows_of_cupy_are_as_those_of_torch(rows):
-    cupy = pytest.importorskip("cupy")
+    cupy = pytest.importorskip("cupy", reason="CuPy is for machines with a GPU, and not in the test extra")
     X, y = rows
     first = SVC(gamma=0.2).fit(torch.asarray(X, device="cuda"), torch.asarray(y, device="cuda"))
     second = SVC(gamma=0.2).fit(cupy.asarray(X), cupy.asarray(y))
