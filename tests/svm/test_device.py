@@ -9,11 +9,12 @@ from sklearn.datasets import make_classification
 
 import mercer
 from mercer._solver import device_gram
+from mercer._solver.cuda_sums import CudaSums, RowSums
 from mercer._solver.device_gram import DeviceGram
 from mercer._source.device import DeviceSource
 from mercer._source.namespace import namespace_of
 from mercer.errors import DataError, UnsupportedError
-from mercer.kernels import RBF, Matern, RationalQuadratic
+from mercer.kernels import RBF, InverseMultiquadric, Matern, Periodic, Plummer, Prepared, RationalQuadratic
 from mercer.svm import SVC, SVR, OneClassSVM, _kernel_machine
 from tests.kernel_ridge.test_falkon import Summed
 
@@ -157,14 +158,37 @@ def test_descent_on_a_gpu_ends_where_that_of_the_host_does(kink, ridge, n):
     assert program.violation(reached, slopes) < 1.1e-3
 
 
+RADIAL = [
+    RBF(2.0),
+    RBF(np.array([1.0, 2.0, 3.0])),
+    RBF(gamma=0.3),
+    Matern(3.0, nu=0.5),
+    Matern(3.0, nu=1.5),
+    Matern(3.0, nu=2.5),
+    RationalQuadratic(2.0),
+    InverseMultiquadric(0.7),
+    Plummer(0.8, 3.0),
+    Periodic(1.3, 2.1),
+]
+
+
+@pytest.mark.parametrize("kernel", RADIAL, ids=str)
+def test_rows_laid_out_for_a_gpu_have_the_values_of_the_kernel(kernel):
+    X = np.random.default_rng(0).normal(size=(131, 3))
+    there = torch.asarray(X)
+    laid = CudaSums(kernel, there, namespace_of(there)).lay(there)
+    entries, squares = laid.entries.numpy(), laid.squares.numpy()
+    assert entries.shape[0] % 2 == 0
+    assert entries.shape[1] % 128 == 0
+    assert not entries[:, 131:].any()
+    distances = np.maximum(squares[:, None] + squares - 2.0 * entries.T @ entries, 0.0)[:131, :131]
+    np.testing.assert_allclose(kernel.profile(Prepared(X)).of(np, distances), kernel(X, X), atol=1e-6)
+
+
 @needs_gpu
 @pytest.mark.parametrize("d", [1, 2, 16, 17, 50, 131])
-@pytest.mark.parametrize(
-    "kernel", [RBF(2.0), Matern(3.0, nu=0.5), Matern(3.0, nu=1.5), Matern(3.0, nu=2.5), RationalQuadratic(2.0)]
-)
+@pytest.mark.parametrize("kernel", [one for one in RADIAL if np.ndim(getattr(one, "length_scale", 1.0)) == 0], ids=str)
 def test_sums_on_a_gpu_are_those_of_the_values(kernel, d):
-    from mercer._solver.cuda_sums import RowSums
-
     random = np.random.default_rng(0)
     X = random.normal(size=(3001, d)) / np.sqrt(d)
     there = torch.asarray(X.astype(np.float32), device="cuda")
@@ -175,7 +199,8 @@ def test_sums_on_a_gpu_are_those_of_the_values(kernel, d):
         found = sums.of(rows, weights, others).cpu().numpy()
         # The root of a distance that float32 cannot tell from zero is some thousandths of the length of rows.
         near = 0.0 if getattr(kernel, "nu", 2.5) > 0.5 else np.abs(weights).max() * 1e-3 * np.abs(X).max()
-        np.testing.assert_allclose(found, expected, atol=3e-6 * np.abs(weights).sum() + near)
+        largest = float(kernel.diagonal(X[:1])[0])
+        np.testing.assert_allclose(found, expected, atol=3e-6 * largest * np.abs(weights).sum() + near)
 
 
 @needs_gpu

@@ -64,9 +64,9 @@ class CudaSums:
 
     def lay(self, rows: Array, first: int = 0) -> Laid:
         """Lay out rows, whose numbers begin with `first`: those of equal number are one and the same row."""
-        xp, (count, width) = self.xp, rows.shape
+        xp, rows = self.xp, self.kernel.scaled(self.xp, rows)
+        count, width = rows.shape
         long, wide = -(-count // _TILE) * _TILE, width + width % 2
-        rows = self.kernel.scaled(xp, rows)
         entries = xp.zeros((wide, long), dtype=rows.dtype, device=rows.device)
         entries[:width, :count] = rows.T
         squares = xp.zeros(long, dtype=rows.dtype, device=rows.device)

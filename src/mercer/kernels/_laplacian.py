@@ -199,3 +199,8 @@ class Periodic(Radial):
         """The values in array-API operations, for rows on any device: the definition."""
         waves = xp.sin(math.pi / self.periodicity * (X[:, None, :] - Y[None, :, :]))
         return xp.exp(-2.0 / self.length_scale**2 * xp.sum(waves * waves, axis=2))
+
+    def scaled(self, xp: Any, X: Array) -> Array:
+        """Rows on any device as points on circles, whose distances the Gaussian profile takes."""
+        angles = 2.0 * math.pi / self.periodicity * xp.astype(X, xp.float64)
+        return xp.astype(xp.concat([xp.cos(angles), xp.sin(angles)], axis=1) / self.length_scale, X.dtype)

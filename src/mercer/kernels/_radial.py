@@ -166,7 +166,7 @@ class Radial(Kernel):
         return profile.of(xp, squared_distances(xp, self.scaled(xp, X), self.scaled(xp, Y)))
 
     def scaled(self, xp: Any, X: Array) -> Array:
-        """Rows on any device, each column in its unit."""
+        """Rows on any device, each column in its unit: points of whose distances the values are the profile."""
         return X / xp.asarray(self._checked_unit(X.shape[1]), dtype=X.dtype, device=getattr(X, "device", None))
 
 
