@@ -44,13 +44,16 @@ def test_arrays_elsewhere_have_no_program(array):
 
 def test_code_that_cannot_be_compiled_gives_a_warning_and_no_program(monkeypatch):
     def fail():
-        message = "no compiler"
+        message = "no compiler."
         raise cuda_program.CudaError(message)
 
     monkeypatch.setattr(cuda_program, "_compiler", fail)
     monkeypatch.setattr(cuda_program, "device_of", lambda array: 0)
     monkeypatch.setattr(cuda_program, "capability_of", lambda device: 90)
-    expected = "kernel_sums.cu could not be compiled for the GPU, which takes a slower way: no compiler"
+    expected = (
+        "kernel_sums.cu must be compiled for the GPU; got: no compiler. Array operations are used instead, which are "
+        "slower. Install libnvrtc for the CUDA version of torch or CuPy (nvidia-cuda-nvrtc) to have it."
+    )
     with pytest.warns(RuntimeWarning) as caught:
         found = cuda_program.cuda_program("mercer._solver", "kernel_sums.cu", "kernel_sums", None, {"KIND": -1})
     assert found is None

@@ -207,7 +207,10 @@ def _made(
         source = (files(package) / name).read_text(encoding="utf-8")
         return CudaProgram(source, function, device, dict(constants), shared)
     except (CudaError, OSError) as error:
-        message = f"{name} could not be compiled for the GPU, which takes a slower way: {str(error)[:500]}"
+        message = (
+            f"{name} must be compiled for the GPU; got: {str(error)[:500]} Array operations are used instead, which "
+            f"are slower. Install libnvrtc for the CUDA version of torch or CuPy (nvidia-cuda-nvrtc) to have it."
+        )
         warnings.warn(message, RuntimeWarning, stacklevel=2)
         return None
 
