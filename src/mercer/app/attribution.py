@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.base import is_classifier, is_clusterer, is_regressor
 
 from mercer.app.schema import answers
+from mercer.decision import DecisionClassifier
 
 __all__ = ["Attribution", "attribute"]
 
@@ -99,7 +100,7 @@ def _linear_parts(model: Any) -> tuple[Any, Any, np.ndarray] | None:
     from mercer.preprocessing import TableEncoder
 
     steps = [step for _, step in model.steps]
-    last = getattr(steps[-1], "estimator_", steps[-1])
+    last = _without_decision(steps[-1])
     coefficients = getattr(last, "coef_", None)
     if not isinstance(steps[0], TableEncoder) or coefficients is None or hasattr(last, "dual_coef_"):
         return None
@@ -114,6 +115,11 @@ def _linear_parts(model: Any) -> tuple[Any, Any, np.ndarray] | None:
     return steps[0], between, weights[0]
 
 
+def _without_decision(model: Any) -> Any:
+    """Return the fitted model inside a decision rule; any other model is returned as it is."""
+    return model.estimator_ if isinstance(model, DecisionClassifier) else model
+
+
 def _exact(model: Any, parts: tuple[Any, Any, np.ndarray], row: Any, background: Any, prediction: str) -> Attribution:
     encoder, between, weights = parts
 
@@ -123,7 +129,7 @@ def _exact(model: Any, parts: tuple[Any, Any, np.ndarray], row: Any, background:
             values = step.transform(values)
         return np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype=float)
 
-    last = getattr(model.steps[-1][1], "estimator_", model.steps[-1][1])
+    last = _without_decision(model.steps[-1][1])
     intercept = float(np.ravel(last.intercept_)[0])
     here, mean = scaled(row)[0], scaled(background).mean(axis=0)
     parts_of = np.bincount(encoder.feature_columns_, weights * (here - mean), minlength=row.shape[1])

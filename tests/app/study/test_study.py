@@ -191,6 +191,19 @@ def test_a_budget_is_kept():
     assert record.origin.budget == 8.0
 
 
+@pytest.mark.parametrize(("task", "metric"), [("regression", "r2"), ("classification", "roc_auc")])
+def test_a_study_of_all_candidates_ends_with_a_model(task, metric):
+    load = {"regression": load_diabetes, "classification": load_breast_cancer}[task]
+    frame = load(as_frame=True).frame.iloc[:90, -5:]
+    if task == "classification":
+        frame["target"] = np.where(frame["target"] == 1, "yes", "no")
+    found = _study(frame, candidates=None, metric=metric)
+    tried = [one for one in found.record.candidates if one.score is not None]
+    assert {"the constant guess", "random forest"} <= {one.name for one in tried}
+    assert all(one.complexity >= 0 for one in tried)
+    assert found.model.predict(frame.drop(columns="target")).shape == (90,)
+
+
 def test_an_interrupted_study_ends_with_the_best_so_far():
     def press(event):
         if event.text == "linear discriminant":

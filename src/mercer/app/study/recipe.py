@@ -63,9 +63,13 @@ def contender_of(candidate: Candidate, material: Material, n_columns: int, seed:
 
 
 def model_of(pipeline: Any) -> Any:
-    """The fitted model inside a pipeline, without the decision and the calibration around it."""
-    last = pipeline.steps[-1][1]
-    inside = getattr(last, "estimator_", last)
-    if isinstance(inside, CalibratedClassifierCV):
-        return inside.calibrated_classifiers_[0].estimator
-    return inside
+    """Return the fitted model inside a pipeline, without the decision rule and the calibration around it.
+
+    Only these two wrappers are removed: forests have an attribute ``estimator_`` too, which is an unfitted template.
+    """
+    model = pipeline.steps[-1][1]
+    if isinstance(model, DecisionClassifier):
+        model = model.estimator_
+    if isinstance(model, CalibratedClassifierCV):
+        model = model.calibrated_classifiers_[0].estimator
+    return model
