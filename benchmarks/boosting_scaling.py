@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 
 from benchmarks.cases.boosting import make_labels
-from mercer.ensemble._hist_team import Team
+from mercer.ensemble._histogram.team import Team
 
 COLUMNS = 30
 # In the order of their numbers in leaves.pxd.

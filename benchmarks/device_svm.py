@@ -105,9 +105,9 @@ def measure_threads(table, rows):
 
 def measure_pieces(table, rows):
     """What of a fit on one thread a team would share, what it would not, and the time on 16 threads by that."""
-    from mercer._solver.gram_rows import Gram
-    from mercer._solver.team_descent import TeamDescent
     from mercer.svm import SVC
+    from mercer.svm._dual.gram_rows import Gram
+    from mercer.svm._dual.team_descent import TeamDescent
 
     data, shared = make_classes(rows / 20_000), []
 

@@ -1,6 +1,7 @@
 """What a pass of k-means and a scatter matrix spend their time on, and what their constants do to it.
 
-Run by ``python benchmarks/device.py --tune``; the numbers decide the constants in ``mercer._source.torch_block``.
+Run by ``python benchmarks/device.py --tune``; the numbers decide the constants in
+``mercer._source.device.torch_block``.
 """
 
 import torch
@@ -20,9 +21,9 @@ def tune(table, timed, device, rows):
 
 def time_stages(table, timed, X, centres):
     """The parts of one block's assignment, in the order in which they run."""
-    from mercer._source.device import DeviceSource
-    from mercer.cluster._assignment import Assignment
-    from mercer.cluster._centres import Centres
+    from mercer._solver.centres.assignment import Assignment
+    from mercer._solver.centres.centres import Centres
+    from mercer._source.device.source import DeviceSource
 
     block, ready, device = DeviceSource(X).block(0), Centres(centres), X.device
     labels = ready.nearest(block)[0]
@@ -81,9 +82,9 @@ def halves(array):
 def time_fused(table, timed, X, centres):
     """The fused search against the array operations that it stands for: seconds, and the share of equal labels."""
     from mercer._source.block import DenseBlock
-    from mercer._source.device import DeviceSource
-    from mercer._source.fused_search import fused_nearest
-    from mercer._source.torch_block import TorchBlock
+    from mercer._source.device.fused_search import fused_nearest
+    from mercer._source.device.source import DeviceSource
+    from mercer._source.device.torch_block import TorchBlock
 
     shift, block = centres.mean(0), DeviceSource(X).block(0)
     moved = centres - shift

@@ -15,11 +15,11 @@ import time
 import numpy as np
 
 from benchmarks.cases.kernel_machines import make_classes
-from mercer._native import dual_rounds, pair_descent
-from mercer._solver import step_sharing
-from mercer._solver.step_sharing import StepSharing, aligned
+from mercer._native.dual import dual_rounds, pair_descent
 from mercer._source.threads import accompanied
 from mercer.svm import SVC
+from mercer.svm._dual import step_sharing
+from mercer.svm._dual.step_sharing import StepSharing, aligned
 
 # Steps of a descent at most, and descents of which the best counts.
 STEPS, REPEATS = 4000, 10

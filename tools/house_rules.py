@@ -7,6 +7,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 LONGEST_FILE = 400
+MOST_FILES = 25  # in one folder: a reader takes them in at a glance
+SOURCE_SUFFIXES = {".py", ".pxd", ".pyi", ".h", ".cu", ".build"}
 NAMELESS = {"utils", "helpers", "common", "misc"}
 PRIVATE_IMPORT = re.compile(r"^\s*(?:from|import)\s+sklearn(?:\.\w+)*\.(_\w+)")
 
@@ -24,9 +26,22 @@ def list_breaches(path):
             yield f"{place}:{number}: only scikit-learn's public modules are imported; got {line.strip()!r}."
 
 
+def list_full_folders():
+    """Yield a sentence for each folder of the package or its tests that has too many files."""
+    for top in ("src", "tests"):
+        for folder in sorted((ROOT / top).rglob("*/")):
+            files = [path for path in folder.glob("*") if path.suffix in SOURCE_SUFFIXES and not path.is_symlink()]
+            if len(files) > MOST_FILES:
+                yield (
+                    f"{folder.relative_to(ROOT)}: a folder has at most {MOST_FILES} source files; got {len(files)}. "
+                    "Group them by subject in sub-folders."
+                )
+
+
 def main():
     files = sorted((ROOT / "src").rglob("*.py"))
     breaches = [sentence for path in files for sentence in list_breaches(path.resolve())]
+    breaches += list_full_folders()
     print("\n".join(breaches) or f"The house rules hold in {len(files)} files.")
     return int(bool(breaches))
 

@@ -32,7 +32,7 @@ def build_command(arguments):
         return [*cython, "--generate-shared", arguments.generate_shared]
     directives = [word for directive in arguments.directive for word in ("--directive", directive)]
     places = ["--include-dir", arguments.source_root, "--output-file", arguments.output]
-    return [*cython, "-Wextra", "--shared", arguments.shared, *places, *directives, arguments.module]
+    return [*cython, "-Wextra", "--depfile", "--shared", arguments.shared, *places, *directives, arguments.module]
 
 
 def main():

@@ -10,8 +10,8 @@ from sklearn.pipeline import make_pipeline
 
 import mercer
 from mercer._base.rehearsal import rehearse
+from mercer._source.file.stream import BlockStream
 from mercer._source.sample import Sample, take_sample
-from mercer._source.stream import BlockStream
 from mercer.cluster import KMeans, MiniBatchKMeans
 from mercer.decomposition import PCA, IncrementalPCA
 from mercer.errors import DataError, ParameterError

@@ -14,7 +14,7 @@ from mercer.errors import CpuLevelError
 # The package has a function of the same name as this module.
 level_module = importlib.import_module("mercer._native.level")
 REPORT = (
-    "from mercer import _native; from mercer._native import elementary; print(_native.level(), elementary.__name__)"
+    "from mercer import _native; from mercer._native.shared import elementary; print(_native.level(), elementary.__name__)"
 )
 
 

@@ -159,7 +159,7 @@ def test_single_linkage_separates_moons_and_ward_does_not():
 
 @pytest.mark.parametrize("linkage", LINKAGES)
 def test_a_fit_ended_early_keeps_its_merges_and_one_killed_resumes(linkage, monkeypatch, tmp_path):
-    monkeypatch.setattr("mercer.cluster._merging._WORK", 9000)
+    monkeypatch.setattr("mercer.cluster._hierarchy.merging._WORK", 9000)
     options = {"linkage": linkage, "compute_distances": True}
     whole = AgglomerativeClustering(3, **options).fit(X)
     assert len(whole.history_["step"]) > 5

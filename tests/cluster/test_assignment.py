@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from mercer._native import assignment
+from mercer._native.space import assignment
+from mercer._solver.centres.assignment import Assignment, Farthest, Memory
+from mercer._solver.centres.centres import Centres, nearest
+from mercer._solver.centres.plus_plus import Nearness, Potentials
 from mercer._source import ArraySource, open_source
 from mercer._source.block import DenseBlock
-from mercer.cluster._assignment import Assignment, Farthest, Memory
-from mercer.cluster._centres import Centres, nearest
-from mercer.cluster._plus_plus import Nearness, Potentials
 
 strict = pytest.importorskip("array_api_strict")
 

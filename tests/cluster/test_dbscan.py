@@ -135,7 +135,7 @@ def test_searches_are_named_and_lists_of_neighbours_may_be_cut_anywhere(monkeypa
     assert expected.search_used_ == "grid"
     assert DBSCAN(0.6).fit(X[:, [0, 0, 1, 2]]).search_used_ == "kd_tree"
     assert DBSCAN(1e-14).fit(X).search_used_ == "kd_tree"
-    monkeypatch.setattr("mercer.cluster._neighbour_lists._MOST", 300)
+    monkeypatch.setattr("mercer.cluster._density.neighbour_lists._MOST", 300)
     for algorithm in ("ball_tree", "brute"):
         found = DBSCAN(0.6, algorithm=algorithm, n_jobs=3).fit(X)
         np.testing.assert_array_equal(found.labels_, expected.labels_)

@@ -10,7 +10,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from mercer.cluster import DBSCAN, HDBSCAN
-from mercer.cluster._condensed_tree import CondensedTree, linkage_of
+from mercer.cluster._density.condensed_tree import CondensedTree, linkage_of
 from mercer.errors import DataError, ParameterError
 
 

@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 
 import mercer
 from mercer.cluster import KMeans, KMedoids
-from mercer.cluster._medoid_board import Board
+from mercer.cluster._medoids.board import Board
 from mercer.cluster._row_distances import GivenDistances
 from mercer.errors import DataError, MemoryForecastError, ParameterError
 from mercer.watch import Checkpoint

@@ -6,8 +6,8 @@ from sklearn.datasets import load_iris, make_circles
 from sklearn.metrics.pairwise import rbf_kernel
 
 from mercer.cluster import KernelSelfOrganizingMap, SelfOrganizingMap
-from mercer.cluster._grid import Grid
-from mercer.cluster._kernel_map import KernelBatchMap, Narrowing
+from mercer.cluster._map.grid import Grid
+from mercer.cluster._map.kernel_map import KernelBatchMap, Narrowing
 
 
 @pytest.mark.catalogue("KM-21")

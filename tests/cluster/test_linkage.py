@@ -48,7 +48,7 @@ def test_many_calls_and_packing_again_change_nothing(method, monkeypatch):
     """A fit that is cut into many native calls gives the bits of a fit in one."""
     X = DRAW.normal(size=(300, 3))
     whole = linkage(X, method)
-    monkeypatch.setattr("mercer.cluster._merging._WORK", 4000)
+    monkeypatch.setattr("mercer.cluster._hierarchy.merging._WORK", 4000)
     assert np.array_equal(linkage(X, method), whole)
 
 
@@ -156,7 +156,7 @@ def test_a_chain_through_all_rows_is_cut_into_calls(method, monkeypatch):
     """Gaps that shrink from left to right: the nearest neighbour of each row is the next one."""
     X = np.cumsum(1.0 / np.arange(1.0, 301.0))[:, None]
     expected = hierarchy.linkage(X, method)
-    monkeypatch.setattr("mercer.cluster._merging._WORK", 20_000)
+    monkeypatch.setattr("mercer.cluster._hierarchy.merging._WORK", 20_000)
     np.testing.assert_allclose(linkage(X, method)[:, 2], expected[:, 2], rtol=1e-9)
 
 

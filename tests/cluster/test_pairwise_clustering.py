@@ -9,9 +9,9 @@ from scipy.special import softmax
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
-from mercer._native import reassignment
+from mercer._native.space import reassignment
 from mercer.cluster import KMeans, PairwiseClustering, grid_neighbourhood, pairwise_cost
-from mercer.cluster._pairwise_energy import DistanceMatrix, SquaredDistances, mean_field
+from mercer.cluster._pairwise.energy import DistanceMatrix, SquaredDistances, mean_field
 from mercer.errors import DataError
 
 

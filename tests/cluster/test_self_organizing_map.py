@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_iris, make_blobs
 
 from mercer.cluster import KMeans, SelfOrganizingMap
-from mercer.cluster._grid import Grid
+from mercer.cluster._map.grid import Grid
 from mercer.errors import DataError, ParameterError
 
 GRIDS = [{"topology": topology, "torus": torus} for topology in ("rectangular", "hexagonal") for torus in (False, True)]

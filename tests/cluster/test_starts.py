@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from mercer._solver.centres.starts import around_the_mean, in_the_box
 from mercer._source import open_source
 from mercer.cluster import KMeans, kmeans_plusplus
-from mercer.cluster._mini_batch import answered
-from mercer.cluster._starts import around_the_mean, in_the_box
+from mercer.cluster._centres.mini_batch import answered
 from mercer.errors import DataError, ParameterError
 
 STARTS = ("k-means++", "random", "uniform", "mean")

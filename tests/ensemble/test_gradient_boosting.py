@@ -7,7 +7,7 @@ from sklearn.datasets import load_iris, make_classification, make_friedman1
 from sklearn.linear_model import LinearRegression
 
 from mercer.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
-from mercer.ensemble._gradient_rounds import HeldOut
+from mercer.ensemble._gradient.rounds import HeldOut
 from mercer.errors import DataError, ParameterError
 
 

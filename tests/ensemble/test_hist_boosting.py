@@ -10,7 +10,7 @@ from sklearn.datasets import make_classification, make_friedman1
 
 from mercer._source.threads import run_numbered
 from mercer.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from mercer.ensemble._hist_slopes import Slopes
+from mercer.ensemble._histogram.slopes import Slopes
 from mercer.errors import DataError, InterruptWarning, ParameterError
 
 

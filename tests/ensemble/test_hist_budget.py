@@ -9,7 +9,7 @@ from sklearn.datasets import make_classification, make_friedman1
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from mercer.ensemble._hist_budget import _best_leaves
+from mercer.ensemble._histogram.budget import _best_leaves
 from mercer.errors import ParameterError
 
 

@@ -6,9 +6,9 @@ from scipy.special import expit
 from sklearn.datasets import make_classification, make_friedman1
 
 from mercer.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from mercer.ensemble._hist_grower import Grower
-from mercer.ensemble._hist_losses import ExponentialLoss, HuberLoss
-from mercer.ensemble._hist_sample import drawn_counts, uniform_numbers
+from mercer.ensemble._histogram.grower import Grower
+from mercer.ensemble._histogram.losses import ExponentialLoss, HuberLoss
+from mercer.ensemble._histogram.sample import drawn_counts, uniform_numbers
 from mercer.errors import DataError
 
 

@@ -5,9 +5,10 @@ import warnings
 import numpy as np
 import pytest
 
-from mercer.ensemble import LPBoostClassifier, _lp_boost
-from mercer.ensemble._margin_program import solve_groups
-from mercer.ensemble._margin_simplex import Basis, first_basis, grown_basis, restart
+from mercer.ensemble import LPBoostClassifier
+from mercer.ensemble._reweighting import lp_boost as _lp_boost
+from mercer.ensemble._reweighting.margin_program import solve_groups
+from mercer.ensemble._reweighting.margin_simplex import Basis, first_basis, grown_basis, restart
 
 
 def grow(right, weight, nu):

@@ -11,7 +11,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 from mercer._source.block import rows_per_block
-from mercer._source.dask_graph import TaskLayer
+from mercer._source.dask.graph import TaskLayer
 from mercer.errors import DataError
 from mercer.watch import Checkpoint
 from tests.laws.subjects import digest, fitted, outputs, subjects

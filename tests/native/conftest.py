@@ -21,10 +21,5 @@ def elementary(level):
 
 
 @pytest.fixture
-def products(level):
-    return importlib.import_module(f"mercer._native.{level}.products")
-
-
-@pytest.fixture
 def triangles(level):
     return importlib.import_module(f"mercer._native.{level}.triangles")

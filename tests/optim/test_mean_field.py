@@ -5,7 +5,7 @@ import pytest
 
 from mercer.errors import DataError
 from mercer.optim import GibbsDistribution, PairwiseEnergy, anneal_mean_field, list_states, mean_field_entropy
-from mercer.optim._mean_field import update_mean
+from mercer.optim._methods.mean_field import update_mean
 
 
 def couplings(n, seed):

@@ -14,7 +14,7 @@ from mercer.optim import (
     Newton,
     minimize,
 )
-from mercer.optim._newton import newton_direction
+from mercer.optim._methods.newton import newton_direction
 
 
 def quadratic(d, seed=0):

@@ -17,12 +17,12 @@ from mercer._objective import (
     Softmax,
     Squared,
 )
-from mercer._solver.composite_problem import CompositeProblem
+from mercer._solver.composite.composite_problem import CompositeProblem
+from mercer._solver.composite.irls import irls
+from mercer._solver.composite.proximal_gradient import proximal_gradient
 from mercer._solver.driver import drive
-from mercer._solver.irls import irls
-from mercer._solver.proximal_gradient import proximal_gradient
-from mercer._solver.quantile_program import quantile_program
 from mercer._source import ArraySource
+from mercer.linear_model._solvers.composite.quantile_program import quantile_program
 
 SOLVERS = {"irls": irls, "fista": proximal_gradient}
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from mercer._source import cuda_program
+from mercer._source.device import cuda_program
 
 SOURCES = [
     ("pair_steps.cu", 80, {"CLUSTER": 1, "THREADS": 1024, "PER": 4, "PAIRS": 2}),

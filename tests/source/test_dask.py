@@ -14,10 +14,11 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mercer._source import Labelling, local_table, open_place, open_source, place_of
+from mercer._source import Labelling, open_place, open_source, place_of
 from mercer._source.block import DenseBlock, rows_per_block
-from mercer._source.dask_tasks import PlacedSums
-from mercer._source.local_table import LocalTable
+from mercer._source.dask.tasks import PlacedSums
+from mercer._source.file import local_table
+from mercer._source.file.local_table import LocalTable
 from mercer._source.source import SumTree
 from mercer._statistic import Moments
 from mercer._statistic.labels import Labels

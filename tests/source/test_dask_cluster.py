@@ -16,10 +16,10 @@ from sklearn.model_selection import GridSearchCV
 
 from mercer._source import open_place
 from mercer._source.block import rows_per_block
-from mercer._source.dask import DaskSource
-from mercer._source.dask_graph import grouped
-from mercer._source.dask_tasks import PlacedSums
-from mercer._source.local_table import kept_bytes
+from mercer._source.dask.graph import grouped
+from mercer._source.dask.source import DaskSource
+from mercer._source.dask.tasks import PlacedSums
+from mercer._source.file.local_table import kept_bytes
 from mercer._source.threads import available_threads
 from mercer._statistic import Moments
 from mercer.cluster import KMeans

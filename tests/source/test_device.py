@@ -9,21 +9,21 @@ import pytest
 import torch
 from array_api_compat import array_namespace
 
+from mercer._solver.centres.assignment import Assignment, Farthest
+from mercer._solver.centres.centres import Centres
+from mercer._solver.centres.row_draw import RowDraw, WeightedRows
+from mercer._solver.centres.starts import Box, Race
 from mercer._source import ArraySource, open_place, place_of
 from mercer._source.block import DenseBlock, rows_per_block
-from mercer._source.device import DeviceSource, open_device, rows_per_device_block
+from mercer._source.device.source import DeviceSource, open_device, rows_per_device_block
+from mercer._source.device.torch_block import TorchBlock
 from mercer._source.groups import Groups
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import HOST, Placement
-from mercer._source.torch_block import TorchBlock
 from mercer._statistic import Moments, Statistic
 from mercer._statistic.labels import Labels, Rows
 from mercer._statistic.products import Residual
 from mercer._statistic.triangle import Triangle
-from mercer.cluster._assignment import Assignment, Farthest
-from mercer.cluster._centres import Centres
-from mercer.cluster._row_draw import RowDraw, WeightedRows
-from mercer.cluster._starts import Box, Race
 from mercer.errors import DataError
 
 NARROW = array_api_strict.Device("no_float64")
@@ -314,7 +314,7 @@ def test_numbers_with_a_fraction_are_no_labels():
 @pytest.mark.parametrize("shape", [(1, 1, 1), (1000, 7, 3), (5000, 128, 1024), (300, 33, 65)])
 def test_the_fused_search_finds_what_array_operations_find(shape):
     from mercer._source.block import DenseBlock
-    from mercer._source.fused_search import fused_nearest
+    from mercer._source.device.fused_search import fused_nearest
 
     n, d, k = shape
     X, centres = torch.randn((n, d), device="cuda"), torch.randn((k, d), device="cuda")

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse
 
 from mercer._source import SparseSource
-from mercer._source.sparse_file import SparseFile
+from mercer._source.file.sparse_file import SparseFile
 from mercer._statistic import Moments
 from mercer.cluster import KMeans
 from mercer.decomposition import PCA

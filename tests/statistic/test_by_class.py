@@ -7,9 +7,9 @@ from scipy.sparse import csr_array
 
 from mercer._source import ArraySource, SparseSource
 from mercer._source.block import DenseBlock
-from mercer._source.device import DeviceSource
+from mercer._source.device.source import DeviceSource
 from mercer._statistic.by_class import ClassMoments, numbered
-from mercer._statistic.class_totals import CategoryCounts, ClassTotals
+from mercer.naive_bayes._class_totals import CategoryCounts, ClassTotals
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(9000, 7)) + RNG.normal(size=7)

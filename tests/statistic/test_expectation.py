@@ -8,8 +8,8 @@ from scipy.stats import multivariate_normal
 from mercer._source import open_source
 from mercer._source.block import DenseBlock
 from mercer._statistic.expectation import FORMS, Expectation, n_features_of
-from mercer._statistic.gaussian_expectation import CentredExpectation, MissingExpectation, ObservedCounts
 from mercer.mixture._components import GaussianComponents, GaussianMoments, natural
+from mercer.mixture._gaussian_expectation import CentredExpectation, MissingExpectation, ObservedCounts
 
 KINDS = ("full", "tied", "diag", "spherical")
 

@@ -8,14 +8,14 @@ import torch
 from sklearn.datasets import make_classification
 
 import mercer
-from mercer._solver import device_gram
 from mercer._solver.cuda_sums import CudaSums, RowSums
-from mercer._solver.device_gram import DeviceGram
-from mercer._source.device import DeviceSource
+from mercer._source.device.source import DeviceSource
 from mercer._source.namespace import namespace_of
 from mercer.errors import DataError, UnsupportedError
 from mercer.kernels import RBF, InverseMultiquadric, Matern, Periodic, Plummer, Prepared, RationalQuadratic
 from mercer.svm import SVC, SVR, OneClassSVM, _kernel_machine
+from mercer.svm._dual import device_gram
+from mercer.svm._dual.device_gram import DeviceGram
 from tests.kernel_ridge.test_falkon import Summed
 
 SHIFT = 1e3
@@ -130,9 +130,9 @@ needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="CUDA progr
 @pytest.mark.parametrize("n", [1000, 5003, 8192])
 @pytest.mark.parametrize(("kink", "ridge"), [(0.0, 0.0), (0.1, 0.0), (0.0, 0.01)])
 def test_descent_on_a_gpu_ends_where_that_of_the_host_does(kink, ridge, n):
-    from mercer._native import pair_descent
-    from mercer._solver.cuda_descent import described, most_rows, take_steps
-    from mercer._solver.dual_program import DualProgram
+    from mercer._native.dual import pair_descent
+    from mercer.svm._dual.cuda_descent import described, most_rows, take_steps
+    from mercer.svm._dual.program import DualProgram
 
     random = np.random.default_rng(0)
     X = random.normal(size=(n, 5))

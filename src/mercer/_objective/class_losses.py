@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer._native import gradients
-from mercer._native import losses as native_losses
+from mercer._native.sums import gradients
+from mercer._native.sums import losses as native_losses
 from mercer._objective.loss import LabelLoss
 from mercer._plain import plain
 

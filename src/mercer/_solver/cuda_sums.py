@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._source.cuda_program import CudaProgram, capability_of, cuda_program, device_of
+from mercer._source.device.cuda_program import CudaProgram, capability_of, cuda_program, device_of
 from mercer._source.placement import Placement
 from mercer.kernels import Kernel, Prepared
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from mercer._native import triangles
+from mercer._native.shared import triangles
 from mercer._source.threads import run_numbered
 
 __all__ = [

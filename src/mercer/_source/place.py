@@ -68,22 +68,22 @@ def open_place(
     options: dict[str, Any] = {"subject": subject, "targets": targets, "threads": threads}
     match place:
         case "file":
-            from mercer._source.file import open_file
+            from mercer._source.file.opening import open_file
 
             return open_file(X, y, weight, columns=columns, **options)
         case "dask":
-            from mercer._source.dask import open_dask
+            from mercer._source.dask.source import open_dask
 
             return open_dask(X, y, weight, **options)
         case "device":
-            from mercer._source.device import open_device
+            from mercer._source.device.source import open_device
 
             return open_device(X, y, weight, **options)
     if _library(X) == "pyarrow":
-        from mercer._source.table import open_reader
+        from mercer._source.file.table import open_reader
 
         return open_reader(X, y, weight, columns=columns, **options)
-    from mercer._source.stream import BlockStream
+    from mercer._source.file.stream import BlockStream
 
     for name, value in (("y", y), ("sample_weight", weight)):
         if value is not None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._native import class_sums
+from mercer._native.sums import class_sums
 from mercer._plain import plain
 from mercer._source import Block
 from mercer._source.namespace import namespace_of

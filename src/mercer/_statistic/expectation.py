@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._native import expectation
+from mercer._native.sums import expectation
 from mercer._source import Block
 from mercer._statistic.statistic import Statistic, Sums, folded
 

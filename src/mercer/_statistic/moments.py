@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._native import columns, scatter
+from mercer._native.sums import columns, scatter
 from mercer._plain import plain
 from mercer._source import Block
 from mercer._statistic.statistic import Statistic

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._native import gradients
+from mercer._native.sums import gradients
 from mercer._source import Block
 from mercer._statistic.moments import targets
 from mercer._statistic.statistic import Statistic, Sums, folded

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from mercer._base.candidate import Candidate, Shape
-from mercer.cluster._hdbscan import HDBSCAN
-from mercer.cluster._k_means import KMeans
+from mercer.cluster._centres.k_means import KMeans
+from mercer.cluster._density.hdbscan import HDBSCAN
 
 __all__ = ["CANDIDATES"]
 

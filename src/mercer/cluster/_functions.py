@@ -8,11 +8,11 @@ from sklearn.utils import check_array
 from mercer._base import seed_sequence
 from mercer._base.parameter import Integer, Nothing, Seed, check_parameters
 from mercer._base.validation import checked_weight
+from mercer._solver.centres.plus_plus import plus_plus
 from mercer._source import Source, open_place, open_source, place_of
 from mercer._source.threads import n_threads
-from mercer.cluster._k_means import KMeans
-from mercer.cluster._mini_batch import answered
-from mercer.cluster._plus_plus import plus_plus
+from mercer.cluster._centres.k_means import KMeans
+from mercer.cluster._centres.mini_batch import answered
 from mercer.errors import DataError
 
 __all__ = ["k_means", "kmeans_plusplus"]

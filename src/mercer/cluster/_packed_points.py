@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._native import points
+from mercer._native.space import points
 from mercer._source.threads import run_numbered
 from mercer.cluster._distances import measure_metric, metric_options
 

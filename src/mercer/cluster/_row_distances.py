@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._native import points
+from mercer._native.space import points
 from mercer.cluster._distances import measure_metric
 from mercer.cluster._packed_points import LANES, pack_points, safe_scale
 

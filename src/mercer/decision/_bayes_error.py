@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from mercer._base.randomness import generators
+from mercer._base.reading import read_probabilities
+from mercer._solver.quadrature import integrate_box
 from mercer.decision._cost import accuracy_costs, read_costs
 from mercer.decision._posterior import log_joint, posterior
 from mercer.errors import DataError, ParameterError
-from mercer.estimation._quadrature import integrate_box
-from mercer.estimation._reading import read_probabilities
 
 __all__ = ["ClassDensities", "Risk"]
 

@@ -8,8 +8,8 @@ from scipy.optimize import minimize_scalar
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_X_y
 
+from mercer._base.reading import read_numbers, read_probabilities
 from mercer.errors import DataError
-from mercer.estimation._reading import read_numbers, read_probabilities
 
 __all__ = ["NeighborBounds", "bhattacharyya_bound", "chernoff_bound", "neighbor_bounds", "prior_bounds"]
 

@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mercer._base.reading import read_numbers, read_probabilities
 from mercer.errors import DataError, ParameterError
-from mercer.estimation._reading import read_numbers, read_probabilities
 
 __all__ = [
     "Decision",

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
+from mercer._base.reading import read_numbers, read_probabilities
 from mercer.errors import DataError, ParameterError
-from mercer.estimation._reading import read_numbers, read_probabilities
 
 __all__ = ["bayes_decision", "discriminant_functions", "log_joint", "posterior"]
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer._base.reading import read_numbers
 from mercer.errors import DataError
-from mercer.estimation._reading import read_numbers
 
 __all__ = ["mean_direction", "separation_ratio"]
 

@@ -10,6 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, fitted_source
+from mercer._base.linear.classifier import LinearClassifier
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, Rule
 from mercer._base.priors import class_priors
@@ -31,7 +32,6 @@ from mercer.discriminant_analysis._linear_solvers import (
     mean_log_density,
 )
 from mercer.errors import DataError, ParameterError
-from mercer.linear_model._linear_classifier import LinearClassifier
 
 __all__ = ["LinearDiscriminantAnalysis"]
 

@@ -1,23 +1,34 @@
 """Ensembles: many models that answer as one."""
 
-from mercer.ensemble._ada_boost import AdaBoostClassifier
-from mercer.ensemble._ada_boost_regressor import AdaBoostRegressor
-from mercer.ensemble._bagging import BaggingClassifier, BaggingRegressor
-from mercer.ensemble._combination import combine_labels, combine_numbers, member_correlation, variance_of_average
-from mercer.ensemble._extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
-from mercer.ensemble._gradient_classifier import GradientBoostingClassifier
-from mercer.ensemble._gradient_regressor import GradientBoostingRegressor
-from mercer.ensemble._hist_classifier import HistGradientBoostingClassifier
-from mercer.ensemble._hist_regressor import HistGradientBoostingRegressor
-from mercer.ensemble._lp_boost import LPBoostClassifier
-from mercer.ensemble._margin_program import MarginSolution, maximize_margin
-from mercer.ensemble._margins import best_step, exponential_loss, margin_distribution, margins, member_labels
-from mercer.ensemble._random_forest import RandomForestClassifier, RandomForestRegressor
-from mercer.ensemble._soft_ada_boost import RegularizedAdaBoost
-from mercer.ensemble._stacking import StackingClassifier
-from mercer.ensemble._stacking_regressor import StackingRegressor
-from mercer.ensemble._voting import VotingClassifier
-from mercer.ensemble._voting_regressor import VotingRegressor
+from mercer.ensemble._committee.bagging import BaggingClassifier, BaggingRegressor
+from mercer.ensemble._committee.combination import (
+    combine_labels,
+    combine_numbers,
+    member_correlation,
+    variance_of_average,
+)
+from mercer.ensemble._committee.stacking import StackingClassifier
+from mercer.ensemble._committee.stacking_regressor import StackingRegressor
+from mercer.ensemble._committee.voting import VotingClassifier
+from mercer.ensemble._committee.voting_regressor import VotingRegressor
+from mercer.ensemble._forest.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
+from mercer.ensemble._forest.random_forest import RandomForestClassifier, RandomForestRegressor
+from mercer.ensemble._gradient.classifier import GradientBoostingClassifier
+from mercer.ensemble._gradient.regressor import GradientBoostingRegressor
+from mercer.ensemble._histogram.classifier import HistGradientBoostingClassifier
+from mercer.ensemble._histogram.regressor import HistGradientBoostingRegressor
+from mercer.ensemble._reweighting.ada_boost import AdaBoostClassifier
+from mercer.ensemble._reweighting.ada_boost_regressor import AdaBoostRegressor
+from mercer.ensemble._reweighting.lp_boost import LPBoostClassifier
+from mercer.ensemble._reweighting.margin_program import MarginSolution, maximize_margin
+from mercer.ensemble._reweighting.margins import (
+    best_step,
+    exponential_loss,
+    margin_distribution,
+    margins,
+    member_labels,
+)
+from mercer.ensemble._reweighting.soft_ada_boost import RegularizedAdaBoost
 
 __all__ = [
     "AdaBoostClassifier",

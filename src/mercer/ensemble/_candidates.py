@@ -3,9 +3,9 @@
 from typing import Any
 
 from mercer._base.candidate import Candidate, Shape
-from mercer.ensemble._hist_classifier import HistGradientBoostingClassifier
-from mercer.ensemble._hist_regressor import HistGradientBoostingRegressor
-from mercer.ensemble._random_forest import RandomForestClassifier, RandomForestRegressor
+from mercer.ensemble._forest.random_forest import RandomForestClassifier, RandomForestRegressor
+from mercer.ensemble._histogram.classifier import HistGradientBoostingClassifier
+from mercer.ensemble._histogram.regressor import HistGradientBoostingRegressor
 
 __all__ = ["CANDIDATES"]
 

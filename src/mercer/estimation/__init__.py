@@ -5,6 +5,7 @@ evidence, for one group or a million. Around them: maximum likelihood and maximu
 posteriors on grids, Fisher information, simulated risk, model comparison and averaging, information measures.
 """
 
+from mercer._solver.quadrature import Integral, integrate_box
 from mercer.estimation._averaging import ModelAveragingClassifier, ModelAveragingRegressor
 from mercer.estimation._comparison import (
     ModelComparison,
@@ -57,7 +58,6 @@ from mercer.estimation._likelihood import Estimate, maximum_a_posteriori, maximu
 from mercer.estimation._maximum_entropy import MaximumEntropy, maximum_entropy
 from mercer.estimation._multivariate import MultivariateGaussianDensity
 from mercer.estimation._prediction import optimal_prediction
-from mercer.estimation._quadrature import Integral, integrate_box
 from mercer.estimation._simulation import (
     EstimatorRisk,
     LargeSamples,

@@ -13,11 +13,11 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._base import Estimator, fitting
 from mercer._base.parameter import Array, Choice, Instance, Nothing, Rule
+from mercer._base.reading import read_numbers, read_probabilities
 from mercer._base.validation import checked_weight
 from mercer._base.wrapping import check_wrapped_place, fit_members, float_type, note_columns, one_step_record
 from mercer.errors import DataError, ParameterError
 from mercer.estimation._comparison import bayesian_criterion, model_probabilities
-from mercer.estimation._reading import read_numbers, read_probabilities
 
 __all__ = ["ModelAveragingClassifier", "ModelAveragingRegressor"]
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
+from mercer._base.reading import read_numbers, read_probabilities
 from mercer.errors import DataError
-from mercer.estimation._reading import read_numbers, read_probabilities
 
 __all__ = [
     "ModelComparison",

@@ -10,9 +10,9 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from mercer._base.randomness import generators
+from mercer._base.reading import read_numbers, read_weight
 from mercer._plain import plain
 from mercer.errors import DataError, ParameterError
-from mercer.estimation._reading import read_numbers, read_weight
 
 __all__ = ["Conjugate", "PredictiveDensity"]
 

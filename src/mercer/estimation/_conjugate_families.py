@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import betaln, gammaln
 
 from mercer._base.randomness import seed_sequence
+from mercer._base.reading import read_numbers, read_weight
 from mercer._plain import plain
 from mercer.errors import DataError, ParameterError
 from mercer.estimation._conjugate import Conjugate
@@ -19,7 +20,6 @@ from mercer.estimation._discrete import (
     PoissonDensity,
     check_trials,
 )
-from mercer.estimation._reading import read_numbers, read_weight
 
 __all__ = ["BetaBernoulli", "BetaBinomial", "BetaGeometric", "DirichletCategorical", "GammaExponential", "GammaPoisson"]
 

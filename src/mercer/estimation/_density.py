@@ -12,9 +12,9 @@ import numpy as np
 from scipy.special import logsumexp
 
 from mercer._base.randomness import generators, seed_sequence
+from mercer._base.reading import read_numbers, read_probabilities, read_weight
 from mercer._plain import plain
 from mercer.errors import DataError, ParameterError
-from mercer.estimation._reading import read_numbers, read_probabilities, read_weight
 
 __all__ = ["Density", "IndependentDensity", "MixtureDensity", "NumberDensity", "log_likelihood"]
 

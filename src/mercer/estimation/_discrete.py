@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import gammaln, xlog1py, xlogy
 
+from mercer._base.reading import read_probabilities
 from mercer._plain import plain
 from mercer.errors import ParameterError
 from mercer.estimation._density import NumberDensity
-from mercer.estimation._reading import read_probabilities
 
 __all__ = ["BernoulliDensity", "BinomialDensity", "CategoricalDensity", "GeometricDensity", "PoissonDensity"]
 

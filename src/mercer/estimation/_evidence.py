@@ -8,9 +8,9 @@ import numpy as np
 from scipy.special import logsumexp
 
 from mercer._base.randomness import seed_sequence
+from mercer._solver.quadrature import integrate_box
 from mercer.errors import DataError, ParameterError
 from mercer.estimation._likelihood import log_prior, maximum_a_posteriori
-from mercer.estimation._quadrature import integrate_box
 
 __all__ = ["Evidence", "laplace_evidence", "monte_carlo_evidence", "quadrature_evidence"]
 

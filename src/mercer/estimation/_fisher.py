@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer._base.reading import read_numbers
 from mercer.errors import DataError, ParameterError
-from mercer.estimation._reading import read_numbers
 
 __all__ = ["JeffreysPrior", "cramer_rao_bound", "fisher_information"]
 

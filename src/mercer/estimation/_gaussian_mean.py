@@ -5,13 +5,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mercer._base.reading import read_covariance, read_numbers, read_weight
 from mercer._plain import plain
 from mercer.errors import DataError, ParameterError
 from mercer.estimation._conjugate import Conjugate, PredictiveDensity
 from mercer.estimation._continuous import GaussianDensity
 from mercer.estimation._density import _rows
 from mercer.estimation._multivariate import MultivariateGaussianDensity
-from mercer.estimation._reading import read_covariance, read_numbers, read_weight
 
 __all__ = ["GaussianMean", "GaussianVectorMean"]
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
+from mercer._base.reading import read_numbers, read_weight
 from mercer.errors import DataError, ParameterError
 from mercer.estimation._likelihood import log_prior
-from mercer.estimation._reading import read_numbers, read_weight
 
 __all__ = ["GridPosterior", "grid_posterior"]
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from scipy.special import entr, rel_entr, xlogy
 
+from mercer._base.reading import read_numbers, read_probabilities
 from mercer.errors import DataError, ParameterError
-from mercer.estimation._reading import read_numbers, read_probabilities
 
 __all__ = ["cross_entropy", "entropy", "gaussian_divergence", "kl_divergence", "mutual_information"]
 

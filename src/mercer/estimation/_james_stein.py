@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from scipy.special import hyp1f1
 
+from mercer._base.reading import read_numbers
 from mercer.errors import DataError
-from mercer.estimation._reading import read_numbers
 
 __all__ = ["james_stein", "james_stein_risk"]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer._base.reading import read_weight
 from mercer.errors import DataError, ParameterError
-from mercer.estimation._reading import read_weight
 from mercer.optim import Result, minimize, numerical_gradient, numerical_hessian
 
 __all__ = ["Estimate", "maximum_a_posteriori", "maximum_likelihood"]

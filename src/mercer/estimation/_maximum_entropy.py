@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
+from mercer._base.reading import read_numbers
 from mercer.errors import DataError
-from mercer.estimation._reading import read_numbers
 from mercer.optim import GradientNorm, MaxIter, TargetValue, minimize
 
 __all__ = ["MaximumEntropy", "maximum_entropy"]

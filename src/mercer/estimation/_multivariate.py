@@ -8,10 +8,10 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from mercer._base.randomness import seed_sequence
+from mercer._base.reading import read_covariance, read_numbers, read_weight
 from mercer._plain import plain
 from mercer.errors import DataError, ParameterError
 from mercer.estimation._density import _rows
-from mercer.estimation._reading import read_covariance, read_numbers, read_weight
 
 __all__ = ["MultivariateGaussianDensity"]
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from mercer._base.reading import read_numbers
 from mercer.errors import DataError, ParameterError
-from mercer.estimation._reading import read_numbers
 
 __all__ = ["optimal_prediction"]
 

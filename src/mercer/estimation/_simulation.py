@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from mercer._base.randomness import seed_sequence
+from mercer._base.reading import read_numbers
 from mercer.errors import DataError
 from mercer.estimation._fisher import fisher_information
-from mercer.estimation._reading import read_numbers
 
 __all__ = [
     "EstimatorRisk",

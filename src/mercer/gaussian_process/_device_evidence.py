@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from mercer._solver.device_cholesky import factorised, invert_lower, lower_blocks, row_blocks, solve_lower
 from mercer._source.memory import readable
 from mercer._source.namespace import library_of, to_numpy
 from mercer.errors import DataError, MemoryForecastError
+from mercer.gaussian_process._device_cholesky import factorised, invert_lower, lower_blocks, row_blocks, solve_lower
 from mercer.gaussian_process._evidence import JITTERS, Evidence, Measurement, rounding_of
 from mercer.kernels import Kernel
-from mercer.kernels._array_form import diagonal_of, diagonal_slopes_of, slopes_of
+from mercer.kernels.array_form import diagonal_of, diagonal_slopes_of, slopes_of
 
 __all__ = ["DeviceEvidence", "check_device_room", "own_noise_of", "predicted_on_device"]
 

@@ -1,22 +1,22 @@
 """Displays: every picture the library draws, by scikit-learn's Display convention."""
 
-from mercer.inspection._annealing import AcceptanceDisplay, EnergyTraceDisplay, GibbsDisplay
 from mercer.inspection._bias_variance import BiasVarianceDisplay, BullseyeDisplay
 from mercer.inspection._boosting import BoostingErrorDisplay, BoostingRoundsDisplay, MarginDisplay
 from mercer.inspection._class_density import ClassDensityDisplay
-from mercer.inspection._cluster_number import ClusterNumberDisplay
+from mercer.inspection._clusters.annealing import AcceptanceDisplay, EnergyTraceDisplay, GibbsDisplay
+from mercer.inspection._clusters.cluster_number import ClusterNumberDisplay
+from mercer.inspection._clusters.dendrogram import DendrogramDisplay
+from mercer.inspection._clusters.k_distance import KDistanceDisplay
+from mercer.inspection._clusters.k_means_panels import KMeansPanelsDisplay
+from mercer.inspection._clusters.maps import LatticeDisplay, MapDisplay
 from mercer.inspection._cost_curve import CostCurveDisplay
 from mercer.inspection._decision_boundary import DecisionBoundaryDisplay
-from mercer.inspection._dendrogram import DendrogramDisplay
 from mercer.inspection._folds import FoldsDisplay
 from mercer.inspection._gaussian_contour import GaussianContourDisplay
 from mercer.inspection._gaussian_process import KernelSelectionDisplay, ProcessDisplay
 from mercer.inspection._impurity import ImpurityDisplay
-from mercer.inspection._k_distance import KDistanceDisplay
-from mercer.inspection._k_means_panels import KMeansPanelsDisplay
 from mercer.inspection._kernel_components import FeatureLiftDisplay, KernelComponentDisplay, SmoothnessFilterDisplay
 from mercer.inspection._learning_rate import LearningRateDisplay
-from mercer.inspection._maps import LatticeDisplay, MapDisplay
 from mercer.inspection._mixture import EMPanelsDisplay, MixtureDisplay
 from mercer.inspection._parameter_posterior import ParameterPosteriorDisplay
 from mercer.inspection._score_curve import ScoreCurveDisplay

@@ -10,7 +10,7 @@ import numpy as np
 from mercer._base import seed_sequence
 from mercer._base.kernel_choice import one_order
 from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule, Seed
-from mercer._native import kernel_values
+from mercer._native.dual import kernel_values
 from mercer._plain import plain
 from mercer._source import Block, Source
 from mercer._statistic import Moments

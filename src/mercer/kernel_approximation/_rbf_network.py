@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base import Estimator, checked_rows, few_rows, fitted_source, fitting, seed_sequence
 from mercer._base.kernel_choice import one_order
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
-from mercer._native import kernel_values
+from mercer._native.dual import kernel_values
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense

@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin
 
 from mercer._base import Estimator, few_rows, fitted_source, fitting
 from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, one_order, prepared, wide_rows
+from mercer._base.linear.class_labels import label_classes
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule
 from mercer._objective import Logistic, Softmax
 from mercer._objective.penalties import ElasticNet
@@ -22,7 +23,6 @@ from mercer._source import open_source
 from mercer._source.memory import forecast
 from mercer.errors import DataError
 from mercer.kernels import Precomputed, warn_of_scale
-from mercer.linear_model._class_labels import label_classes
 
 __all__ = ["KernelLogisticRegression"]
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import diags_array, issparse
 
-from mercer._native import kernel_values
+from mercer._native.dual import kernel_values
 from mercer._plain import plain
 from mercer.errors import DataError, ParameterError
 from mercer.kernels._kernel import Kernel, tile_for

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._native import kernel_values
+from mercer._native.dual import kernel_values
 from mercer._plain import plain
 from mercer.errors import ParameterError
 from mercer.kernels._kernel import Hyperparameter, Kernel, dense_floats, tile_for

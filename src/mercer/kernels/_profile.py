@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import gamma as gamma_function
 from scipy.special import kve
 
-from mercer._native import kernel_values
+from mercer._native.dual import kernel_values
 from mercer.kernels._prepared import Prepared
 
 __all__ = ["EXPONENTIAL", "GAUSSIAN", "MATERN_3", "MATERN_5", "QUADRATIC", "BesselProfile", "Profile"]

@@ -1,28 +1,24 @@
 """Linear models under any loss and penalty, and what can be said of them in closed form."""
 
-from mercer.linear_model._agreement import correlation, empirical_error, population_error
-from mercer.linear_model._bayesian_ridge import BayesianRidge
-from mercer.linear_model._elastic_net import ElasticNet
-from mercer.linear_model._elastic_net_cv import ElasticNetCV
-from mercer.linear_model._elastic_net_path import enet_path, lasso_path
-from mercer.linear_model._expected_error import expected_in_sample_error, expected_out_of_sample_error
-from mercer.linear_model._gaussian_conditional import GaussianConditionalRegressor
 from mercer.linear_model._generalized import GeneralizedLinearEstimator
 from mercer.linear_model._huber import HuberRegressor
-from mercer.linear_model._inference import Inference, inference
-from mercer.linear_model._lasso import Lasso
-from mercer.linear_model._lasso_budget import alpha_for_l1_norm
-from mercer.linear_model._lasso_cv import LassoCV
-from mercer.linear_model._least_squares import LinearRegression
-from mercer.linear_model._leverage import hat_matrix, leave_one_out_residuals, leverages
-from mercer.linear_model._logistic import LogisticRegression
-from mercer.linear_model._logistic_cv import LogisticRegressionCV
-from mercer.linear_model._perceptron import Perceptron
-from mercer.linear_model._quantile import QuantileRegressor
-from mercer.linear_model._ridge import Ridge
-from mercer.linear_model._ridge_classifier import RidgeClassifier, RidgeClassifierCV
-from mercer.linear_model._ridge_cv import RidgeCV
-from mercer.linear_model._ridge_path import (
+from mercer.linear_model._inference.inference import Inference, inference
+from mercer.linear_model._lasso.elastic_net import ElasticNet
+from mercer.linear_model._lasso.elastic_net_cv import ElasticNetCV
+from mercer.linear_model._lasso.elastic_net_path import enet_path, lasso_path
+from mercer.linear_model._lasso.lasso import Lasso
+from mercer.linear_model._lasso.lasso_budget import alpha_for_l1_norm
+from mercer.linear_model._lasso.lasso_cv import LassoCV
+from mercer.linear_model._least_squares.agreement import correlation, empirical_error, population_error
+from mercer.linear_model._least_squares.bayesian_ridge import BayesianRidge
+from mercer.linear_model._least_squares.expected_error import expected_in_sample_error, expected_out_of_sample_error
+from mercer.linear_model._least_squares.gaussian_conditional import GaussianConditionalRegressor
+from mercer.linear_model._least_squares.least_squares import LinearRegression
+from mercer.linear_model._least_squares.leverage import hat_matrix, leave_one_out_residuals, leverages
+from mercer.linear_model._least_squares.ridge import Ridge
+from mercer.linear_model._least_squares.ridge_classifier import RidgeClassifier, RidgeClassifierCV
+from mercer.linear_model._least_squares.ridge_cv import RidgeCV
+from mercer.linear_model._least_squares.ridge_path import (
     alpha_for_norm,
     alpha_from_variances,
     alpha_per_sample,
@@ -30,8 +26,12 @@ from mercer.linear_model._ridge_path import (
     penalised_condition_number,
     ridge_path,
 )
-from mercer.linear_model._sgd_classifier import SGDClassifier
-from mercer.linear_model._sgd_regressor import SGDRegressor
+from mercer.linear_model._logistic.logistic import LogisticRegression
+from mercer.linear_model._logistic.logistic_cv import LogisticRegressionCV
+from mercer.linear_model._quantile import QuantileRegressor
+from mercer.linear_model._stochastic.perceptron import Perceptron
+from mercer.linear_model._stochastic.sgd_classifier import SGDClassifier
+from mercer.linear_model._stochastic.sgd_regressor import SGDRegressor
 
 __all__ = [
     "BayesianRidge",

@@ -4,9 +4,9 @@ from typing import Any
 
 from mercer._base.candidate import Candidate, Shape, count_coefficients
 from mercer.linear_model._huber import HuberRegressor
-from mercer.linear_model._lasso import Lasso
-from mercer.linear_model._logistic import LogisticRegression
-from mercer.linear_model._ridge import Ridge
+from mercer.linear_model._lasso.lasso import Lasso
+from mercer.linear_model._least_squares.ridge import Ridge
+from mercer.linear_model._logistic.logistic import LogisticRegression
 
 __all__ = ["CANDIDATES"]
 

@@ -8,19 +8,19 @@ from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 
 from mercer._base import Estimator, few_rows, fitted_source, fitting
+from mercer._base.linear.class_labels import label_classes
+from mercer._base.linear.classifier import LinearClassifier
+from mercer._base.linear.named_objectives import LOSSES, PENALTIES, named_loss, named_penalty
+from mercer._base.linear.prediction import SingleTarget, determination
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule
 from mercer._objective import Exponential, Logistic, Loss, Penalty, Perceptron, Poisson, Softmax
-from mercer._solver.composite_problem import CompositeProblem
+from mercer._solver.composite.choice import choose_solver
+from mercer._solver.composite.composite_problem import CompositeProblem
 from mercer._source import Block, Source, place_of
 from mercer._source.namespace import namespace_of
 from mercer._statistic import Statistic
 from mercer.errors import DataError, ParameterError
-from mercer.linear_model._class_labels import label_classes
-from mercer.linear_model._generalized_solver import choose_solver
-from mercer.linear_model._linear_classifier import LinearClassifier
-from mercer.linear_model._named_objectives import LOSSES, PENALTIES, named_loss, named_penalty
-from mercer.linear_model._prediction import SingleTarget, determination
-from mercer.linear_model._separability import warn_if_separable
+from mercer.linear_model._logistic.separability import warn_if_separable
 
 __all__ = ["GeneralizedLinearEstimator"]
 

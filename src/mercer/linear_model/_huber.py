@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._base import fitting
+from mercer._base.linear.prediction import LinearRegressor, SingleTarget
 from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
-from mercer._solver.scaled_huber import HuberProblem, HuberState, scaled_huber
 from mercer._source import Block, Source
 from mercer._source.memory import forecast
 from mercer._source.namespace import to_numpy
-from mercer.linear_model._prediction import LinearRegressor, SingleTarget
+from mercer.linear_model._solvers.composite.scaled_huber import HuberProblem, HuberState, scaled_huber
 
 __all__ = ["HuberRegressor"]
 

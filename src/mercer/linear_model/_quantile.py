@@ -3,15 +3,15 @@
 from typing import Any, ClassVar
 
 from mercer._base import fitting
+from mercer._base.linear.prediction import LinearRegressor, SingleTarget
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule
 from mercer._objective import L1, Pinball
 from mercer._solver import Solver
-from mercer._solver.composite_problem import CompositeProblem
-from mercer._solver.quantile_program import quantile_program
+from mercer._solver.composite.composite_problem import CompositeProblem
 from mercer._source import Source
 from mercer._source.memory import forecast
 from mercer.errors import ParameterError
-from mercer.linear_model._prediction import LinearRegressor, SingleTarget
+from mercer.linear_model._solvers.composite.quantile_program import quantile_program
 
 __all__ = ["QuantileRegressor"]
 

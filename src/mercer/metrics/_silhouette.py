@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state, check_X_y
 
 from mercer._base.parameter import Integer, Nothing, Real, Seed, check_parameters
 from mercer._base.randomness import seed_sequence
-from mercer._native import distance_sums
+from mercer._native.space import distance_sums
 from mercer._source.memory import forecast
 from mercer._source.threads import n_threads, run_numbered
 from mercer.errors import DataError

@@ -13,7 +13,7 @@ from mercer._solver.expectation_maximisation import AscentState, CollapseError, 
 from mercer._source import Source
 from mercer._source.memory import forecast
 from mercer._source.namespace import to_numpy
-from mercer.cluster._mini_batch import answered
+from mercer.cluster._centres.mini_batch import answered
 from mercer.errors import DataError
 from mercer.mixture._components import GaussianComponents, GaussianMoments
 from mercer.mixture._gaussian_model import GaussianModel, prepared

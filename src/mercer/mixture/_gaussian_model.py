@@ -8,9 +8,9 @@ import numpy as np
 from mercer._solver.expectation_maximisation import CollapseError
 from mercer._statistic import Moments
 from mercer._statistic.expectation import Expectation, ExpectedSums, n_features_of
-from mercer._statistic.gaussian_expectation import CentredExpectation, MissingExpectation, ObservedCounts
 from mercer.errors import DataError
 from mercer.mixture._components import FORM_OF, GaussianComponents, GaussianMoments, natural
+from mercer.mixture._gaussian_expectation import CentredExpectation, MissingExpectation, ObservedCounts
 
 __all__ = ["GaussianModel", "prepared"]
 

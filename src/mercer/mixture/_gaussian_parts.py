@@ -11,9 +11,9 @@ from mercer._base import fitted_source, seed_sequence
 from mercer._source import Block
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement
-from mercer._statistic.gaussian_expectation import CentredExpectation, MissingExpectation
 from mercer.errors import DataError
 from mercer.mixture._components import GaussianComponents
+from mercer.mixture._gaussian_expectation import CentredExpectation, MissingExpectation
 from mercer.mixture._mixture_model import MixtureModel
 
 __all__ = ["GaussianParts"]

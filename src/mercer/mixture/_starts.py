@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
+from mercer._solver.centres.assignment import Memory
+from mercer._solver.centres.lloyd import Lloyd
+from mercer._solver.centres.plus_plus import plus_plus
+from mercer._solver.centres.starts import Race, column_moments, random_rows
 from mercer._solver.expectation_maximisation import CollapseError
 from mercer._source import Block, Source, open_source
 from mercer._source.block import rows_per_block
 from mercer._statistic import Statistic
 from mercer._statistic.expectation import Expectation, ExpectedSums, features, n_features_of
-from mercer._statistic.gaussian_expectation import CentredExpectation
-from mercer.cluster._assignment import Memory
-from mercer.cluster._lloyd import Lloyd
-from mercer.cluster._mini_batch import answered
-from mercer.cluster._plus_plus import plus_plus
-from mercer.cluster._starts import Race, column_moments, random_rows
+from mercer.cluster._centres.mini_batch import answered
 from mercer.mixture._components import FORM_OF, GaussianComponents, GaussianMoments
+from mercer.mixture._gaussian_expectation import CentredExpectation
 
 __all__ = ["first_centres", "first_components", "nearest_scores", "random_sums"]
 

@@ -10,8 +10,8 @@ from mercer._base.priors import class_priors
 from mercer._source import Source
 from mercer._source.namespace import to_numpy
 from mercer._statistic import Statistic
-from mercer._statistic.class_totals import ClassTotals, ClassTotalSums
 from mercer.errors import DataError
+from mercer.naive_bayes._class_totals import ClassTotals, ClassTotalSums
 from mercer.naive_bayes._discrete import DiscreteNB, times
 from mercer.naive_bayes._scores import LinearScores, finite_logarithms, log_of_rest
 

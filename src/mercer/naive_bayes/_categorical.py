@@ -11,8 +11,8 @@ from mercer._base.priors import class_priors
 from mercer._source import Source
 from mercer._source.memory import allowed_bytes
 from mercer._statistic import Statistic
-from mercer._statistic.class_totals import CategoryCounts, ClassTotalSums
 from mercer.errors import DataError, ParameterError
+from mercer.naive_bayes._class_totals import CategoryCounts, ClassTotalSums
 from mercer.naive_bayes._discrete import DiscreteNB, times
 from mercer.naive_bayes._scores import CategoryScores
 

@@ -9,8 +9,8 @@ import numpy as np
 from mercer._base.priors import class_priors
 from mercer._source import Source
 from mercer._statistic import Statistic
-from mercer._statistic.class_totals import ClassTotals, ClassTotalSums
 from mercer.errors import DataError, ParameterError
+from mercer.naive_bayes._class_totals import ClassTotals, ClassTotalSums
 from mercer.naive_bayes._naive_bayes import NaiveBayes
 
 __all__ = ["DiscreteNB", "times"]

@@ -8,8 +8,8 @@ from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
 from mercer._base.priors import class_priors
 from mercer._source.namespace import to_numpy
-from mercer._statistic.class_totals import ClassTotalSums
 from mercer.errors import DataError
+from mercer.naive_bayes._class_totals import ClassTotalSums
 from mercer.naive_bayes._discrete import DiscreteNB
 from mercer.naive_bayes._scores import LinearScores, finite_logarithms
 

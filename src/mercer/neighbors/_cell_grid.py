@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._native import density_grid
+from mercer._native.space import density_grid
 from mercer._plain import plain
 from mercer._source.memory import forecast
 from mercer._source.threads import run_numbered

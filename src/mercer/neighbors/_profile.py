@@ -9,7 +9,7 @@ import numpy as np
 __all__ = ["PROFILES", "draw_steps", "log_volume", "value"]
 
 Array = Any
-# In the order of mercer._native.density_sums.
+# In the order of mercer._native.space.density_sums.
 PROFILES = ("gaussian", "tophat", "epanechnikov", "exponential", "linear", "cosine")
 
 _VALUES: dict[str, Callable[[Array], Array]] = {

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._native import row_tree
+from mercer._native.space import row_tree
 from mercer._plain import plain
 from mercer._source.memory import forecast
 from mercer._source.threads import run_numbered

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial import KDTree
 
-from mercer._native import density_sums
+from mercer._native.space import density_sums
 from mercer._source.threads import run_numbered
 from mercer.neighbors._profile import PROFILES
 from mercer.neighbors._row_tree import Locations, RowTree, build_tree

@@ -5,9 +5,6 @@ certificate and the reason why the run ended. Functions of NumPy arrays, and, fo
 torch tensors on any device.
 """
 
-from mercer.optim._adaptive import Adam, AdamW, RMSprop, Rprop
-from mercer.optim._annealing import anneal, sample_states
-from mercer.optim._conjugate_gradient import ConjugateGradient
 from mercer.optim._constraints import (
     EqualityMinimum,
     KKTReport,
@@ -16,24 +13,27 @@ from mercer.optim._constraints import (
     check_slater,
     solve_equality,
 )
-from mercer.optim._coordinate import CoordinateSearch
 from mercer.optim._derivatives import GradientCheck, check_gradient, numerical_gradient, numerical_hessian
-from mercer.optim._descent import GradientDescent
-from mercer.optim._gibbs import GibbsDistribution, list_states
-from mercer.optim._lbfgs import LBFGS
 from mercer.optim._learning_rate import PilotRun, classify_learning_rate, pilot_learning_rates
 from mercer.optim._line_search import LineMinimum, parabola_search, wolfe_search
-from mercer.optim._mean_field import PairwiseEnergy, anneal_mean_field, mean_field_entropy
+from mercer.optim._methods.adaptive import Adam, AdamW, RMSprop, Rprop
+from mercer.optim._methods.annealing import anneal, sample_states
+from mercer.optim._methods.conjugate_gradient import ConjugateGradient
+from mercer.optim._methods.coordinate import CoordinateSearch
+from mercer.optim._methods.descent import GradientDescent
+from mercer.optim._methods.gibbs import GibbsDistribution, list_states
+from mercer.optim._methods.lbfgs import LBFGS
+from mercer.optim._methods.mean_field import PairwiseEnergy, anneal_mean_field, mean_field_entropy
+from mercer.optim._methods.momentum import Momentum, Nesterov
+from mercer.optim._methods.newton import Newton
+from mercer.optim._methods.proximal import ProximalGradient
+from mercer.optim._methods.quadratic_program import minimize_quadratic
+from mercer.optim._methods.stochastic import minimize_stochastic
 from mercer.optim._minimize import minimize
-from mercer.optim._momentum import Momentum, Nesterov
-from mercer.optim._newton import Newton
-from mercer.optim._proximal import ProximalGradient
-from mercer.optim._quadratic_program import minimize_quadratic
 from mercer.optim._result import Iterate, Result
 from mercer.optim._root import find_root
 from mercer.optim._rows import RowObjective
 from mercer.optim._schedule import ConstantRate, ExponentialDecay, PowerDecay, Schedule, StepDecay
-from mercer.optim._stochastic import minimize_stochastic
 from mercer.optim._stopping import (
     EarlyStopping,
     GradientNorm,

@@ -9,8 +9,8 @@ import numpy as np
 from mercer._base.parameter import Integer, Nothing, Real, Seed, check_parameters
 from mercer._base.randomness import seed_sequence
 from mercer.errors import DataError, ParameterError
-from mercer.optim._descent import FirstOrder, GradientDescent
 from mercer.optim._function import FunctionSource, checked_start
+from mercer.optim._methods.descent import FirstOrder, GradientDescent
 from mercer.optim._result import run
 from mercer.optim._stopping import MaxIter
 

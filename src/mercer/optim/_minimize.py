@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 
 from mercer.errors import DataError, ParameterError
-from mercer.optim._adaptive import Adam, AdamW, RMSprop, Rprop
-from mercer.optim._conjugate_gradient import ConjugateGradient
-from mercer.optim._coordinate import CoordinateSearch
-from mercer.optim._descent import GradientDescent
 from mercer.optim._function import FunctionSource, checked_start
-from mercer.optim._lbfgs import LBFGS
 from mercer.optim._method import Method
-from mercer.optim._momentum import Momentum, Nesterov
-from mercer.optim._newton import Newton
-from mercer.optim._proximal import Bounds, ProximalGradient
+from mercer.optim._methods.adaptive import Adam, AdamW, RMSprop, Rprop
+from mercer.optim._methods.conjugate_gradient import ConjugateGradient
+from mercer.optim._methods.coordinate import CoordinateSearch
+from mercer.optim._methods.descent import GradientDescent
+from mercer.optim._methods.lbfgs import LBFGS
+from mercer.optim._methods.momentum import Momentum, Nesterov
+from mercer.optim._methods.newton import Newton
+from mercer.optim._methods.proximal import Bounds, ProximalGradient
 from mercer.optim._result import Iterate, Result, run
 from mercer.optim._stopping import StopRule
 

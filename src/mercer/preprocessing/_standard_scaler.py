@@ -14,8 +14,8 @@ from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Source, open_place, open_source, place_of
 from mercer._source.memory import forecast
 from mercer._source.namespace import to_numpy
-from mercer._statistic.column_moments import ColumnMoments, ColumnMomentSums
 from mercer.errors import DataError
+from mercer.preprocessing._column_moments import ColumnMoments, ColumnMomentSums
 from mercer.preprocessing._unit_columns import ColumnMap
 
 __all__ = ["StandardScaler"]

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._native import columns
+from mercer._native.sums import columns
 from mercer._source import Block
 from mercer.errors import DataError
 

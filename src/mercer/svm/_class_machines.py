@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer._solver.dual_program import DualProgram
 from mercer.errors import DataError
+from mercer.svm._dual.program import DualProgram
 from mercer.svm._scores import Group
 
 __all__ = ["ClassLayout", "balanced_weights", "vote_scores", "votes"]

@@ -11,12 +11,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from mercer._base.parameter import Boolean, Choice, Instance, Nothing, Rule, Seed
-from mercer._solver.dual_machines import MachineState
-from mercer._solver.joint_machine import JointMachine, JointState
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import is_on_device
 from mercer.errors import DataError, ParameterError
 from mercer.svm._class_machines import ClassLayout, balanced_weights, vote_scores, votes
+from mercer.svm._dual.joint_machine import JointMachine, JointState
+from mercer.svm._dual.machines import MachineState
 from mercer.svm._kernel_machine import KERNEL_RULES, KernelMachine, Opened
 from mercer.svm._probability import Calibration, calibrate
 

@@ -15,19 +15,19 @@ from mercer._base.opening import check_place
 from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Rule
 from mercer._base.preparation import prepared
 from mercer._base.validation import checked_weight
-from mercer._solver.block_descent import Settings
 from mercer._solver.cuda_sums import CudaSums
-from mercer._solver.device_gram import DeviceGram
-from mercer._solver.dual_machines import DualMachines
-from mercer._solver.gram_rows import Gram
-from mercer._solver.textbook_smo import TextbookSmo
-from mercer._solver.working_set_qp import WorkingSetQp
 from mercer._source import Source, open_source, place_of
 from mercer._source.memory import forecast
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement, is_on_device
 from mercer.errors import DataError, ParameterError
 from mercer.kernels import KERNEL_NAMES, Callable, Kernel, as_kernel
+from mercer.svm._dual.block_descent import Settings
+from mercer.svm._dual.device_gram import DeviceGram
+from mercer.svm._dual.gram_rows import Gram
+from mercer.svm._dual.machines import DualMachines
+from mercer.svm._dual.textbook_smo import TextbookSmo
+from mercer.svm._dual.working_set_qp import WorkingSetQp
 from mercer.svm._gamma import gamma_of_rows
 from mercer.svm._scores import FEW, DeviceScores, Group, MatrixScores, RowScores
 from mercer.svm._spectrum import warn_if_degenerate, warn_if_indefinite

@@ -7,13 +7,13 @@ import numpy as np
 from scipy.sparse import csr_array, hstack, issparse
 
 from mercer._base import Estimator
+from mercer._base.linear.named_objectives import PENALTIES
 from mercer._objective import Loss
 from mercer._solver import Solver, Step
-from mercer._solver.composite_problem import CompositeProblem
+from mercer._solver.composite.choice import choose_solver
+from mercer._solver.composite.composite_problem import CompositeProblem
 from mercer._source import Source, open_source
 from mercer._source.memory import forecast
-from mercer.linear_model._generalized_solver import choose_solver
-from mercer.linear_model._named_objectives import PENALTIES
 
 __all__ = ["LinearMachine"]
 

@@ -6,15 +6,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._base import fitting
+from mercer._base.linear.class_labels import label_classes
+from mercer._base.linear.classifier import LinearClassifier, LinearDecision
+from mercer._base.linear.named_objectives import LOSSES
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule, Seed
-from mercer._solver.gram_rows import Gram
-from mercer._solver.joint_machine import JointMachine, JointState
 from mercer._source import Source
 from mercer.errors import UnsupportedError
 from mercer.kernels import as_kernel
-from mercer.linear_model._class_labels import label_classes
-from mercer.linear_model._linear_classifier import LinearClassifier, LinearDecision
-from mercer.linear_model._named_objectives import LOSSES
+from mercer.svm._dual.gram_rows import Gram
+from mercer.svm._dual.joint_machine import JointMachine, JointState
 from mercer.svm._linear_machine import LinearMachine
 
 __all__ = ["LinearSVC"]

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 from sklearn.base import RegressorMixin
 
 from mercer._base import few_rows, fitted_source, fitting
+from mercer._base.linear.named_objectives import LOSSES
+from mercer._base.linear.prediction import SingleTarget
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer.errors import UnsupportedError
-from mercer.linear_model._named_objectives import LOSSES
-from mercer.linear_model._prediction import SingleTarget
 from mercer.svm._linear_machine import LinearMachine
 
 __all__ = ["LinearSVR"]

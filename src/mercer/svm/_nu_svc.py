@@ -6,10 +6,10 @@ import numpy as np
 
 from mercer._base import fitting
 from mercer._base.parameter import Real, Rule
-from mercer._solver.dual_program import DualProgram
 from mercer.errors import DataError
 from mercer.svm._class_machines import ClassLayout
 from mercer.svm._classifier import CLASSIFIER_RULES, MachineClassifier
+from mercer.svm._dual.program import DualProgram
 from mercer.svm._kernel_machine import Opened
 from mercer.svm._nu import filled
 

@@ -7,7 +7,7 @@ from sklearn.base import OutlierMixin
 
 from mercer._base import fitting
 from mercer._base.parameter import Real, Rule
-from mercer._solver.dual_program import DualProgram
+from mercer.svm._dual.program import DualProgram
 from mercer.svm._kernel_machine import KERNEL_RULES
 from mercer.svm._nu import filled
 from mercer.svm._regressor import SingleMachine

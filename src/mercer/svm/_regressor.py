@@ -6,11 +6,11 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
-from mercer._solver.dual_machines import MachineState
-from mercer._solver.dual_program import DualProgram
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import is_on_device
 from mercer.errors import DataError
+from mercer.svm._dual.machines import MachineState
+from mercer.svm._dual.program import DualProgram
 from mercer.svm._kernel_machine import KernelMachine, Opened
 from mercer.svm._scores import Group
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from mercer._base import fitting
 from mercer._base.parameter import Boolean, Choice, Real, Rule
-from mercer._solver.dual_program import DualProgram
 from mercer._source.namespace import to_numpy
+from mercer.svm._dual.program import DualProgram
 from mercer.svm._kernel_machine import KERNEL_RULES
 from mercer.svm._regressor import RegressionMachine, checked_numbers
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._solver.tree.binary_tree import BinaryTree
+from mercer._solver.tree.pruning import cut_branches
 from mercer.errors import DataError
-from mercer.tree._binary_tree import BinaryTree
 from mercer.tree._multiway_gains import impurities
 from mercer.tree._multiway_tree import MultiwayTree
-from mercer.tree._pruning import cut_branches
 
 __all__ = ["NodeView", "cut_model", "view"]
 

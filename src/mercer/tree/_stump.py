@@ -13,10 +13,10 @@ from mercer._base.validation import FLOATS, check_labels, checked_weight
 from mercer._base.wrapping import check_wrapped_place
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
+from mercer._solver.tree.binary_tree import BinaryTree
+from mercer._solver.tree.stump_search import Stump, sort_columns
 from mercer._source import Source, open_source
 from mercer.errors import DataError
-from mercer.tree._binary_tree import BinaryTree
-from mercer.tree._stump_search import Stump, sort_columns
 
 __all__ = ["DecisionStump", "fitted_table", "open_table", "stump_of"]
 

@@ -12,17 +12,17 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base import Estimator, few_rows, seed_sequence
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._base.share import Share
+from mercer._base.tree_problem import check_values, open_problem, rules_of
 from mercer._base.validation import checked_rows
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
+from mercer._solver.tree.assembly import GrowthState, assemble, resumed_levels, state_of
+from mercer._solver.tree.best_first import grow_best_first
+from mercer._solver.tree.binary_tree import LEAF, BinaryTree
+from mercer._solver.tree.growth import Growth
+from mercer._solver.tree.pruning import prune, pruning_path
 from mercer._source import open_source
-from mercer.tree._assembly import GrowthState, assemble, resumed_levels, state_of
-from mercer.tree._best_first import grow_best_first
-from mercer.tree._binary_tree import LEAF, BinaryTree
-from mercer.tree._growth import Growth
-from mercer.tree._problem import check_values, open_problem, rules_of
-from mercer.tree._pruning import prune, pruning_path
-from mercer.tree._share import Share
 
 __all__ = ["TREE_PARAMETERS", "TreeModel"]
 

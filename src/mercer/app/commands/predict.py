@@ -28,7 +28,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: Any) -> int:
     """Predict block by block: one thread reads ahead, the others predict, and what they say is written in order."""
-    from mercer._source.read_ahead import ReadAhead
+    from mercer._source.file.read_ahead import ReadAhead
     from mercer._source.threads import n_threads, run_taken
     from mercer.app.schema import load_model, open_rows
     from mercer.app.table.writing import Writer

@@ -1,0 +1,154 @@
+"""What all linear regressors share: targets in, coefficients stored, predictions out."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._base import Estimator, few_rows, fitted_source
+from mercer._solver import Outcome
+from mercer._solver.linear_state import LinearState
+from mercer._source import Block, Source, place_of
+from mercer._source.device.check import checked_targets
+from mercer._source.namespace import to_numpy
+from mercer._source.placement import Placement, is_on_device
+from mercer._statistic import Moments
+from mercer._statistic.products import Residual
+from mercer.errors import DataError
+
+__all__ = ["LinearRegressor", "SingleTarget", "determination", "target_columns"]
+
+
+@dataclass(frozen=True, eq=False)
+class _Fitted:
+    """The predictions for the rows of a block."""
+
+    columns: Any
+    intercept: Any
+
+    def __call__(self, block: Block) -> Any:
+        return block.matmul(self.columns) + self.intercept
+
+
+def target_columns(y: np.ndarray) -> np.ndarray:
+    """Targets as float64 columns."""
+    return np.asarray(y if y.ndim == 2 else y[:, None], dtype=np.float64)
+
+
+def determination(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
+    """R^2 of a fitted linear model on rows in any place, in two passes."""
+    check_is_fitted(model)
+    source = model._open(X, y, sample_weight, targets="numbers", reset=False)
+    coef = np.atleast_2d(to_numpy(model.coef_)).T.astype(np.float64)
+    intercept = np.atleast_1d(to_numpy(model.intercept_)).astype(np.float64) + np.zeros(coef.shape[1])
+    left = source.reduce(Residual(coef, np.zeros(coef.shape[0]), intercept)).squares
+    total = source.reduce(Moments(diagonal=True)).y_scatter
+    # A constant target is predicted perfectly or not at all, as in scikit-learn.
+    shares = np.where(total > 0, left / np.where(total > 0, total, 1.0), (left > 0).astype(np.float64))
+    return float(np.mean(1.0 - shares))
+
+
+class SingleTarget:
+    """Mixin of regressors with one target a row."""
+
+    def _open_single(self, X: Any, y: Any, sample_weight: Any, **options: Any) -> Source:
+        options |= {"targets": "numbers", "accept_sparse": "csr", "multi_output": False}
+        source = self._open(X, y, sample_weight, **options)  # type: ignore[attr-defined]
+        if source.target_shape != ():
+            message = f"{type(self).__name__}: y must be one number a row; got rows of shape {source.target_shape}."
+            raise DataError(message)
+        return source
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.target_tags.multi_output = False
+        return tags
+
+
+class LinearRegressor(MultiOutputMixin, RegressorMixin, Estimator):
+    """Predicts X coef_^T + intercept_."""
+
+    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
+    fit_intercept: bool
+    coef_: np.ndarray
+    intercept_: Any
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict the target of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
+            Predicted targets.
+        """
+        if (rows := few_rows(self, X)) is not None:
+            return rows @ self.coef_.T + self.intercept_
+        source = fitted_source(self, X, accept_sparse="csr")
+        return source.map(_Fitted(self.coef_.T if self.coef_.ndim == 2 else self.coef_, self.intercept_))
+
+    def residuals(self, X: Any, y: Any) -> np.ndarray:
+        """The targets less the predictions.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Their targets.
+
+        Returns
+        -------
+        residuals : ndarray of the shape of `y`
+        """
+        fitted = self.predict(X)
+        if not is_on_device(fitted):
+            return np.asarray(y) - fitted
+        return checked_targets(y, fitted.shape[0], "numbers", Placement.of(fitted), type(self).__name__) - fitted
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The coefficient of determination of the predictions, R^2 = 1 - RSS / TSS, averaged over targets.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights.
+
+        Returns
+        -------
+        score : float
+        """
+        if place_of(X, y) == "memory":
+            return super().score(X, y, sample_weight)
+        return determination(self, X, y, sample_weight)
+
+    def _linear_attributes(self, state: Any, dtype: Any, flat_coef: bool, flat_intercept: bool) -> dict[str, Any]:
+        """The attributes of a model: one target loses its axis where scikit-learn drops it."""
+        coef = state.coef.T.astype(dtype)
+        intercept = state.intercept.astype(dtype)
+        return {
+            "coef_": coef[0] if flat_coef else coef,
+            "intercept_": 0.0 if not self.fit_intercept else intercept[0] if flat_intercept else intercept,
+            "solver_used_": state.method,
+        }
+
+    def _complete(self, outcome: Outcome) -> None:
+        """A closed form is complete after its one step, even if a watch asked to stop there."""
+        if isinstance(outcome.state, LinearState) and outcome.interrupt is None:
+            outcome.converged, outcome.reason = True, "converged"
+            self.converged_ = True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,250 @@
+"""From what a user gives to what a tree grows from: rows and targets checked, parameters read."""
+
+import math
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csc_array, issparse
+from sklearn.base import is_classifier
+from sklearn.utils import assert_all_finite, compute_sample_weight
+from sklearn.utils.validation import validate_data
+
+from mercer._base.opening import check_place
+from mercer._base.validation import FLOATS, check_labels, checked_weight
+from mercer._solver.tree.categories import CategoryTable, learn_categories
+from mercer._solver.tree.columns import Columns, encode_columns, keep_columns
+from mercer._solver.tree.growth import Rules
+from mercer._solver.tree.target import class_target, value_target
+from mercer._source import place_of
+from mercer.errors import DataError, UnsupportedError
+
+__all__ = ["Problem", "check_values", "open_problem", "rules_of"]
+
+Array = Any
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Rows, targets and weights, checked, and what is known of them before anything grows.
+
+    ``labels`` are numbers of classes or the targets themselves, a column for each output; ``weight`` holds no weights
+    of classes, ``class_factor`` does.
+    """
+
+    X: Array
+    y: Array
+    weight: Array
+    labels: Array
+    classes: list[Array]
+    class_factor: Array | None
+    categories: CategoryTable | None = None
+
+    @property
+    def n_classes(self) -> Array:
+        counts = [len(one) for one in self.classes] or [1] * self.labels.shape[1]
+        return np.array(counts, np.int64)
+
+    @property
+    def full_weight(self) -> Array:
+        return self.weight if self.class_factor is None else self.weight * self.class_factor
+
+    def attributes(self) -> dict[str, Any]:
+        """The fitted attributes that do not depend on a tree."""
+        found: dict[str, Any] = {"n_outputs_": self.labels.shape[1], "_categories": self.categories}
+        if self.classes:
+            alone = len(self.classes) == 1
+            found["classes_"] = self.classes[0] if alone else self.classes
+            found["n_classes_"] = int(self.n_classes[0]) if alone else self.n_classes
+        return found
+
+    def target(self, criterion: str, weight: Array) -> Any:
+        """What a tree is to predict, with these weights."""
+        if self.classes:
+            return class_target(self.labels, self.n_classes, weight, criterion)
+        return value_target(self.labels, weight, criterion)
+
+    def encode(
+        self, threads: int, subject: str, coarse: bool = False, random: bool = False, weight: Array | None = None
+    ) -> Columns:
+        """The columns as ranks, or as they are where cuts are random and nothing else asks for ranks.
+
+        With `coarse` also in steps of about equally many rows, or of equal weight, in whole numbers.
+        """
+        if random and self.categories is None and not issparse(self.X):
+            return keep_columns(self.X, subject)
+        kinds = None if self.categories is None else self.categories.kinds(self.X.shape[1])
+        X = csc_array(self.X) if issparse(self.X) else self.X
+        return encode_columns(X, threads, subject, coarse, kinds, weight)
+
+
+def open_problem(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
+    """Check rows, targets and weights as the user gave them."""
+    name = type(estimator).__name__
+    if (place := place_of(X, y)) != "memory":
+        check_place(estimator, place)
+    if issparse(y):
+        message = f"{name}: sparse multilabel-indicator for y is not supported; give y.toarray()."
+        raise UnsupportedError(message)
+    if estimator.criterion == "absolute_error" and estimator.splitter == "histogram":
+        message = (
+            f"{name}: splitter='histogram' cannot be had together with criterion='absolute_error', whose medians no "
+            f"histogram holds; use splitter='best' or criterion='squared_error'."
+        )
+        raise UnsupportedError(message)
+    X, table = _with_categories(estimator, X, name)
+    rows = {"dtype": list(FLOATS), "order": "C", "accept_sparse": "csr", "ensure_all_finite": False}
+    X, y = validate_data(estimator, X, y, validate_separately=(rows, {"ensure_2d": False, "dtype": None}))
+    check_values(name, X)
+    if not issparse(X) and np.isnan(X[0]).all() and np.isnan(X).all():
+        message = f"{name}: X holds NaN only, so that there is nothing to split by; give at least one value."
+        raise DataError(message)
+    y = np.atleast_1d(y)
+    if estimator.criterion == "poisson":
+        _check_counts(name, y, np.ones(y.shape[0]))
+    if y.shape[0] != X.shape[0]:
+        message = (
+            f"{name}: Number of labels={y.shape[0]} does not match number of samples={X.shape[0]}; give one per row."
+        )
+        raise DataError(message)
+    weight = checked_weight(estimator, sample_weight, X.shape[0])
+    weight = np.ones(X.shape[0]) if weight is None else weight
+    columns = y if y.ndim == 2 else y.reshape(-1, 1)
+    if is_classifier(estimator):
+        check_labels(y)
+        found = [np.unique(columns[:, k], return_inverse=True) for k in range(columns.shape[1])]
+        labels = np.stack([numbers for _, numbers in found], axis=1)
+        factor = _class_factor(estimator, y, labels, weight)
+        return Problem(X, y, weight, labels, [classes for classes, _ in found], factor, table)
+    targets = np.ascontiguousarray(columns, dtype=np.float64)
+    if estimator.criterion == "poisson":
+        _check_counts(name, targets, weight)
+    return Problem(X, y, weight, targets, [], None, table)
+
+
+def _with_categories(estimator: Any, X: Any, name: str) -> tuple[Any, CategoryTable | None]:
+    """Rows with numbers for categories, and what these stand for."""
+    wish = estimator.categorical_features
+    if wish is None:
+        return X, None
+    if issparse(X) or estimator.criterion == "absolute_error":
+        got = "sparse rows" if issparse(X) else "criterion='absolute_error'"
+        message = (
+            f"{name}: categorical_features cannot be had together with {got}; encode the categories as numbers, or use "
+            f"{'dense rows' if issparse(X) else 'another criterion'}."
+        )
+        raise UnsupportedError(message)
+    table = learn_categories(wish, X, name)
+    return (table.encode(X, name), table) if len(table.columns) else (X, None)
+
+
+def check_values(name: str, X: Array) -> None:
+    """Raise if values are infinite, or missing where rows are sparse."""
+    values = X.data if issparse(X) else X
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = values.sum()
+    if np.isfinite(total):
+        return
+    if issparse(X) or np.isinf(values).any():
+        assert_all_finite(values, input_name="X", estimator_name=name, allow_nan=not issparse(X))
+
+
+def _check_counts(name: str, y: Array, weight: Array) -> None:
+    if (y < 0).any():
+        message = (
+            f"{name}: criterion='poisson' needs y >= 0; Some value(s) of y are negative which is not allowed for "
+            f"Poisson regression, the least is {y.min():g}. Use criterion='squared_error'."
+        )
+        raise DataError(message)
+    if (weight @ y <= 0).any():
+        message = (
+            f"{name}: criterion='poisson' needs a positive y; Sum of y is not positive which is necessary for Poisson "
+            f"regression. Use criterion='squared_error'."
+        )
+        raise DataError(message)
+
+
+def _class_factor(estimator: Any, y: Array, labels: Array, weight: Array) -> Array | None:
+    """The weight that each row's classes give it; balanced by weight, so that weights stay repetitions."""
+    wish = estimator.class_weight
+    if wish is None or wish == "balanced_subsample":
+        return None
+    if wish != "balanced":
+        return compute_sample_weight(wish, y)
+    return balanced_factor(labels, weight)
+
+
+def balanced_factor(labels: Array, weight: Array) -> Array:
+    """A factor for each row that makes the classes of each output weigh the same."""
+    factor = np.ones(len(labels))
+    for column in labels.T:
+        totals = np.bincount(column, weight)
+        present = totals > 0
+        factors = np.zeros(len(totals))
+        factors[present] = weight.sum() / (present.sum() * totals[present])
+        factor *= factors[column]
+    return factor
+
+
+def rules_of(estimator: Any, problem: Problem) -> Rules:
+    """The limits that an estimator's parameters set."""
+    n, d = problem.X.shape
+    leaf, split = estimator.min_samples_leaf, estimator.min_samples_split
+    min_leaf = int(leaf) if isinstance(leaf, Integral) else math.ceil(leaf * n)
+    min_split = int(split) if isinstance(split, Integral) else max(2, math.ceil(split * n))
+    return Rules(
+        min_rows_split=max(min_split, 2 * min_leaf),
+        min_rows_leaf=min_leaf,
+        min_weight_leaf=estimator.min_weight_fraction_leaf * float(problem.full_weight.sum()),
+        max_depth=math.inf if estimator.max_depth is None else estimator.max_depth,
+        min_decrease=estimator.min_impurity_decrease,
+        max_features=features_looked_at(estimator.max_features, d),
+        coarse_rows=0 if estimator.splitter == "histogram" else math.inf,
+        random=estimator.splitter == "random",
+        signs=_signs(estimator, problem),
+    )
+
+
+def features_looked_at(wish: Any, d: int) -> int:
+    """How many features a split looks at."""
+    if wish is None:
+        return d
+    if wish == "sqrt":
+        return max(1, int(math.sqrt(d)))
+    if wish == "log2":
+        return max(1, int(math.log2(d)))
+    return int(wish) if isinstance(wish, Integral) else max(1, int(wish * d))
+
+
+def _signs(estimator: Any, problem: Problem) -> Array:
+    """The order that each feature must keep, checked."""
+    if estimator.monotonic_cst is None:
+        return np.zeros(0, np.int8)
+    name = type(estimator).__name__
+    if problem.labels.shape[1] > 1:
+        message = f"{name}: Monotonicity constraints are not supported with multiple outputs; fit one for each output."
+        raise DataError(message)
+    if problem.classes and len(problem.classes[0]) > 2:
+        message = (
+            f"{name}: Monotonicity constraints are not supported with multiclass classification; got "
+            f"{len(problem.classes[0])} classes. Fit one class against the others."
+        )
+        raise DataError(message)
+    signs = np.asarray(estimator.monotonic_cst)
+    if signs.shape != (problem.X.shape[1],):
+        message = (
+            f"{name}: monotonic_cst has shape {signs.shape[0] if signs.ndim == 1 else signs.shape} but the input data "
+            f"X has {problem.X.shape[1]} features. Give one sign per feature."
+        )
+        raise DataError(message)
+    if not np.isin(signs, (-1, 0, 1)).all():
+        message = (
+            f"{name}: monotonic_cst must be None or an array-like of -1, 0 or 1, but got {np.unique(signs)}. Give one "
+            f"sign per feature."
+        )
+        raise DataError(message)
+    if problem.categories is not None and signs[problem.categories.columns].any():
+        message = f"{name}: monotonic_cst must be 0 for categorical columns, which have no order; got {signs.tolist()}."
+        raise DataError(message)
+    return signs.astype(np.int8)

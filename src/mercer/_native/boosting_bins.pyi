@@ -1,3 +1,0 @@
-from numpy import ndarray
-
-def assign_bins(X: ndarray, edges: ndarray, missing: ndarray, out: ndarray) -> None: ...

@@ -1,3 +1,0 @@
-from numpy import ndarray
-
-def descend(H: ndarray, l1: ndarray, w: ndarray, gradient: ndarray, goal: float, sweeps: int) -> float: ...

@@ -1,0 +1,244 @@
+"""The working set of a round of block descent, from lists of the rows that break the optimality conditions most."""
+
+import cython
+
+if cython.compiled:
+    from cython.cimports.mercer._native.dual import dual_sweep
+else:
+    from mercer._native.dual import dual_sweep
+
+__all__ = ["choose", "cut", "gather", "place_bins", "sort_candidates", "widen"]
+
+INFINITY = cython.declare(cython.double, float("inf"))
+# What is known of a row.
+_LISTED = cython.declare(cython.uchar, 1)
+_TAKEN = cython.declare(cython.uchar, 2)
+
+
+def widen(ends: cython.const[cython.double][:, ::1], out: cython.double[::1]):
+    """Write the least cost and the greatest gain of each group over all tiles to `out` (4,)."""
+    tile: cython.Py_ssize_t
+    group: cython.Py_ssize_t
+    with cython.nogil:
+        for group in range(2):
+            out[2 * group] = INFINITY
+            out[2 * group + 1] = -INFINITY
+            for tile in range(ends.shape[0]):
+                out[2 * group] = min(out[2 * group], ends[tile, 2 * group])
+                out[2 * group + 1] = max(out[2 * group + 1], ends[tile, 2 * group + 1])
+
+
+def place_bins(
+    ends: cython.const[cython.double][:, ::1],
+    reach: cython.const[cython.double][::1],
+    bins: cython.Py_ssize_t,
+    edges: cython.double[:, ::1],
+) -> cython.int:
+    """Write where the bins of each list begin, and how many there are in one unit; return the number of lists.
+
+    They go twice as far from the least cost as lists `reach` (4,), or, where that is not above zero, over the whole
+    violation. A list is of use if those before it are, and somebody can move.
+    """
+    tile: cython.Py_ssize_t
+    group: cython.Py_ssize_t
+    side: cython.Py_ssize_t
+    least: cython.double
+    most: cython.double
+    span: cython.double
+    lists: cython.int = 0
+    for group in range(2):
+        least = INFINITY
+        most = -INFINITY
+        for tile in range(ends.shape[0]):
+            least = min(least, ends[tile, 2 * group])
+            most = max(most, ends[tile, 2 * group + 1])
+        if least < INFINITY and most > -INFINITY and lists == 2 * group:
+            lists += 2
+        for side in range(2):
+            span = 2.0 * reach[2 * group + side]
+            span = span if span > 0.0 else most - least
+            edges[2 * group + side, 0] = least if side == 0 else -most
+            edges[2 * group + side, 1] = bins / (span if span > 1e-300 else 1e-300)
+    return lists
+
+
+def cut(
+    counts: cython.const[cython.int][:, :, ::1],
+    wanted: cython.const[cython.Py_ssize_t][::1],
+    cuts: cython.Py_ssize_t[::1],
+) -> cython.int:
+    """Write the bin of each list up to which there are as many candidates as wanted; return 1 if there are.
+
+    Parameters
+    ----------
+    counts : (members, 4, bins)
+    wanted : (lists,)
+    cuts : (4,): -1 for lists that nobody wants
+    """
+    kind: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    member: cython.Py_ssize_t
+    total: cython.Py_ssize_t
+    for kind in range(4):
+        cuts[kind] = -1
+    for kind in range(wanted.shape[0]):
+        total = 0
+        for place in range(counts.shape[2]):
+            for member in range(counts.shape[0]):
+                total += counts[member, kind, place]
+            if total >= wanted[kind]:
+                cuts[kind] = place
+                break
+        if cuts[kind] < 0:
+            return 0
+    return 1
+
+
+def gather(
+    chosen: cython.const[cython.Py_ssize_t][::1],
+    b: cython.const[cython.double][::1],
+    slope: cython.const[cython.double][::1],
+    rise: cython.const[cython.double][::1],
+    fall: cython.const[cython.double][::1],
+    lower: cython.const[cython.double][::1],
+    upper: cython.const[cython.double][::1],
+    out: cython.double[:, ::1],
+):
+    """Write what is known of the chosen coefficients to `out` (6, q), in the order of the arguments."""
+    k: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    with cython.nogil:
+        for k in range(chosen.shape[0]):
+            place = chosen[k]
+            out[0, k] = b[place]
+            out[1, k] = slope[place]
+            out[2, k] = rise[place]
+            out[3, k] = fall[place]
+            out[4, k] = lower[place]
+            out[5, k] = upper[place]
+
+
+def sort_candidates(
+    found: cython.const[cython.Py_ssize_t][::1],
+    lengths: cython.const[cython.Py_ssize_t][:, ::1],
+    kind: cython.Py_ssize_t,
+    slope: cython.const[cython.double][::1],
+    lift: cython.const[cython.double][::1],
+    values: cython.double[::1],
+    places: cython.Py_ssize_t[::1],
+):
+    """Write the candidates that cost least, in rising order, and by place among equals, to `places` (k,).
+
+    Parameters
+    ----------
+    found : (tiles x width,): the candidates of each tile, from its first place on
+    lengths : (tiles, 4): how many they are, in column `kind`; in all at least k
+    slope, lift : (m,): what is added is a cost where `kind` is even, else a gain
+    values : (k,), written: the costs
+    """
+    width: cython.Py_ssize_t = found.shape[0] // lengths.shape[0]
+    count: cython.Py_ssize_t = places.shape[0]
+    total: cython.Py_ssize_t = 0
+    tile: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    value: cython.double
+    with cython.nogil:
+        for tile in range(lengths.shape[0]):
+            for k in range(lengths[tile, kind]):
+                place = found[tile * width + k]
+                value = slope[place] + lift[place]
+                value = value if kind % 2 == 0 else -value
+                if total < count:
+                    values[total] = value
+                    places[total] = place
+                    total += 1
+                    if total == count:
+                        dual_sweep.heap(values, places, count)
+                elif value < values[0]:
+                    dual_sweep.sink(values, places, 0, count, value, place)
+        dual_sweep.sort_heap(values, places, count)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def merge(
+    cheap: cython.const[cython.Py_ssize_t][::1],
+    dear: cython.const[cython.Py_ssize_t][::1],
+    count: cython.Py_ssize_t,
+    share: cython.Py_ssize_t,
+    known: cython.uchar[::1],
+    order: cython.Py_ssize_t[::1],
+) -> cython.Py_ssize_t:
+    """Write one of either list after the other, each once; take the first `share`. Return how many are written."""
+    total: cython.Py_ssize_t = 0
+    k: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    for k in range(2 * count):
+        place = cheap[k // 2] if k % 2 == 0 else dear[k // 2]
+        if known[place] == 0:
+            known[place] = _TAKEN if total < share else _LISTED
+            order[total] = place
+            total += 1
+    return total
+
+
+def choose(
+    lists: cython.const[cython.Py_ssize_t][:, ::1],
+    counts: cython.const[cython.Py_ssize_t][::1],
+    share: cython.Py_ssize_t,
+    kept: cython.const[cython.Py_ssize_t][::1],
+    rise: cython.const[cython.double][::1],
+    fall: cython.const[cython.double][::1],
+    known: cython.uchar[::1],
+    order: cython.Py_ssize_t[:, ::1],
+    chosen: cython.Py_ssize_t[::1],
+) -> cython.Py_ssize_t:
+    """Write the positions of a working set, in rising order; return their number.
+
+    Parameters
+    ----------
+    lists : (2 groups, k): those cheap to raise, and those whose lowering gains most, of each group
+    counts : (groups,): how many of each two lists there are
+    share : of each group so many violators are taken, one of either list after the other
+    kept : positions of the working set before: then those that are free, then the others
+    rise, fall : (m,): infinite at a bound
+    known, order : (m,) zeros, (groups, 2 k) scratch
+    chosen : (size,): when kept ones are few, more violators fill it up
+    """
+    size: cython.Py_ssize_t = chosen.shape[0]
+    taken: cython.Py_ssize_t = 0
+    group: cython.Py_ssize_t
+    free: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    written: cython.Py_ssize_t
+    with cython.nogil:
+        for group in range(counts.shape[0]):
+            written = merge(lists[2 * group], lists[2 * group + 1], counts[group], share, known, order[group])
+            taken += min(written, share)
+            for k in range(written, order.shape[1]):
+                order[group, k] = -1
+        for free in range(1, -1, -1):
+            for k in range(kept.shape[0]):
+                place = kept[k]
+                if (
+                    taken < size
+                    and known[place] != _TAKEN
+                    and (free == (1 if rise[place] < INFINITY and fall[place] > -INFINITY else 0))
+                ):
+                    known[place] = _TAKEN
+                    taken += 1
+        for group in range(counts.shape[0]):
+            for k in range(order.shape[1]):
+                place = order[group, k]
+                if taken < size and place >= 0 and known[place] != _TAKEN:
+                    known[place] = _TAKEN
+                    taken += 1
+        written = 0
+        for k in range(known.shape[0]):
+            if known[k] == _TAKEN:
+                chosen[written] = k
+                written += 1
+    return written

@@ -1,0 +1,248 @@
+"""Two coefficients at a time: descent on the dual of a support vector machine within a block of rows.
+
+The problem is to minimise, over coefficients b with a fixed sum (or, in two groups, two fixed sums),
+
+    1/2 b' K b + q' b + kink sum |b|,    lower <= b <= upper.
+
+`slope` is K b + q. Raising b_i costs slope_i + kink for b_i >= 0 and slope_i - kink below zero; lowering it gains
+slope_i + kink for b_i > 0 and slope_i - kink otherwise. `rise` and `fall` hold these +-kink, or plus and minus infinity
+at a bound, so that the largest violation of the optimality conditions is max(slope + fall) - min(slope + rise).
+
+A step raises the i of the least slope + rise and lowers the j that promises the greatest fall of the objective,
+gap^2 / (2 (K_ii + K_jj - 2 K_ij)): the second-order choice of Fan, Chen and Lin (2005).
+"""
+
+import cython
+
+if cython.compiled:
+    from cython.cimports.mercer._native.dual import dual_sweep, pair_steps, pairs
+else:
+    from mercer._native.dual import dual_sweep, pair_steps, pairs
+
+__all__ = ["add_rows", "descend", "find_least", "mark_moves", "measure", "measure_gap", "measure_value", "mirror"]
+
+real = cython.fused_type(cython.float, cython.double)
+INFINITY = cython.declare(cython.double, float("inf"))
+
+
+def mark_moves(
+    b: cython.const[cython.double][::1],
+    lower: cython.const[cython.double][::1],
+    upper: cython.const[cython.double][::1],
+    kink: cython.double,
+    rise: cython.double[::1],
+    fall: cython.double[::1],
+):
+    """Write `rise` and `fall` for all coefficients."""
+    k: cython.Py_ssize_t
+    with cython.nogil:
+        for k in range(b.shape[0]):
+            pair_steps.mark(k, b, lower, upper, kink, rise, fall)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def complete(
+    K: real[:, ::1],
+    left: cython.const[real][:, ::1],
+    right: cython.const[real][:, ::1],
+    ready: cython.uchar[::1],
+    i: cython.Py_ssize_t,
+) -> cython.void:
+    """Copy to row `i` of `K`, unless it is ready, what it lacks: values within a set, and those mirrored."""
+    first: cython.Py_ssize_t = left.shape[0]
+    k: cython.Py_ssize_t
+    if ready.shape[0] == 0 or ready[i] != 0:
+        return
+    ready[i] = 1
+    for k in range(first):
+        K[i, k] = left[i, k] if i < first else K[k, i]
+    if i >= first:
+        for k in range(first, K.shape[0]):
+            K[i, k] = right[i - first, k - first]
+
+
+def descend(
+    K: real[:, ::1],
+    left: cython.const[real][:, ::1],
+    right: cython.const[real][:, ::1],
+    ready: cython.uchar[::1],
+    diagonal: cython.const[cython.double][::1],
+    lower: cython.const[cython.double][::1],
+    upper: cython.const[cython.double][::1],
+    kink: cython.double,
+    split: cython.Py_ssize_t,
+    tolerance: cython.double,
+    most: cython.Py_ssize_t,
+    b: cython.double[::1],
+    slope: cython.double[::1],
+    rise: cython.double[::1],
+    fall: cython.double[::1],
+    best: cython.double[::1],
+) -> cython.Py_ssize_t:
+    """Take steps until no pair violates optimality by more than `tolerance`, `most` at most; return their number.
+
+    Parameters
+    ----------
+    K : (q, q)
+    left, right, ready : (p, p), (q - p, q - p), (q,): values within the first p rows and within the others, which rows
+        of `K` take over when they are first looked at, and which have; till then those of the first p hold their values
+        with the others alone. All empty where `K` is whole.
+    diagonal : (q,), of K, with whatever is added to it
+    lower, upper : (q,)
+    kink : the weight of sum |b|
+    split : pairs lie on one side of this number: where the second group begins, or q
+    b, slope, rise, fall : (q,), kept up to date
+    best : (2,), written: the promise of the best pair when the descent ended, and the largest violation
+    """
+    n: cython.Py_ssize_t = b.shape[0]
+    steps: cython.Py_ssize_t = 0
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    lowest: cython.Py_ssize_t
+    other: cython.Py_ssize_t
+    partner: cython.Py_ssize_t
+    size: cython.double
+    gap: cython.double
+    curvature: cython.double
+    with cython.nogil:
+        complete(K, left, right, ready, 0)
+        lowest = pairs.update(K[0], K[0], 0.0, slope, rise, 0, split)
+        other = pairs.update(K[0], K[0], 0.0, slope, rise, split, n)
+        while True:
+            best[0] = 0.0
+            best[1] = -INFINITY
+            j = -1
+            i = lowest
+            if i >= 0:
+                gap = slope[i] + rise[i]
+                complete(K, left, right, ready, i)
+                j = pairs.partner(K[i], diagonal, slope, fall, diagonal[i], gap, pair_steps.FLAT, 0, split, best)
+            if other >= 0:
+                gap = slope[other] + rise[other]
+                complete(K, left, right, ready, other)
+                partner = pairs.partner(
+                    K[other], diagonal, slope, fall, diagonal[other], gap, pair_steps.FLAT, split, n, best
+                )
+                if partner >= 0:
+                    i = other
+                    j = partner
+            if j < 0 or best[1] <= tolerance or steps >= most:
+                break
+            complete(K, left, right, ready, j)
+            gap = (slope[j] + fall[j]) - (slope[i] + rise[i])
+            curvature = diagonal[i] + diagonal[j] - 2.0 * K[i, j]
+            size = pair_steps.move(i, j, gap, curvature, lower, upper, kink, b)
+            if size <= 0.0:
+                break
+            pair_steps.mark(i, b, lower, upper, kink, rise, fall)
+            pair_steps.mark(j, b, lower, upper, kink, rise, fall)
+            # The diagonal may hold more than K does: a row's own share.
+            slope[i] += size * (diagonal[i] - K[i, i])
+            slope[j] -= size * (diagonal[j] - K[j, j])
+            lowest = pairs.update(K[i], K[j], size, slope, rise, 0, split)
+            other = pairs.update(K[i], K[j], size, slope, rise, split, n)
+            steps += 1
+    return steps
+
+
+def add_rows(
+    table: cython.const[real][:, ::1],
+    slots: cython.const[cython.Py_ssize_t][::1],
+    change: cython.const[cython.double][::1],
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+    slope: cython.double[::1],
+):
+    """Add the rows of `table` in `slots`, each times its change, to `slope`, in columns from `first` to `last`."""
+    with cython.nogil:
+        dual_sweep.add(table, slots, change, first, last, slope)
+
+
+def find_least(
+    slope: cython.const[cython.double][::1],
+    lift: cython.const[cython.double][::1],
+    sign: cython.double,
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+    values: cython.double[::1],
+    places: cython.Py_ssize_t[::1],
+):
+    """Write the least values of sign (slope + lift) from `first` to `last` and their places, in rising order.
+
+    Among equals the lowest places come first. As many as `values` (k,) holds, at most last - first.
+    """
+    count: cython.Py_ssize_t = values.shape[0]
+    k: cython.Py_ssize_t
+    value: cython.double
+    with cython.nogil:
+        for k in range(count):
+            values[k] = sign * (slope[first + k] + lift[first + k])
+            places[k] = first + k
+        dual_sweep.heap(values, places, count)
+        for k in range(first + count, last if count > 0 else first):
+            value = sign * (slope[k] + lift[k])
+            if value < values[0]:
+                dual_sweep.sink(values, places, 0, count, value, k)
+        dual_sweep.sort_heap(values, places, count)
+
+
+def measure(
+    b: cython.const[cython.double][::1],
+    slope: cython.const[cython.double][::1],
+    lower: cython.const[cython.double][::1],
+    upper: cython.const[cython.double][::1],
+    kink: cython.double,
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+    found: cython.double[::1],
+):
+    """Write, of the coefficients from `first` to `last`, the most that lowering one gains, the least that raising one
+    costs, the sum of that over those which may do both at one price, and how many these are, to `found` (4,).
+    """
+    with cython.nogil:
+        dual_sweep.measure(b, slope, lower, upper, kink, first, last, found)
+
+
+def measure_gap(
+    b: cython.const[cython.double][::1],
+    slope: cython.const[cython.double][::1],
+    lower: cython.const[cython.double][::1],
+    upper: cython.const[cython.double][::1],
+    kink: cython.double,
+    offset: cython.double,
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+) -> float:
+    """Return the sum of b (slope - c) + kink |b| less the least of v (slope - c) + kink |v| over each row's box."""
+    total: cython.double
+    with cython.nogil:
+        total = dual_sweep.gap(b, slope, lower, upper, kink, offset, first, last)
+    return total
+
+
+def measure_value(
+    b: cython.const[cython.double][::1],
+    slope: cython.const[cython.double][::1],
+    linear: cython.const[cython.double][::1],
+    kink: cython.double,
+) -> float:
+    """Return the value of the program: the sum of b (slope + linear) / 2 + kink |b|."""
+    total: cython.double
+    with cython.nogil:
+        total = dual_sweep.value(b, slope, linear, kink)
+    return total
+
+
+def mirror(
+    K: real[:, ::1],
+    top: cython.Py_ssize_t,
+    bottom: cython.Py_ssize_t,
+    left: cython.Py_ssize_t,
+    right: cython.Py_ssize_t,
+):
+    """Copy the block of `K` in rows from `top` to `bottom` and columns from `left` to `right` to its mirror image."""
+    with cython.nogil:
+        dual_sweep.mirror(K, top, bottom, left, right)

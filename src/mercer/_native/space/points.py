@@ -1,0 +1,262 @@
+"""Distances from one point to many, and the two hierarchies that need nothing else: Ward's and single linkage.
+
+Points lie in panels of lanes, (panels, d, lanes): feature j of the points of a panel is one contiguous line, so that a
+sum over features runs in every lane at once, in feature order, whatever the panel. A lane that holds no point, or no
+longer, holds infinity: no distance to it is less than any other.
+"""
+
+import cython
+
+if cython.compiled:
+    from cython.cimports.libc.math import sqrt
+    from cython.cimports.mercer._native.space import lanes
+else:
+    from math import sqrt
+
+    from mercer._native.space import lanes
+
+__all__ = ["chain_points", "measure", "span_points"]
+
+INFINITY = cython.declare(cython.double, float("inf"))
+
+
+def measure(
+    panels: cython.const[cython.double][:, :, ::1],
+    points: cython.const[cython.double][:, ::1],
+    lengths: cython.bint,
+    scratch: cython.double[::1],
+    out: cython.double[:, ::1],
+):
+    """Write the squared distance, or where `lengths` the distance, of each of `points` to each packed point.
+
+    Parameters
+    ----------
+    panels : (m, d, w)
+    points : (b, d)
+    scratch : (w,)
+    out : (b, n), where n points are packed
+    """
+    i: cython.Py_ssize_t
+    panel: cython.Py_ssize_t
+    lane: cython.Py_ssize_t
+    width: cython.Py_ssize_t = panels.shape[2]
+    count: cython.Py_ssize_t
+    with cython.nogil:
+        for panel in range(panels.shape[0]):
+            count = min(width, out.shape[1] - panel * width)
+            for i in range(points.shape[0]):
+                lanes.square(panels, panel, points[i], scratch)
+                if lengths:
+                    for lane in range(width):
+                        scratch[lane] = sqrt(scratch[lane])
+                for lane in range(count):
+                    out[i, panel * width + lane] = scratch[lane]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def read_point(
+    panels: cython.const[cython.double][:, :, ::1], slot: cython.Py_ssize_t, point: cython.double[::1]
+) -> cython.void:
+    j: cython.Py_ssize_t
+    for j in range(point.shape[0]):
+        point[j] = panels[slot // panels.shape[2], j, slot % panels.shape[2]]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def write_point(
+    panels: cython.double[:, :, ::1], slot: cython.Py_ssize_t, point: cython.const[cython.double][::1]
+) -> cython.void:
+    j: cython.Py_ssize_t
+    for j in range(point.shape[0]):
+        panels[slot // panels.shape[2], j, slot % panels.shape[2]] = point[j]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def erase_point(panels: cython.double[:, :, ::1], slot: cython.Py_ssize_t) -> cython.void:
+    j: cython.Py_ssize_t
+    for j in range(panels.shape[1]):
+        panels[slot // panels.shape[2], j, slot % panels.shape[2]] = INFINITY
+
+
+def span_points(
+    panels: cython.double[:, :, ::1],
+    keys: cython.double[::1],
+    names: cython.const[cython.Py_ssize_t][::1],
+    first: cython.Py_ssize_t,
+    point: cython.double[::1],
+    scratch: cython.double[::1],
+    pairs: cython.Py_ssize_t[:, ::1],
+    heights: cython.double[::1],
+) -> cython.Py_ssize_t:
+    """Grow a minimum spanning tree from the point at slot `first` by one point for each line of `pairs` (Prim).
+
+    A line of `pairs` names the point that came last and the new one: cut where an edge is longer than a height, the
+    order in which points come falls into the clusters of single linkage at that height. Returns the last slot.
+
+    Parameters
+    ----------
+    panels : (m, d, w), from which points that came are erased
+    keys : (m w,), the squared distance of each point to the tree; infinite at first
+    names : (m w,), what `pairs` calls a slot
+    point, scratch : (d,), (w,)
+    pairs, heights : (t, 2), (t,), written
+    """
+    turn: cython.Py_ssize_t
+    panel: cython.Py_ssize_t
+    lane: cython.Py_ssize_t
+    width: cython.Py_ssize_t = panels.shape[2]
+    slot: cython.Py_ssize_t = first
+    nearest: cython.Py_ssize_t
+    least: cython.double
+    start: cython.Py_ssize_t
+    with cython.nogil:
+        for turn in range(pairs.shape[0]):
+            read_point(panels, slot, point)
+            erase_point(panels, slot)
+            keys[slot] = INFINITY
+            least = INFINITY
+            nearest = -1
+            for panel in range(panels.shape[0]):
+                start = panel * width
+                lanes.square(panels, panel, point, scratch)
+                if lanes.lower(keys, start, scratch, least):
+                    for lane in range(width):
+                        if keys[start + lane] < least:
+                            least = keys[start + lane]
+                            nearest = start + lane
+            pairs[turn, 0] = names[slot]
+            pairs[turn, 1] = names[nearest]
+            heights[turn] = sqrt(least)
+            slot = nearest
+    return slot
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def find_ward(
+    panels: cython.const[cython.double][:, :, ::1],
+    sizes: cython.const[cython.double][::1],
+    slot: cython.Py_ssize_t,
+    previous: cython.Py_ssize_t,
+    point: cython.double[::1],
+    other: cython.double[::1],
+    scratch: cython.double[::1],
+    least: cython.double[::1],
+) -> cython.Py_ssize_t:
+    """The cluster that costs least to join to `slot`, among equals `previous`, then the lowest; the cost to `least`."""
+    j: cython.Py_ssize_t
+    panel: cython.Py_ssize_t
+    lane: cython.Py_ssize_t
+    start: cython.Py_ssize_t
+    width: cython.Py_ssize_t = panels.shape[2]
+    nearest: cython.Py_ssize_t = previous
+    size: cython.double = sizes[slot]
+    best: cython.double = INFINITY
+    total: cython.double = 0.0
+    cost: cython.double
+    read_point(panels, slot, point)
+    if previous >= 0:
+        read_point(panels, previous, other)
+        for j in range(point.shape[0]):
+            total += (other[j] - point[j]) * (other[j] - point[j])
+        best = total * (size * sizes[previous] / (size + sizes[previous]))
+    for panel in range(panels.shape[0]):
+        start = panel * width
+        lanes.square(panels, panel, point, scratch)
+        if start <= slot and slot < start + width:
+            scratch[slot - start] = INFINITY
+        if lanes.cheaper(scratch, sizes, start, size, best):
+            for lane in range(width):
+                if sizes[start + lane] > 0.0:
+                    cost = scratch[lane] * (size * sizes[start + lane] / (size + sizes[start + lane]))
+                    if cost < best:
+                        best = cost
+                        nearest = start + lane
+    least[0] = best
+    return nearest
+
+
+def chain_points(
+    panels: cython.double[:, :, ::1],
+    sizes: cython.double[::1],
+    names: cython.const[cython.Py_ssize_t][::1],
+    chain: cython.Py_ssize_t[::1],
+    length: cython.Py_ssize_t,
+    searches: cython.Py_ssize_t,
+    point: cython.double[::1],
+    other: cython.double[::1],
+    scratch: cython.double[::1],
+    least: cython.double[::1],
+    pairs: cython.Py_ssize_t[:, ::1],
+    heights: cython.double[::1],
+    made: cython.Py_ssize_t[::1],
+) -> cython.Py_ssize_t:
+    """Make merges of Ward's hierarchy, at most one for each line of `pairs`, by a chain of nearest neighbours.
+
+    Parameters
+    ----------
+    panels, sizes : (m, d, w), (m w,): means and weights of clusters; a merge leaves the mean in its second slot and
+        erases the first
+    names : (m w,), what `pairs` calls a slot
+    chain, length : the slots of the chain, and how many they are
+    searches : how many nearest neighbours may be looked for
+    point, other, scratch, least : (d,), (d,), (w,), (1,)
+    pairs, heights : (t, 2), (t,), written; a height is the square root of twice the growth of the sum of squares
+    made : (1,), the number of merges made
+
+    Returns
+    -------
+    length : of the chain that is left
+    """
+    turn: cython.Py_ssize_t = 0
+    j: cython.Py_ssize_t
+    slot: cython.Py_ssize_t = 0
+    nearest: cython.Py_ssize_t = 0
+    previous: cython.Py_ssize_t = -1
+    total: cython.double
+    with cython.nogil:
+        while turn < pairs.shape[0] and searches > 0:
+            if length == 0:
+                slot = 0
+                while sizes[slot] == 0.0:
+                    slot += 1
+                chain[0] = slot
+                length = 1
+            nearest = -2
+            while searches > 0:
+                slot = chain[length - 1]
+                previous = chain[length - 2] if length > 1 else -1
+                nearest = find_ward(panels, sizes, slot, previous, point, other, scratch, least)
+                searches -= 1
+                if nearest == previous:
+                    break
+                chain[length] = nearest
+                length += 1
+            # The chain goes on in the next call where this one has searched enough.
+            if nearest != previous:
+                break
+            length -= 2
+            turn += 1
+            if slot > nearest:
+                slot, nearest = nearest, slot
+            pairs[turn - 1, 0] = names[slot]
+            pairs[turn - 1, 1] = names[nearest]
+            heights[turn - 1] = sqrt(2.0 * least[0])
+            read_point(panels, slot, point)
+            read_point(panels, nearest, other)
+            total = sizes[slot] + sizes[nearest]
+            for j in range(point.shape[0]):
+                other[j] = (sizes[slot] * point[j] + sizes[nearest] * other[j]) / total
+            write_point(panels, nearest, other)
+            erase_point(panels, slot)
+            sizes[nearest] = total
+            sizes[slot] = 0.0
+    made[0] = turn
+    return length

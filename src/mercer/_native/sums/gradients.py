@@ -1,0 +1,269 @@
+"""Sums over a run of blocks that need each row twice, for a score and for a gradient, while it is in the cache.
+
+Scores of several columns and their gradients are products by BLAS, a tile of rows at a time, in float64 whatever the
+rows; one column is done by hand, since its cost is reading the rows once.
+"""
+
+import cython
+
+if cython.compiled:
+    from cython.cimports.mercer._native.shared import blas, inline
+else:
+    from mercer._native.shared import blas, inline
+
+__all__ = ["logistic_run", "residual_run", "softmax_run"]
+
+real = cython.fused_type(cython.float, cython.double)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def score(x: cython.const[real][::1], w: cython.const[cython.double][::1]) -> cython.double:
+    """Return x . w over the length of x, by eight running sums added pairwise."""
+    j: cython.Py_ssize_t
+    lane: cython.Py_ssize_t
+    part = cython.declare(cython.double[8])
+    whole: cython.Py_ssize_t = x.shape[0] - x.shape[0] % 8
+    for lane in range(8):
+        part[lane] = 0.0
+    for j in range(0, whole, 8):
+        for lane in range(8):
+            part[lane] += cython.cast(cython.double, x[j + lane]) * w[j + lane]
+    for j in range(whole, x.shape[0]):
+        part[j - whole] += cython.cast(cython.double, x[j]) * w[j]
+    return ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def add_rows(
+    X: cython.const[real][:, ::1],
+    first: cython.Py_ssize_t,
+    count: cython.Py_ssize_t,
+    factors: cython.const[cython.double][::1],
+    out: cython.double[::1],
+) -> cython.void:
+    """Add to `out` the sum of `count` rows, each times its factor; four at a time, to move `out` less often."""
+    i: cython.Py_ssize_t = 0
+    j: cython.Py_ssize_t
+    d: cython.Py_ssize_t = X.shape[1]
+    while i + 4 <= count:
+        for j in range(d):
+            out[j] = (
+                ((out[j] + factors[i] * X[first + i, j]) + factors[i + 1] * X[first + i + 1, j])
+                + factors[i + 2] * X[first + i + 2, j]
+            ) + factors[i + 3] * X[first + i + 3, j]
+        i += 4
+    while i < count:
+        for j in range(d):
+            out[j] += factors[i] * X[first + i, j]
+        i += 1
+
+
+def logistic_run(
+    X: cython.const[real][:, ::1],
+    unit: cython.Py_ssize_t,
+    y: cython.const[cython.double][::1],
+    weight: cython.const[cython.double][::1],
+    w: cython.const[cython.double][::1],
+    residuals: cython.double[::1],
+    sums: cython.double[:, ::1],
+):
+    """Logistic losses of a run of blocks and their gradients, block by block.
+
+    Parameters
+    ----------
+    X : (n, d) rows of m blocks of `unit` rows, the last maybe shorter
+    y : (n,), 0 or 1
+    weight : (n,), or empty when all weights are one
+    w : (d + 1,): coefficients and, last, the intercept
+    residuals : (t,) scratch for a tile of rows; t divides `unit`
+    sums : (m, d + 2), zero: the gradient by coefficients, by the intercept, and the sum of the losses
+    """
+    i: cython.Py_ssize_t
+    lane: cython.Py_ssize_t
+    start: cython.Py_ssize_t = 0
+    count: cython.Py_ssize_t
+    block: cython.Py_ssize_t
+    d: cython.Py_ssize_t = X.shape[1]
+    tile: cython.Py_ssize_t = residuals.shape[0]
+    z: cython.double
+    size: cython.double = 1.0
+    part = cython.declare(cython.double[8])
+    with cython.nogil:
+        while start < X.shape[0]:
+            block = start // unit
+            count = min(tile, X.shape[0] - start)
+            for i in range(count):
+                residuals[i] = score(X[start + i], w) + w[d]
+            for lane in range(8):
+                part[lane] = 0.0
+            for i in range(count):
+                z = residuals[i]
+                if weight.shape[0] > 0:
+                    size = weight[start + i]
+                part[i % 8] += size * (inline.log1pexp(z) - y[start + i] * z)
+                residuals[i] = size * (inline.expit(z) - y[start + i])
+            add_rows(X, start, count, residuals, sums[block])
+            sums[block, d] += inline.sum(residuals[:count])
+            sums[block, d + 1] += ((part[0] + part[4]) + (part[2] + part[6])) + (
+                (part[1] + part[5]) + (part[3] + part[7])
+            )
+            start += count
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def exponentiate(scores: cython.double[:, ::1], flat: cython.double[::1], most: cython.double[::1]) -> cython.void:
+    """Turn scores into exp(score - most of its row); `flat` is `scores` as one row, whose loop vectorises at any k."""
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    top: cython.double
+    for i in range(scores.shape[0]):
+        top = scores[i, 0]
+        for j in range(1, scores.shape[1]):
+            top = scores[i, j] if scores[i, j] > top else top
+        for j in range(scores.shape[1]):
+            scores[i, j] -= top
+        most[i] = top
+    for j in range(flat.shape[0]):
+        flat[j] = inline.exp(flat[j])
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def centre_tile(
+    X: cython.const[real][:, ::1],
+    start: cython.Py_ssize_t,
+    count: cython.Py_ssize_t,
+    mean: cython.const[cython.double][::1],
+    tile: cython.double[:, ::1],
+) -> cython.void:
+    """Copy rows, less `mean` unless it is empty, to the first lines of `tile`."""
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    for i in range(count):
+        if mean.shape[0] > 0:
+            for j in range(X.shape[1]):
+                tile[i, j] = cython.cast(cython.double, X[start + i, j]) - mean[j]
+        else:
+            for j in range(X.shape[1]):
+                tile[i, j] = X[start + i, j]
+
+
+def softmax_run(
+    X: cython.const[real][:, ::1],
+    unit: cython.Py_ssize_t,
+    y: cython.const[cython.Py_ssize_t][::1],
+    weight: cython.const[cython.double][::1],
+    W: cython.const[cython.double][:, ::1],
+    intercept: cython.const[cython.double][::1],
+    tile: cython.double[:, ::1],
+    scores: cython.double[:, ::1],
+    flat: cython.double[::1],
+    most: cython.double[::1],
+    sums: cython.double[:, :, ::1],
+):
+    """Softmax losses of a run of blocks and their gradients, block by block.
+
+    Parameters
+    ----------
+    X, unit, weight : as in `logistic_run`
+    y : (n,), from 0 to k - 1
+    W, intercept : (k, d), (k,)
+    tile, scores, flat, most : (t, d), (t, k), the same as one row, (t,) scratch; t divides `unit`
+    sums : (m, k, d + 2), zero: per class the gradient by coefficients, by its intercept, and (in the first) the losses
+    """
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    start: cython.Py_ssize_t = 0
+    count: cython.Py_ssize_t
+    block: cython.Py_ssize_t
+    d: cython.Py_ssize_t = X.shape[1]
+    k: cython.Py_ssize_t = W.shape[0]
+    size: cython.double = 1.0
+    total: cython.double
+    sum_exp: cython.double
+    no_mean: cython.const[cython.double][::1] = weight[:0]
+    with cython.nogil:
+        while start < X.shape[0]:
+            block = start // unit
+            count = min(tile.shape[0], X.shape[0] - start)
+            centre_tile(X, start, count, no_mean, tile)
+            blas.multiply_transposed(tile[:count], W, scores)
+            total = 0.0
+            for i in range(count):
+                for j in range(k):
+                    scores[i, j] += intercept[j]
+                if weight.shape[0] > 0:
+                    size = weight[start + i]
+                total -= size * scores[i, y[start + i]]
+            exponentiate(scores[:count], flat[: count * k], most)
+            for i in range(count):
+                if weight.shape[0] > 0:
+                    size = weight[start + i]
+                sum_exp = 0.0
+                for j in range(k):
+                    sum_exp += scores[i, j]
+                total += size * (most[i] + inline.log(sum_exp))
+                sum_exp = size / sum_exp
+                for j in range(k):
+                    scores[i, j] *= sum_exp
+                scores[i, y[start + i]] -= size
+                for j in range(k):
+                    sums[block, j, d] += scores[i, j]
+            blas.add_transposed_product(scores[:count], tile[:count], sums[block])
+            sums[block, 0, d + 1] += total
+            start += count
+
+
+def residual_run(
+    X: cython.const[real][:, ::1],
+    unit: cython.Py_ssize_t,
+    Y: cython.const[cython.double][:, ::1],
+    weight: cython.const[cython.double][::1],
+    coef: cython.const[cython.double][:, ::1],
+    mean: cython.const[cython.double][::1],
+    y_mean: cython.const[cython.double][::1],
+    tile: cython.double[:, ::1],
+    values: cython.double[:, ::1],
+    sums: cython.double[:, :, ::1],
+):
+    """Residuals r = (y - y_mean) - (x - mean) . coef of a run of blocks, and their products with the rows.
+
+    Parameters
+    ----------
+    X, unit, weight : as in `logistic_run`
+    Y, coef, y_mean : (n, k), (k, d), (k,)
+    mean : (d,)
+    tile, values : (t, d), (t, k) scratch; t divides `unit`
+    sums : (m, k, d + 2), zero: per target the weighted sums of r (x - mean), of r, and of r^2
+    """
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    start: cython.Py_ssize_t = 0
+    count: cython.Py_ssize_t
+    block: cython.Py_ssize_t
+    d: cython.Py_ssize_t = X.shape[1]
+    size: cython.double = 1.0
+    r: cython.double
+    with cython.nogil:
+        while start < X.shape[0]:
+            block = start // unit
+            count = min(tile.shape[0], X.shape[0] - start)
+            centre_tile(X, start, count, mean, tile)
+            blas.multiply_transposed(tile[:count], coef, values)
+            for i in range(count):
+                if weight.shape[0] > 0:
+                    size = weight[start + i]
+                for j in range(Y.shape[1]):
+                    r = (Y[start + i, j] - y_mean[j]) - values[i, j]
+                    values[i, j] = size * r
+                    sums[block, j, d] += values[i, j]
+                    sums[block, j, d + 1] += r * values[i, j]
+            blas.add_transposed_product(values[:count], tile[:count], sums[block])
+            start += count

@@ -1,0 +1,115 @@
+"""Losses of a block of scores: their weighted sum, with the scores overwritten by the weighted residuals."""
+
+import cython
+
+if cython.compiled:
+    from cython.cimports.mercer._native.shared import inline
+else:
+    from mercer._native.shared import inline
+
+__all__ = ["logistic", "softmax", "weighted_logistic"]
+
+
+def logistic(scores: cython.double[::1], y: cython.const[cython.double][::1]) -> cython.double:
+    """Return the sum of log(1 + exp(z)) - y z; z becomes 1 / (1 + exp(-z)) - y."""
+    i: cython.Py_ssize_t
+    lane: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    z: cython.double
+    total: cython.double = 0.0
+    part = cython.declare(cython.double[8])
+    whole: cython.Py_ssize_t = scores.shape[0] - scores.shape[0] % 8
+    with cython.nogil:
+        for lane in range(8):
+            part[lane] = 0.0
+        for i in range(0, whole, 8):
+            for lane in range(8):
+                z = scores[i + lane]
+                part[lane] += inline.log1pexp(z) - y[i + lane] * z
+                scores[i + lane] = inline.expit(z) - y[i + lane]
+        for j in range(whole, scores.shape[0]):
+            z = scores[j]
+            part[j - whole] += inline.log1pexp(z) - y[j] * z
+            scores[j] = inline.expit(z) - y[j]
+        total = ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]))
+    return total
+
+
+def weighted_logistic(
+    scores: cython.double[::1], y: cython.const[cython.double][::1], weight: cython.const[cython.double][::1]
+) -> cython.double:
+    """Return the weighted sum of log(1 + exp(z)) - y z; z becomes weight (1 / (1 + exp(-z)) - y)."""
+    i: cython.Py_ssize_t
+    lane: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    z: cython.double
+    total: cython.double = 0.0
+    part = cython.declare(cython.double[8])
+    whole: cython.Py_ssize_t = scores.shape[0] - scores.shape[0] % 8
+    with cython.nogil:
+        for lane in range(8):
+            part[lane] = 0.0
+        for i in range(0, whole, 8):
+            for lane in range(8):
+                z = scores[i + lane]
+                part[lane] += weight[i + lane] * (inline.log1pexp(z) - y[i + lane] * z)
+                scores[i + lane] = weight[i + lane] * (inline.expit(z) - y[i + lane])
+        for j in range(whole, scores.shape[0]):
+            z = scores[j]
+            part[j - whole] += weight[j] * (inline.log1pexp(z) - y[j] * z)
+            scores[j] = weight[j] * (inline.expit(z) - y[j])
+        total = ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]))
+    return total
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def exponentiate(scores: cython.double[:, ::1], flat: cython.double[::1], most: cython.double[::1]) -> cython.void:
+    """Turn scores into exp(score - most of its row); `flat` is `scores` as one row, whose loop vectorises at any k."""
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    top: cython.double
+    for i in range(scores.shape[0]):
+        top = scores[i, 0]
+        for j in range(1, scores.shape[1]):
+            top = scores[i, j] if scores[i, j] > top else top
+        for j in range(scores.shape[1]):
+            scores[i, j] -= top
+        most[i] = top
+    for j in range(flat.shape[0]):
+        flat[j] = inline.exp(flat[j])
+
+
+def softmax(
+    scores: cython.double[:, ::1],
+    flat: cython.double[::1],
+    y: cython.const[cython.Py_ssize_t][::1],
+    weight: cython.const[cython.double][::1],
+    part: cython.double[::1],
+) -> cython.double:
+    """Return the weighted sum of log(sum_j exp(z_j)) - z_y; rows of scores become weight (probabilities - target).
+
+    `flat` is `scores` seen as one row, `part` room for one number per row; an empty `weight` means ones.
+    """
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    size: cython.double
+    sum_exp: cython.double
+    total: cython.double = 0.0
+    weighted: cython.bint = weight.shape[0] > 0
+    with cython.nogil:
+        for i in range(scores.shape[0]):
+            total -= (weight[i] if weighted else 1.0) * scores[i, y[i]]
+        exponentiate(scores, flat, part)
+        for i in range(scores.shape[0]):
+            size = weight[i] if weighted else 1.0
+            sum_exp = 0.0
+            for j in range(scores.shape[1]):
+                sum_exp += scores[i, j]
+            total += size * (part[i] + inline.log(sum_exp))
+            sum_exp = size / sum_exp
+            for j in range(scores.shape[1]):
+                scores[i, j] *= sum_exp
+            scores[i, y[i]] -= size
+    return total

@@ -1,0 +1,235 @@
+"""Rows sent down many trees, and the values of their leaves added up.
+
+A few hundred rows go down a tree together, a step each in turn: the next node of one row is fetched while others move.
+"""
+
+import cython
+
+if cython.compiled:
+    from cython.cimports.mercer._native.shared import inline
+else:
+    from mercer._native.shared import inline
+
+__all__ = ["add_packed_values", "add_values", "find_many_leaves"]
+
+real = cython.fused_type(cython.float, cython.double)
+# Fewer rows than this would wait for each other's nodes.
+FEW = cython.declare(cython.Py_ssize_t, 32)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def send_down(
+    X: cython.const[real][:, ::1],
+    rows: cython.const[cython.int][::1],
+    first: cython.Py_ssize_t,
+    root: cython.int,
+    features: cython.const[cython.int][::1],
+    rights: cython.const[cython.int][::1],
+    thresholds: cython.const[cython.double][::1],
+    sides: cython.const[cython.uchar][::1],
+    words: cython.const[cython.longlong][::1],
+    at: cython.int[::1],
+    count: cython.Py_ssize_t,
+) -> cython.void:
+    """Write to `at` the leaves of `count` rows from `first` on; a tree's own numbers count from `root`.
+
+    A node's record is as in ``tree_walk``.
+    """
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    node: cython.Py_ssize_t
+    start: cython.Py_ssize_t
+    number: cython.Py_ssize_t
+    value: cython.double
+    is_left: cython.bint
+    moving: cython.bint = True
+    for i in range(count):
+        at[i] = root
+    while moving:
+        moving = False
+        for i in range(count):
+            node = at[i]
+            if rights[node] < 0:
+                continue
+            j = rows[first + i] if rows.shape[0] else first + i
+            value = X[j, features[node]]
+            if sides[node] < 2 and value == value:
+                is_left = value <= thresholds[node]
+            else:
+                is_left = (sides[node] & 1) != 0
+                if sides[node] >= 2:
+                    start = cython.cast(cython.Py_ssize_t, thresholds[node])
+                    if 0.0 <= value < 32.0 * words[start]:
+                        number = cython.cast(cython.Py_ssize_t, value)
+                        if (words[start + 1 + 2 * (number // 32)] >> (number % 32)) & 1:
+                            is_left = ((words[start + 2 + 2 * (number // 32)] >> (number % 32)) & 1) != 0
+            at[i] = cython.cast(cython.int, node + 1) if is_left else root + rights[node]
+            moving = True
+
+
+def add_values(
+    X: cython.const[real][:, ::1],
+    rows: cython.const[cython.int][::1],
+    roots: cython.const[cython.int][::1],
+    features: cython.const[cython.int][::1],
+    rights: cython.const[cython.int][::1],
+    thresholds: cython.const[cython.double][::1],
+    sides: cython.const[cython.uchar][::1],
+    words: cython.const[cython.longlong][::1],
+    values: cython.const[cython.double][:, ::1],
+    at: cython.int[::1],
+    sums: cython.double[:, ::1],
+):
+    """Add the values of each row's leaves in all trees to `sums`, tree after tree.
+
+    `rows`: which rows of X, or empty for all; `roots`: (trees,), where each tree's nodes begin; `at`: scratch, as many
+    rows as go down together.
+    """
+    t: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    v: cython.Py_ssize_t
+    first: cython.Py_ssize_t
+    count: cython.Py_ssize_t
+    n: cython.Py_ssize_t = sums.shape[0]
+    step: cython.Py_ssize_t = at.shape[0]
+    with cython.nogil:
+        first = 0
+        while first < n:
+            count = step if first + step <= n else n - first
+            for t in range(roots.shape[0]):
+                send_down(X, rows, first, roots[t], features, rights, thresholds, sides, words, at, count)
+                for i in range(count):
+                    for v in range(values.shape[1]):
+                        sums[first + i, v] += values[at[i], v]
+            first += step
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def send_packed(
+    X: cython.const[real][:, ::1],
+    first: cython.Py_ssize_t,
+    next_row: cython.Py_ssize_t,
+    roots: cython.const[cython.int][::1],
+    tree: cython.Py_ssize_t,
+    next_tree: cython.Py_ssize_t,
+    thresholds: cython.const[cython.double][:, ::1],
+    links: cython.const[cython.int][:, ::1],
+    at: cython.int[::1],
+    active: cython.int[::1],
+    count: cython.Py_ssize_t,
+) -> cython.void:
+    """As :func:`send_down` for numeric splits; who has arrived leaves the list of those that move.
+
+    Those that go down together are rows in one tree (`next_row` is 1, `next_tree` 0), or one row in several trees.
+    """
+    i: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    node: cython.int
+    right: cython.int
+    mark: cython.int
+    moving: cython.Py_ssize_t = count
+    staying: cython.Py_ssize_t
+    value: cython.double
+    threshold: cython.double
+    is_left: cython.int
+    is_inner: cython.int
+    for i in range(count):
+        at[i] = roots[tree + i * next_tree]
+        active[i] = cython.cast(cython.int, i)
+    while moving > 0:
+        staying = 0
+        for k in range(moving):
+            i = active[k]
+            node = at[i]
+            mark = links[node, 2]
+            right = links[node, 3]
+            threshold = thresholds[node, 0]
+            value = X[first + i * next_row, mark >> 1]
+            # Products in the place of choices, which a compiler turns into branches that nobody could foresee.
+            is_left = (value <= threshold) | ((value != value) & (mark & 1))
+            is_inner = right >= 0
+            node += is_inner * (right - node + is_left * (node + 1 - right))
+            at[i] = node
+            inline.prefetch(thresholds[node], 0, 1)
+            active[staying] = cython.cast(cython.int, i)
+            staying += is_inner
+        moving = staying
+
+
+def add_packed_values(
+    X: cython.const[real][:, ::1],
+    roots: cython.const[cython.int][::1],
+    thresholds: cython.const[cython.double][:, ::1],
+    links: cython.const[cython.int][:, ::1],
+    values: cython.const[cython.double][:, ::1],
+    at: cython.int[::1],
+    active: cython.int[::1],
+    sums: cython.double[:, ::1],
+):
+    """As :func:`add_values` for all rows of X, where no split is by categories.
+
+    `thresholds` (nodes, 2) and `links` (nodes, 4) are two views of one record of 16 bytes, in one line of the cache:
+    a threshold; then twice the feature plus one if a missing value goes left, and the right child counted over all
+    trees, -1 at a leaf. `at`, `active`: scratch, as many as go down together. Of a few rows each goes down several
+    trees at a time.
+    """
+    t: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    v: cython.Py_ssize_t
+    first: cython.Py_ssize_t
+    count: cython.Py_ssize_t
+    n: cython.Py_ssize_t = sums.shape[0]
+    step: cython.Py_ssize_t = at.shape[0]
+    with cython.nogil:
+        if n < FEW:
+            for first in range(n):
+                t = 0
+                while t < roots.shape[0]:
+                    count = step if t + step <= roots.shape[0] else roots.shape[0] - t
+                    send_packed(X, first, 0, roots, t, 1, thresholds, links, at, active, count)
+                    for i in range(count):
+                        for v in range(values.shape[1]):
+                            sums[first, v] += values[at[i], v]
+                    t += step
+        first = 0 if n >= FEW else n
+        while first < n:
+            count = step if first + step <= n else n - first
+            for t in range(roots.shape[0]):
+                send_packed(X, first, 1, roots, t, 0, thresholds, links, at, active, count)
+                for i in range(count):
+                    for v in range(values.shape[1]):
+                        sums[first + i, v] += values[at[i], v]
+            first += step
+
+
+def find_many_leaves(
+    X: cython.const[real][:, ::1],
+    roots: cython.const[cython.int][::1],
+    features: cython.const[cython.int][::1],
+    rights: cython.const[cython.int][::1],
+    thresholds: cython.const[cython.double][::1],
+    sides: cython.const[cython.uchar][::1],
+    words: cython.const[cython.longlong][::1],
+    at: cython.int[::1],
+    leaves: cython.longlong[:, ::1],
+):
+    """Write the leaf of each row in each tree, by the tree's own numbers."""
+    t: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    first: cython.Py_ssize_t
+    count: cython.Py_ssize_t
+    n: cython.Py_ssize_t = leaves.shape[0]
+    step: cython.Py_ssize_t = at.shape[0]
+    with cython.nogil:
+        first = 0
+        while first < n:
+            count = step if first + step <= n else n - first
+            for t in range(roots.shape[0]):
+                send_down(X, roots[:0], first, roots[t], features, rights, thresholds, sides, words, at, count)
+                for i in range(count):
+                    leaves[first + i, t] = at[i] - roots[t]
+            first += step

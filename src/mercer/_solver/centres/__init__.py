@@ -1,0 +1,3 @@
+"""Find centres that minimise squared distances: first centres, Lloyd's iterations, draws of rows; shared by clustering
+and mixtures.
+"""

@@ -1,0 +1,264 @@
+"""The statistics of k-means: what one pass over the rows says about a set of centres."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.spatial.distance import cdist
+
+from mercer._solver.centres.centres import Centres, nearest
+from mercer._source import Source
+from mercer._source.block import Block
+from mercer._source.file.local_table import LocalTable
+from mercer._source.namespace import to_numpy
+from mercer._statistic import Statistic, Sums
+from mercer._statistic.statistic import folded
+
+__all__ = ["Assignment", "AssignmentSums", "Farthest", "Memory"]
+
+Array = Any
+
+_NONE = np.empty(0)
+# Numbers in the tables of a run of blocks at most; beyond, a block takes so long that runs gain nothing.
+_LARGEST_TABLE = 2**20
+# The gaps between k centres cost k^2 d once per pass; up to here that is little beside the rows.
+_MOST_GAPS = 512
+# A bounded pass that had to search this share of the rows did not pay for its bookkeeping: the next one searches all.
+_WORTHLESS = 0.75
+
+
+@dataclass(frozen=True)
+class AssignmentSums(Sums):
+    """Per centre: the weight of its rows, their weighted sum and squared distances; how many rows were searched for."""
+
+    weights: Array
+    sums: Array
+    costs: Array
+    searched: int = 0
+
+    @property
+    def cost(self) -> float:
+        """The inertia: the weighted sum of all squared distances."""
+        return float(self.costs.sum())
+
+    def means(self, otherwise: Array) -> Array:
+        """The mean of each centre's rows, in the type of `otherwise`, which stands in where a centre has none."""
+        taken = self.weights > 0
+        means = otherwise.astype(np.float64)
+        means[taken] = self.sums[taken] / self.weights[taken, None]
+        return means.astype(otherwise.dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class RowMemory:
+    """Of each row: its centre, the squared distance to it, and a bound on the distance to any other.
+
+    Where rows are searched by array operations there are labels alone.
+    """
+
+    labels: Array
+    distances: Array = None
+    lower: Array = None
+
+    @property
+    def has_bounds(self) -> bool:
+        """Whether there is more than labels."""
+        return self.lower is not None
+
+    def of(self, block: Block, number: int) -> tuple[tuple[Array, Array, Array], bool]:
+        """What pass `number` left of the rows of a block, to be written over, and whether it is there."""
+        rows = slice(block.start, block.start + block.n)
+        return (self.labels[rows], self.distances[rows], self.lower[rows]), True
+
+    def complete(self, block: Block, number: int) -> None:
+        """Note that pass `number` has been over a block."""
+
+
+@dataclass(frozen=True, eq=False)
+class LocalRowMemory:
+    """The same of rows on a cluster, in tables of the processes that work on them; any part of it may get lost."""
+
+    table: LocalTable
+    has_bounds: ClassVar[bool] = True
+
+    def of(self, block: Block, number: int) -> tuple[tuple[Array, ...], bool]:
+        entry = self.table.entry(block)
+        known = entry.stamp == number
+        # A pass that is broken off half-way leaves nothing to build on.
+        entry.stamp = 0
+        return entry.columns, known
+
+    def complete(self, block: Block, number: int) -> None:
+        self.table.entry(block).stamp = number
+
+
+class Memory:
+    """What a pass leaves for the next one: each row's centre, and how near any other centre can be.
+
+    It saves work and changes no result: labels are those of a full search to the last bit. So it is no part of a
+    solver's state, and a resumed fit starts with an empty one. With `always`, bounds are used whether they pay or not.
+    """
+
+    def __init__(self, rows: "RowMemory | LocalRowMemory | None", n_rows: int, always: bool = False) -> None:
+        self.rows = rows
+        self.n_rows = n_rows
+        self.always = always
+        self.centres: Array = None
+        self.sums: AssignmentSums | None = None
+        self.useful = False
+        self.passes = 0
+
+    @classmethod
+    def of(cls, source: Source, always: bool = False) -> "Memory":
+        """A memory for the rows of `source`; one that holds sums only where rows have no table."""
+        return cls(_row_memory(source), source.n_rows, always)
+
+    def holds(self, centres: Array) -> bool:
+        """Whether the last pass was one for `centres`."""
+        return self.centres is not None and np.array_equal(self.centres, centres)
+
+    def assignment(self, centres: Array) -> "Assignment":
+        """The pass for `centres`, given those of the pass before."""
+        drift = half_gap = None
+        bounded = self.rows is not None and self.rows.has_bounds and self.useful
+        if bounded and self.centres is not None and len(self.centres) == len(centres):
+            drift, half_gap = _largest_other_move(self.centres, centres), _half_gaps(centres)
+        self.centres = centres
+        self.passes += 1
+        return Assignment(Centres(centres), self.rows, drift, half_gap, self.passes)
+
+    def learn(self, sums: AssignmentSums) -> AssignmentSums:
+        """Judge by a pass whether bounds are worth their while in the next one."""
+        self.sums = sums
+        self.useful = self.always or not self.useful or sums.searched <= _WORTHLESS * self.n_rows
+        return sums
+
+
+def _row_memory(source: Source) -> "RowMemory | LocalRowMemory | None":
+    kinds = (np.int32, np.float64, np.float64) if source.xp is np else (np.int32,)
+    tables = [source.row_table(0, kind) for kind in kinds]
+    if not any(table is None for table in tables):
+        return RowMemory(*tables)
+    local = None if source.is_sparse else source.local_table(*((0, kind) for kind in kinds))
+    return None if local is None else LocalRowMemory(local)
+
+
+def _largest_other_move(before: Array, after: Array) -> Array:
+    """For each centre, how far any other centre has moved; rounded up."""
+    step = after.astype(np.float64) - before
+    moves = np.sqrt(np.einsum("ij,ij->i", step, step)) * (1.0 + 1e-12)
+    if len(moves) == 1:
+        return np.zeros(1)
+    second, most = np.argpartition(moves, -2)[-2:]
+    others = np.full(len(moves), moves[most])
+    others[most] = moves[second]
+    return others
+
+
+def _half_gaps(centres: Array) -> Array:
+    """Half the distance of each centre to its nearest other one; rounded down."""
+    k = len(centres)
+    if not 1 < k <= _MOST_GAPS:
+        return np.zeros(k)
+    gaps = cdist(centres.astype(np.float64), centres.astype(np.float64))
+    np.fill_diagonal(gaps, np.inf)
+    return 0.5 * (1.0 - 1e-12) * gaps.min(axis=1)
+
+
+@dataclass(frozen=True)
+class Assignment(Statistic):
+    """Give each row to its nearest centre (among equals the lowest); sum the rows, the weights and the cost."""
+
+    centres: Centres
+    memory: RowMemory | LocalRowMemory | None = None
+    drift: Array = None
+    half_gap: Array = None
+    number: int = 0
+
+    def of(self, block: Block) -> AssignmentSums:
+        xp = block.xp
+        labels, costs = self.centres.nearest(block)
+        if isinstance(self.memory, RowMemory):
+            self.memory.labels[block.start : block.start + block.n] = xp.astype(labels, xp.int32, copy=False)
+        groups = block.grouped(labels, self.centres.k)
+        weights = groups.counts(block.wide) if block.weight is None else groups.sums(block.weight, block.wide)
+        sums = groups.sums(block.weighted(block.X), block.wide)
+        return AssignmentSums(weights, sums, groups.sums(block.weighted(costs), block.wide), block.n)
+
+    def native_run(self, block: Block, unit: int) -> AssignmentSums:
+        centres, n_blocks = self.centres, -(-block.n // unit)
+        k, d = centres.centres.shape
+        if n_blocks > 1 and n_blocks * k * (d + 2) > _LARGEST_TABLE:
+            return self._by_parts(block, unit, self.native)
+        rows: tuple[Array, ...] = np.empty(block.n, np.int32), np.empty(block.n), _NONE
+        drift, half_gap, table = self.drift, self.half_gap, np.zeros((n_blocks, k, d + 2))
+        if self.memory is not None:
+            rows, known = self.memory.of(block, self.number - 1)
+            drift, half_gap = (drift, half_gap) if known else (None, None)
+        searched = centres.assign(block.X, unit, block.weight, drift, half_gap, rows, table)
+        if self.memory is not None:
+            self.memory.complete(block, self.number)
+        total = folded(table)
+        return AssignmentSums(total[:, d].copy(), total[:, :d].copy(), total[:, d + 1].copy(), searched)
+
+    def on(self, block: Block) -> AssignmentSums:
+        return self._sparse(block) if block.is_sparse else super().on(block)
+
+    def _sparse(self, block: Block) -> AssignmentSums:
+        labels, distances = nearest(block, self.centres)
+        if isinstance(self.memory, RowMemory):
+            self.memory.labels[block.start : block.start + block.n] = labels
+            self.memory.distances[block.start : block.start + block.n] = distances
+        weight = np.ones(block.n) if block.weight is None else block.weight
+        members = csr_array((weight, labels, np.arange(block.n + 1)), shape=(block.n, self.centres.k))
+        sums = (members.T.tocsr() @ block.X).toarray().astype(np.float64, copy=False)
+        weights = np.bincount(labels, weight, minlength=self.centres.k)
+        costs = np.bincount(labels, weight * distances, minlength=self.centres.k)
+        return AssignmentSums(weights, sums, costs, block.n)
+
+
+@dataclass(frozen=True, eq=False)
+class FarthestRows:
+    """Rows with their squared distances, labels, weights and numbers, farthest first; adding keeps the farthest."""
+
+    count: int
+    distances: Array
+    labels: Array
+    weights: Array
+    numbers: Array
+    rows: Array
+
+    def __add__(self, other: "FarthestRows") -> "FarthestRows":
+        parts = [np.concatenate(pair) for pair in zip(self._parts(), other._parts(), strict=True)]
+        order = np.argsort(-parts[0], stable=True)[: self.count]
+        return FarthestRows(self.count, *(part[order] for part in parts))
+
+    def _parts(self) -> tuple[Array, ...]:
+        return self.distances, self.labels, self.weights, self.numbers, self.rows
+
+
+@dataclass(frozen=True, eq=False)
+class Farthest(Statistic):
+    """The rows of positive weight that lie farthest from their nearest centre; among equals the first.
+
+    With `within`, only the rows of that centre count.
+    """
+
+    centres: Centres
+    count: int
+    within: int | None = None
+
+    def of(self, block: Block) -> FarthestRows:
+        xp = block.xp
+        labels, distances = nearest(block, self.centres)
+        weight = xp.ones_like(distances) if block.weight is None else block.weight
+        eligible = weight > 0
+        if self.within is not None:
+            eligible = eligible & (labels == self.within)
+        places = xp.argsort(xp.where(eligible, -distances, xp.ones_like(distances)), stable=True)
+        places = places[: min(self.count, block.n)]
+        places = xp.take(places, xp.nonzero(xp.take(eligible, places))[0])
+        rows = block.X[places].toarray() if block.is_sparse else xp.take(block.X, places, axis=0)
+        parts = [xp.take(part, places) for part in (distances, labels, weight)]
+        return FarthestRows(self.count, *map(to_numpy, (*parts, places + block.start, rows)))

@@ -1,0 +1,204 @@
+"""Centres made ready for searching: which of them is nearest to each row of a block."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mercer._native.space import assignment
+from mercer._source.block import Block, SparseBlock
+from mercer._source.namespace import namespace_of
+
+__all__ = ["Centres", "nearest"]
+
+Array = Any
+
+# The scores of this many rows and centres stay in the second-level cache; 256 rows fill the BLAS.
+_SCORES = 2**16
+# Up to this many distances, taking them one by one costs less than preparing the centres for the BLAS.
+_FEW = 2048
+_NONE = np.empty(0)
+
+
+@dataclass(frozen=True)
+class Centres:
+    """k centres in the rows' own precision, and what a search among them needs."""
+
+    centres: Array
+
+    @property
+    def k(self) -> int:
+        """How many there are."""
+        return self.centres.shape[0]
+
+    @cached_property
+    def half_norms(self) -> Array:
+        """Half the squared norm of each centre, float64."""
+        wide = self.centres.astype(np.float64)
+        return 0.5 * np.einsum("ij,ij->i", wide, wide)
+
+    @cached_property
+    def shift(self) -> Array:
+        """A point amid the centres. Scores relative to it do not cancel when the data lie far from the origin."""
+        if isinstance(self.centres, np.ndarray):
+            return self.centres.mean(axis=0, dtype=np.float64).astype(self.centres.dtype)
+        return namespace_of(self.centres).mean(self.centres, axis=0)
+
+    @cached_property
+    def shifted(self) -> Array:
+        """The centres minus the shift."""
+        return self.centres - self.shift
+
+    @cached_property
+    def offset(self) -> Array:
+        """Half the squared norms of the shifted centres."""
+        if not isinstance(self.centres, np.ndarray):
+            return 0.5 * namespace_of(self.centres).sum(self.shifted * self.shifted, axis=1)
+        wide = self.shifted.astype(np.float64)
+        return (0.5 * np.einsum("ij,ij->i", wide, wide)).astype(self.centres.dtype)
+
+    @cached_property
+    def reach(self) -> float:
+        """The largest norm among the shifted centres."""
+        return float(np.sqrt(2.0 * self.offset.max()))
+
+    @property
+    def rounding(self) -> float:
+        """Bound on a score's error relative to (||x|| + ||c||)^2 / 2: d products, their sum, and the shifts."""
+        return (self.centres.shape[1] + 8) * float(np.finfo(self.centres.dtype).eps)
+
+    @cached_property
+    def workspace(self) -> tuple[int, int]:
+        """Rows searched at a time, and their columns."""
+        width = min(256, max(32, _SCORES // self.k // 32 * 32))
+        return width, self.centres.shape[1]
+
+    def assign(
+        self, X: Array, unit: int, weight: Array, drift: Array, half_gap: Array, rows: tuple[Array, ...], table: Array
+    ) -> int:
+        """Assign the rows of a run of blocks and add them up in `table`; return how many were searched for.
+
+        `rows` holds labels, distances and lower bounds, written over; see ``assign_run`` in the native module.
+        """
+        return assignment.assign_run(  # type: ignore[call-arg]
+            X,
+            unit,
+            _NONE if weight is None else weight,
+            *self._ready(),
+            _NONE if drift is None else drift,
+            _NONE if half_gap is None else half_gap,
+            *rows,
+            np.empty(min(unit, X.shape[0]), np.int32),
+            *self._scratch(),
+            table,
+        )
+
+    def _ready(self) -> tuple[Any, ...]:
+        """The centres and what the native search asks of them."""
+        return self.centres, self.shift, self.shifted, self.offset, self.reach, self.rounding
+
+    def _scratch(self) -> tuple[Array, ...]:
+        """Room for a tile of rows, its products, and the best of them."""
+        width, n_features = self.workspace
+        real = self.centres.dtype
+        return (
+            np.empty((width, n_features), real),
+            np.empty((self.k, width), real),
+            np.empty(width, np.int32),
+            np.empty((2, width), real),
+        )
+
+    def search(self, X: Array, labels: Array, distances: Array, lower: Array = _NONE, rows: Array = None) -> None:
+        """Write the nearest centre of each dense row, the squared distance to it, and a bound on all others."""
+        rows = np.arange(X.shape[0], dtype=np.int32) if rows is None else rows
+        assignment.search(X, rows, *self._ready(), labels, distances, lower, *self._scratch())  # type: ignore[call-arg]
+
+    def search_sparse(self, X: Any, labels: Array, distances: Array) -> None:
+        """As :meth:`search`, for CSR rows; each row's products are summed in the order of its stored values."""
+        wide = np.ascontiguousarray(self.centres.T, dtype=np.float64)
+        rows = max(32, 2**20 // self.k)
+        for start in range(0, X.shape[0], rows):
+            part = X[start : start + rows]
+            scores = self.half_norms - part @ wide
+            found = scores.argmin(axis=1)
+            least = np.take_along_axis(scores, found[:, None], axis=1)[:, 0]
+            labels[start : start + rows] = found
+            squares = SparseBlock(part, start).squared_norms()
+            distances[start : start + rows] = np.maximum(0.0, squares + 2.0 * least)
+
+    def nearest(self, block: Block) -> tuple[Array, Array]:
+        """The nearest centre of each dense row by array operations, from |x - c|^2 / 2 less what all centres share, and
+        the squared distance to it.
+        """
+        return block.nearest(self.centres, self.shifted, self.offset, self.shift)
+
+    def distances(self, block: Block) -> Array:
+        """Squared distance of each row to each of a few centres, by array operations, relative to the shift."""
+        xp = block.xp
+        rows = block.X - self.shift
+        squares = xp.sum(rows * rows, axis=1, dtype=block.wide)
+        products = xp.astype(xp.matmul(rows, self.shifted.T), block.wide, copy=False)
+        distance = squares[:, None] - 2.0 * products + xp.sum(self.shifted**2, axis=1, dtype=block.wide)[None, :]
+        return xp.clip(distance, 0.0, None)
+
+    def far(self, block: Block) -> Array:
+        """As :meth:`lengths`, by array operations, in tiles of rows."""
+        return block.xp.concat([self._far(block, tile) for tile in block.tiles(4 * self.k)])
+
+    def _far(self, block: Block, part: slice) -> Array:
+        xp = block.xp
+        rows = xp.astype(block.X[part, :], block.wide, copy=False) - self.shift
+        centres = xp.astype(self.centres, block.wide, copy=False) - self.shift
+        row_norms, centre_norms = xp.sum(rows * rows, axis=1), xp.sum(centres * centres, axis=1)
+        squares = row_norms[:, None] - 2.0 * xp.matmul(rows, centres.T) + centre_norms[None, :]
+        limit = self._doubt(float(xp.finfo(block.wide).eps)) * (row_norms + 2.0 * xp.max(centre_norms))
+        doubtful = squares <= limit[:, None]
+        i, j = xp.nonzero(doubtful)
+        if i.shape[0]:
+            step = xp.take(rows, i, axis=0) - xp.take(centres, j, axis=0)
+            direct = xp.sum(step * step, axis=1)
+            # The standard cannot write to scattered places; the n-th doubtful entry reads the n-th direct distance.
+            places = xp.cumulative_sum(xp.astype(xp.reshape(doubtful, (-1,)), xp.int64)) - 1
+            direct = xp.reshape(xp.take(direct, xp.clip(places, 0, None)), squares.shape)
+            squares = xp.where(doubtful, direct, squares)
+        return xp.astype(xp.sqrt(squares), block.X.dtype, copy=False)
+
+    def _doubt(self, eps: float) -> float:
+        """What a squared distance must be, relative to the norms, for eight digits of it to be left."""
+        return 2.0**24 * (self.centres.shape[1] + 8) * eps
+
+    def lengths(self, X: Array) -> Array:
+        """Distance of each dense row to each centre, in the rows' type.
+
+        By matrix products in float64, relative to the shift; where that leaves fewer than eight digits, directly.
+        """
+        rows, centres = X.astype(np.float64) - self.shift, self.centres.astype(np.float64) - self.shift
+        row_norms, centre_norms = np.einsum("ij,ij->i", rows, rows), np.einsum("ij,ij->i", centres, centres)
+        result = rows @ centres.T
+        result *= -2.0
+        result += row_norms[:, None]
+        result += centre_norms
+        limit = self._doubt(np.finfo(np.float64).eps) * (row_norms + 2.0 * centre_norms.max())
+        doubtful = np.argwhere(result <= limit[:, None])
+        for start in range(0, len(doubtful), 2**14):
+            i, j = doubtful[start : start + 2**14].T
+            step = rows[i] - centres[j]
+            result[i, j] = np.einsum("ij,ij->i", step, step)
+        return np.sqrt(result, out=result).astype(X.dtype, copy=False)
+
+
+def nearest(block: Block, centres: Centres) -> tuple[Array, Array]:
+    """The nearest centre of each row of a block (among equals the lowest), and the squared distance to it."""
+    if not (block.is_sparse or block.is_native):
+        found, squares = centres.nearest(block)
+        return block.xp.astype(found, block.xp.int32, copy=False), squares
+    labels = np.empty(block.n, dtype=np.int32)
+    distances = np.empty(block.n)
+    if block.is_sparse:
+        centres.search_sparse(block.X, labels, distances)
+    elif block.n * centres.k <= _FEW:
+        assignment.search_directly(block.X, centres.centres, labels, distances)
+    else:
+        centres.search(block.X, labels, distances)
+    return labels, distances

@@ -1,0 +1,178 @@
+"""Greedy k-means++: first centres drawn one after the other, far from those before (Arthur and Vassilvitskii, 2007).
+
+Each further centre costs one pass: it brings each row's distance to the nearest centre up to date with the one chosen
+last, and measures what each candidate for the next one would leave. The totals of a block, kept for every candidate,
+then say in which blocks to draw.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mercer._native.space import seeding
+from mercer._solver.centres.centres import Centres
+from mercer._solver.centres.row_draw import BlockTotals, DrawnRows, WeightedRows
+from mercer._source import Source
+from mercer._source.block import Block
+from mercer._source.file.local_table import LocalTable
+from mercer._statistic import Statistic
+
+__all__ = ["Nearness", "Potentials", "plus_plus"]
+
+Array = Any
+_NONE = np.empty(0)
+_WIDTH = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Nearness:
+    """The squared distance of each row to the nearest of some centres.
+
+    ``table`` holds it for all rows and for the first `done` centres, where rows have a table; it saves work and changes
+    no result. A local table says of each block how many centres it holds. Without, it is taken anew from all centres.
+    """
+
+    centres: Array
+    table: Any = None
+    done: int = 0
+
+    def of(self, block: Block) -> Array:
+        """For the rows of one block, wide."""
+        xp = block.xp
+        closest, first = self.begin(block)
+        if block.is_sparse:
+            distances = _sparse_distances(block, self.centres[first:])
+            np.minimum(closest, distances.min(axis=1, initial=np.inf), out=closest)
+        elif block.is_native:
+            seeding.keep_nearest(block.X, max(1, block.n), _weight(block), self.centres[first:], closest, np.empty(1))
+        else:
+            for number in range(first, self.centres.shape[0]):
+                closest = xp.minimum(closest, block.gaps(self.centres[number, :]))
+            if self.table is not None:
+                self.table[block.start : block.start + block.n] = closest
+        self.complete(block)
+        return closest
+
+    def begin(self, block: Block) -> tuple[Array, int]:
+        """What is known of the rows of a block, to be brought up to date, and of how many centres."""
+        if self.table is None:
+            return block.xp.full(block.n, np.inf, dtype=block.wide, device=block.device), 0
+        if isinstance(self.table, LocalTable):
+            entry = self.table.entry(block)
+            return entry.columns[0], entry.stamp
+        return self.table[block.start : block.start + block.n], self.done
+
+    def complete(self, block: Block) -> None:
+        """Note that what is known of a block has been brought up to date."""
+        if isinstance(self.table, LocalTable):
+            self.table.entry(block).stamp = self.centres.shape[0]
+
+    def mass(self, block: Block) -> Array:
+        """Weight times squared distance of each row."""
+        return block.weighted(self.of(block))
+
+
+@dataclass(frozen=True, eq=False)
+class _Mass:
+    near: Nearness
+
+    def __call__(self, block: Block) -> Array:
+        return self.near.mass(block)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A request: an entry per row for the distances, where rows have a place for it."""
+
+    def answer(self, source: Source) -> Array:
+        table = source.row_table(np.inf)
+        return source.local_table((np.inf, np.float64)) if table is None else table
+
+
+def _weight(block: Block) -> Array:
+    return _NONE if block.weight is None else block.weight
+
+
+def _sparse_distances(block: Block, centres: Array) -> Array:
+    wide = centres.astype(np.float64)
+    squares = block.squared_norms()[:, None] + np.einsum("ij,ij->i", wide, wide)
+    return np.maximum(0.0, squares - 2.0 * block.matmul(np.ascontiguousarray(wide.T)))
+
+
+@dataclass(frozen=True, eq=False)
+class Potentials(Statistic):
+    """Per block and candidate: the weighted sum over the rows of the smaller of their nearness and the squared distance
+    to the candidate. Without candidates, of their nearness.
+    """
+
+    near: Nearness
+    candidates: Array = field(default_factory=lambda: np.empty((0, 0)))
+
+    def of(self, block: Block) -> BlockTotals:
+        xp = block.xp
+        closest = self.near.of(block)
+        if self.candidates.shape[0] == 0:
+            return BlockTotals(xp.reshape(xp.sum(block.weighted(closest)), (1, 1)))
+        distances = Centres(self.candidates).distances(block)
+        return BlockTotals(xp.sum(block.weighted(xp.minimum(closest[:, None], distances)), axis=0)[None, :])
+
+    def on(self, block: Block) -> BlockTotals:
+        if not block.is_sparse or self.candidates.shape[0] == 0:
+            return super().on(block)
+        distances = np.minimum(self.near.of(block)[:, None], _sparse_distances(block, self.candidates))
+        return BlockTotals(np.sum(block.weighted(distances), axis=0)[None, :])
+
+    def native_run(self, block: Block, unit: int) -> BlockTotals:
+        n_blocks, count = -(-block.n // unit), self.candidates.shape[0]
+        closest, first = self.near.begin(block)
+        totals = np.empty(n_blocks)
+        seeding.keep_nearest(block.X, unit, _weight(block), self.near.centres[first:], closest, totals)
+        self.near.complete(block)
+        if count == 0:
+            return BlockTotals(totals[:, None])
+        real = block.X.dtype
+        shift = self.candidates[0]
+        shifted = self.candidates - shift
+        wide = shifted.astype(np.float64)
+        table = np.zeros((n_blocks, count))
+        seeding.try_candidates(
+            block.X,
+            unit,
+            _weight(block),
+            shift,
+            shifted,
+            np.einsum("ij,ij->i", wide, wide),
+            closest,
+            np.empty((_WIDTH, block.X.shape[1]), real),
+            np.empty((count, _WIDTH), real),
+            table,
+        )
+        return BlockTotals(table)
+
+
+def plus_plus(k: int, generator: np.random.Generator, n_trials: int | None = None) -> Any:
+    """Draw k rows one after the other, each in proportion to weight times squared distance to those before it.
+
+    Of `n_trials` draws for a centre, that which leaves the smallest sum of squared distances is kept (greedily).
+    Returns the centres and their row numbers.
+    """
+    trials = 2 + int(np.log(k)) if n_trials is None else n_trials
+    numbers, centres = yield WeightedRows(generator.random(1))
+    if k == 1:
+        return centres, numbers
+    table = yield Table()
+    totals = (yield Potentials(Nearness(centres, table))).table[:, 0]
+    while len(centres) < k:
+        # The centre chosen last enters the table in the pass that judges the candidates for the next one.
+        near, places = Nearness(centres, table, max(1, len(centres) - 1)), generator.random(trials)
+        if totals.sum() > 0:
+            drawn, tried = yield DrawnRows(_Mass(near), totals, places)
+        else:
+            # Every row sits on a centre already: there are fewer positions than centres.
+            drawn, tried = numbers[:1], centres[:1]
+        left = yield Potentials(near, tried)
+        best = int(np.argmin(left.table.sum(axis=0)))
+        totals = left.table[:, best]
+        numbers, centres = np.append(numbers, drawn[best]), np.concatenate([centres, tried[best : best + 1]])
+    return np.ascontiguousarray(centres), numbers

@@ -1,0 +1,1 @@
+"""Minimise losses plus a penalty, smooth or not; shared by linear models and linear support vector machines."""

@@ -1,0 +1,139 @@
+"""Rows as coordinate ascent in the dual sees them, and the visits it asks for; see ``_native/dual_coordinate.py``."""
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from mercer._native.linear import dual_coordinate as native
+from mercer._objective import LabelLoss, Logistic, Loss, PiecewiseLoss
+from mercer._source import Block, Source
+
+__all__ = ["DualRows", "PrepareDual", "loss_shape", "sweep"]
+
+Array = Any
+# Numbers that one call of native code reads: some 20 ms.
+_CHUNK = 2**24
+
+
+def loss_shape(loss: Loss) -> Array | None:
+    """What native code knows a loss of one score by: tube, width and limits; None if it knows no such loss."""
+    if isinstance(loss, PiecewiseLoss):
+        return np.array([loss.tube, loss.width, *loss.limits])
+    return np.array([0.0, -1.0, -1.0, 0.0]) if isinstance(loss, Logistic) else None
+
+
+@dataclass(frozen=True, eq=False)
+class DualRows:
+    """The loss and the targets of the rows, their factors c, squares and lifts (n,), and the shape of the loss.
+
+    ``constant`` is the square of the intercept's column, ``mean`` the row that is taken off all others.
+    """
+
+    loss: Loss
+    y: Array
+    factor: Array
+    square: Array
+    lift: Array
+    shape: Array
+    constant: float
+    mean: Array
+
+    @property
+    def highest(self) -> float:
+        return self.constant + float(self.mean @ self.mean)
+
+    def directions(self, k: int) -> tuple[Array, Array]:
+        """Sign and centre (n,) of the losses of score `k`."""
+        if not isinstance(self.loss, LabelLoss):
+            return np.ones(len(self.y)), np.ascontiguousarray(self.y, dtype=np.float64)
+        chosen = self.y == (1 if self.loss.n_scores == 1 else k)
+        return np.where(chosen, 1.0, -1.0), np.full(len(self.y), getattr(self.loss, "corner", 0.0))
+
+    def parts(self, combination: Array, intercept: Array) -> Array:
+        """What visits keep up to date (k, d + 3), from the sums of rows and of one, each times g, and from b."""
+        v = combination[:, :-1]
+        return np.concatenate([combination, (v @ self.mean)[:, None], intercept[:, None]], axis=1)
+
+    def intercepts(self, parts: Array) -> Array:
+        """The score of the mean row (k,)."""
+        return parts[:, -1] + self.constant * parts[:, -3]
+
+    def parameters(self, parts: Array) -> Array:
+        """Coefficients and intercepts (k, d + 1)."""
+        w = parts[:, :-3] - parts[:, -3:-2] * self.mean
+        return np.concatenate([w, (self.intercepts(parts) - w @ self.mean)[:, None]], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class PrepareDual:
+    """A request: the rows of `loss` under an l2 penalty of `strength`, with a column for the intercept.
+
+    ``scale`` is that column's value; None stands for the mean length of the rows less their `mean`, but at least the
+    root of `least`.
+    """
+
+    loss: Loss
+    strength: float
+    total_weight: float
+    scale: float | None
+    mean: Array
+    least: float = 0.0
+
+    def answer(self, source: Source) -> DualRows:
+        weight = np.ones(source.n_rows) if source.weight is None else np.asarray(source.weight, dtype=np.float64)
+        length, across = source.map(_Lengths(self.mean)).T
+        square = np.maximum(length - 2.0 * across + self.mean @ self.mean, 0.0)
+        spread = float(weight @ square) / self.total_weight
+        constant = self.scale**2 if self.scale is not None else max(spread, self.least)
+        lift = constant + self.mean @ self.mean - across
+        factor = weight / (self.total_weight * self.strength)
+        shape = loss_shape(self.loss)
+        return DualRows(self.loss, source.y, factor, square + constant, lift, shape, constant, self.mean)
+
+
+@dataclass(frozen=True, eq=False)
+class _Lengths:
+    """The squared length of each row, and its product with the mean."""
+
+    mean: Array
+
+    def __call__(self, block: Block) -> Array:
+        return np.stack([block.squared_norms(), block.matmul(self.mean)], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Visit:
+    """A request: maximise the dual of score `k` in each coordinate of `order`, in place."""
+
+    rows: DualRows
+    k: int
+    directions: tuple[Array, Array]
+    order: Array
+    settled: float
+    slopes: Array
+    w: Array
+    kept: Array
+
+    def answer(self, source: Source) -> float:
+        X, rows, k = source.whole(), self.rows, self.k
+        given = (*self.directions, rows.factor, rows.square, rows.lift, rows.shape, rows.highest)
+        moved = (self.order, self.settled, self.slopes[k], self.w[k], self.kept)
+        if issparse(X):
+            return native.ascend_sparse(X.data, X.indices, X.indptr, *given, *moved)
+        return native.ascend(X, *given, *moved)
+
+
+def sweep(
+    rows: DualRows, k: int, directions: tuple[Array, Array], order: Array, settled: float, slopes: Array, w: Array
+) -> Generator[Any, Any, tuple[float, Array]]:
+    """Visit rows in `order`, a chunk at a time; the largest violation met, and the rows worth another visit."""
+    kept = np.empty(len(order), dtype=np.uint8)
+    count = max(1, _CHUNK // w.shape[1])
+    worst = 0.0
+    for first in range(0, len(order), count):
+        part = slice(first, first + count)
+        worst = max(worst, (yield _Visit(rows, k, directions, order[part], settled, slopes, w, kept[part])))
+    return worst, order[kept.view(bool)]

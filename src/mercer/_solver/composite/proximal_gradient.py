@@ -1,0 +1,222 @@
+"""Proximal gradient steps with momentum: FISTA (Beck and Teboulle, 2009) for any loss and any penalty.
+
+A step goes down the gradient of the loss and the smooth part of the penalty, then through the proximal map of the rest.
+Steps are found by backtracking; momentum starts afresh when it points uphill (O'Donoghue and Candes, 2015), and is left
+out where the penalty is not convex. Columns are centred and, where the proximal map works on each coefficient by
+itself, measured in their standard deviations, by algebra: the rows stay as they are. One pass per step evaluates both
+the point reached and the one that momentum leads to. Losses with corners are replaced by their Moreau envelopes, with
+parabolas of a width that falls as the fit nears their optimum (Nesterov, 2005).
+"""
+
+import math
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mercer._plain import plain
+from mercer._solver.composite.composite_problem import CompositePoint, CompositeProblem, Survey
+from mercer._solver.step import Certificate, Solution, Step
+from mercer._statistic.pair import Pair
+
+__all__ = ["ProximalGradientState", "proximal_gradient"]
+
+# How much the width of the parabolas falls at a time, and the least, beside J at zero coefficients.
+_FALL = 0.3
+_LEAST_WIDTH = 1e-12
+_LONGEST = 60
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class ProximalGradientState:
+    """The best parameters (k, d + 1) and J there, the current ones, the point of the next gradient, Nesterov's t, the
+    length of steps, the best lower bound of J, the width of the parabolas at corners, and the steps taken.
+    """
+
+    parameters: Any
+    objective: float
+    current: Any
+    ahead: Any
+    pace: float
+    step: float
+    bound: float
+    width: float
+    n_steps: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Metric:
+    """Parameters with centred intercepts, and the squared scale of each column."""
+
+    mean: Any
+    squares: Any
+    scalar: bool
+
+    @classmethod
+    def of(cls, problem: CompositeProblem, survey: Survey) -> "_Metric":
+        cornered = problem.cornered_penalty
+        scalar = cornered is not None and not cornered.is_separable
+        squares = survey.scale**2
+        if scalar:
+            squares = np.append(np.full(problem.n_features, float(np.max(squares[:-1]))), 1.0)
+        mean = survey.moments.mean if problem.fit_intercept else np.zeros(problem.n_features)
+        return cls(mean, squares, scalar)
+
+    def steps(self, step: float) -> Any:
+        """The step of each coefficient."""
+        return step / (self.squares[0] if self.scalar else self.squares[:-1])
+
+    def centred(self, parameters: Any) -> Any:
+        """Intercepts at the mean of the rows."""
+        result = parameters.copy()
+        result[:, -1] += parameters[:, :-1] @ self.mean
+        return result
+
+    def plain(self, centred: Any) -> Any:
+        result = centred.copy()
+        result[:, -1] -= centred[:, :-1] @ self.mean
+        return result
+
+    def gradient(self, gradient: Any) -> Any:
+        """By centred parameters."""
+        result = gradient.copy()
+        result[:, :-1] -= gradient[:, -1:] * self.mean
+        return result
+
+
+def proximal_gradient(
+    problem: CompositeProblem, start: ProximalGradientState | np.ndarray | None, max_iter: int
+) -> Generator[Any, Any, Solution]:
+    """Minimise `problem` from zero coefficients, from parameters, or from a state of an earlier run."""
+    survey = yield from problem.survey()
+    metric = _Metric.of(problem, survey)
+    state = start if isinstance(start, ProximalGradientState) else _first(problem, survey, start)
+    ahead = yield from _evaluated(problem, state.width, state.ahead)
+    while True:
+        found = yield from _descended(problem, metric, state, ahead)
+        if found is None:
+            certificate = _certificate(problem, state, ahead, survey, metric)
+            return Solution(state, certificate.satisfied, certificate)
+        state, point, ahead = found
+        state = _improved(problem, state, point, survey)
+        certificate = _certificate(problem, state, point, survey, metric)
+        narrower = state.width > 0 and _is_settled(problem, state, point, survey, metric)
+        if narrower:
+            state = replace(state, width=_FALL * state.width, ahead=state.current, pace=1.0, step=_FALL * state.step)
+        yield Step(state.objective, state, certificate, {certificate.kind.split()[-1]: certificate.value})
+        exhausted = 0 < state.width <= _LEAST_WIDTH * abs(survey.start.objective)
+        if certificate.satisfied or state.n_steps >= max_iter or exhausted:
+            return Solution(state, certificate.satisfied, certificate)
+        if narrower:
+            ahead = yield from _evaluated(problem, state.width, state.current)
+
+
+def _is_settled(
+    problem: CompositeProblem, state: ProximalGradientState, point: CompositePoint, survey: Survey, metric: _Metric
+) -> bool:
+    """Whether narrower parabolas promise more than further steps: most of the gap, or none of the gradient, is left."""
+    smoothed = _smooth_value(problem, point) - point.objective
+    if problem.cornered_penalty is not None:
+        smoothed += problem.cornered_penalty.value(point.parameters[:, :-1])
+    if problem.has_gap:
+        return point.objective - problem.bound(point, survey) <= -3.0 * smoothed
+    steps = metric.steps(state.step)
+    before = problem.violation(survey.start, survey, steps)
+    return problem.violation(point, survey, steps) <= 0.5 * problem.tol * before
+
+
+def _first(problem: CompositeProblem, survey: Survey, start: np.ndarray | None) -> ProximalGradientState:
+    begin = survey.start.parameters if start is None else start
+    yardstick = abs(survey.start.objective)
+    width = 0.0 if problem.loss.is_smooth else max(0.1 * yardstick, np.finfo(np.float64).tiny)
+    span = 1.0 / width if width > 0 else problem.loss.smoothness
+    step = 1.0 / span if math.isfinite(span) else 1.0
+    # A penalty may be a constraint that zero breaks: J is finite from the first step on.
+    return ProximalGradientState(begin, math.inf, begin, begin, 1.0, step, -math.inf, width, 0)
+
+
+def _descended(
+    problem: CompositeProblem, metric: _Metric, state: ProximalGradientState, ahead: CompositePoint
+) -> Generator[Any, Any, tuple[ProximalGradientState, CompositePoint, CompositePoint] | None]:
+    """A step that keeps what its length promises: state, the point reached, and the next one ahead."""
+    gradient, base = metric.gradient(problem.gradient(ahead)), metric.centred(ahead.parameters)
+    height, step = _smooth_value(problem, ahead), state.step
+    for _ in range(_LONGEST):
+        moved = _moved(problem, metric, base, gradient, step)
+        change = moved - base
+        size = 0.5 * float(np.sum(metric.squares * change * change)) / step
+        target = metric.plain(moved)
+        momentum, pace = _momentum(problem, metric, state, base, moved)
+        forward = metric.plain(moved + momentum) if momentum is not None else target
+        point, next_ahead = yield from _both(problem, state.width, target, forward)
+        slack = 1e-14 * max(abs(height), np.finfo(np.float64).tiny)
+        if _smooth_value(problem, point) <= height + float(np.vdot(gradient, change)) + size + slack:
+            state = replace(
+                state, current=target, ahead=forward, pace=pace, step=step * 1.05, n_steps=state.n_steps + 1
+            )
+            return state, point, next_ahead
+        step *= 0.5
+    return None
+
+
+def _moved(problem: CompositeProblem, metric: _Metric, base: Any, gradient: Any, step: float) -> Any:
+    """The proximal gradient step, in centred parameters."""
+    result = base - step / metric.squares * gradient
+    if problem.cornered_penalty is not None:
+        result[:, :-1] = problem.cornered_penalty.prox(result[:, :-1], metric.steps(step))
+    if not problem.fit_intercept:
+        result[:, -1] = 0.0
+    return result
+
+
+def _momentum(
+    problem: CompositeProblem, metric: _Metric, state: ProximalGradientState, base: Any, moved: Any
+) -> tuple[Any, float]:
+    """How far beyond the point reached the next gradient is taken, and the next pace; None where there is no push."""
+    last = metric.centred(state.current)
+    uphill = float(np.sum(metric.squares * (base - moved) * (moved - last))) > 0
+    if uphill or (problem.penalty is not None and not problem.penalty.is_convex):
+        return None, 1.0
+    pace = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * state.pace**2))
+    share = (state.pace - 1.0) / pace
+    return (share * (moved - last), pace) if share > 0 else (None, pace)
+
+
+def _both(
+    problem: CompositeProblem, width: float, target: Any, forward: Any
+) -> Generator[Any, Any, tuple[CompositePoint, CompositePoint]]:
+    """The points at both places, in one pass."""
+    if forward is target:
+        point = yield from _evaluated(problem, width, target)
+        return point, point
+    first, second = (problem.request(place, width, envelope=True) for place in (target, forward))
+    sums = yield Pair(first, second)
+    return problem.read(target, sums.first), problem.read(forward, sums.second)
+
+
+def _evaluated(problem: CompositeProblem, width: float, parameters: Any) -> Generator[Any, Any, CompositePoint]:
+    return problem.read(parameters, (yield problem.request(parameters, width, envelope=True)))
+
+
+def _smooth_value(problem: CompositeProblem, point: CompositePoint) -> float:
+    smooth = problem.smooth_penalty
+    return point.loss + (0.0 if smooth is None else smooth.value(point.parameters[:, :-1]))
+
+
+def _improved(
+    problem: CompositeProblem, state: ProximalGradientState, point: CompositePoint, survey: Survey
+) -> ProximalGradientState:
+    """Keep the lower J and the higher bound."""
+    state = replace(state, bound=max(state.bound, problem.bound(point, survey)))
+    if point.objective < state.objective:
+        return replace(state, parameters=point.parameters, objective=point.objective)
+    return state
+
+
+def _certificate(
+    problem: CompositeProblem, state: ProximalGradientState, point: CompositePoint, survey: Survey, metric: _Metric
+) -> Certificate:
+    slackness = math.nan if problem.has_gap else problem.slackness(point, survey, metric.steps(state.step))
+    return problem.certify(state.objective, state.bound, slackness, survey)

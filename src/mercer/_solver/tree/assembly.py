@@ -1,0 +1,112 @@
+"""From the levels of a growth to a tree numbered depth first, and back from a state to a growth."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._native.tree import node_rows
+from mercer._plain import plain
+from mercer._solver.tree.binary_tree import LEAF, BinaryTree
+from mercer._solver.tree.growth import Growth, Level
+from mercer._solver.tree.target import Described
+
+__all__ = ["GrowthState", "assemble", "nodes_of", "resumed_levels", "shaped", "state_of"]
+
+Array = Any
+_NODE_FIELDS = ("left", "right", "feature", "threshold", "missing_left", "categories")
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class GrowthState:
+    """A tree as it grows, level by level, and the rows of its last level."""
+
+    nodes: dict[str, Array]
+    words: Array
+    sizes: Array
+    rows: Array
+    starts: Array
+    stops: Array
+    seeds: Array
+    bounds: Array
+
+
+def state_of(growth: Growth) -> GrowthState:
+    """What is needed to grow on, or to predict."""
+    last = growth.levels[-1]
+    sizes = np.array([len(level.starts) for level in growth.levels])
+    words = np.concatenate([np.zeros(0, np.int64), *growth.words])
+    return GrowthState(
+        nodes_of(growth.levels), words, sizes, last.rows, last.starts, last.stops, last.seeds, last.bounds
+    )
+
+
+def nodes_of(levels: list[Level]) -> dict[str, Array]:
+    """The arrays of all levels, one after the other."""
+    nodes = {name: np.concatenate([getattr(level, name) for level in levels]) for name in _NODE_FIELDS}
+    nodes["n_rows"] = np.concatenate([level.stops - level.starts for level in levels])
+    for name in ("weights", "values", "impurity", "pure"):
+        nodes[name] = np.concatenate([getattr(level.known, name) for level in levels])
+    return nodes
+
+
+def resumed_levels(state: GrowthState) -> list[Level]:
+    """The levels of a state; only the last has rows."""
+    ends = np.cumsum(state.sizes)
+    levels = []
+    for depth, (first, end) in enumerate(zip(ends - state.sizes, ends)):
+        part = slice(int(first), int(end))
+        known = Described(*(state.nodes[name][part] for name in ("weights", "values", "impurity", "pure")))
+        stops = np.cumsum(state.nodes["n_rows"][part])
+        level = Level(
+            np.zeros(0, np.int32), stops - state.nodes["n_rows"][part], stops, stops, np.zeros((0, 2)), known, depth
+        )
+        for name in _NODE_FIELDS:
+            setattr(level, name, state.nodes[name][part].copy())
+        levels.append(level)
+    last = levels[-1]
+    last.rows, last.starts, last.stops = state.rows, state.starts, state.stops
+    last.seeds, last.bounds = state.seeds, state.bounds
+    return levels
+
+
+def assemble(state: GrowthState, n_features: int, n_classes: Array) -> BinaryTree:
+    """The tree that a state holds, its nodes numbered depth first."""
+    nodes = state.nodes
+    left, right = nodes["left"], nodes["right"]
+    numbers, sizes = np.empty(len(left), np.int64), np.empty(len(left), np.int64)
+    node_rows.number_nodes(left, right, sizes, numbers)
+
+    def placed(values: Array) -> Array:
+        out = np.empty_like(values)
+        out[numbers] = values
+        return out
+
+    left, right = (np.where(one == LEAF, LEAF, numbers[one]) for one in (left, right))
+    return BinaryTree(
+        n_features=n_features,
+        n_classes=n_classes,
+        children_left=placed(left.astype(np.int32)),
+        children_right=placed(right.astype(np.int32)),
+        feature=placed(nodes["feature"].astype(np.int32)),
+        threshold=placed(nodes["threshold"]),
+        missing_go_to_left=placed(nodes["missing_left"]),
+        impurity=placed(nodes["impurity"]),
+        n_node_samples=placed(nodes["n_rows"].astype(np.int32)),
+        weighted_n_node_samples=placed(nodes["weights"]),
+        value=shaped(placed(nodes["values"]), n_classes),
+        categories=placed(nodes["categories"]) if len(state.words) else np.zeros(0, np.int64),
+        words=state.words,
+    )
+
+
+def shaped(values: Array, n_classes: Array) -> Array:
+    """Values by output: (nodes, outputs, classes), with zeros where an output has fewer classes."""
+    if (n_classes == n_classes[0]).all():
+        return values.reshape(len(values), len(n_classes), int(n_classes[0]))
+    shaped = np.zeros((len(values), len(n_classes), int(n_classes.max())))
+    ends = np.cumsum(n_classes)
+    for output, (count, end) in enumerate(zip(n_classes, ends)):
+        shaped[:, output, :count] = values[:, end - count : end]
+    return shaped

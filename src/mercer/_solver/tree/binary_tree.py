@@ -1,0 +1,163 @@
+"""A fitted binary tree: scikit-learn's arrays, numbered depth first, and rows sent down it."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from mercer._native.tree import tree_walk
+from mercer._plain import plain
+from mercer._source.threads import run_numbered
+
+__all__ = ["BinaryTree"]
+
+Array = Any
+LEAF, UNDEFINED = -1, -2
+# Rows sent down in one call, and those of a sparse matrix made dense at a time.
+_RUN, _DENSE_CELLS = 4096, 2**20
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class BinaryTree:
+    """A binary tree with the arrays of scikit-learn's ``tree_``; nodes are counted depth first, left before right.
+
+    Attributes
+    ----------
+    n_features, n_outputs : int
+        Columns of rows, and of targets.
+    n_classes : (n_outputs,)
+        Classes of each output; one for numbers.
+    children_left, children_right : (node_count,)
+        The children of each node; -1 for a leaf. The left child follows its parent.
+    feature, threshold : (node_count,)
+        Rows with ``x[feature] <= threshold`` go left; -2 at a leaf.
+    missing_go_to_left : (node_count,)
+        Whether a missing value goes left, and a category that the node has not seen.
+    impurity, n_node_samples, weighted_n_node_samples : (node_count,)
+        Of the rows of the fit.
+    value : (node_count, n_outputs, max_n_classes)
+        Shares of the classes, or the value that a node predicts.
+    categories : (node_count,), or empty where no column is categorical
+        Where in `words` the categories that go left begin; -1 for a numeric split.
+    words : int64
+        For each categorical split: how many pairs of words follow; in each pair the 32 categories seen, and those of
+        them that go left.
+    """
+
+    n_features: int
+    n_classes: Array
+    children_left: Array
+    children_right: Array
+    feature: Array
+    threshold: Array
+    missing_go_to_left: Array
+    impurity: Array
+    n_node_samples: Array
+    weighted_n_node_samples: Array
+    value: Array
+    categories: Array
+    words: Array
+
+    @property
+    def n_outputs(self) -> int:
+        return self.value.shape[1]
+
+    @property
+    def node_count(self) -> int:
+        return len(self.feature)
+
+    @property
+    def capacity(self) -> int:
+        return len(self.feature)
+
+    @property
+    def max_n_classes(self) -> int:
+        return int(self.n_classes.max())
+
+    @property
+    def n_leaves(self) -> int:
+        return int(np.count_nonzero(self.children_left == LEAF))
+
+    @cached_property
+    def depths(self) -> Array:
+        """The depth of each node."""
+        depths = np.zeros(self.node_count, np.int64)
+        here = np.array([0])
+        while len(here := here[self.children_left[here] != LEAF]):
+            below = np.concatenate([self.children_left[here], self.children_right[here]])
+            depths[below] = depths[here[0]] + 1
+            here = below
+        return depths
+
+    @property
+    def max_depth(self) -> int:
+        return int(self.depths.max())
+
+    @cached_property
+    def _packed(self) -> Any:
+        """What walking down needs: features, right children, thresholds, sides, words."""
+        arrays = self.feature, self.children_right, self.threshold, self.missing_go_to_left, self.words
+        if len(self.categories) == 0:
+            return arrays
+        categorical = self.categories >= 0
+        thresholds: Array = np.where(categorical, self.categories, self.threshold)
+        thresholds = thresholds.astype(np.float64)
+        return *arrays[:2], thresholds, (self.missing_go_to_left + 2 * categorical).astype(np.uint8), self.words
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("_packed", "depths")}
+
+    def apply(self, X: Array, threads: int = 1) -> Array:
+        """The leaf of each row."""
+        leaves = np.empty(X.shape[0], np.int64)
+        packed = self._packed
+        if X.shape[0] <= _RUN and not issparse(X):
+            tree_walk.find_leaves(_walkable(X), *packed, leaves)  # type: ignore[call-arg]
+            return leaves
+        step = _step(X)
+
+        def work(number: int) -> None:
+            part = slice(number * step, (number + 1) * step)
+            tree_walk.find_leaves(_walkable(X[part]), *packed, leaves[part])  # type: ignore[call-arg]
+
+        run_numbered(work, -(-X.shape[0] // step), threads)
+        return leaves
+
+    def predict(self, X: Array, threads: int = 1) -> Array:
+        """The value of each row's leaf: (n, n_outputs, max_n_classes), without the second axis if it is one."""
+        values = self.value.take(self.apply(X, threads), axis=0)
+        return values[:, 0] if self.n_outputs == 1 else values
+
+    def decision_path(self, X: Array) -> csr_array:
+        """Which nodes each row passes: a sparse matrix of ones."""
+        leaves = self.apply(X)
+        ends = np.concatenate([[0], np.cumsum(self.depths[leaves] + 1)])
+        nodes, step = np.empty(ends[-1], np.int64), _step(X)
+        for start in range(0, X.shape[0], step):
+            part = slice(start, start + step)
+            tree_walk.mark_paths(_walkable(X[part]), *self._packed, ends[:-1][part], nodes)  # type: ignore[call-arg]
+        data = np.ones(len(nodes), np.int64)
+        return csr_array((data, nodes, ends), shape=(X.shape[0], self.node_count))
+
+    def compute_feature_importances(self, normalize: bool = True) -> Array:
+        """How much the splits by each feature lower the impurity, as shares of their sum."""
+        inner = np.flatnonzero(self.children_left != LEAF)
+        left, right = self.children_left[inner], self.children_right[inner]
+        cost = self.weighted_n_node_samples * self.impurity
+        gain = cost[inner] - cost[left] - cost[right]
+        importances: Array = np.bincount(self.feature[inner], gain, minlength=self.n_features)
+        importances = importances / self.weighted_n_node_samples[0]
+        total = importances.sum()
+        return importances / total if normalize and total > 0.0 else importances
+
+
+def _step(X: Array) -> int:
+    return max(1, min(_RUN, _DENSE_CELLS // X.shape[1])) if issparse(X) else _RUN
+
+
+def _walkable(X: Array) -> Array:
+    X = X.toarray() if issparse(X) else X
+    return np.ascontiguousarray(X, dtype=X.dtype if X.dtype in (np.float32, np.float64) else np.float64)

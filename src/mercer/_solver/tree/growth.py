@@ -1,0 +1,295 @@
+"""Growth of a binary tree, level by level: search splits, divide rows, describe children."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mercer._native.tree import node_rows, random_values
+from mercer._solver.tree.binary_tree import LEAF, UNDEFINED
+from mercer._solver.tree.categories import words_of
+from mercer._solver.tree.columns import Columns
+from mercer._solver.tree.search import search_categories, search_part
+from mercer._solver.tree.target import Described
+from mercer._source.memory import forecast
+from mercer._source.threads import run_numbered
+
+__all__ = ["EPSILON", "Growth", "Level", "Rules", "StoppedError"]
+
+Array = Any
+# Visits (a row in a column) of one call: some milliseconds of work.
+_VISITS = 2**19
+EPSILON = np.finfo(np.float64).eps
+
+
+class StoppedError(Exception):
+    """Whoever asked for a tree does not want it any more."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """When a node is split."""
+
+    min_rows_split: int = 2
+    min_rows_leaf: int = 1
+    min_weight_leaf: float = 0.0
+    max_depth: float = np.inf
+    min_decrease: float = 0.0
+    max_features: int = 1
+    coarse_rows: float = np.inf
+    random: bool = False
+    signs: Array = field(default_factory=lambda: np.zeros(0, np.int8))
+
+
+@dataclass(eq=False)
+class Level:
+    """Nodes at one depth, or any nodes that are grown together: their rows, and once they are split, how."""
+
+    rows: Array
+    starts: Array
+    stops: Array
+    seeds: Array
+    bounds: Array
+    known: Described
+    depth: int
+    left: Array = field(init=False)
+    right: Array = field(init=False)
+    feature: Array = field(init=False)
+    threshold: Array = field(init=False)
+    missing_left: Array = field(init=False)
+    categories: Array = field(init=False)
+    goes: Any = None
+
+    def __post_init__(self) -> None:
+        k = len(self.starts)
+        self.left, self.right = np.full(k, LEAF, np.int64), np.full(k, LEAF, np.int64)
+        self.feature, self.threshold = np.full(k, UNDEFINED, np.int64), np.full(k, float(UNDEFINED))
+        self.missing_left = np.zeros(k, np.uint8)
+        self.categories = np.full(k, -1, np.int64)
+
+
+def mixed(x: Array) -> Array:
+    """Numbers below 2^32 made of others, as if at random; as in the native code."""
+    x = x & 0xFFFFFFFF
+    x = x ^ (x >> 16)
+    x = (x * 0x7FEB352D) & 0xFFFFFFFF
+    x = x ^ (x >> 15)
+    x = (x * 0x5846CA6B) & 0xFFFFFFFF
+    return x ^ (x >> 16)
+
+
+@dataclass(eq=False)
+class Growth:
+    """A tree that grows: columns, target, rules, and the levels so far.
+
+    ``goes_on`` is asked every few milliseconds; where it says no, :class:`StoppedError` is raised.
+    """
+
+    columns: Columns
+    target: Any
+    rules: Rules
+    threads: int = 1
+    goes_on: Callable[[], bool] = lambda: True
+    levels: list[Level] = field(default_factory=list)
+    n_nodes: int = 1
+    words: list[Array] = field(default_factory=list)
+    n_words: int = 0
+
+    def plant(self, rows: Array, seed: int) -> None:
+        """Begin with the root."""
+        starts, stops = np.zeros(1, np.int64), np.array([len(rows)], np.int64)
+        known = self.target.describe(rows, starts, stops)
+        bounds = np.array([[-np.inf, np.inf]])
+        self.levels = [Level(rows, starts, stops, np.array([seed], np.int64), bounds, known, 0)]
+        self.n_nodes = 1
+
+    @property
+    def whole_weight(self) -> float:
+        return float(self.levels[0].known.weights[0])
+
+    def splittable(self, level: Level) -> Array:
+        """The nodes that the rules allow to look for a split."""
+        rules, counts = self.rules, level.stops - level.starts
+        can = ~level.known.pure & (counts >= max(rules.min_rows_split, 2 * rules.min_rows_leaf))
+        can &= level.known.weights >= 2 * rules.min_weight_leaf
+        return np.flatnonzero(can) if level.depth < rules.max_depth else np.zeros(0, np.int64)
+
+    def check(self) -> None:
+        """Raise if growth is not to go on."""
+        if not self.goes_on():
+            raise StoppedError
+
+    def grow_level(self) -> bool:
+        """Split the nodes of the last level, if any can be."""
+        return self.split_nodes(self.splittable(self.levels[-1]))
+
+    def split_nodes(self, at: Array) -> bool:
+        """Split some nodes of the last level, if any can be."""
+        if len(at) == 0:
+            return False
+        level = self.levels[-1]
+        best = self.search(level, at)
+        at, best = at[best[:, 1] >= 0], best[best[:, 1] >= 0]
+        if len(at) == 0:
+            return False
+        self.levels.append(self.divide(level, at, best, self.n_nodes))
+        self.n_nodes += 2 * len(at)
+        return True
+
+    def search(self, level: Level, at: Array) -> Array:
+        """The best split of some nodes: gain, feature (-1 for none), cut as a rank, side; too small a gain is none."""
+        best = np.empty((len(at), 5))
+        starts, stops = level.starts[at], level.stops[at]
+        parts = self._parts(stops - starts)
+
+        def work(number: int) -> None:
+            self.check()
+            nodes, features, out = parts[number]
+            table = best[nodes] if out is None else out
+            search_part(self.columns, self.target, self.rules, level, at[nodes], features, table)
+
+        run_numbered(work, len(parts), self.threads)
+        self._join(parts, best)
+        fuzzy = (best[:, 4] > 0) & (best[:, 1] >= 0) & (not self.rules.random)
+        if fuzzy.any():
+            features = best[fuzzy, 1].astype(np.int64)
+            best[fuzzy, 2] = self.columns.edges[features, best[fuzzy, 2].astype(np.int64)]
+        if len(self.columns.kinds):
+            self._search_categories(level, at, best)
+        best[:, 0] *= self.target.unit
+        small = best[:, 0] / self.whole_weight + EPSILON < self.rules.min_decrease
+        best[small, 1] = -1
+        return best
+
+    def _search_categories(self, level: Level, at: Array, best: Array) -> None:
+        most = int(self.columns.n_codes[self.columns.kinds > 0].max())
+        cure = "join rare categories, or limit the tree by max_depth or max_leaf_nodes"
+        forecast("trees", 2.0 * len(level.starts) * most, f"splits of {len(at)} nodes by {most} categories", cure)
+        if level.goes is None:
+            level.goes = np.zeros((len(level.starts), most), np.uint8)
+        level.goes[at] = search_categories(self.columns, self.target, self.rules, level, at, best)
+
+    def _parts(self, counts: Array) -> list[tuple[slice, Array, Array | None]]:
+        """Work for one call each: a run of nodes, or a run of features of a large node, with a table of its own."""
+        d, looked = self.columns.n_features, self.rules.max_features
+        all_features = np.arange(d, dtype=np.int32)
+        parts: list[tuple[slice, Array, Array | None]] = []
+        begin, visits = 0, 0
+        for number, count in enumerate(counts.tolist()):
+            cost = count * looked
+            if begin < number and visits + cost > _VISITS:
+                parts.append((slice(begin, number), all_features, None))
+                begin, visits = number, 0
+            visits += cost
+            if begin == number and cost > _VISITS and looked == d:
+                step = max(1, _VISITS // count)
+                parts += [
+                    (slice(number, number + 1), all_features[first : first + step], np.empty((1, 5)))
+                    for first in range(0, d, step)
+                ]
+                begin, visits = number + 1, 0
+        if begin < len(counts):
+            parts.append((slice(begin, len(counts)), all_features, None))
+        return parts
+
+    @staticmethod
+    def _join(parts: list[tuple[slice, Array, Array | None]], best: Array) -> None:
+        """Of the splits of a node by several runs of features, keep the best, and of equals the first."""
+        for nodes, features, out in parts:
+            if out is None:
+                continue
+            better = out[0, 1] >= 0 and (best[nodes.start, 1] < 0 or out[0, 0] > best[nodes.start, 0])
+            if features[0] == 0 or better:
+                best[nodes.start] = out[0]
+
+    def divide(self, level: Level, at: Array, best: Array, first: int) -> Level:
+        """Split nodes, note it in their level, and return their children, whose numbers begin with `first`."""
+        features, cuts = best[:, 1].astype(np.int32), best[:, 2].astype(np.int32)
+        sides = best[:, 3].astype(np.int8)
+        starts, stops = level.starts[at], level.stops[at]
+        counts = stops - starts
+        places = np.cumsum(counts) - counts
+        rows, found = np.empty(int(counts.sum()), np.int32), np.empty((len(at), 3), np.int64)
+        goes = np.zeros((1, 1), np.uint8) if level.goes is None else (level.goes == 3).astype(np.uint8)
+        cuts = np.where(cuts < 0, -1 - at, cuts).astype(np.int32)
+        runs = _runs(counts, _VISITS)
+
+        def work(number: int) -> None:
+            self.check()
+            run = runs[number]
+            if self.columns.are_values:
+                random_values.divide_values(
+                    *(self.columns.codes, level.rows, starts[run], stops[run], features[run], best[run, 4].copy()),
+                    *(sides[run], places[run], np.empty(int(counts[run].max()), np.int32), rows, found[run]),
+                )
+                return
+            node_rows.divide_rows(
+                *(self.columns.codes, self.columns.missing[0], level.rows, starts[run], stops[run], features[run]),
+                *(cuts[run], sides[run], places[run], goes, np.empty(int(counts[run].max()), np.int32), rows),
+                found[run],
+            )
+
+        run_numbered(work, len(runs), self.threads)
+        begins = np.stack([places, places + found[:, 0]], axis=1).ravel()
+        ends = np.stack([places + found[:, 0], places + counts], axis=1).ravel()
+        known = self._describe(rows, begins, ends)
+        heavier = known.weights[::2] > known.weights[1::2]
+        level.left[at] = first + 2 * np.arange(len(at))
+        level.right[at] = level.left[at] + 1
+        level.feature[at] = features
+        level.threshold[at] = best[:, 4]
+        if not self.rules.random:
+            lower, upper = np.where(cuts < 0, 0, found[:, 1:].T)
+            level.threshold[at] = self.columns.thresholds(features, lower, upper)
+        self._note_categories(level, at, features, cuts)
+        level.missing_left[at] = np.where(sides == 2, heavier, sides)
+        seeds = np.stack([mixed(level.seeds[at] + 0x51ED2701), mixed(level.seeds[at] + 0x2545F491)], axis=1).ravel()
+        bounds = self._bounds(level.bounds[at], known, features)
+        return Level(rows, begins, ends, seeds, bounds, known, level.depth + 1)
+
+    def _note_categories(self, level: Level, at: Array, features: Array, cuts: Array) -> None:
+        """Keep the sets of categories that go left."""
+        for node, feature in zip(at[cuts < 0].tolist(), features[cuts < 0].tolist()):
+            goes = level.goes[node, : self.columns.offsets[feature + 1] - self.columns.offsets[feature]]
+            seen = np.flatnonzero(goes)
+            numbers = self.columns.table[self.columns.offsets[feature] + seen].astype(np.int64)
+            self.words.append(words_of(numbers, goes[seen] == 3))
+            level.categories[node] = self.n_words
+            level.threshold[node] = np.nan
+            self.n_words += len(self.words[-1])
+
+    def _describe(self, rows: Array, starts: Array, stops: Array) -> Described:
+        runs = _runs(stops - starts, _VISITS)
+        if len(runs) == 1:
+            return self.target.describe(rows, starts, stops)
+        found: list[Described] = []
+        run_numbered(
+            lambda i: self.target.describe(rows, starts[runs[i]], stops[runs[i]]), len(runs), self.threads, found.append
+        )
+        names = ("weights", "values", "impurity", "pure")
+        return Described(*(np.concatenate([getattr(one, name) for one in found]) for name in names))
+
+    def _bounds(self, bounds: Array, known: Described, features: Array) -> Array:
+        """What the children's values may be: on either side of the middle where a constraint asks for an order."""
+        children = np.repeat(bounds, 2, axis=0)
+        signs = self.rules.signs
+        if len(signs) == 0:
+            return children
+        # Values are first kept within what their parent may be, so that the middle is, too.
+        known.values[:] = self.target.clip(known.values, children)
+        values = self.target.bounded(known.values)
+        middle = (values[::2] + values[1::2]) / 2
+        rising, falling = signs[features] > 0, signs[features] < 0
+        for child, upper, lower in ((0, rising, falling), (1, falling, rising)):
+            children[child::2, 1] = np.where(upper, middle, children[child::2, 1])
+            children[child::2, 0] = np.where(lower, middle, children[child::2, 0])
+        known.values[:] = self.target.clip(known.values, children)
+        return children
+
+
+def _runs(counts: Array, most: int) -> list[slice]:
+    """Runs of consecutive nodes, each of about `most` rows."""
+    before = np.cumsum(counts) - counts
+    edges = np.flatnonzero(np.diff(before // most)) + 1
+    return [slice(a, b) for a, b in zip([0, *edges.tolist()], [*edges.tolist(), len(counts)])]

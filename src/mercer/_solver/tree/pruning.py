@@ -1,0 +1,113 @@
+"""Cost-complexity pruning: the weakest link goes first."""
+
+import heapq
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mercer._solver.tree.binary_tree import LEAF, UNDEFINED, BinaryTree
+
+__all__ = ["cut_branches", "prune", "pruning_path"]
+
+Array = Any
+
+
+class _Links:
+    """The cost of every branch of a tree as branches are cut.
+
+    R(t) is the weighted impurity of node t as a leaf and R(T) that of the leaves of its branch T; the branch is worth
+    its leaves as long as a leaf costs less than (R(t) - R(T)) / (leaves - 1), the strength of the link.
+    """
+
+    def __init__(self, tree: BinaryTree) -> None:
+        self.left, self.right = tree.children_left.tolist(), tree.children_right.tolist()
+        n = tree.node_count
+        own = tree.impurity * tree.weighted_n_node_samples / tree.weighted_n_node_samples[0]
+        self.own: list[float] = own.tolist()
+        self.branch, self.leaves, self.parent = list(self.own), [1] * n, [LEAF] * n
+        # Depth-first numbers: children come after parents.
+        for node in range(n - 1, -1, -1):
+            if self.left[node] != LEAF:
+                self._sum(node)
+                self.parent[self.left[node]] = self.parent[self.right[node]] = node
+        self.gone = [False] * n
+        self.heap = [(self.strength(node), node) for node in range(n) if self.left[node] != LEAF]
+        heapq.heapify(self.heap)
+
+    def _sum(self, node: int) -> None:
+        left, right = self.left[node], self.right[node]
+        self.branch[node] = self.branch[left] + self.branch[right]
+        self.leaves[node] = self.leaves[left] + self.leaves[right]
+
+    def strength(self, node: int) -> float:
+        return (self.own[node] - self.branch[node]) / (self.leaves[node] - 1)
+
+    def weakest(self) -> tuple[float, int] | None:
+        """The weakest link that is left, and its strength."""
+        while self.heap:
+            strength, node = self.heap[0]
+            if not self.gone[node] and self.leaves[node] > 1 and self.strength(node) == strength:
+                return strength, node
+            heapq.heappop(self.heap)
+        return None
+
+    def cut(self, node: int) -> None:
+        """Make a node a leaf."""
+        waiting = [self.left[node], self.right[node]]
+        while waiting:
+            below = waiting.pop()
+            if not self.gone[below]:
+                self.gone[below] = True
+                waiting += [one for one in (self.left[below], self.right[below]) if one != LEAF]
+        self.branch[node], self.leaves[node] = self.own[node], 1
+        while (node := self.parent[node]) != LEAF:
+            self._sum(node)
+            heapq.heappush(self.heap, (self.strength(node), node))
+
+
+def pruning_path(tree: BinaryTree) -> tuple[Array, Array]:
+    """The strengths at which branches go, and the weighted impurity of the leaves that are then left."""
+    links = _Links(tree)
+    alphas, impurities = [0.0], [links.branch[0]]
+    while (link := links.weakest()) is not None:
+        links.cut(link[1])
+        alphas.append(link[0])
+        impurities.append(links.branch[0])
+    return np.array(alphas), np.array(impurities)
+
+
+def prune(tree: BinaryTree, alpha: float) -> BinaryTree:
+    """The smallest tree that minimises the weighted impurity of the leaves plus `alpha` for each."""
+    if alpha == 0.0:
+        return tree
+    links = _Links(tree)
+    cut = np.zeros(tree.node_count, bool)
+    while (link := links.weakest()) is not None and link[0] <= alpha:
+        links.cut(link[1])
+        cut[link[1]] = True
+    return cut_branches(tree, cut)
+
+
+def cut_branches(tree: BinaryTree, cut: Array) -> BinaryTree:
+    """The tree with some nodes made leaves: what hung below them is gone."""
+    gone = np.zeros(tree.node_count, bool)
+    for node in range(tree.node_count):
+        if (cut[node] or gone[node]) and tree.children_left[node] != LEAF:
+            gone[tree.children_left[node]] = gone[tree.children_right[node]] = True
+    kept, leaf = ~gone, cut & ~gone
+    numbers = np.cumsum(kept) - 1
+
+    def children(old: Array) -> Array:
+        return np.where((old == LEAF) | leaf, LEAF, numbers[old])[kept].astype(np.int32)
+
+    changed: dict[str, Any] = {
+        "children_left": children(tree.children_left),
+        "children_right": children(tree.children_right),
+        "feature": np.where(leaf, UNDEFINED, tree.feature)[kept],
+        "threshold": np.where(leaf, float(UNDEFINED), tree.threshold)[kept],
+        "missing_go_to_left": np.where(leaf, 0, tree.missing_go_to_left).astype(np.uint8)[kept],
+        "categories": np.where(leaf, -1, tree.categories)[kept] if len(tree.categories) else tree.categories,
+    }
+    same = ("impurity", "n_node_samples", "weighted_n_node_samples", "value")
+    return replace(tree, **changed, **{name: getattr(tree, name)[kept] for name in same})

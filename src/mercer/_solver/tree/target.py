@@ -1,0 +1,235 @@
+"""What a tree is to predict, in the form that split searches sum: whole numbers, so that sums are exact."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._native.tree import median_splits, node_rows
+
+__all__ = ["ClassTarget", "Described", "ValueTarget", "class_target", "value_target"]
+
+Array = Any
+SQUARES, ENTROPY, POISSON, ABSOLUTE = 0, 1, 2, 3
+# Sums of scaled numbers stay below this, half the range where float64 holds every integer.
+_MOST_BITS = 52
+
+
+@dataclass(frozen=True, eq=False)
+class Described:
+    """What is known of nodes: weight, value, impurity, and whether there is nothing left to tell apart."""
+
+    weights: Array
+    values: Array
+    impurity: Array
+    pure: Array
+
+
+@dataclass(frozen=True, eq=False)
+class ClassTarget:
+    """Labels: the weight of each class is summed in a slot of its own.
+
+    ``unit`` turns what a split gains into weighted impurity; ``first_slots`` says where each output's classes begin,
+    ``labels`` each row's slots. For Gini's index of two classes a single sum will do: with s the weight of the second
+    class less that of the first, the squares of both sum to (w^2 + s^2) / 2, and amounts have either sign.
+    """
+
+    labels: Array
+    weight: Array
+    scaled: Array
+    first_slots: Array
+    kind: int
+    unit: float
+    weight_step: float
+    exact_squares: bool
+    slots: Array
+    amounts: Array
+    n_slots: int
+
+    @property
+    def is_signed(self) -> bool:
+        return self.n_slots == 1
+
+    @property
+    def bounded_slot(self) -> int:
+        return 0 if self.is_signed else 1
+
+    @property
+    def order_slot(self) -> int:
+        """The slot whose share orders categories, so that the best set is a run of them; -1 if none does."""
+        return 0 if self.is_signed else 1 if self.n_slots == 2 and self.n_outputs == 1 else -1
+
+    @property
+    def n_outputs(self) -> int:
+        return len(self.first_slots) - 1
+
+    def describe(self, rows: Array, starts: Array, stops: Array) -> Described:
+        """Sum the rows of nodes."""
+        counts, weights = np.empty((len(starts), self.first_slots[-1])), np.empty(len(starts))
+        node_rows.describe_classes(rows, starts, stops, self.labels, self.weight, counts, weights)
+        begins = self.first_slots[:-1]
+        pure = (np.maximum.reduceat(counts, begins, axis=1) == weights[:, None]).all(axis=1)
+        return self.described(weights, counts, pure)
+
+    @property
+    def n_numbers(self) -> int:
+        """How many numbers besides its weight describe a node."""
+        return int(self.first_slots[-1])
+
+    def described(self, weights: Array, counts: Array, pure: Array) -> Described:
+        """Nodes by their weights and those of their classes."""
+        fractions = counts / weights[:, None]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            terms = fractions**2 if self.kind == SQUARES else fractions * np.log2(fractions)
+        terms = np.where(fractions > 0, terms, 0.0)
+        begins = self.first_slots[:-1]
+        sums = np.add.reduceat(terms, begins, axis=1).mean(axis=1)
+        impurity = np.maximum(1.0 - sums, 0.0) if self.kind == SQUARES else np.maximum(-sums, 0.0)
+        impurity[pure] = 0.0
+        return Described(weights, fractions, impurity, pure)
+
+    def bounded(self, values: Array) -> Array:
+        """The numbers that monotone constraints bound, in the units of the search."""
+        return 2 * values[:, 1] - 1 if self.is_signed else values[:, 1]
+
+    def clip(self, values: Array, bounds: Array) -> Array:
+        """Values kept within bounds."""
+        bounds = (bounds + 1) / 2 if self.is_signed else bounds
+        second = np.clip(values[:, 1], bounds[:, 0], bounds[:, 1])
+        return np.stack([1.0 - second, second], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class ValueTarget:
+    """Numbers: the weighted targets of each output are summed in its slot, in units of ``step`` from ``origin``."""
+
+    targets: Array
+    slots: Array
+    weight: Array
+    scaled: Array
+    amounts: Array
+    kind: int
+    unit: float
+    weight_step: float
+    origin: Array
+    step: float
+    ranks: Array
+    exact_squares = False
+    bounded_slot = 0
+
+    @property
+    def order_slot(self) -> int:
+        """The slot whose mean orders categories, so that the best set is a run of them; -1 if none does."""
+        return 0 if self.n_outputs == 1 else -1
+
+    @property
+    def n_outputs(self) -> int:
+        return self.targets.shape[1]
+
+    @property
+    def n_slots(self) -> int:
+        return self.targets.shape[1]
+
+    def describe(self, rows: Array, starts: Array, stops: Array) -> Described:
+        """Sum the rows of nodes."""
+        shape = len(starts), self.n_outputs
+        keys = np.empty((3, max(2, int((stops - starts).max(initial=0)))), np.int64)
+        means, variances, weights = np.empty(shape), np.empty(shape), np.empty(shape[0])
+        equal = np.empty(shape[0], np.uint8)
+        node_rows.describe_values(rows, starts, stops, self.targets, self.weight, means, variances, equal, weights)
+        if self.kind == POISSON:
+            variances[:] = self._deviance(rows, starts, stops, means, weights)[:, None]
+        elif self.kind == ABSOLUTE:
+            median_splits.describe_medians(
+                *(rows, starts, stops, self.ranks, self.targets, self.scaled, self.weight, keys, means, variances)
+            )
+        return self.described(weights, np.hstack([means, variances]), equal.astype(bool))
+
+    @property
+    def n_numbers(self) -> int:
+        """How many numbers besides its weight describe a node."""
+        return 2 * self.n_outputs
+
+    def described(self, weights: Array, numbers: Array, pure: Array) -> Described:
+        """Nodes by their weights, the means of their targets and the variances, where these are the impurity."""
+        impurity = np.maximum(numbers[:, self.n_outputs :], 0.0).mean(axis=1)
+        return Described(weights, numbers[:, : self.n_outputs], np.where(pure, 0.0, impurity), pure)
+
+    def _deviance(self, rows: Array, starts: Array, stops: Array, means: Array, weights: Array) -> Array:
+        """Half the mean deviance: the mean of y log(y / mean)."""
+        y, result = self.targets, np.empty(len(starts))
+        for t in range(len(starts)):
+            own = rows[starts[t] : stops[t]]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                terms = np.where(y[own] > 0, y[own] * np.log(y[own] / means[t]), 0.0)
+            result[t] = (self.weight[own] @ terms).mean() / weights[t]
+        return np.maximum(result, 0.0)
+
+    def bounded(self, values: Array) -> Array:
+        """The numbers that monotone constraints bound, in the units of the search."""
+        return (values[:, 0] - self.origin[0]) / self.step
+
+    def clip(self, values: Array, bounds: Array) -> Array:
+        """Values kept within bounds."""
+        return np.clip(values, bounds[:, :1] * self.step + self.origin, bounds[:, 1:] * self.step + self.origin)
+
+
+def _scaled_weight(weight: Array) -> tuple[Array, float]:
+    """Weights as whole numbers, and what one of them is worth."""
+    total = float(weight.sum())
+    if total < 2.0 ** (_MOST_BITS - 2) and np.array_equal(weight, np.floor(weight)):
+        return weight, 1.0
+    # Fractions of the total leave the same numbers however the weights are scaled.
+    step = 2.0 ** math.ceil(math.log2(total) - 44)
+    return np.maximum(np.rint(weight / step), np.where(weight > 0, 1.0, 0.0)), step
+
+
+def class_target(labels: Array, n_classes: Array, weight: Array, criterion: str) -> ClassTarget:
+    """Labels, numbered from zero in each column, and weights."""
+    first = np.concatenate([[0], np.cumsum(n_classes)])
+    slots = np.ascontiguousarray(labels + first[:-1], dtype=np.int32)
+    scaled, step = _scaled_weight(weight)
+    kind = SQUARES if criterion == "gini" else ENTROPY
+    unit = step / len(n_classes) / (1.0 if kind == SQUARES else math.log(2.0))
+    exact = kind == SQUARES and float(scaled.sum()) < 2.0**26
+    if kind == SQUARES and n_classes.tolist() == [2]:
+        parts = np.zeros_like(slots), (2.0 * slots - 1.0) * scaled[:, None], 1
+        return ClassTarget(slots, weight, scaled, first, kind, unit / 2, step, False, *parts)
+    amounts = np.repeat(scaled[:, None], slots.shape[1], axis=1)
+    return ClassTarget(slots, weight, scaled, first, kind, unit, step, exact, slots, amounts, int(first[-1]))
+
+
+def value_target(y: Array, weight: Array, criterion: str) -> ValueTarget:
+    """Numbers, a column for each output, and weights."""
+    scaled, weight_step = _scaled_weight(weight)
+    counted = y[weight > 0]
+    low, high = counted.min(axis=0), counted.max(axis=0)
+    # The middle of the range does not depend on the order of rows or on how often one is repeated.
+    origin = np.zeros(y.shape[1]) if criterion == "poisson" else low / 2 + high / 2
+    reach = max(float(np.maximum(np.abs(high - origin), np.abs(low - origin)).max()), 1e-300)
+    step = 2.0 ** math.ceil(math.log2(reach) + math.log2(float(weight.sum())) - _MOST_BITS)
+    if weight_step == 1.0:
+        amounts = np.rint((y - origin) / step) * weight[:, None]
+    else:
+        amounts = np.rint(weight[:, None] * ((y - origin) / step))
+    kinds = {"squared_error": SQUARES, "friedman_mse": SQUARES, "poisson": POISSON, "absolute_error": ABSOLUTE}
+    kind = kinds[criterion]
+    unit = (step**2 / weight_step if kind == SQUARES else step) / y.shape[1]
+    ranks = np.zeros((0, 0), np.int32)
+    if kind == ABSOLUTE:
+        ranks = np.stack([np.unique(column, return_inverse=True)[1] for column in y.T]).astype(np.int32)
+    slots = np.broadcast_to(np.arange(y.shape[1], dtype=np.int32), y.shape)
+    return ValueTarget(
+        y,
+        np.ascontiguousarray(slots),
+        weight,
+        scaled,
+        amounts,
+        kind,
+        unit,
+        weight_step,
+        origin,
+        step / weight_step,
+        ranks,
+    )

@@ -1,0 +1,256 @@
+"""What users give, as Dask arrays with one chunk per piece of rows: rows, and targets and weights cut like them."""
+
+import math
+import operator
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import dask
+import dask.array
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from mercer._source.dask.graph import TaskLayer, active_client, chunk_reference, compute
+from mercer._source.dask.tasks import lay_beside
+from mercer._source.file.piece import PieceRule
+from mercer.errors import DataError
+
+__all__ = ["Given", "read_input"]
+
+Array = Any
+
+
+@dataclass
+class Given:
+    """Rows, targets and weights as Dask arrays with equal chunks of rows, and what is known of them.
+
+    ``n_stored`` counts the stored values of sparse rows.
+    """
+
+    X: Any
+    y: Any
+    weight: Any
+    rule: PieceRule
+    names: list[str] | None = None
+    n_stored: int = 0
+
+
+def read_input(X: Any, y: Any, weight: Any, *, subject: str, targets: str | None) -> Given:
+    """Turn a Dask array, dataframe, bag, or a list of delayed blocks or futures into arrays.
+
+    Where lengths are unknown they are counted, where the rows are.
+    """
+    names = None
+    if hasattr(X, "partitions") and hasattr(X, "columns"):
+        description = f"the Dask dataframe of {X.npartitions} partitions"
+        names = [str(name) for name in X.columns] if all(isinstance(name, str) for name in X.columns) else None
+        X, y, weight, names = _from_frame(X, y, weight, subject, names)
+    elif isinstance(X, dask.array.Array):
+        description = f"the Dask array of shape {X.shape}"
+        X = _matrix(X, subject, description)
+    else:
+        X, y, weight, description, names = _from_blocks(X, y, weight, subject, targets)
+    rule = PieceRule(subject, description, targets, part="chunk")
+    rule.names = names
+    y = None if targets is None else _beside(y, X, "y", rule)
+    weight = _beside(weight, X, "sample_weight", rule)
+    rule.read(0, _nothing(X), _nothing(y), _nothing(weight))
+    if X.shape[0] == 0:
+        message = f"{subject}: {description} has no rows; got 0 sample(s), at least 1 is required."
+        raise DataError(message)
+    X, y, weight = (_fused(array) for array in (X, y, weight))
+    if weight is not None and not compute((weight != 0).any(), subject):
+        message = (
+            f"{subject}: sample_weight must have a positive entry; got zeros only for {description}. Raise the weight "
+            f"of some rows."
+        )
+        raise DataError(message)
+    n_stored = _count_stored(X, subject) if rule.is_sparse else 0
+    return Given(X, y, weight, rule, names, n_stored)
+
+
+def _fused(array: Any) -> Any:
+    """The same array with its graph made short, once and not in every pass.
+
+    One that is in the memory of a cluster stays as it is: Dask's optimisation loses the futures that keep it there.
+    """
+    distributed = sys.modules.get("distributed")
+    if array is None or (distributed is not None and distributed.futures_of(array)):
+        return array
+    return dask.optimize(array)[0]
+
+
+def _nothing(array: Any) -> Array:
+    """No rows of the kind that `array` has."""
+    if array is None:
+        return None
+    empty = np.empty((0, *array.shape[1:]), array.dtype)
+    return csr_array(empty) if issparse(getattr(array, "_meta", None)) else empty
+
+
+def _matrix(X: Any, subject: str, description: str) -> Any:
+    """A Dask array of rows, each chunk with all columns."""
+    if X.ndim != 2:
+        message = f"{subject}: {description} must be a matrix with one row per sample; got {X.ndim} dimension(s)."
+        raise DataError(message)
+    _check_lengths(X, "X", subject)
+    return X if X.numblocks[1] == 1 else X.rechunk({1: -1})
+
+
+def _check_lengths(array: Any, name: str, subject: str) -> None:
+    if any(math.isnan(size) for sizes in array.chunks for size in sizes):
+        message = (
+            f"{subject}: the chunks of {name} must have known sizes; got {array.chunks[0][:3]}... rows. Call "
+            f"{name}.compute_chunk_sizes() first."
+        )
+        raise DataError(message)
+
+
+def _from_frame(X: Any, y: Any, weight: Any, subject: str, names: Any) -> tuple[Any, Any, Any, Any]:
+    """A dataframe's columns as arrays; targets and weights may be named, or be series of their own."""
+    chosen = [name for name in (y, weight) if isinstance(name, str)]
+    for name in chosen:
+        if name not in X.columns:
+            message = (
+                f"{subject}: the Dask dataframe has no column {name!r}; its columns are {', '.join(map(str, names))}."
+            )
+            raise DataError(message)
+    y, weight = (X[name] if isinstance(name, str) else name for name in (y, weight))
+    X = X.drop(columns=chosen) if chosen else X
+    odd = [str(name) for name, kind in X.dtypes.items() if getattr(kind, "kind", "O") not in "fiub"]
+    if odd:
+        message = f"{subject}: the columns of a Dask dataframe must hold numbers; {odd[0]!r} does not. Encode it."
+        raise DataError(message)
+    X, y, weight = _counted([X, y, weight], subject)
+    return X, y, weight, [name for name in names if name not in chosen] if names else None
+
+
+def _counted(things: list[Any], subject: str) -> list[Any]:
+    """Frames and series as arrays of known lengths, counted where they are; other things as they are."""
+    frames = [one for one in things if _is_series(one)]
+    count = dask.delayed(len)
+    lengths = iter(compute(dask.delayed([[count(part) for part in one.to_delayed()] for one in frames]), subject))
+    return [one.to_dask_array(lengths=tuple(next(lengths))) if _is_series(one) else one for one in things]
+
+
+def _is_series(thing: Any) -> bool:
+    return hasattr(thing, "map_partitions") and hasattr(thing, "to_dask_array")
+
+
+def _from_blocks(X: Any, y: Any, weight: Any, subject: str, targets: str | None) -> tuple[Any, Any, Any, str, Any]:
+    """A bag, delayed values or futures, each of them ``X``, ``(X, y)`` or ``(X, y, weight)``."""
+    if hasattr(X, "to_delayed"):
+        parts = X.map_partitions(list).to_delayed()
+        counts = compute(dask.delayed([dask.delayed(len)(part) for part in parts]), subject)
+        items = [part[i] for part, count in zip(parts, counts, strict=True) for i in range(count)]
+        description = f"the Dask bag of {len(items)} blocks"
+    else:
+        items = [dask.delayed(item) for item in (X if isinstance(X, list | tuple) else [X])]
+        description = f"the list of {len(items)} blocks on the cluster"
+    if not items:
+        message = f"{subject}: {description} yielded nothing; got 0 sample(s), at least 1 is required."
+        raise DataError(message)
+    rule = PieceRule(subject, description, targets, part="chunk")
+    looks = compute(dask.delayed([dask.delayed(_look)(item, rule, n) for n, item in enumerate(items)]), subject)
+    columns = [_column(items, looks, part, rule) for part in range(3)]
+    for position, (name, given) in enumerate((("y", y), ("sample_weight", weight)), start=1):
+        if given is not None and columns[position] is not None:
+            message = f"{subject}: {name} must come with the blocks or beside them; got both. Leave one out."
+            raise DataError(message)
+        columns[position] = given if columns[position] is None else columns[position]
+    return columns[0], columns[1], columns[2], description, looks[0]["names"]
+
+
+def _look(item: Any, rule: PieceRule, number: int) -> dict[str, Any]:
+    """What one block is, without its rows: shapes and types of its parts, and whether it is sparse."""
+    parts = tuple(item) if isinstance(item, tuple | list) else (item,)
+    X = parts[0]
+    names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
+    if len(getattr(X, "shape", ())) != 2:
+        message = (
+            f"{rule.subject}: chunk {number} of {rule.description} must be a matrix of rows, or a tuple that begins "
+            f"with one; got {type(X).__name__}."
+        )
+        raise DataError(message)
+    arrays = [part if issparse(part) else np.asarray(part) for part in parts if part is not None]
+    return {
+        "shapes": [array.shape for array in arrays],
+        "types": [array.dtype for array in arrays],
+        "sparse": issparse(X),
+        "single": not isinstance(item, tuple | list),
+        "names": names,
+    }
+
+
+def _column(items: list[Any], looks: list[dict[str, Any]], part: int, rule: PieceRule) -> Any:
+    """The part of all blocks as one Dask array: rows, targets or weights; None where they have none."""
+    counts = {len(look["shapes"]) for look in looks}
+    if part >= max(counts):
+        return None
+    if len(counts) > 1 or len({look["shapes"][part][1:] for look in looks}) > 1:
+        numbers = [number for number, look in enumerate(looks) if look["shapes"][part:] != looks[0]["shapes"][part:]]
+        other = next(n for n in numbers if _kind(looks[n]) != _kind(looks[0]))
+        message = (
+            f"{rule.subject}: chunk {other} of {rule.description} has parts of shapes {looks[other]['shapes']}, "
+            f"chunk 0 has {looks[0]['shapes']}; give it the same columns, targets and weights."
+        )
+        raise DataError(message)
+    kind = looks[0]["types"][part]
+    meta = csr_array(np.empty((0, 0), kind)) if part == 0 and looks[0]["sparse"] else np.empty((0,), kind)
+    arrays = []
+    for item, look in zip(items, looks, strict=True):
+        chosen = item if look["single"] else dask.delayed(operator.itemgetter(part))(item)
+        arrays.append(dask.array.from_delayed(chosen, look["shapes"][part], dtype=kind, meta=meta))
+    return arrays[0] if len(arrays) == 1 else dask.array.concatenate(arrays)
+
+
+def _kind(look: dict[str, Any]) -> list[Any]:
+    return [shape[1:] for shape in look["shapes"]]
+
+
+def _beside(values: Any, X: Any, name: str, rule: PieceRule) -> Any:
+    """Targets or weights with the chunks of `X`."""
+    if values is None:
+        return None
+    if isinstance(values, str):
+        message = (
+            f"{rule.subject}: {name}={values!r} names a column, which {rule.description} does not have; give values."
+        )
+        raise DataError(message)
+    if name == "sample_weight" and np.isscalar(values):
+        values = np.full(X.shape[0], values, dtype=np.float64)
+    if _is_series(values):
+        values = _counted([values], rule.subject)[0]
+    known = isinstance(values, dask.array.Array)
+    if not known:
+        values = np.asarray(values)
+    else:
+        _check_lengths(values, name, rule.subject)
+    if values.ndim == 0 or values.shape[0] != X.shape[0]:
+        got = values.shape[0] if values.ndim else "a scalar"
+        message = f"{rule.subject}: {rule.description} has {X.shape[0]} rows and {name} {got}; give one value per row."
+        raise DataError(message)
+    chunks = (X.chunks[0], *((size,) for size in values.shape[1:]))
+    if known:
+        return values if values.chunks == chunks else values.rechunk(chunks)
+    return _laid(dask.array.from_array(values, chunks=chunks, name=False), X)
+
+
+def _laid(values: Any, X: Any) -> Any:
+    """Values from this process, each chunk beside its rows in the memory of a cluster, whence Dask can restore it."""
+    client = active_client()
+    if client is None:
+        return values
+    layer = TaskLayer(X, values)
+    name = f"mercer-beside-{layer.token}"
+    for number in range(X.numblocks[0]):
+        key = (name, number, *[0] * (values.ndim - 1))
+        layer.put(lay_beside, chunk_reference(X, number), chunk_reference(values, number), key=key)
+    return client.persist(dask.array.Array(layer.graph(name), name, values.chunks, dtype=values.dtype))
+
+
+def _count_stored(X: Any, subject: str) -> int:
+    """The stored values of sparse rows, which decide the size of blocks."""
+    count = dask.delayed(operator.attrgetter("nnz"))
+    return int(sum(compute(dask.delayed([count(chunk) for chunk in X.to_delayed().ravel()]), subject)))

@@ -1,0 +1,50 @@
+"""Values per row of a Dask collection: Dask arrays with the chunks of the rows, computed when asked for."""
+
+import copy
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import dask.array
+
+from mercer._source.block import Block
+from mercer._source.dask.graph import TaskLayer, chunk_reference
+from mercer._source.dask.tasks import Chunk, ChunkReader, example, map_chunk
+
+__all__ = ["mapped"]
+
+Array = Any
+
+
+def mapped(X: Any, reader: ChunkReader, function: Callable[[Block], Array]) -> Any:
+    """``function(block)`` for the blocks of `X`, joined chunk by chunk; a tuple of arrays where it returns one.
+
+    The function is tried on one row of zeros, which tells types and shapes without computing anything.
+    """
+    # What is computed later must not see what becomes of a model in the meantime.
+    function = copy.deepcopy(function)
+    shown = function(example(reader.rule))
+    several = isinstance(shown, tuple)
+    shown = shown if several else (shown,)
+    layer = TaskLayer(X)
+    how = layer.hold((reader, function))
+    names = [f"mercer-map-{layer.token}-{part}" for part in range(len(shown))]
+    start = 0
+    for number, length in enumerate(X.chunks[0]):
+        keys = [(name, number, *[0] * (one.ndim - 1)) for name, one in zip(names, shown, strict=True)]
+        arguments = how, Chunk(number, start, 0, length), chunk_reference(X, number)
+        if several:
+            whole = layer.put(map_chunk, *arguments)
+            for part, key in enumerate(keys):
+                layer.put(operator.getitem, whole, part, key=key)
+        else:
+            layer.put(map_chunk, *arguments, key=keys[0])
+        start += length
+    arrays = tuple(_array(layer, name, one, X.chunks[0]) for name, one in zip(names, shown, strict=True))
+    return arrays if several else arrays[0]
+
+
+def _array(layer: TaskLayer, name: str, shown: Array, lengths: tuple[int, ...]) -> Any:
+    """The Dask array of the tasks `name`, each of which gives rows like those of `shown`."""
+    chunks = (lengths, *((size,) for size in shown.shape[1:]))
+    return dask.array.Array(layer.graph(name), name, chunks, dtype=shown.dtype, meta=shown[:0])

@@ -1,0 +1,290 @@
+"""What workers of a Dask cluster run: a chunk of rows is checked, cut to blocks, and summed or mapped where it is.
+
+Nothing here needs Dask. Tasks never change what they were given, since a scheduler may give it to another task, or
+run a task twice when a worker is lost.
+"""
+
+import copy
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from mercer._source.block import Block, DenseBlock, SparseBlock
+from mercer._source.file.piece import PieceRule
+from mercer._source.finite import checked_block
+from mercer._source.source import SumTree, longest_run
+from mercer._source.threads import one_blas_thread
+from mercer.errors import DataError, MemoryForecastError
+
+__all__ = ["BlockChecksum", "BlockItself", "BlockWeight", "Chunk", "ChunkReader", "PlacedSums"]
+
+Array = Any
+Piece = tuple[Array, Array, Array]  # rows, targets or None, weights or None
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A chunk's number, the numbers of its first row and of its first block, and how many rows it has."""
+
+    number: int
+    start: int
+    first_block: int
+    n_rows: int
+
+
+class PlacedSums:
+    """Sums over runs of 2**height places that begin at a multiple of their length, in the order of places.
+
+    They are the inner nodes of the tree that :class:`SumTree` builds over all places, whichever worker made them.
+    """
+
+    def __init__(self) -> None:
+        self.parts: list[tuple[int, int, Any]] = []
+
+    def add(self, place: int, height: int, value: Any) -> None:
+        """Take the sum over the next run; two runs that are the halves of a longer one merge at once."""
+        while self.parts:
+            before, level, left = self.parts[-1]
+            if level != height or before + 2**height != place or before % 2 ** (height + 1):
+                break
+            self.parts.pop()
+            place, height, value = before, height + 1, left + value
+        self.parts.append((place, height, value))
+
+    def total(self) -> Any:
+        """The sum over all runs, once they begin at the first place; ends the sums."""
+        value = self.parts.pop()[2]
+        while self.parts:
+            value = self.parts.pop()[2] + value
+        return value
+
+
+@dataclass(frozen=True, eq=False)
+class _Whereabouts:
+    """What an error about a row must know."""
+
+    rule: PieceRule
+    chunk: Chunk
+
+    @property
+    def subject(self) -> str:
+        return self.rule.subject
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        return self.rule.names
+
+    def located(self, row: int) -> str:
+        return f"row {row}, in chunk {self.chunk.number} of {self.rule.description}"
+
+
+@dataclass(frozen=True, eq=False)
+class ChunkReader:
+    """How a chunk becomes blocks.
+
+    Parameters
+    ----------
+    rule : PieceRule
+        What a chunk must be.
+    block_rows : int
+    labelling : Labelling or None
+    finite : bool
+        Whether all rows are known to be finite, so that nobody need look again.
+    by_block : bool
+        Whether the blocks of all chunks are those of one array of the same rows; sums then follow the tree over blocks.
+        Else a chunk is summed by itself, and sums follow the tree over chunks.
+    """
+
+    rule: PieceRule
+    block_rows: int
+    labelling: Any = None
+    finite: bool = False
+    by_block: bool = True
+
+    def read(self, chunk: Chunk, piece: Piece) -> Piece:
+        """The chunk as floats, targets and weights, checked."""
+        piece = self.rule.read(chunk.number, *piece)
+        n_rows = piece[0].shape[0]
+        if n_rows != chunk.n_rows:
+            message = (
+                f"{self.rule.subject}: {self._name(chunk)} has {n_rows} rows, its collection says {chunk.n_rows}; "
+                f"call compute_chunk_sizes() on the collection."
+            )
+            raise DataError(message)
+        return piece
+
+    def rows(self, chunk: Chunk, piece: Piece, begin: int, end: int) -> Block:
+        """The rows of a chunk that was read, from `begin` to `end`, counted from its first."""
+        X, y, weight = (None if part is None else part[begin:end] for part in piece)
+        block = (SparseBlock if issparse(X) else DenseBlock)(X, chunk.start + begin, y, weight)
+        block = block if self.finite else checked_block(block, _Whereabouts(self.rule, chunk))
+        return block if self.labelling is None else self.labelling.on(block)
+
+    def runs(self, chunk: Chunk, piece: Piece, longest: int = 1) -> Iterator[tuple[int, int, Block]]:
+        """The blocks of a chunk in runs of 2**height, `longest` at most: place of the first, height, and rows of each.
+
+        Places are the numbers of blocks; where sums follow the tree over chunks, they are counted from the chunk's
+        first. A run begins at a multiple of its length, so that its sum is one of the tree's.
+        """
+        piece = self.read(chunk, piece)
+        first = chunk.first_block if self.by_block else 0
+        place, stop = first, first - (-chunk.n_rows // self.block_rows)
+        while place < stop:
+            height = min(longest, stop - place, place & -place or longest).bit_length() - 1
+            begin, end = ((number - first) * self.block_rows for number in (place, place + 2**height))
+            yield place, height, self.rows(chunk, piece, begin, min(end, chunk.n_rows))
+            place += 2**height
+
+    def _name(self, chunk: Chunk) -> str:
+        return f"chunk {chunk.number} of {self.rule.description}"
+
+    @contextmanager
+    def working(self, *chunks: Chunk) -> Iterator[None]:
+        """Hold the BLAS to one thread while a task works, and say which chunks were too much for a worker."""
+        try:
+            with one_blas_thread():
+                yield
+        except MemoryForecastError:
+            raise
+        except MemoryError as error:
+            numbers = ", ".join(str(chunk.number) for chunk in chunks)
+            message = (
+                f"{self.rule.subject}: {_worker_name()} ran out of memory at chunk {numbers} of "
+                f"{self.rule.description} ({error}); use smaller chunks, or workers with more memory."
+            )
+            raise DataError(message) from error
+
+
+def _worker_name() -> str:
+    """The worker of a cluster that this runs on, by its address."""
+    distributed = sys.modules.get("distributed")
+    try:
+        return f"worker {distributed.get_worker().address}" if distributed else "the process"
+    except ValueError:
+        return "the process"
+
+
+def _plain(thing: Any) -> Any:
+    """A copy of what was sent: arrays that came over a network may be read-only, and off the grain of their type."""
+    return copy.deepcopy(thing)
+
+
+def sum_chunks(how: tuple[ChunkReader, Any], chunks: list[Chunk], *pieces: Piece) -> PlacedSums:
+    """The sums of a statistic over some chunks, in as few parts as the fixed order of adding allows.
+
+    `how` is the reader of chunks and the statistic, in one so that they travel in one.
+    """
+    reader, statistic = _plain(how)
+    sums, unit = PlacedSums(), reader.block_rows
+    # Compiled code sums a run of blocks in one call; sparse rows, and statistics without such code, go block by block.
+    in_runs = not reader.rule.is_sparse and hasattr(statistic, "on_run")
+    longest = longest_run(reader.rule.n_features) if in_runs else 1
+    with reader.working(*chunks):
+        for chunk, piece in zip(chunks, pieces, strict=True):
+            tree = SumTree()
+            for place, height, block in reader.runs(chunk, piece, longest):
+                value = statistic.on_run(block, unit) if in_runs else statistic.on(block)
+                if reader.by_block:
+                    sums.add(place, height, value)
+                else:
+                    tree.add(value, height)
+            if not reader.by_block:
+                sums.add(chunk.number, 0, tree.total())
+    return sums
+
+
+def join_sums(last: bool, *groups: PlacedSums) -> Any:
+    """The sums of several tasks, given in any order, in as few parts as possible; as one when they are all."""
+    sums = PlacedSums()
+    with one_blas_thread():
+        # Adding may use the memory of its left side, and these belong to the scheduler.
+        parts = [part for group in groups for part in copy.deepcopy(group.parts)]
+        for place, height, value in sorted(parts, key=lambda part: part[0]):
+            sums.add(place, height, value)
+        return sums.total() if last else sums
+
+
+def map_chunk(how: tuple[ChunkReader, Callable[[Block], Any]], chunk: Chunk, X: Array) -> Any:
+    """``function(block)`` for the blocks of a chunk, joined."""
+    reader, function = _plain(how)
+    with reader.working(chunk):
+        if chunk.n_rows == 0:
+            result = function(example(reader.rule))
+            return tuple(part[:0] for part in result) if isinstance(result, tuple) else result[:0]
+        parts = [function(block) for _, _, block in reader.runs(chunk, (X, None, None))]
+    if isinstance(parts[0], tuple):
+        return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def example(rule: PieceRule) -> Block:
+    """A block of one row of zeros, which tells what a function makes of such rows."""
+    row = np.zeros((1, rule.n_features), rule.dtype)
+    return SparseBlock(csr_array(row), 0) if rule.is_sparse else DenseBlock(row, 0)
+
+
+def run_on_blocks(how: tuple[ChunkReader, dict[int, Callable[[Block], Any]]], chunk: Chunk, piece: Piece) -> Any:
+    """``work[number](block)`` for some blocks of a chunk, with `how` the reader and the work."""
+    reader, work = _plain(how)
+    results = {}
+    with reader.working(chunk):
+        piece = reader.read(chunk, piece)
+        for number, function in work.items():
+            begin = (number - chunk.first_block) * reader.block_rows
+            results[number] = function(reader.rows(chunk, piece, begin, min(begin + reader.block_rows, chunk.n_rows)))
+    return results
+
+
+def join_results(*results: dict[int, Any]) -> dict[int, Any]:
+    """What several tasks made of their blocks."""
+    return {number: result for one in results for number, result in one.items()}
+
+
+def cut_rows(reader: ChunkReader, chunk: Chunk, begin: int, end: int, piece: Piece) -> Piece:
+    """Some rows of a chunk, dense, with their targets and weights."""
+    with reader.working(chunk):
+        block = reader.rows(chunk, reader.read(chunk, piece), begin, end)
+        return block.dense(), block.y, block.weight
+
+
+def run_on_rows(function: Callable[[Block], Any], start: int, *pieces: Piece) -> Any:
+    """``function(block)`` for consecutive rows that may come from several chunks."""
+    with one_blas_thread():
+        columns = zip(*pieces, strict=True)
+        X, y, weight = (None if part[0] is None else np.concatenate(part) for part in columns)
+        return _plain(function)(DenseBlock(X, start, y, weight))
+
+
+def lay_beside(X: Array, values: Array) -> Array:
+    """`values`, made a result of the worker that holds `X`."""
+    return values
+
+
+@dataclass(frozen=True, eq=False)
+class BlockWeight:
+    """The weight of a block."""
+
+    def on(self, block: Block) -> float:
+        return block.total_weight()
+
+
+@dataclass(frozen=True, eq=False)
+class BlockItself:
+    """All that a block holds, in a form that travels."""
+
+    def __call__(self, block: Block) -> tuple[Array, int, Array, Array]:
+        return block.X, block.start, block.y, block.weight
+
+
+@dataclass(frozen=True, eq=False)
+class BlockChecksum:
+    """What tells the rows of a block from others."""
+
+    def __call__(self, block: Block) -> int:
+        return zlib.crc32(memoryview(np.ascontiguousarray(block.dense())).cast("B"))

@@ -1,0 +1,1 @@
+"""Rows on a GPU, in torch or CuPy arrays, and the CUDA programs that work on them."""

@@ -1,0 +1,56 @@
+"""Blocks of torch tensors: the verbs that torch can spell with fewer passes over memory than the standard can."""
+
+from typing import Any
+
+from mercer._source.block import DenseBlock
+from mercer._source.device.fused_search import can_fuse, fused_nearest
+from mercer._source.groups import Groups
+
+__all__ = ["TorchBlock"]
+
+Array = Any
+_MOST_SHORT = 2**15 - 1
+
+
+class TorchBlock(DenseBlock):
+    """Rows of a torch tensor; the array-API expressions of :class:`DenseBlock` are what these must agree with."""
+
+    __slots__ = ()
+    # 32 MiB of float32: within the second-level cache of a large GPU, and still thousands of rows.
+    tile_size = 2**23
+
+    def least(self, directions: Array, offset: Array, shift: Array) -> Array:
+        import torch
+
+        labels = torch.empty(self.n, dtype=torch.int64, device=self.X.device)
+        turned = directions.T
+        for tile in self.tiles(directions.shape[0]):
+            # One product that begins from the offset: the scores are written once and read once.
+            scores = torch.addmm(offset, self.X[tile] - shift, turned, alpha=-1.0)
+            torch.argmin(scores, dim=1, out=labels[tile])
+        return labels
+
+    def nearest(self, centres: Array, directions: Array, offset: Array, shift: Array) -> tuple[Array, Array]:
+        if can_fuse(self.X):
+            return fused_nearest(self.X, centres, directions, offset, shift)
+        return super().nearest(centres, directions, offset, shift)
+
+    def centred(self, shift: Array) -> Array:
+        # Rows and a wider shift make one operation: the rows are widened on the way, and not written in between.
+        if getattr(shift, "dtype", None) == self.wide:
+            return self.X - shift
+        return super().centred(shift)
+
+    @property
+    def sums_are_rough(self) -> bool:
+        return self.X.dtype != self.wide and self.weight is None
+
+    def rough_sums(self) -> Array:
+        # A sum in another type than that of the rows makes torch write all rows in that type first.
+        return self.X.sum(0).to(self.wide) if self.sums_are_rough else self.column_sums()
+
+    def grouped(self, labels: Array, k: int) -> Groups:
+        import torch
+
+        # A radix sort takes as many passes as its keys have bytes.
+        return Groups(labels.to(torch.int16 if k <= _MOST_SHORT else torch.int32), k, self.xp, self.device)

@@ -1,0 +1,207 @@
+"""Sources that are read from front to back: blocks cut from whatever pieces come, read ahead by a thread of their own.
+
+A pass over a file or an iterator gives pieces of any length. They are joined and cut to the fixed blocks that an array
+of the same rows would have, so that sums have the same bits. A background thread makes the next few blocks while the
+crew works on these; what is held is those few blocks, whatever the length of the whole.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse, vstack
+
+from mercer._source.block import Block, DenseBlock, SparseBlock
+from mercer._source.file.cutting import Cursor, Piece, cut
+from mercer._source.file.piece import PieceRule
+from mercer._source.file.read_ahead import ReadAhead
+from mercer._source.finite import checked_block
+from mercer._source.memory import forecast, small_table
+from mercer._source.source import Source, SumTree
+from mercer._source.threads import run_taken
+from mercer.errors import DataError
+
+__all__ = ["Piece", "SequentialSource"]
+
+Array = Any
+
+
+class SequentialSource(Source):
+    """Rows that come in pieces, front to back. Subclasses define :meth:`pieces`.
+
+    Attributes
+    ----------
+    subject : str
+        Who reads, for errors.
+    rule : PieceRule
+        What the pieces are checked by.
+    restartable : bool
+        Whether a second pass can be made.
+    """
+
+    place = "stream"
+    random_access = False
+    subject: str = "mercer"
+    rule: PieceRule
+    restartable: bool = True
+
+    def __init__(self) -> None:
+        # Shared by copies of this source, so that one pass tells all of them.
+        self._known: dict[str, Any] = {"n_rows": None, "weight": None, "passes": 0, "finite": False}
+        self._cursor: Cursor | None = None
+
+    @abstractmethod
+    def pieces(self) -> Iterator[Piece]:
+        """A fresh pass: rows (dense C-ordered floats of the source's type, or CSR), targets and weights, checked."""
+
+    @property
+    def known_rows(self) -> int | None:
+        return self._known["n_rows"]
+
+    @property
+    def n_rows(self) -> int:
+        if self._known["n_rows"] is None:
+            self.each(_nothing)
+        return self._known["n_rows"]
+
+    def blocks(self) -> Iterator[Block]:
+        """A pass over the blocks, front to back."""
+        if self._known["passes"] and not self.restartable:
+            message = (
+                f"{self.subject}: {self.description} can be read only once and a further pass is needed; give a list "
+                f"of blocks, an object with __iter__, or a function without arguments that returns a fresh iterator."
+            )
+            raise DataError(message)
+        self._known["passes"] += 1
+        start, weights = 0, SumTree()
+        pieces = self.pieces()
+        try:
+            for X, y, weight in cut(pieces, self.block_rows):
+                kind = SparseBlock if issparse(X) else DenseBlock
+                block = kind(X, start, y, weight)
+                start += X.shape[0]
+                if weight is not None:
+                    weights.add(block.total_weight())
+                yield self._finished(block)
+        finally:
+            getattr(pieces, "close", bool)()
+        self._count(start, weights)
+
+    def _count(self, n_rows: int, weights: SumTree) -> None:
+        """Remember what a whole pass has shown, or say that it cannot be."""
+        known = self._known["n_rows"]
+        if n_rows == 0 and not known:
+            message = f"{self.subject}: {self.description} has no rows; got 0 sample(s), at least 1 is required."
+            raise DataError(message)
+        if known is not None and known != n_rows:
+            message = (
+                f"{self.subject}: {self.description} changed while it was read: {known} rows before, {n_rows} now; "
+                f"every pass must give the same rows."
+            )
+            raise DataError(message)
+        self._known["n_rows"] = n_rows
+        if self.rule.has_weight and self._known["weight"] is None:
+            self._known["weight"] = float(weights.total())
+            if self._known["weight"] == 0:
+                message = (
+                    f"{self.subject}: sample_weight must have a positive entry; got zeros only in {self.description}. "
+                    f"Raise the weight of some rows."
+                )
+                raise DataError(message)
+
+    def _checked_blocks(self) -> Iterator[Block]:
+        blocks = self.blocks()
+        try:
+            for block in blocks:
+                yield block if self._known["finite"] else checked_block(block, self)
+        finally:
+            blocks.close()
+
+    def allow_missing(self) -> None:
+        self._known["finite"] = True
+
+    def each(self, function: Callable[[Block], Any], receive: Callable[[Any], None] | None = None) -> None:
+        if self._known["finite"]:
+            run_taken(function, ReadAhead(self.blocks()), self.threads, receive)
+            return
+        # Looked at by the thread that works on it, while it is in that thread's cache.
+        run_taken(lambda block: function(checked_block(block, self)), ReadAhead(self.blocks()), self.threads, receive)
+        self._known["finite"] = True
+
+    def reduce(self, statistic: Any) -> Any:
+        statistic, tree = self.send(statistic), SumTree()
+        self.each(statistic.on, tree.add)
+        return self.fetch(tree.total())
+
+    def total_weight(self) -> float:
+        known = self._known["weight"]
+        # Weights turned by class are others than those that were summed in passing.
+        return super().total_weight() if known is None or self.labelling is not None else known
+
+    def row_table(self, fill: float, dtype: Any = np.float64) -> Array:
+        return small_table(self.n_rows, fill, dtype)
+
+    def block(self, number: int) -> Block:
+        return self.on_blocks({number: _itself})[number]
+
+    def on_blocks(self, work: dict[int, Callable[[Block], Any]]) -> dict[int, Any]:
+        done: dict[int, Any] = {}
+        ahead = ReadAhead(self.blocks())
+        try:
+            for number, block in enumerate(ahead):
+                if number in work:
+                    done[number] = self.fetch(work[number](checked_block(block, self)))
+                if len(done) == len(work):
+                    return done
+        finally:
+            ahead.close()
+        message = f"{self.subject}: {self.description} ended before block {max(work)}; it changed while it was read."
+        raise DataError(message)
+
+    def on_rows(self, start: int, stop: int, function: Callable[[Block], Any]) -> Any:
+        block = self._cursor_at(start).read(stop - start)
+        if block is None or block.n < stop - start:
+            message = f"{self.subject}: {self.description} ended before row {stop}; it changed while it was read."
+            raise DataError(message)
+        return self.fetch(function(block))
+
+    def available(self, start: int, count: int) -> int:
+        return self._cursor_at(start).available(count)
+
+    def _cursor_at(self, start: int) -> Cursor:
+        """The cursor, if the rows to be read are the next ones; else one that has passed over those before them."""
+        if self._cursor is None or self._cursor.position != start:
+            self.release()
+            self._cursor = Cursor(ReadAhead(self._checked_blocks()))
+            self._cursor.skip(start)
+        return self._cursor
+
+    def release(self) -> None:
+        if self._cursor is not None:
+            self._cursor.close()
+            self._cursor = None
+
+    def whole(self) -> Array:
+        if self.known_rows is not None and not self.is_sparse:
+            n_bytes = 2 * self.known_rows * self.n_features * self.host_dtype.itemsize
+            what = f"joining the rows of {self.description}"
+            forecast(self.subject, n_bytes, what, "use a method that reads them block by block")
+        parts: list[Any] = []
+        self.each(_rows, parts.append)
+        return vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)
+
+    def fingerprint(self) -> dict[str, Any]:
+        return {"shape": [self.n_features], "dtype": str(self.dtype), "data": self.description}
+
+
+def _nothing(block: Block) -> None:
+    """Only the count of the rows is wanted."""
+
+
+def _itself(block: Block) -> Block:
+    return block
+
+
+def _rows(block: Block) -> Array:
+    return block.X

@@ -1,0 +1,89 @@
+"""Rows that come as blocks from an iterable, or from a function that returns a fresh iterator."""
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+from scipy.sparse import issparse
+
+from mercer._source.block import rows_per_block, rows_per_sparse_block
+from mercer._source.file.cutting import Piece
+from mercer._source.file.piece import PieceRule
+from mercer._source.file.sequence import SequentialSource
+from mercer.errors import DataError
+
+__all__ = ["BlockStream"]
+
+Array = Any
+
+
+class BlockStream(SequentialSource):
+    """Blocks ``X``, ``(X, y)`` or ``(X, y, weight)`` of any length, from an iterable or a function without arguments.
+
+    A list of blocks, an object whose ``__iter__`` starts afresh, and such a function can be read many times; a
+    generator once.
+    """
+
+    def __init__(self, blocks: Any, *, subject: str, targets: str | None, threads: int) -> None:
+        super().__init__()
+        self.given = blocks
+        self.subject = subject
+        self.threads = threads
+        self.description = f"the blocks of {_named(blocks)}"
+        self.rule = PieceRule(subject, self.description, targets)
+        iterator = self._begin()
+        self.restartable = callable(blocks) or iterator is not blocks
+        first = next(iterator, None)
+        if first is None:
+            message = f"{subject}: {self.description} yielded nothing; got 0 sample(s), at least 1 is required."
+            raise DataError(message)
+        # The block looked at is put in front of the others again: the first pass goes on where this look ended.
+        self._known |= {"iterator": iterator, "looked at": first}
+        X = self.rule.read_block(0, first)[0]
+        self.dtype, self.n_features = self.rule.dtype, self.rule.n_features
+        self.target_shape, self.has_weight = self.rule.target_shape, self.rule.has_weight
+        self.is_sparse = self.rule.is_sparse
+        self.feature_names = self.rule.names
+        self.block_rows = _rows_per_block(X)
+
+    def _begin(self) -> Iterator[Any]:
+        blocks = self.given() if callable(self.given) else self.given
+        try:
+            return iter(blocks)
+        except TypeError:
+            message = (
+                f"{self.subject}: {self.description} must be iterable; got {type(blocks).__name__}. Return a fresh "
+                f"iterator of blocks."
+            )
+            raise DataError(message) from None
+
+    def _begin_pass(self) -> Iterator[Any]:
+        """The blocks from the first on."""
+        known, first = self._known, self._known.pop("looked at", None)
+        if first is not None:
+            return itertools.chain([first], known["iterator"])
+        before, known["iterator"] = known["iterator"], self._begin()
+        if known["iterator"] is before:
+            message = (
+                f"{self.subject}: {self.description} gave the same iterator twice, which the first pass has used up; "
+                f"return a fresh iterator each time."
+            )
+            raise DataError(message)
+        return known["iterator"]
+
+    def pieces(self) -> Iterator[Piece]:
+        blocks = self._begin_pass()
+        try:
+            for number, block in enumerate(blocks):
+                yield self.rule.read_block(number, block)
+        finally:
+            # A generator's own clean-up runs now, on the thread that ran the generator, and not some time later.
+            getattr(self._known["iterator"], "close", bool)()
+
+
+def _rows_per_block(X: Any) -> int:
+    return rows_per_sparse_block(X.shape[0], X.nnz, X.shape[1]) if issparse(X) else rows_per_block(X.shape[1])
+
+
+def _named(blocks: Any) -> str:
+    return f"{getattr(blocks, '__name__', 'a function')}()" if callable(blocks) else f"a {type(blocks).__name__}"

@@ -1,0 +1,105 @@
+"""Tables on a disk: the files of a folder in the order of their names, opened as one Arrow dataset."""
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+from mercer._source.file.opening import KINDS, kind_of
+from mercer.errors import DataError
+
+__all__ = ["TableFiles"]
+
+_NAMES = {"Parquet": "parquet", "Arrow": "ipc", "CSV": "csv", "TSV": "csv"}
+
+
+class TableFiles:
+    """The files of a table, all of one kind, with the same columns.
+
+    Attributes
+    ----------
+    kind : {"Parquet", "Arrow", "CSV", "TSV"}
+    files : list of Path
+        In the order of their names.
+    description : str
+        For errors.
+    """
+
+    def __init__(self, path: Path, subject: str) -> None:
+        self.path = path
+        self.subject = subject
+        self.files = list(self._find()) if path.is_dir() else [path]
+        self.kind = self._one_kind()
+        self.description = f"the {self.kind} {'folder' if path.is_dir() else 'file'} {path}"
+
+    def _find(self) -> Iterator[Path]:
+        """The files in a folder and those below it; names that begin with a dot or an underscore are not data."""
+        for folder, folders, files in os.walk(self.path):
+            folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
+            yield from (Path(folder, name) for name in sorted(files) if not name.startswith((".", "_")))
+
+    def _one_kind(self) -> str:
+        tables = [end for end, kind in KINDS.items() if kind in _NAMES]
+        known = [file for file in self.files if file.name.lower().endswith(tuple(tables))]
+        kinds = Counter(kind_of(file, self.subject) for file in known)
+        if not kinds:
+            self._refuse(f"the folder {self.path} has no files that end in {', '.join(tables)}. Check its name.")
+        if len(kinds) > 1 or len(known) < len(self.files):
+            others = sorted({file.suffix for file in self.files})
+            self._refuse(
+                f"the folder {self.path} must hold files of one kind of table; got {', '.join(others)}. Give a folder "
+                f"for each, or a pyarrow dataset of the files that are meant."
+            )
+        return next(iter(kinds))
+
+    def open(self, labels: Any = ()) -> Any:
+        """An Arrow dataset; numbers in text files are read as floats, but for the columns that hold `labels`."""
+        import pyarrow
+
+        try:
+            data = self._dataset(None)
+            self._check_schemas(data)
+            if _NAMES[self.kind] == "csv":
+                data = self._dataset(_with_floats(data.schema, labels))
+            return data
+        except (pyarrow.ArrowException, OSError) as error:
+            self._refuse(f"{self.description} cannot be read ({error}).")
+
+    def _dataset(self, schema: Any) -> Any:
+        from pyarrow import csv, dataset
+
+        form: Any = _NAMES[self.kind]
+        if self.kind == "TSV":
+            form = dataset.CsvFileFormat(parse_options=csv.ParseOptions(delimiter="\t"))
+        folder = {"partitioning": "hive", "partition_base_dir": str(self.path)} if self.path.is_dir() else {}
+        return dataset.dataset([str(file) for file in self.files], format=form, schema=schema, **folder)
+
+    def _check_schemas(self, data: Any) -> None:
+        """Every file must have the columns of the first, of the same types; text files tell only names."""
+        first = None
+        for fragment in data.get_fragments():
+            schema = fragment.physical_schema
+            found = schema.names if _NAMES[self.kind] == "csv" else [(field.name, str(field.type)) for field in schema]
+            first = found if first is None else first
+            if found != first:
+                other = next(iter({*map(str, found)} ^ {*map(str, first)}), "their order")
+                self._refuse(
+                    f"{fragment.path} has other columns than {self.files[0]}: they differ in {other}. Give all files "
+                    f"the same columns and types."
+                )
+
+    def _refuse(self, sentence: str) -> NoReturn:
+        message = f"{self.subject}: {sentence}"
+        raise DataError(message)
+
+
+def _with_floats(schema: Any, labels: Any) -> Any:
+    """The schema with floats where only whole numbers were seen: Arrow judges a text file by its first megabyte."""
+    import pyarrow
+    from pyarrow import types
+
+    for number, field in enumerate(schema):
+        if field.name not in labels and (types.is_integer(field.type) or types.is_null(field.type)):
+            schema = schema.set(number, pyarrow.field(field.name, pyarrow.float64()))
+    return schema

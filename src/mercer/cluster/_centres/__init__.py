@@ -1,0 +1,1 @@
+"""Clusters around centres: k-means and its mini-batch, growing, soft and kernel forms."""

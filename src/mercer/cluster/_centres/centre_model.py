@@ -1,0 +1,151 @@
+"""What every model made of centres can do once it is fitted: assign, measure, score."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._base import Estimator, few_rows, fitted_source
+from mercer._solver import Step
+from mercer._solver.centres.assignment import Assignment
+from mercer._solver.centres.centres import Centres, nearest
+from mercer._source import Block, Source
+from mercer._source.block import DenseBlock
+from mercer._source.memory import forecast
+from mercer._source.namespace import namespace_of
+
+__all__ = ["CentreModel", "Lengths"]
+
+Array = Any
+# Up to this many numbers, opening a source and waking its threads costs more than the work.
+_FEW = 2**14
+
+
+class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):
+    """A model whose fitted attribute ``cluster_centers_`` says everything."""
+
+    _places = ("memory", "file", "stream", "dask", "device")
+    cluster_centers_: Array
+    n_jobs: int | None
+
+    def predict(self, X: Any) -> Array:
+        """Return the index of the nearest centre of each row; among equals the lowest.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), or rows in any other place
+            The rows.
+
+        Returns
+        -------
+        labels : array of shape (n,), int32
+            Where the rows are.
+        """
+        if (rows := few_rows(self, X)) is not None and rows.shape[0] * len(self.cluster_centers_) <= _FEW:
+            return nearest(DenseBlock(rows, 0), self._ready(rows.dtype))[0]
+        source = fitted_source(self, X, accept_sparse="csr")
+        return source.map(_NearestLabels(self._ready(source.dtype)))
+
+    def transform(self, X: Any) -> Array:
+        """Return the distance of each row to each centre.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), or rows in any other place
+            The rows.
+
+        Returns
+        -------
+        distances : array of shape (n, k)
+            Where the rows are.
+        """
+        source = fitted_source(self, X, accept_sparse="csr")
+        centres = self._ready(source.dtype)
+        if source.place in ("memory", "file") and source.known_rows is not None:
+            size = source.n_rows * centres.k * source.host_dtype.itemsize
+            what = f"the {source.n_rows} x {centres.k} distances"
+            forecast(type(self).__name__, size, what, "transform fewer rows at a time")
+        return source.map(Lengths(centres))
+
+    def _ready(self, dtype: Any) -> Centres:
+        """The centres in the rows' own type."""
+        centres = self.cluster_centers_
+        if centres.dtype == dtype:
+            return Centres(centres)
+        return Centres(namespace_of(centres).astype(centres, dtype))
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+        """Fit to `X` and return the distance of each row to each centre."""
+        return self.fit(X, sample_weight=sample_weight).transform(X)
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+        """Fit to `X` and return the index of the nearest centre of each row."""
+        return self.fit(X, sample_weight=sample_weight).labels_
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return minus the inertia of `X`: the weighted sum of squared distances to the nearest centres."""
+        check_is_fitted(self)
+        source = self._open(X, None, sample_weight, accept_sparse="csr", reset=False)
+        return -source.reduce(Assignment(self._ready(source.dtype))).cost
+
+    def _store_labels(self, source: Source, centres: Array, memory: Any = None) -> Array:
+        """Set ``labels_`` (where rows are at hand, not on a disk or a cluster) and ``inertia_``; return the weights of
+        the clusters.
+        """
+        self.__dict__.pop("labels_", None)
+        known = memory is not None and memory.holds(centres)
+        sums = memory.sums if known else source.reduce(Assignment(Centres(centres)))
+        self.inertia_ = sums.cost
+        if source.place in ("memory", "device"):
+            remembered = known and memory.rows is not None
+            self.labels_ = memory.rows.labels if remembered else source.map(_NearestLabels(Centres(centres)))
+        return sums.weights
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "labels_" and "cluster_centers_" in self.__dict__:
+            message = (
+                f"{type(self).__name__}: labels_ is kept only of rows in memory or on a device; call predict with the "
+                f"rows to be labelled."
+            )
+            raise AttributeError(message)
+        message = f"{type(self).__name__!r} object has no attribute {name!r}"
+        raise AttributeError(message)
+
+    def _describe_step(self, number: int, step: Step) -> str:
+        """A line about a step."""
+        details = "".join(f", {name} {value:.6g}" for name, value in step.extra.items())
+        return f"{type(self).__name__}: Iteration {number}, inertia {step.objective:.6g}{details}"
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.cluster_centers_.shape[0]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+@dataclass(frozen=True, eq=False)
+class _NearestLabels:
+    """The nearest centre of each row of a block."""
+
+    centres: Centres
+
+    def __call__(self, block: Block) -> Array:
+        return nearest(block, self.centres)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Lengths:
+    """The distance of each row of a block to each centre."""
+
+    centres: Centres
+
+    def __call__(self, block: Block) -> Array:
+        if block.is_sparse:
+            return euclidean_distances(block.X, self.centres.centres)
+        return self.centres.lengths(block.X) if block.is_native else self.centres.far(block)

@@ -1,0 +1,214 @@
+"""k-means clustering by Lloyd's algorithm."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from mercer._base import fitting, seed_sequence
+from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
+from mercer._solver import Step
+from mercer._solver.centres.assignment import Memory
+from mercer._solver.centres.lloyd import Lloyd, LloydState
+from mercer._solver.centres.starts import column_moments
+from mercer._source import Source
+from mercer.cluster._centres.centre_model import CentreModel
+from mercer.cluster._centres.starting import check_enough_rows, first_centres, given_centres, number_of_starts
+
+__all__ = ["KMeans"]
+
+_DRAWN = "k-means++ draws its first centres: weights are repetitions in distribution, and exactly once these are given"
+
+
+class KMeans(CentreModel):
+    r"""k-means clustering.
+
+    Finds centres :math:`\mu_1 \dots \mu_k` (``cluster_centers_``) that minimise the inertia
+
+    .. math:: E = \sum_i w_i \min_q \lVert x_i - \mu_q \rVert^2
+
+    by Lloyd's algorithm: give each row to its nearest centre, move each centre to the mean of its rows, repeat. Each
+    iteration lowers :math:`E` until nothing changes, which is a local optimum; restarts and good first centres find
+    better ones.
+
+    Parameters
+    ----------
+    n_clusters : an integer in [1, inf), default=8
+        The number of centres, k.
+    init : one of 'k-means++', 'random', 'uniform', 'mean' or a callable or an array-like, default='k-means++'
+        The first centres: ``'k-means++'`` draws rows far from one another (greedy, with 2 + log k trials a centre),
+        ``'random'`` draws rows at different positions, ``'uniform'`` positions in the bounding box, ``'mean'`` normal
+        positions with the data's mean and spread. A callable is called as ``init(X, n_clusters, random_state=...)``;
+        an array of shape (k, d) is used as it is.
+    n_init : one of 'auto' or an integer in [1, inf), default='auto'
+        Runs with different first centres, of which the best is kept. ``'auto'`` is 1 for k-means++ and for given
+        centres, else 10.
+    max_iter : an integer in [1, inf), default=300
+        Most iterations of one run.
+    tol : a number in [0, inf), default=0.0001
+        A run ends when the squared moves of all centres sum to at most `tol` times the mean variance of the columns.
+    verbose : an integer in [0, inf) or a boolean, default=0
+        Whether to print each iteration.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        Seed of the first centres.
+    copy_x : a boolean, default=True
+        Taken for compatibility; the input is neither copied nor changed.
+    algorithm : one of 'lloyd', 'elkan', default='lloyd'
+        Both give the same result to the last bit. ``'lloyd'`` uses one bound per row to skip rows whose centre cannot
+        have changed, whenever that pays; ``'elkan'`` does so in every iteration.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which the fit ends with what it has.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (k, d)
+    labels_ : ndarray of shape (n,), int32
+        The nearest centre of each row; among equals the lowest.
+    inertia_ : float
+        E at the end.
+    n_iter_ : int
+        Iterations of the run that was kept.
+    n_features_in_, feature_names_in_ :
+        As in scikit-learn.
+    history_ : dict of ndarray
+        Of the run that was kept, per iteration: ``objective`` (E of the centres it began with), ``seconds`` since the
+        start of the fit, ``shift`` (by which the centres moved), ``restart`` (which run it was).
+    converged_ : bool
+        Whether the kept run met `tol`.
+    certificate_ : Certificate
+        ``"fixed point"``: the summed squared moves that one more iteration would make. Zero proves a local optimum.
+
+    Notes
+    -----
+    An iteration costs at most n k d multiplications, less where bounds apply; memory is 20 bytes a row and some k d
+    numbers a thread, never n k. A centre that loses all its rows moves to the row farthest from its own centre. Sparse
+    rows stay sparse. A weight stands for repetitions: exactly, given the first centres; in distribution, when they are
+    drawn.
+
+    References
+    ----------
+    S. Lloyd, Least squares quantization in PCM, 1982. D. Arthur and S. Vassilvitskii, k-means++, 2007. G. Hamerly,
+    Making k-means even faster, 2010.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.cluster import KMeans
+    >>> X = np.array([[1.0, 2.0], [1.0, 4.0], [1.0, 0.0], [10.0, 2.0], [10.0, 4.0], [10.0, 0.0]])
+    >>> model = KMeans(n_clusters=2, random_state=0).fit(X)
+    >>> float(model.inertia_)
+    16.0
+    >>> float(model.certificate_.value)
+    0.0
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "n_clusters": Integer(1),
+        "init": Choice("k-means++", "random", "uniform", "mean") | Function() | Array(),
+        "n_init": Choice("auto") | Integer(1),
+        "max_iter": Integer(1),
+        "tol": Real(0),
+        "verbose": Integer(0) | Boolean(),
+        "random_state": Seed(),
+        "copy_x": Boolean(),
+        "algorithm": Choice("lloyd", "elkan"),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+
+    _check_exceptions: ClassVar[dict[str, str]] = CentreModel._check_exceptions | {
+        "check_sample_weight_equivalence_on_dense_data": _DRAWN,
+        "check_sample_weight_equivalence_on_sparse_data": _DRAWN,
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: str | Callable[..., Any] | Any = "k-means++",
+        n_init: str | int = "auto",
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        verbose: int = 0,
+        random_state: Any = None,
+        copy_x: bool = True,
+        algorithm: str = "lloyd",
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.random_state = random_state
+        self.copy_x = copy_x
+        self.algorithm = algorithm
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KMeans":
+        """Find the centres.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+        y : ignored
+        sample_weight : array-like of shape (n,), default=None
+
+        Returns
+        -------
+        self
+        """
+        source = self._open(X, None, sample_weight, accept_sparse="csr")
+        check_enough_rows(self, source.n_rows)
+        n_init = number_of_starts(self, otherwise=10)
+        memory = Memory.of(source, always=self.algorithm == "elkan")
+        given = given_centres(self, source)
+        lloyd = Lloyd(
+            start=lambda seed: first_centres(self, source, given, seed),
+            moments=column_moments,
+            n_init=n_init,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            memory=memory,
+            seed=seed_sequence(self.random_state),
+        )
+        outcome = self._drive(lloyd.solve, source, max_steps=n_init * self.max_iter)
+        self._store(outcome.state, source, memory)
+        self._conclude(outcome, cure="raise max_iter or tol")
+        return self
+
+    def _fitted(self, state: LloydState) -> dict[str, Any]:
+        return {"cluster_centers_": state.best()[0]}
+
+    def _describe_step(self, number: int, step: Step) -> str:
+        state, shift = step.state, step.extra["shift"]
+        line = f"KMeans: run {state.restart}: Iteration {state.iteration - 1}, inertia {step.objective:.6g}"
+        if state.iteration == 1:
+            line = f"KMeans: run {state.restart}: Initialization complete\n{line}"
+        if not state.stopped:
+            return line
+        how = "strict convergence" if shift == 0 else f"center shift {shift:.3g} within tolerance"
+        return f"{line}\nKMeans: converged: {how}"
+
+    def _store(self, state: LloydState, source: Source, memory: Memory) -> None:
+        """Set what is known of the run that was kept."""
+        centres, restart, self.n_iter_ = state.best()
+        sizes = self._store_labels(source, centres, memory)
+        chosen = self.history_["restart"] == restart
+        self.history_ = {name: column[chosen] for name, column in self.history_.items()}
+        self.history_["step"] = np.arange(len(self.history_["step"]))
+        distinct = int(np.count_nonzero(sizes))
+        if distinct < self.n_clusters:
+            message = (
+                f"KMeans: Number of distinct clusters ({distinct}) found smaller than n_clusters "
+                f"({self.n_clusters}). Possibly due to duplicate points in X."
+            )
+            warnings.warn(message, ConvergenceWarning, stacklevel=4)

@@ -1,0 +1,276 @@
+"""Kernel k-means: k-means in the feature space of a Mercer kernel."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClusterMixin
+
+from mercer._base import Estimator, fitted_rows, fitting, seed_sequence
+from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
+from mercer._solver.tiled_matrix import kernel_matrix
+from mercer._source.memory import forecast
+from mercer.cluster._centres.kernel_lloyd import KernelLloyd, KernelState
+from mercer.cluster._centres.starting import check_enough_rows
+from mercer.cluster._pairwise.energy import DistanceMatrix, SquaredDistances
+from mercer.errors import DataError
+from mercer.kernels import Kernel, as_kernel
+
+__all__ = ["KernelKMeans"]
+
+_ROWS = 512
+
+
+class KernelKMeans(ClusterMixin, Estimator):
+    r"""k-means in the feature space of a kernel, which separates what no straight border does.
+
+    Minimises :math:`\sum_i w_i \lVert \Phi(x_i) - m_{a(i)} \rVert^2` over labels a, with :math:`m_q` the mean of the
+    features of cluster q. Only kernels are needed:
+
+    .. math:: \lVert \Phi(x) - m_q \rVert^2 = k(x, x) - \frac{2}{n_q} \sum_{j \in q} w_j k(x, x_j)
+              + \frac{1}{n_q^2} \sum_{i, j \in q} w_i w_j k(x_i, x_j)
+
+    with :math:`n_q` the weight of cluster q. Each row goes to the nearest mean until none moves.
+
+    Parameters
+    ----------
+    n_clusters : an integer in [1, inf), default=8
+    kernel : one of 'rbf', 'linear', 'poly', 'laplacian', 'cosine', 'precomputed' or a callable, default='rbf'
+        The kernel k by name, as an object of :mod:`mercer.kernels`, or a function of two matrices of rows;
+        ``'precomputed'`` means that X holds the kernels themselves, symmetric.
+    gamma : a number in (0, inf) or None, default=None
+        Of rbf, poly and laplacian; None means 1 / d.
+    degree : an integer in [1, inf), default=3
+        Of poly.
+    coef0 : a number in [0, inf), default=1
+        Of poly.
+    start : one of 'k-means++', 'random' or an array-like, default='k-means++'
+        The first labels: of the nearest of rows drawn by k-means++ in feature space, at random, or given, one a row.
+    n_init : an integer in [1, inf), default=5
+        Runs; the best is kept. Given labels make one.
+    max_iter : an integer in [1, inf), default=300
+        Most iterations of a run.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        Seed of the first labels.
+    verbose : an integer in [0, inf) or a boolean, default=0
+        Whether to print each iteration.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which the fit ends with what it has.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n,), int32
+        The cluster of each row, in the order of their first rows.
+    inertia_ : float
+        The objective at the labels.
+    offsets_ : ndarray of shape (k,)
+        Squared length of each mean in feature space.
+    training_rows_ : ndarray of shape (n, d) or None
+        The rows, which predictions take kernels with; None where kernels were given.
+    training_weight_ : ndarray of shape (n,)
+    n_iter_, n_features_in_, feature_names_in_ :
+        As in scikit-learn.
+    history_ : dict of ndarray
+        Per iteration: ``objective``, ``restart``, ``moving`` (the share that changed clusters), ``seconds``.
+    converged_ : bool
+        Whether no row of the best run would move.
+    certificate_ : Certificate
+        ``"fixed point"``: the share of the weight that one more iteration would move. Zero proves a local optimum.
+
+    Notes
+    -----
+    An iteration costs n^2 k, and memory is n^2 numbers for the kernels; with the linear kernel n d k and none. In
+    memory only. Weights are repetitions. An empty cluster takes the row that is farthest from its mean.
+
+    References
+    ----------
+    B. Scholkopf, A. Smola and K.-R. Muller, Nonlinear component analysis as a kernel eigenvalue problem, 1998.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.cluster import KernelKMeans
+    >>> angle = np.linspace(0, 2 * np.pi, 60, endpoint=False)
+    >>> X = np.column_stack([np.cos(angle), np.sin(angle)]) * np.tile([1.0, 5.0], 30)[:, None]
+    >>> model = KernelKMeans(2, gamma=0.1, random_state=0).fit(X)
+    >>> bool(np.all(model.labels_ == np.tile([0, 1], 30)))
+    True
+    """
+
+    # The runs of several restarts follow one another, and each begins higher than the last ended.
+    _objective_moves = None
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "n_clusters": Integer(1),
+        "kernel": Choice("rbf", "linear", "poly", "laplacian", "cosine", "precomputed") | Function(),
+        "gamma": Real(0, closed="neither") | Nothing(),
+        "degree": Integer(1),
+        "coef0": Real(0),
+        "start": Choice("k-means++", "random") | Array(),
+        "n_init": Integer(1),
+        "max_iter": Integer(1),
+        "random_state": Seed(),
+        "verbose": Integer(0) | Boolean(),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "memory": "distances of every row to every cluster and a centred copy of the rows are kept: n (d + k) numbers"
+    }
+    _check_exceptions: ClassVar[dict[str, str]] = Estimator._check_exceptions | {
+        "check_sample_weight_equivalence_on_dense_data": (
+            "first rows are drawn at random in proportion to the weights: weights are repetitions in distribution"
+        )
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        kernel: Any = "rbf",
+        gamma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1,
+        start: Any = "k-means++",
+        n_init: int = 5,
+        max_iter: int = 300,
+        random_state: Any = None,
+        verbose: int = 0,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.start = start
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.verbose = verbose
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelKMeans":
+        """Find the clusters.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or (n, n) with ``kernel="precomputed"``
+        y : ignored
+        sample_weight : array-like of shape (n,), default=None
+
+        Returns
+        -------
+        self
+        """
+        source = self._open(X, None, sample_weight)
+        rows = source.whole()
+        check_enough_rows(self, len(rows))
+        weight = np.ones(len(rows)) if source.weight is None else source.weight
+        distances, diagonal = self._distances(rows)
+        start = self._checked_start(len(rows))
+        n_init = self.n_init if isinstance(start, str) else 1
+        seed = seed_sequence(self.random_state).generate_state(8)
+        solver = KernelLloyd(distances, diagonal, weight, self.n_clusters, start, n_init, self.max_iter, seed)
+        known = {"training_rows_": None if self.kernel == "precomputed" else rows, "training_weight_": weight}
+        outcome = self._drive(solver.solve, source, max_steps=n_init * self.max_iter, attributes=known)
+        self._conclude(outcome, cure="raise max_iter")
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
+        """Fit to `X` and return the cluster of each row."""
+        return self.fit(X, sample_weight=sample_weight).labels_
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the cluster whose mean is nearest in feature space.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), or with ``kernel="precomputed"`` (m, n), the kernels with the rows of the fit
+
+        Returns
+        -------
+        labels : ndarray of shape (m,), int32
+        """
+        rows = fitted_rows(self, X)
+        return self._nearest(rows, np.eye(self.n_clusters)[self.labels_] * self.training_weight_[:, None])
+
+    def _nearest(self, rows: Any, shares: Any) -> np.ndarray:
+        """The nearest of the means of the training rows by their shares."""
+        sizes = shares.sum(axis=0)
+        shares = shares / np.where(sizes > 0, sizes, 1.0)
+        found = []
+        for begin in range(0, len(rows), _ROWS):
+            part = rows[begin : begin + _ROWS].astype(np.float64)
+            kernels = part if self.kernel == "precomputed" else self._kernels(part, self.training_rows_)
+            found.append((self.offsets_ - 2.0 * (kernels @ shares)).argmin(axis=1))
+        return np.concatenate(found).astype(np.int32)
+
+    def _kernel(self, rows: Any) -> Kernel:
+        return as_kernel(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0, rows=rows)
+
+    def _kernels(self, rows: Any, others: Any) -> Any:
+        return self._kernel(others)(rows, others.astype(np.float64, copy=False))
+
+    def _distances(self, rows: Any) -> tuple[DistanceMatrix | SquaredDistances, Any]:
+        """Squared distances in feature space, and each row's kernel with itself."""
+        n = len(rows)
+        if self.kernel == "linear":
+            # About the mean fewer digits cancel; means of clusters keep their distances.
+            shifted = rows - rows.mean(axis=0, dtype=np.float64)
+            norms = np.einsum("ij,ij->i", shifted, shifted)
+            return SquaredDistances(shifted, norms, self._threads()), np.einsum(
+                "ij,ij->i", rows, rows, dtype=np.float64
+            )
+        cure = "use kernel='linear', or cluster fewer rows and predict the others"
+        forecast(type(self).__name__, 16.0 * n * n, f"the {n} x {n} kernels", cure)
+        if self.kernel == "precomputed":
+            matrix = _checked_kernels(type(self).__name__, rows)
+        else:
+            kernel = self._kernel(rows)
+            matrix = kernel_matrix(kernel, kernel.prepare(rows.astype(np.float64)), self._threads())
+        diagonal = matrix.diagonal().copy()
+        matrix *= -2.0
+        matrix += diagonal[:, None]
+        matrix += diagonal
+        return DistanceMatrix(matrix, None, self._threads()), diagonal
+
+    def _checked_start(self, n_rows: int) -> Any:
+        if isinstance(self.start, str):
+            return self.start
+        labels = np.asarray(self.start)
+        if labels.shape != (n_rows,) or labels.dtype.kind not in "iu" or not set(labels) <= set(range(self.n_clusters)):
+            message = (
+                f"{type(self).__name__}: start must hold a label from 0 to {self.n_clusters - 1} for each of the "
+                f"{n_rows} rows; got an array of shape {labels.shape}."
+            )
+            raise DataError(message)
+        return labels.astype(np.int64)
+
+    def _fitted(self, state: KernelState) -> dict[str, Any]:
+        labels, offsets, inertia = state.best()
+        names, first = np.unique(labels, return_index=True)
+        order = np.concatenate([names[np.argsort(first)], np.setdiff1d(np.arange(self.n_clusters), names)])
+        places = np.empty(self.n_clusters, dtype=np.int32)
+        places[order] = np.arange(self.n_clusters, dtype=np.int32)
+        return {"labels_": places[labels], "offsets_": offsets[order], "inertia_": inertia}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+
+def _checked_kernels(subject: str, matrix: Any) -> Any:
+    """A copy of a matrix of kernels, or an error if it is none."""
+    if matrix.shape != (len(matrix), len(matrix)):
+        message = f"{subject}: kernels must be a square matrix; got shape {matrix.shape}. Give k(x, y) of all pairs."
+        raise DataError(message)
+    scale = float(np.abs(matrix).max())
+    if np.abs(matrix - matrix.T).max() > 1e-6 * scale or matrix.diagonal().min() < 0:
+        message = f"{subject}: kernels must be symmetric with a non-negative diagonal; got others. Check the kernel."
+        raise DataError(message)
+    return matrix.astype(np.float64)

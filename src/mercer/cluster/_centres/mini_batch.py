@@ -1,0 +1,185 @@
+"""Mini-batch k-means: running means over batches of drawn rows."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mercer._plain import plain
+from mercer._solver import Certificate, Solution, Solver, Step, Take
+from mercer._solver.centres.assignment import Assignment, AssignmentSums
+from mercer._solver.centres.centres import Centres
+from mercer._solver.centres.lloyd import child_seed, squared_shift
+from mercer._solver.centres.row_draw import RowDraw
+from mercer._source import ArraySource, Block, Source
+from mercer._statistic import Statistic
+
+__all__ = ["Batch", "BatchDraw", "MiniBatch", "MiniBatchState", "answered"]
+
+Array = Any
+_STATEMENT = (
+    "Mini-batch k-means draws its rows at random; its last centres are near a local optimum, by no known bound."
+)
+
+
+@plain
+@dataclass(frozen=True)
+class MiniBatchState:
+    """Centres as running means in float64, how much weight each has seen, and what the stopping rules look at.
+
+    ``mean_cost`` is the last batch's cost per unit of weight, ``smoothed`` its moving average, ``least`` the smallest
+    of those, and ``stale`` for how many batches there was no smaller one. ``unmoved`` counts the rows since centres of
+    little weight were last replaced; ``real`` names the precision of the model's centres.
+    """
+
+    real: str
+    seed: Array
+    step: int
+    centres: Array
+    counts: Array
+    unmoved: int
+    mean_cost: float = np.inf
+    smoothed: float = np.nan
+    least: float = np.inf
+    stale: int = 0
+    stopped: bool = False
+
+    @classmethod
+    def begin(cls, seed: Array, centres: Array) -> "MiniBatchState":
+        """The state before the first batch."""
+        return cls(centres.dtype.name, seed, 0, centres.astype(np.float64), np.zeros(len(centres)), 0)
+
+    def model_centres(self) -> Array:
+        """The centres in the precision of the data."""
+        return self.centres.astype(self.real)
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """A statistic of some rows only: those numbered `rows`, drawn by weight, a slice of them, or all when None."""
+
+    statistic: Statistic
+    rows: Array = None
+
+    def answer(self, source: Source) -> Any:
+        if self.rows is None:
+            return source.reduce(self.statistic)
+        if isinstance(self.rows, slice):
+            return source.on_rows(self.rows.start, self.rows.stop, _Summed(source.send(self.statistic)))
+        return source.part(self.rows).reduce(self.statistic)
+
+
+@dataclass(frozen=True, eq=False)
+class _Summed:
+    """A statistic of a block that may be longer than the usual ones."""
+
+    statistic: Statistic
+
+    def __call__(self, block: Block) -> Any:
+        return ArraySource(block.X, block.y, block.weight).reduce(self.statistic)
+
+
+class BatchDraw:
+    """Which rows a batch has: drawn by weight where rows can be reached in any order, else the next ones in order."""
+
+    def __init__(self, source: Source, size: int) -> None:
+        self.n_rows = source.n_rows
+        self.size = size
+        self.draw = RowDraw(source) if source.random_access else None
+
+    def rows(self, generator: np.random.Generator, step: int) -> Any:
+        """Row numbers, or a slice."""
+        if self.draw is not None:
+            return self.draw.rows(generator, self.size)
+        # Whole batches only, so that none is made of a few rows.
+        start = step % max(1, self.n_rows // self.size) * self.size
+        return slice(start, min(start + self.size, self.n_rows))
+
+
+def answered(generator: Any, source: Source) -> Any:
+    """Run a generator of requests over a source of its own; return what it returns."""
+    answer: Any = None
+    while True:
+        try:
+            request = generator.send(answer)
+        except StopIteration as end:
+            return end.value
+        answer = request.answer(source)
+
+
+@dataclass(frozen=True)
+class MiniBatch:
+    """The solver and what it is told; parameters as in ``MiniBatchKMeans``."""
+
+    start: Any
+    draw: BatchDraw
+    batch_size: int
+    n_steps: int
+    tolerance: float
+    max_no_improvement: int | None
+    reassignment_ratio: float
+    seed: np.random.SeedSequence
+
+    def solve(self, state: MiniBatchState | None = None) -> Solver:
+        """Take a step per batch, from the first centres or from a state."""
+        if state is None:
+            seed = self.seed.generate_state(8)
+            state = MiniBatchState.begin(seed, self.start(child_seed(seed, 0)))
+        while not state.stopped and state.step < self.n_steps:
+            generator = np.random.default_rng(child_seed(state.seed, state.step + 1))
+            state = yield from self.step(state, generator, self.draw.rows(generator, state.step))
+            yield Step(state.mean_cost, state, Certificate.none(_STATEMENT), {"smoothed": state.smoothed})
+        ruled = self.tolerance > 0 or self.max_no_improvement is not None
+        return Solution(state, state.stopped or not ruled, Certificate.none(_STATEMENT))
+
+    def step(self, state: MiniBatchState, generator: np.random.Generator, rows: Array) -> Any:
+        """Move each centre to the mean of all rows it has won so far: the rate of its n-th row is 1 / n."""
+        sums = yield Batch(Assignment(Centres(state.model_centres())), rows)
+        counts = state.counts + sums.weights
+        divisor = np.where(counts > 0, counts, 1.0)[:, None]
+        centres = state.centres + (sums.sums - sums.weights[:, None] * state.centres) / divisor
+        shift = squared_shift(centres, state.centres)
+        size = sums.searched
+        unmoved = state.unmoved + size
+        if self.reassignment_ratio > 0 and (unmoved >= 10 * len(counts) or (counts == 0).any()):
+            centres, counts = yield from self._replace_light(centres, counts, generator, rows, size)
+            unmoved = 0
+        state = replace(state, step=state.step + 1, centres=centres, counts=counts, unmoved=unmoved)
+        return self._judged(state, sums, shift)
+
+    def _replace_light(
+        self, centres: Array, counts: Array, generator: np.random.Generator, rows: Array, size: int
+    ) -> Any:
+        """Put centres of little weight on random rows of the batch, at most on half of them."""
+        light = np.flatnonzero(counts < self.reassignment_ratio * counts.max())
+        light = np.sort(light[np.argsort(counts[light], stable=True)][: size // 2])
+        if len(light) == 0:
+            return centres, counts
+        order = generator.permutation(size)[: len(light)]
+        if isinstance(rows, slice):
+            order = order + rows.start
+        chosen = yield Take(rows[order] if isinstance(rows, np.ndarray) else order)
+        centres, counts = centres.copy(), counts.copy()
+        centres[light] = chosen
+        # As many as the lightest of the others has, lest it be replaced again at once.
+        counts[light] = np.delete(counts, light).min()
+        return centres, counts
+
+    def _judged(self, state: MiniBatchState, sums: AssignmentSums, shift: float) -> MiniBatchState:
+        """The state with its stopping rules brought up to date; the first batch tells of the first centres only."""
+        mean_cost = sums.cost / float(sums.weights.sum())
+        if state.step == 1:
+            return replace(state, mean_cost=mean_cost)
+        share = min(1.0, 2.0 * self.batch_size / (self.draw.n_rows + 1))
+        smoothed = mean_cost if np.isnan(state.smoothed) else state.smoothed * (1 - share) + mean_cost * share
+        stale = 0 if smoothed < state.least else state.stale + 1
+        tired = self.max_no_improvement is not None and stale >= self.max_no_improvement
+        small = self.tolerance > 0 and shift <= self.tolerance
+        return replace(
+            state,
+            mean_cost=mean_cost,
+            smoothed=smoothed,
+            least=min(smoothed, state.least),
+            stale=stale,
+            stopped=bool(tired or small),
+        )

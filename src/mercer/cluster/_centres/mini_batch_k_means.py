@@ -1,0 +1,298 @@
+"""Mini-batch and online k-means."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer._base import fitting, seed_sequence
+from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
+from mercer._solver import Step
+from mercer._solver.centres.assignment import Assignment
+from mercer._solver.centres.centres import Centres
+from mercer._solver.centres.lloyd import child_seed
+from mercer._solver.centres.row_draw import RowDraw, WeightedRows
+from mercer._solver.centres.starts import column_moments
+from mercer._source import ArraySource, Source
+from mercer.cluster._centres.centre_model import CentreModel
+from mercer.cluster._centres.mini_batch import BatchDraw, MiniBatch, MiniBatchState, answered
+from mercer.cluster._centres.starting import check_enough_rows, first_centres, given_centres, number_of_starts
+
+__all__ = ["MiniBatchKMeans"]
+
+_DRAWN = "batches are drawn at random in proportion to the weights: weights are repetitions in distribution"
+
+
+class MiniBatchKMeans(CentreModel):
+    r"""k-means over batches of rows, and online.
+
+    Approaches the optimum of :class:`KMeans`, :math:`\min_\mu \sum_i w_i \min_q \lVert x_i - \mu_q \rVert^2`, at a
+    fraction of the cost. For each batch, every row moves its nearest centre (the winner) by
+
+    .. math:: \mu_q \leftarrow \mu_q + \frac{1}{n_q} (x - \mu_q)
+
+    where :math:`n_q` counts the rows that centre q has won, so that each centre is the mean of all its wins. With
+    ``batch_size=1``, or rows given one by one to :meth:`partial_fit`, this is online k-means.
+
+    Parameters
+    ----------
+    n_clusters : an integer in [1, inf), default=8
+        The number of centres, k.
+    init : one of 'k-means++', 'random', 'uniform', 'mean' or a callable or an array-like, default='k-means++'
+        The first centres, as in :class:`KMeans`, found from `init_size` drawn rows.
+    max_iter : an integer in [1, inf), default=100
+        Most passes: as many batches are drawn as hold ``max_iter`` times the rows.
+    batch_size : an integer in [1, inf), default=1024
+        Rows in a batch, drawn in proportion to their weights.
+    verbose : an integer in [0, inf) or a boolean, default=0
+        Whether to print each step.
+    compute_labels : a boolean, default=True
+        Whether to label all rows at the end, which takes one pass.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        Seed of the first centres and of the batches.
+    tol : a number in [0, inf), default=0.0
+        End when a batch's squared moves of all centres sum to at most `tol` times the mean variance of the columns;
+        0 switches this rule off.
+    max_no_improvement : an integer in [0, inf) or None, default=10
+        End after so many batches without a new least smoothed cost; None switches this rule off.
+    init_size : an integer in [1, inf) or None, default=None
+        Rows drawn for the first centres; None means three times the batch size, or three times k if that is more.
+    n_init : one of 'auto' or an integer in [1, inf), default='auto'
+        First centres tried; the best on `init_size` other rows are used. ``'auto'`` is 1 for k-means++ and for given
+        centres, else 3.
+    reassignment_ratio : a number in [0, inf), default=0.01
+        A centre that has won less than this share of what the winningest centre has is put on a random row.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which the fit ends with what it has.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (k, d)
+    labels_ : ndarray of shape (n,), int32
+        With `compute_labels`: the nearest centre of each row; among equals the lowest.
+    inertia_ : float
+        With `compute_labels` the objective at the end, else the smoothed cost of the batches times the total weight.
+    n_iter_ : int
+        Passes over the data that the batches add up to.
+    n_steps_ : int
+        Batches.
+    n_features_in_, feature_names_in_ :
+        As in scikit-learn.
+    history_ : dict of ndarray
+        Per batch: ``objective`` (cost per row before the step), ``smoothed``, ``seconds``.
+    converged_ : bool
+        Whether a stopping rule was met; also True when all rules are switched off.
+    certificate_ : Certificate
+        The statement that there is none.
+
+    Notes
+    -----
+    A batch costs b k d for its b rows. Memory is k d numbers and a batch. The means are kept in float64.
+
+    References
+    ----------
+    D. Sculley, Web-scale k-means clustering, 2010. J. MacQueen, Some methods for classification, 1967.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.cluster import MiniBatchKMeans
+    >>> model = MiniBatchKMeans(2, init=np.array([[0.0], [9.0]]), n_init=1)
+    >>> for x in ([1.0], [3.0], [10.0]):
+    ...     model = model.partial_fit([x])
+    >>> model.cluster_centers_.ravel().tolist()
+    [2.0, 10.0]
+    """
+
+    _objective_moves = None
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "n_clusters": Integer(1),
+        "init": Choice("k-means++", "random", "uniform", "mean") | Function() | Array(),
+        "max_iter": Integer(1),
+        "batch_size": Integer(1),
+        "verbose": Integer(0) | Boolean(),
+        "compute_labels": Boolean(),
+        "random_state": Seed(),
+        "tol": Real(0),
+        "max_no_improvement": Integer(0) | Nothing(),
+        "init_size": Integer(1) | Nothing(),
+        "n_init": Choice("auto") | Integer(1),
+        "reassignment_ratio": Real(0),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+    _law_exceptions: ClassVar[dict[str, str]] = {"weights": _DRAWN}
+    _check_exceptions: ClassVar[dict[str, str]] = CentreModel._check_exceptions | {
+        "check_sample_weight_equivalence_on_dense_data": _DRAWN,
+        "check_sample_weight_equivalence_on_sparse_data": _DRAWN,
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: str | Callable[..., Any] | Any = "k-means++",
+        max_iter: int = 100,
+        batch_size: int = 1024,
+        verbose: int = 0,
+        compute_labels: bool = True,
+        random_state: Any = None,
+        tol: float = 0.0,
+        max_no_improvement: int | None = 10,
+        init_size: int | None = None,
+        n_init: str | int = "auto",
+        reassignment_ratio: float = 0.01,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.verbose = verbose
+        self.compute_labels = compute_labels
+        self.random_state = random_state
+        self.tol = tol
+        self.max_no_improvement = max_no_improvement
+        self.init_size = init_size
+        self.n_init = n_init
+        self.reassignment_ratio = reassignment_ratio
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MiniBatchKMeans":
+        """Find the centres from batches drawn from `X`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+        y : ignored
+        sample_weight : array-like of shape (n,), default=None
+
+        Returns
+        -------
+        self
+        """
+        source = self._open(X, None, sample_weight, accept_sparse="csr")
+        check_enough_rows(self, source.n_rows)
+        solver = self._solver(source, min(self.batch_size, source.n_rows))
+        outcome = self._drive(solver.solve, source, max_steps=solver.n_steps, attributes={"n_iter_": 0, "n_steps_": 0})
+        self._state = outcome.state
+        self.n_steps_ = outcome.state.step
+        self.n_iter_ = -(-self.n_steps_ * solver.batch_size // source.n_rows)
+        if self.compute_labels:
+            self._store_labels(source, self.cluster_centers_)
+        else:
+            cost = outcome.state.mean_cost if np.isnan(outcome.state.smoothed) else outcome.state.smoothed
+            self.inertia_ = cost * source.total_weight()
+        self._conclude(outcome, cure="raise max_iter, tol or max_no_improvement")
+        return self
+
+    @fitting
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MiniBatchKMeans":
+        """Take one step with `X` as the batch; the first call also finds the first centres in it.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+        y : ignored
+        sample_weight : array-like of shape (n,), default=None
+            Enter the running means as repetitions.
+
+        Returns
+        -------
+        self
+        """
+        begun = hasattr(self, "_state")
+        kept = {"dtype": self.cluster_centers_.dtype} if begun else {}
+        source = self._open(X, None, sample_weight, accept_sparse="csr", reset=not begun, **kept)
+        solver = self._solver(source, source.n_rows, begun=begun)
+        if begun:
+            state = self._state
+        else:
+            seed = solver.seed.generate_state(8)
+            state = MiniBatchState.begin(seed, solver.start(child_seed(seed, 0)))
+        generator = np.random.default_rng(child_seed(state.seed, state.step + 1))
+        self._state = answered(solver.step(state, generator, None), source)
+        self.cluster_centers_ = self._state.model_centres()
+        self.n_steps_ = self._state.step
+        if self.compute_labels:
+            self._store_labels(source, self.cluster_centers_)
+        return self
+
+    def _solver(self, source: Source, batch_size: int, begun: bool = False) -> MiniBatch:
+        tolerance = 0.0
+        if self.tol > 0:
+            _, variance = answered(column_moments(), source)
+            tolerance = self.tol * float(np.mean(variance))
+        return MiniBatch(
+            start=self._starter(source, batch_size) if not begun else None,
+            draw=BatchDraw(source, batch_size),
+            batch_size=batch_size,
+            n_steps=max(1, self.max_iter * source.n_rows // batch_size),
+            tolerance=tolerance,
+            max_no_improvement=self.max_no_improvement,
+            reassignment_ratio=self.reassignment_ratio,
+            seed=seed_sequence(self.random_state),
+        )
+
+    def _starter(self, source: Source, batch_size: int) -> Callable[[np.random.SeedSequence], Any]:
+        """From a seed to the best of several first centres."""
+        n_init = number_of_starts(self, otherwise=3)
+        size = self._sample_size(source.n_rows, batch_size)
+        given = given_centres(self, source)
+        if given is not None:
+            return lambda _: given
+        check_enough_rows(self, source.n_rows)
+        draw = RowDraw(source) if source.random_access else None
+
+        def sample(seed: np.random.SeedSequence) -> Source:
+            generator = np.random.default_rng(seed)
+            if size == source.n_rows:
+                return source
+            if draw is None:
+                return ArraySource(WeightedRows(generator.random(size)).answer(source)[1], threads=source.threads)
+            return source.part(draw.rows(generator, size))
+
+        def start(seed: np.random.SeedSequence) -> Any:
+            judge, *seeds = seed.spawn(1 + 2 * n_init)
+            tried = []
+            for number in range(n_init):
+                part = sample(seeds[2 * number])
+                tried.append(answered(first_centres(self, part, None, seeds[2 * number + 1]), part))
+            if n_init == 1:
+                return tried[0]
+            part = sample(judge)
+            return min(tried, key=lambda centres: part.reduce(Assignment(Centres(centres))).cost)
+
+        return start
+
+    def _sample_size(self, n_rows: int, batch_size: int) -> int:
+        k, size = self.n_clusters, self.init_size
+        if size is None:
+            size = 3 * batch_size if 3 * batch_size >= k else 3 * k
+        elif size < k:
+            message = (
+                f"MiniBatchKMeans: init_size={size} should be larger than n_clusters={k}. Setting it to "
+                "min(3*n_clusters, n_samples)."
+            )
+            warnings.warn(message, RuntimeWarning, stacklevel=4)
+            size = 3 * k
+        return min(size, n_rows)
+
+    def _fitted(self, state: MiniBatchState) -> dict[str, Any]:
+        return {"cluster_centers_": state.model_centres()}
+
+    def _describe_step(self, number: int, step: Step) -> str:
+        state = step.state
+        line = f"MiniBatchKMeans: Minibatch step {state.step}: mean batch inertia {step.objective:.6g}"
+        if state.step > 1:
+            line += f", smoothed {state.smoothed:.6g}"
+        if not state.stopped:
+            return line
+        tired = self.max_no_improvement is not None and state.stale >= self.max_no_improvement
+        return f"{line}\nConverged ({'lack of improvement in inertia' if tired else 'small centers change'})"

@@ -1,0 +1,334 @@
+"""Soft k-means: every row belongs to every centre a little, and ever less to far ones as the temperature falls."""
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer._base import fitted_source, fitting, seed_sequence
+from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule, Seed
+from mercer._plain import plain
+from mercer._solver import Solution, Solver, Step
+from mercer._solver.centres.lloyd import fixed_point, squared_shift
+from mercer._source import Block
+from mercer._source.namespace import to_numpy
+from mercer._statistic import Moments
+from mercer._statistic.expectation import Expectation, ExpectedSums, shared
+from mercer.cluster._centres.centre_model import CentreModel
+from mercer.cluster._centres.starting import check_enough_rows
+
+__all__ = ["SoftKMeans"]
+
+Array = Any
+# Annealing begins at this part of the inverse temperature at which the first centre splits.
+_BEGIN = 0.5
+# Without a given end it goes on to this many times that inverse temperature, where shares are all but hard.
+_END = 200.0
+# Centres are moved apart by this part of the rows' spread before each level; closer ones than ten times it are one.
+_NUDGE = 1e-4
+
+
+@plain
+@dataclass(frozen=True)
+class SoftState:
+    """Where annealing is: level and iteration, the centres, and what was found at the levels before."""
+
+    level: int
+    iteration: int
+    centres: Array
+    critical: float
+    betas: Array
+    costs: Array
+    counts: Array
+    stopped: bool
+    dtype: str
+
+
+@dataclass(frozen=True, eq=False)
+class Softness:
+    """Scores and sums at one inverse temperature, about the mean of the rows."""
+
+    beta: float
+    centre: Array
+    scatter: float
+
+    def expectation(self, centres: Array) -> Expectation:
+        """Shares in proportion to exp(-beta distance^2); what all centres have in common is left out."""
+        steps = centres - self.centre
+        theta = np.column_stack([-self.beta * np.einsum("ij,ij->i", steps, steps), 2.0 * self.beta * steps])
+        return Expectation(theta, self.centre, "linear")
+
+    def moved(self, sums: ExpectedSums, centres: Array) -> Array:
+        """Each centre at the mean of the rows as they were shared out."""
+        counts = sums.table[:, :1]
+        return np.where(counts > 0, self.centre + sums.table[:, 1:] / np.where(counts > 0, counts, 1.0), centres)
+
+    def cost(self, sums: ExpectedSums, centres: Array) -> float:
+        """The mean over rows of the expected squared distance to their centre."""
+        steps = centres - self.centre
+        lengths = np.einsum("ij,ij->i", steps, steps) @ sums.table[:, 0]
+        return float(self.scatter + lengths - 2.0 * np.sum(steps * sums.table[:, 1:])) / sums.weight
+
+    def free_energy(self, sums: ExpectedSums) -> float:
+        """-1 / beta times the mean log of the summed exp(-beta distance^2): what an iteration lowers."""
+        return (self.scatter - sums.bound / self.beta) / sums.weight
+
+
+def count_distinct(centres: Array, reach: float) -> int:
+    """How many centres there are that are farther than `reach` from all before them."""
+    kept: list[Array] = []
+    for centre in centres:
+        if all(np.linalg.norm(centre - one) > reach for one in kept):
+            kept.append(centre)
+    return len(kept)
+
+
+@dataclass(frozen=True)
+class Cooling:
+    """The solver and what it is told; parameters as in ``SoftKMeans``."""
+
+    k: int
+    beta: float | None
+    n_levels: int
+    max_iter: int
+    tol: float
+    seed: np.random.SeedSequence
+    dtype: str
+
+    def solve(self, state: SoftState | None = None) -> Solver:
+        """Anneal from the beginning or from a state."""
+        sums = yield Moments()
+        centre, covariance = np.asarray(sums.mean), sums.scatter / sums.weight
+        betas, scale = self.schedule(covariance), float(np.sqrt(np.trace(covariance))) or 1.0
+        tolerance = self.tol * float(np.mean(np.diagonal(covariance)))
+        if state is None:
+            first = np.broadcast_to(centre, (self.k, len(centre))).copy()
+            nothing = np.empty(0)
+            state = SoftState(0, 0, first, critical_beta(covariance), nothing, nothing, nothing, False, self.dtype)
+        shift = np.inf
+        while state.level < len(betas):
+            model = Softness(float(betas[state.level]), centre, float(np.trace(sums.scatter)))
+            state = yield from self._settle(model, state, tolerance, scale)
+            last = yield model.expectation(state.centres)
+            shift = squared_shift(model.moved(last, state.centres), state.centres)
+            state = replace(
+                state,
+                level=state.level + 1,
+                iteration=0,
+                betas=np.append(state.betas, model.beta),
+                costs=np.append(state.costs, model.cost(last, state.centres)),
+                counts=np.append(state.counts, count_distinct(state.centres, 10.0 * _NUDGE * scale)),
+            )
+        return Solution(state, bool(shift <= tolerance), fixed_point(shift, tolerance))
+
+    def schedule(self, covariance: Array) -> Array:
+        """Inverse temperatures of all levels, rising evenly in their logarithm."""
+        critical = critical_beta(covariance)
+        end = _END * critical if self.beta is None else self.beta
+        if self.n_levels == 1 or end <= _BEGIN * critical:
+            return np.array([end])
+        return np.geomspace(_BEGIN * critical, end, self.n_levels)
+
+    def _settle(self, model: Softness, state: SoftState, tolerance: float, scale: float) -> Any:
+        """Iterate at one temperature, from centres moved apart a little: equal ones would stay equal for ever."""
+        if state.iteration == 0:
+            generator = np.random.default_rng(np.random.SeedSequence(self.seed.entropy, spawn_key=(state.level,)))
+            nudge = generator.standard_normal(state.centres.shape) * (_NUDGE * scale / state.centres.shape[1] ** 0.5)
+            state = replace(state, centres=state.centres + nudge, stopped=False)
+        while not state.stopped and state.iteration < self.max_iter:
+            sums = yield model.expectation(state.centres)
+            centres = model.moved(sums, state.centres)
+            shift = squared_shift(centres, state.centres)
+            state = replace(state, centres=centres, iteration=state.iteration + 1, stopped=bool(shift <= tolerance))
+            extra = {"beta": model.beta, "shift": float(np.sqrt(shift))}
+            yield Step(model.free_energy(sums), state, fixed_point(shift, tolerance), extra)
+        return state
+
+
+def critical_beta(covariance: Array) -> float:
+    """The inverse temperature at which a single centre splits: 1 / (2 lambda), lambda the largest variance."""
+    largest = float(np.linalg.eigvalsh(covariance)[-1])
+    return 0.5 / largest if largest > 0 else 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class _Shares:
+    """The share of each centre in each row of a block."""
+
+    expectation: Expectation
+
+    def __call__(self, block: Block) -> Array:
+        shares, _ = shared(self.expectation.scores(block), False, block.xp)
+        return block.xp.astype(shares, block.X.dtype, copy=False)
+
+
+class SoftKMeans(CentreModel):
+    r"""Soft k-means, annealed.
+
+    At the inverse temperature :math:`\beta` every row belongs to every centre in the proportion
+
+    .. math:: m_{iq} \propto \exp(-\beta \lVert x_i - \mu_q \rVert^2), \qquad
+              \mu_q = \sum_i w_i m_{iq} x_i \,/ \sum_i w_i m_{iq},
+
+    which minimises the free energy :math:`-\beta^{-1} \sum_i w_i \log \sum_q \exp(-\beta \lVert x_i - \mu_q \rVert^2)`
+    over centres (``cluster_centers_``): expectation maximisation for round components of one size and share. When
+    :math:`\beta` is small all centres are at the mean; the first split comes at :math:`\beta = 1 / (2 \lambda)`, with
+    :math:`\lambda` the largest variance of the rows in any direction; at its end it is k-means.
+
+    Parameters
+    ----------
+    n_clusters : an integer in [1, inf), default=8
+        The number of centres, k.
+    beta : a number in (0, inf) or None, default=None
+        The inverse temperature to end at; None means 200 times that of the first split, all but hard.
+    n_levels : an integer in [1, inf), default=30
+        Temperatures on the way, from above the first split; 1 goes to `beta` at once.
+    max_iter : an integer in [1, inf), default=200
+        Most iterations at one temperature.
+    tol : a number in [0, inf), default=1e-06
+        A level ends when the squared moves of all centres sum to at most `tol` times the mean variance of the columns.
+    verbose : an integer in [0, inf) or a boolean, default=0
+        Whether to print each iteration.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        Seed of the small moves that let equal centres part.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which the fit ends with what it has.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (k, d)
+    labels_ : ndarray of shape (n,), int32
+        The nearest centre of each row.
+    inertia_ : float
+        The sum of squared distances to nearest centres.
+    betas_, costs_, n_distinct_ : ndarrays of shape (n_levels,)
+        The inverse temperature of each level, the mean expected squared distance at its end, and how many different
+        centres there were.
+    critical_beta_ : float
+        Where the first split is.
+    n_iter_ : int
+        Iterations of all levels.
+    n_features_in_, feature_names_in_ :
+        As in scikit-learn.
+    history_ : dict of ndarray
+        Per iteration: ``objective`` (the free energy, a row), ``beta``, ``shift``, ``seconds``.
+    converged_ : bool
+        Whether the last level met `tol`.
+    certificate_ : Certificate
+        ``"fixed point"``: the summed squared moves that one more iteration at the last temperature would make.
+
+    Notes
+    -----
+    An iteration is one pass of O(n k d) operations; memory is O(k d) above the rows. The result hardly depends on where
+    it began, since it begins with one cluster. A weight stands for repetitions.
+
+    References
+    ----------
+    K. Rose, E. Gurewitz and G. Fox, Statistical mechanics and phase transitions in clustering, 1990.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.cluster import SoftKMeans
+    >>> X = np.array([[0.0], [1.0], [10.0], [11.0]])
+    >>> model = SoftKMeans(n_clusters=2, random_state=0).fit(X)
+    >>> sorted(model.cluster_centers_.round(3).ravel().tolist())
+    [0.5, 10.5]
+    >>> model.n_distinct_[[0, -1]].tolist()
+    [1, 2]
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "n_clusters": Integer(1),
+        "beta": Real(0, closed="right") | Nothing(),
+        "n_levels": Integer(1),
+        "max_iter": Integer(1),
+        "tol": Real(0),
+        "verbose": Integer(0) | Boolean(),
+        "random_state": Seed(),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+    # The free energy falls at each temperature, and rises from one to the next.
+    _objective_moves: ClassVar[str | None] = None
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        beta: float | None = None,
+        n_levels: int = 30,
+        max_iter: int = 200,
+        tol: float = 1e-6,
+        verbose: int = 0,
+        random_state: Any = None,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.beta = beta
+        self.n_levels = n_levels
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.random_state = random_state
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "SoftKMeans":
+        """Find the centres.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or rows in any other place
+        y : ignored
+        sample_weight : array-like of shape (n,), default=None
+
+        Returns
+        -------
+        self
+        """
+        source = self._open(X, None, sample_weight)
+        check_enough_rows(self, source.n_rows)
+        seed = np.random.SeedSequence(seed_sequence(self.random_state).generate_state(4).tolist())
+        dtype = source.host_dtype.name
+        cooling = Cooling(self.n_clusters, self.beta, self.n_levels, self.max_iter, self.tol, seed, dtype)
+        outcome = self._drive(cooling.solve, source, max_steps=self.n_levels * self.max_iter)
+        self._store_labels(source, outcome.state.centres.astype(dtype))
+        self._conclude(outcome, cure="raise max_iter or tol")
+        return self
+
+    def _fitted(self, state: SoftState) -> dict[str, Any]:
+        return {
+            "cluster_centers_": state.centres.astype(state.dtype),
+            "critical_beta_": state.critical,
+            "betas_": state.betas,
+            "costs_": state.costs,
+            "n_distinct_": state.counts.astype(np.int64),
+        }
+
+    def memberships(self, X: Any, beta: float | None = None) -> Array:
+        """Return the share of each centre in each row, in proportion to exp(-beta distance^2).
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or rows in any other place
+        beta : float or None, default=None
+            The inverse temperature; None means that of the fit's end.
+
+        Returns
+        -------
+        shares : array of shape (n, k)
+        """
+        source = fitted_source(self, X)
+        centres = np.asarray(to_numpy(self.cluster_centers_), dtype=np.float64)
+        beta = float(to_numpy(self.betas_)[-1]) if beta is None else float(beta)
+        return source.map(source.send(_Shares(Softness(beta, centres.mean(axis=0), 0.0).expectation(centres))))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags

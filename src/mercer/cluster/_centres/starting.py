@@ -1,0 +1,93 @@
+"""From an estimator's parameters to its first centres."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array
+
+from mercer._solver.centres.plus_plus import plus_plus
+from mercer._solver.centres.starts import around_the_mean, in_the_box, random_rows
+from mercer._source import Source
+from mercer._source.namespace import to_numpy
+from mercer.errors import DataError
+
+__all__ = ["check_enough_rows", "first_centres", "given_centres", "number_of_starts"]
+
+Array = Any
+
+
+def number_of_starts(estimator: Any, otherwise: int) -> int:
+    """How many runs ``n_init`` asks for."""
+    name = type(estimator).__name__
+    init, n_init = estimator.init, estimator.n_init
+    given = not isinstance(init, str) and not callable(init)
+    if n_init == "auto":
+        return 1 if given or (isinstance(init, str) and init == "k-means++") else otherwise
+    if given and n_init != 1:
+        message = (
+            f"{name}: Explicit initial center position passed: performing only one init in {name} instead of "
+            f"n_init={n_init}."
+        )
+        warnings.warn(message, RuntimeWarning, stacklevel=4)
+        return 1
+    return int(n_init)
+
+
+def check_enough_rows(estimator: Any, n_rows: int) -> None:
+    """Raise if there are more clusters than rows."""
+    if n_rows < estimator.n_clusters:
+        name = type(estimator).__name__
+        message = f"{name}: n_samples={n_rows} should be >= n_clusters={estimator.n_clusters}. Lower n_clusters."
+        raise DataError(message)
+
+
+def given_centres(estimator: Any, source: Source) -> Array:
+    """The user's own first centres, checked; None if they are to be drawn."""
+    if isinstance(estimator.init, str) or callable(estimator.init):
+        return None
+    return _checked(estimator, source, estimator.init)
+
+
+def _checked(estimator: Any, source: Source, centres: Any) -> Array:
+    name = type(estimator).__name__
+    centres = check_array(
+        to_numpy(centres),
+        accept_sparse="csr",
+        dtype=source.host_dtype,
+        order="C",
+        copy=True,
+        input_name="init",
+        estimator=estimator,
+    )
+    centres = centres.toarray() if hasattr(centres, "toarray") else centres
+    for what, axis, expected in (
+        ("number of clusters", 0, estimator.n_clusters),
+        ("number of features of the data", 1, source.n_features),
+    ):
+        if centres.shape[axis] != expected:
+            message = (
+                f"{name}: The shape of the initial centers {centres.shape} does not match the {what} {expected}. "
+                f"Give init one row per cluster and one column per feature."
+            )
+            raise DataError(message)
+    return centres
+
+
+def first_centres(estimator: Any, source: Source, given: Array, seed: np.random.SeedSequence) -> Any:
+    """A generator of the first centres of one run, by the rule that ``init`` names."""
+    if given is not None:
+        return given
+    k, init = estimator.n_clusters, estimator.init
+    generator = np.random.default_rng(seed)
+    if callable(init):
+        state = np.random.RandomState(np.random.MT19937(seed))
+        return _checked(estimator, source, init(source.whole(), k, random_state=state))
+    if init == "k-means++":
+        centres, _ = yield from plus_plus(k, generator)
+        return centres
+    if init == "random":
+        return (yield from random_rows(k, generator))
+    if init == "uniform":
+        return (yield from in_the_box(k, generator, source.host_dtype))
+    return (yield from around_the_mean(k, generator, source.host_dtype))

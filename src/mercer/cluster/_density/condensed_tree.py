@@ -1,0 +1,148 @@
+"""The tree of clusters that last: which split into parts that are large enough, and which of them are kept."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import breadth_first_order
+
+from mercer._native.space import hierarchy
+
+__all__ = ["CondensedTree", "linkage_of"]
+
+Array = Any
+
+
+def linkage_of(edges: Array, lengths: Array) -> Array:
+    """SciPy's linkage matrix of a spanning tree: merges by length, ties by the rows' numbers.
+
+    The left part of a merge is the one on the side of row 0.
+    """
+    n = len(lengths) + 1
+    graph = coo_array((np.ones(n - 1, np.int8), (edges[:, 0], edges[:, 1])), (n, n))
+    before = breadth_first_order(graph.tocsr(), 0, directed=False)[1]
+    turned = before[edges[:, 0]] == edges[:, 1]
+    edges = np.where(turned[:, None], edges[:, ::-1], edges)
+    order = np.lexsort((edges.max(axis=1), edges.min(axis=1), lengths))
+    merges, sizes = np.empty((n - 1, 2), np.int32), np.empty(2 * n - 1, np.int32)
+    hierarchy.merge_edges(np.ascontiguousarray(edges[order], np.int32), np.empty(2 * n - 1, np.int32), merges, sizes)
+    return np.column_stack([merges, lengths[order], sizes[n:]])
+
+
+@dataclass(frozen=True, eq=False)
+class CondensedTree:
+    """Clusters, numbered from the root, 0, level by level; a *level* is one over a distance.
+
+    ``belongs`` and ``fallen`` hold each row's last cluster and the level at which it left it; ``parents``, ``births``
+    and ``counts`` each cluster's parent, the level at which it split off, and its rows.
+    """
+
+    belongs: Array
+    fallen: Array
+    parents: Array
+    births: Array
+    counts: Array
+
+    @classmethod
+    def of(cls, linkage: Array, least: int) -> "CondensedTree":
+        """Condense a linkage matrix by the least size of a cluster."""
+        n = len(linkage) + 1
+        merges = np.ascontiguousarray(linkage[:, :2], np.int32)
+        sizes = np.concatenate([np.ones(n, np.int32), linkage[:, 3].astype(np.int32)])
+        belongs, fallen = np.empty(2 * n - 1, np.int32), np.empty(2 * n - 1)
+        parents, births, counts = np.empty(n + 1, np.int32), np.empty(n + 1), np.empty(n + 1, np.int32)
+        number = hierarchy.condense(
+            merges, np.ascontiguousarray(linkage[:, 2]), sizes, least, np.empty(2 * n - 1, np.int32), belongs, fallen,
+            parents, births, counts,
+        )  # fmt: skip
+        kept = (part[:number].copy() for part in (parents, births, counts))
+        return cls(belongs[:n].copy(), fallen[:n].copy(), *kept)
+
+    def stabilities(self) -> Array:
+        """Per cluster: the sum, over its rows, of the levels they spend in it."""
+        stability = np.zeros(len(self.parents))
+        with np.errstate(invalid="ignore"):
+            np.add.at(stability, self.belongs, self.fallen - self.births[self.belongs])
+            for child in range(1, len(self.parents)):
+                parent = self.parents[child]
+                stability[parent] += (self.births[child] - self.births[parent]) * self.counts[child]
+        # Rows at one place are born and fall at an infinite level: they spend nothing in between.
+        return np.where(np.isnan(stability), 0.0, stability)
+
+    def select(self, method: str, single: bool, epsilon: float, most: int | None) -> Array:
+        """Which clusters are kept; none lies below another."""
+        children = np.bincount(self.parents[1:], minlength=len(self.parents))
+        if method == "leaf":
+            kept = (children == 0) & (np.arange(len(children)) > 0)
+        else:
+            kept = self._excess_of_mass(single, np.inf if most is None else most)
+        if epsilon > 0 and len(self.parents) > 1 and not kept[0]:
+            kept = self._coarsened(kept, epsilon, single)
+        return kept
+
+    def _excess_of_mass(self, single: bool, most: float) -> Array:
+        """Keep a cluster unless those below it are together more stable, or it is too large."""
+        stability, counts = self.stabilities(), self.counts.astype(float)
+        below, kept = np.zeros(len(stability)), np.ones(len(stability), bool)
+        counts[0] = counts[1:][self.parents[1:] == 0].sum()
+        kept[0] = single
+        for node in range(len(stability) - 1, -1, -1):
+            if below[node] > stability[node] or counts[node] > most:
+                kept[node], stability[node] = False, below[node]
+            if node > 0:
+                below[self.parents[node]] += stability[node]
+        return self._topmost(kept)
+
+    def _topmost(self, kept: Array) -> Array:
+        """Those kept that lie below no other."""
+        covered = np.zeros(len(kept), bool)
+        for node in range(1, len(kept)):
+            parent = self.parents[node]
+            covered[node] = covered[parent] or kept[parent]
+        return kept & ~covered
+
+    def _coarsened(self, kept: Array, epsilon: float, single: bool) -> Array:
+        """Replace clusters that split off at less than `epsilon` by the first above that did not."""
+        found = np.zeros(len(kept), bool)
+        for cluster in np.flatnonzero(kept):
+            node = int(cluster)
+            while self.births[node] * epsilon > 1:
+                parent = int(self.parents[node])
+                if parent == 0:
+                    node = 0 if single else node
+                    break
+                node = parent
+            found[node] = True
+        return self._topmost(found)
+
+    def owners(self, kept: Array) -> Array:
+        """The kept cluster that each cluster lies in, or is; -1 where there is none."""
+        owners = np.where(kept, np.arange(len(kept)), -1)
+        for node in range(1, len(kept)):
+            if not kept[node]:
+                owners[node] = owners[self.parents[node]]
+        return owners
+
+    def deaths(self) -> Array:
+        """The highest level at which a row, or a part, leaves each cluster."""
+        deaths = np.zeros(len(self.parents))
+        np.maximum.at(deaths, self.belongs, self.fallen)
+        np.maximum.at(deaths, self.parents[1:], self.births[1:])
+        return deaths
+
+    def single_level(self, epsilon: float) -> float:
+        """The level that a row must reach to be in the root, where that is the only cluster."""
+        return 1.0 / epsilon if epsilon > 0 else float(self.deaths()[0])
+
+    def labels(self, kept: Array, epsilon: float) -> tuple[Array, Array]:
+        """The label of each row, -1 for noise, and how deep it is in its cluster, from 0 to 1."""
+        owner = self.owners(kept)[self.belongs]
+        if kept[0]:
+            owner = np.where(self.fallen >= self.single_level(epsilon), owner, -1)
+        labels = np.where(owner >= 0, (np.cumsum(kept) - 1)[owner], -1)
+        deaths = self.deaths()[owner]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            depth = np.minimum(self.fallen, deaths) / deaths
+        depth = np.where(np.isinf(self.fallen) | (deaths == 0), 1.0, depth)
+        return labels.astype(np.int64), np.where(owner >= 0, depth, 0.0)

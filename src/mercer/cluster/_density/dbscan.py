@@ -1,0 +1,267 @@
+"""DBSCAN: clusters are the connected regions where rows lie close together."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClusterMixin
+
+from mercer._base import Estimator, fitted_rows, fitting
+from mercer._base.parameter import Choice, Function, Instance, Integer, Nothing, Real, Rule
+from mercer._base.validation import checked_weight
+from mercer._plain import plain
+from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._solver.request import Dense
+from mercer._source import open_source
+from mercer.cluster._density.core_search import core_search
+from mercer.cluster._density.dbscan_search import cluster_rows, search_used
+from mercer.cluster._density.precomputed import checked_distances
+from mercer.cluster._metric import Metric, MetricName
+
+__all__ = ["DBSCAN", "dbscan"]
+
+Array = Any
+
+
+@plain
+@dataclass(frozen=True)
+class DensityState:
+    """Labels, and which rows are core."""
+
+    labels: Any
+    core: Any
+
+
+@dataclass(frozen=True, eq=False)
+class DensityClusters:
+    """The solver: one exact computation, hence one step."""
+
+    search: Any
+
+    def solve(self, state: DensityState | None = None) -> Solver:
+        """Cluster, unless that was done before."""
+        if state is None:
+            state = DensityState(*(yield Dense(self.search)))
+        noise = float(np.count_nonzero(state.labels < 0))
+        statement = "DBSCAN is a definition, not an optimum: cores, clusters and noise are those of the definition."
+        yield Step(noise, state, Certificate.none(statement), {"n_clusters": float(state.labels.max(initial=-1) + 1)})
+        return Solution(state, True, Certificate.none(statement))
+
+
+class DBSCAN(ClusterMixin, Estimator):
+    r"""Density clustering with noise (DBSCAN).
+
+    A row is *core* if rows of total weight at least `min_samples`, itself included, are within `eps` of it:
+
+    .. math:: \sum_{j : d(x_i, x_j) \le \epsilon} w_j \ge m .
+
+    Clusters are the connected components of core rows within `eps` of each other. Any other row within `eps` of a core
+    row is a *border* row of that cluster, and what is left is noise, labelled -1. The number of clusters is found.
+
+    Parameters
+    ----------
+    eps : a number in (0, inf), default=0.5
+        The radius of a neighbourhood, :math:`\epsilon`. See :func:`suggest_eps`.
+    min_samples : an integer in [1, inf), default=5
+        The weight in a neighbourhood that makes a row core, m.
+    metric : the name of a metric or a callable, default='euclidean'
+        What d is: any metric of scikit-learn's ``pairwise_distances``, or a function of two rows.
+        ``'precomputed'``: `X` is a square matrix of distances, or a sparse one that holds the near ones.
+    metric_params : an instance of dict or None, default=None
+        More arguments of the metric.
+    algorithm : one of 'auto', 'ball_tree', 'kd_tree', 'brute', default='auto'
+        How neighbours are found: all give the same clusters. ``'auto'`` sorts Euclidean rows of up to three columns
+        into a grid and others into a k-d tree; other metrics use scikit-learn's trees if these know them, else all
+        distances, a tile at a time.
+    leaf_size : an integer in [1, inf), default=30
+        The rows in a leaf of scikit-learn's trees.
+    p : a number in [0, inf) or None, default=None
+        The power of ``metric='minkowski'``; None means 2.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n,), int64
+        The cluster of each row, -1 for noise. Clusters are numbered in the order of their first core rows.
+    core_sample_indices_ : ndarray of shape (n_core,), int64
+        The core rows.
+    components_ : ndarray or sparse matrix of shape (n_core, d)
+        A copy of the core rows.
+    search_used_ : str
+        ``'grid'``, ``'kd_tree'``, ``'ball_tree'``, ``'brute'`` or ``'precomputed'``.
+    n_features_in_, feature_names_in_ :
+        As in scikit-learn.
+    history_ : dict of ndarray
+        One step: ``objective``, the number of rows that are noise, ``seconds``, ``n_clusters``.
+    converged_, n_iter_ : bool, int
+        True and 1: the computation is exact.
+    certificate_ : Certificate
+        ``"none"``: nothing is optimised.
+
+    Notes
+    -----
+    Exact, in O(n) memory for every metric: no list of all neighbours is ever held. On the grid the rows of a cell are
+    neighbours of each other, so a full cell needs no distance; time is about O(n). In the tree, parts that belong to
+    one cluster are skipped. All distances take O(n^2 d).
+
+    A border row within reach of several clusters gets the lowest of their labels, which is scikit-learn's rule too. A
+    row of weight zero is never core, since it stands for no row, but it is labelled. Given distances that differ by
+    direction link two rows if either is small enough. Rows must be in memory.
+
+    References
+    ----------
+    M. Ester et al., A density-based algorithm for discovering clusters in large spatial databases with noise, 1996.
+    A. Gunawan, A faster algorithm for DBSCAN, 2013.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.cluster import DBSCAN
+    >>> X = np.array([[1.0, 2.0], [2.0, 2.0], [2.0, 3.0], [8.0, 7.0], [8.0, 8.0], [25.0, 80.0]])
+    >>> model = DBSCAN(eps=3, min_samples=2).fit(X)
+    >>> model.labels_.tolist()
+    [0, 0, 0, 1, 1, -1]
+    >>> int(model.predict([[2.5, 2.5]])[0])
+    0
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "eps": Real(0, closed="neither"),
+        "min_samples": Integer(1),
+        "metric": MetricName() | Function(),
+        "metric_params": Instance(dict) | Nothing(),
+        "algorithm": Choice("auto", "ball_tree", "kd_tree", "brute"),
+        "leaf_size": Integer(1),
+        "p": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+    _objective_moves = None
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "memory": "the search keeps the rows in its own order, and components_ is a copy of the core rows"
+    }
+
+    labels_: Array
+    components_: Array
+    core_sample_indices_: Array
+
+    def __init__(
+        self,
+        eps: float = 0.5,
+        *,
+        min_samples: int = 5,
+        metric: Any = "euclidean",
+        metric_params: dict[str, Any] | None = None,
+        algorithm: str = "auto",
+        leaf_size: int = 30,
+        p: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.eps = eps
+        self.min_samples = min_samples
+        self.metric = metric
+        self.metric_params = metric_params
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.p = p
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "DBSCAN":
+        """Find the clusters.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), or distances of shape (n, n)
+        y : ignored
+        sample_weight : array-like of shape (n,), default=None
+            A row of weight two counts as two rows in a neighbourhood.
+
+        Returns
+        -------
+        self
+        """
+        if isinstance(self.metric, str) and self.metric == "precomputed":
+            rows = checked_distances(self, X)
+            source = open_source(rows, None, checked_weight(self, sample_weight, rows.shape[0]), self._threads())
+        else:
+            source = self._open(X, None, sample_weight, accept_sparse="csr")
+        rows = source.whole()
+        metric = Metric(self.metric, self.metric_params, self.p)
+        used = search_used(self, rows, metric)
+        solver = DensityClusters(lambda: cluster_rows(self, used, rows, metric, source.weight, source.threads))
+        outcome = self._drive(solver.solve, source, max_steps=1, attributes={"search_used_": used})
+        self.components_ = rows[self.core_sample_indices_]
+        self._conclude(outcome)
+        return self
+
+    def _fitted(self, state: DensityState) -> dict[str, Any]:
+        return {"labels_": state.labels, "core_sample_indices_": np.flatnonzero(state.core)}
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+        """Fit to `X` and return its labels."""
+        return self.fit(X, sample_weight=sample_weight).labels_
+
+    def predict(self, X: Any) -> Array:
+        """Return the cluster of each row: the lowest label of a core row within `eps`, or -1.
+
+        The rows of the fit get their labels again.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (m, d), or distances to the rows of the fit, of shape (m, n)
+
+        Returns
+        -------
+        labels : ndarray of shape (m,), int64
+        """
+        rows = fitted_rows(self, X, accept_sparse="csr")
+        return core_search(self).labels(rows, self._threads())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = isinstance(self.metric, str) and self.metric == "precomputed"
+        tags.input_tags.sparse = True
+        return tags
+
+
+def dbscan(
+    X: Any,
+    eps: float = 0.5,
+    *,
+    min_samples: int = 5,
+    metric: Any = "minkowski",
+    metric_params: dict[str, Any] | None = None,
+    algorithm: str = "auto",
+    leaf_size: int = 30,
+    p: float | None = 2,
+    sample_weight: Any = None,
+    n_jobs: int | None = None,
+) -> tuple[Array, Array]:
+    """Cluster rows by DBSCAN; the parameters are those of :class:`DBSCAN`.
+
+    Returns
+    -------
+    core_samples : ndarray of shape (n_core,), int64
+        The core rows.
+    labels : ndarray of shape (n,), int64
+        The cluster of each row, -1 for noise.
+
+    Examples
+    --------
+    >>> from mercer.cluster import dbscan
+    >>> cores, labels = dbscan([[0.0], [0.4], [5.0]], min_samples=2)
+    >>> labels.tolist()
+    [0, 0, -1]
+    """
+    model = DBSCAN(
+        eps,
+        min_samples=min_samples,
+        metric=metric,
+        metric_params=metric_params,
+        algorithm=algorithm,
+        leaf_size=leaf_size,
+        p=p,
+        n_jobs=n_jobs,
+    ).fit(X, sample_weight=sample_weight)
+    return model.core_sample_indices_, model.labels_

@@ -1,0 +1,162 @@
+"""DBSCAN on a grid: cells with a diagonal of epsilon, sorted, so that neighbours are runs of consecutive rows."""
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._native.space import epsilon_grid
+from mercer._source.memory import forecast
+from mercer._source.threads import run_numbered
+
+__all__ = ["EpsilonGrid", "cluster_grid", "suits_grid"]
+
+Array = Any
+# Cells handled in one call, and rows whose cells are numbered at a time.
+_RUN, _ROWS = 1024, 2**16
+# Diagonals are a trifle short of epsilon, so that rounding cannot put two rows farther apart into one cell.
+_SHORT = 1 - 1e-9
+_MOST_KEYS = 2**62
+
+
+def suits_grid(X: Array, eps: float) -> bool:
+    """Whether rows are few-dimensional, and so near to each other, that the cells can be numbered."""
+    if X.shape[1] > 3:
+        return False
+    extents = X.max(axis=0).astype(float) - X.min(axis=0)
+    cells = [extent / _side(eps, X.shape[1]) + 2 * _reach(X.shape[1]) + 2 for extent in extents]
+    # Cells are counted in float64, whose rounding must stay below a cell.
+    return all(math.isfinite(count) and count < 2**40 for count in cells) and math.prod(cells) < _MOST_KEYS
+
+
+def _side(eps: float, d: int) -> float:
+    return eps / math.sqrt(d) * _SHORT
+
+
+def _reach(d: int) -> int:
+    """How many cells away a neighbour can be, along each axis."""
+    return math.ceil(math.sqrt(d) / _SHORT)
+
+
+@dataclass(frozen=True, eq=False)
+class EpsilonGrid:
+    """Rows sorted into cells.
+
+    ``Z`` holds the sorted rows feature by feature, ``order`` their numbers, ``keys`` and ``starts`` the cells that are
+    not empty and the first row of each.
+    """
+
+    Z: Array
+    order: Array
+    keys: Array
+    starts: Array
+    offsets: Array
+    span: int
+    radius: float
+    threads: int
+
+    @classmethod
+    def of(cls, X: Array, eps: float, threads: int, subject: str) -> "EpsilonGrid":
+        """Sort rows into cells."""
+        n, d = X.shape
+        forecast(subject, n * (d * X.itemsize + 36), f"the grid of {n} rows", "fit fewer rows")
+        side, reach = _side(eps, d), _reach(d)
+        low = X.min(axis=0).astype(float)
+        counts = [int((float(most) - least) / side) + 2 * reach + 1 for most, least in zip(X.max(axis=0), low)]
+        strides = [math.prod(counts[k + 1 :]) for k in range(d)]
+        keys = np.zeros(n, np.int64)
+        for start in range(0, n, _ROWS):
+            part = slice(start, start + _ROWS)
+            for k in range(d):
+                keys[part] += (np.floor((X[part, k] - low[k]) / side).astype(np.int64) + reach) * strides[k]
+        # A stable sort: sums of weights then have one order.
+        order = np.argsort(keys, kind="stable").astype(np.int32)
+        keys = keys[order]
+        begins = np.flatnonzero(keys[1:] != keys[:-1])
+        starts = np.zeros(len(begins) + 2, np.int64)
+        starts[1:-1], starts[-1] = begins + 1, n
+        keys = keys[starts[:-1]]
+        del begins
+        Z = np.empty((d, n), X.dtype)
+        for start in range(0, n, _ROWS):
+            part = slice(start, start + _ROWS)
+            Z[:, part] = X[order[part]].T
+        return cls(Z, order, keys, starts, _offsets(strides, reach), 2 * reach, eps**2, threads)
+
+    def cluster(self, min_samples: int, weight: Array) -> tuple[Array, Array]:
+        """Labels of the sorted rows, and which are core."""
+        core = self._cores(min_samples, weight)
+        clusters = self._clusters(core)
+        labels = np.empty(len(core), np.int32)
+        none = np.iinfo(np.int32).max
+
+        def work(first: int, stop: int) -> None:
+            epsilon_grid.find_borders(*self._cells(first, stop), core, clusters, none, self._runs(), labels)
+
+        self._each(work)
+        return labels, core
+
+    def _cores(self, min_samples: int, weight: Array) -> Array:
+        core = np.empty(len(self.order), np.int8)
+        placed = np.empty(0) if weight is None else weight[self.order]
+
+        def work(first: int, stop: int) -> None:
+            epsilon_grid.find_cores(*self._cells(first, stop), placed, min_samples, self._runs(), core)
+
+        self._each(work)
+        return core
+
+    def _clusters(self, core: Array) -> Array:
+        """The label of each cell, clusters counted in the order of their first core rows."""
+        cores = np.maximum.reduceat(core, self.starts[:-1])
+        parent = np.arange(len(self.keys), dtype=np.int32)
+        box, runs = np.empty((2, len(self.Z))), self._runs()
+        # On one thread: what is united already costs no distance, so that this is a small part of the work.
+        for first in range(0, len(self.keys), _RUN):
+            cells = self._cells(first, min(first + _RUN, len(self.keys)))
+            epsilon_grid.link_cells(*cells, core, cores, box, runs, parent)
+        # Per representative the lowest core row, then its rank; cells without a core row keep what is above all labels.
+        labels = np.full(len(self.keys), np.iinfo(np.int32).max, np.int32)
+        epsilon_grid.first_rows(self.starts, self.order, core, parent, labels)
+        roots = np.flatnonzero(labels < np.iinfo(np.int32).max)
+        labels[roots[np.argsort(labels[roots])]] = np.arange(len(roots), dtype=np.int32)
+        for start in range(0, len(parent), _ROWS):
+            parent[start : start + _ROWS] = labels[parent[start : start + _ROWS]]
+        return parent
+
+    def _cells(self, first: int, stop: int) -> tuple[Array, Array, Array, int, int, Array, int, float]:
+        """What native code reads of some cells."""
+        return self.Z, self.keys, self.starts, first, stop, self.offsets, self.span, self.radius
+
+    def _runs(self) -> Array:
+        return np.empty((len(self.offsets), 2), np.int64)
+
+    def _each(self, function: Any) -> None:
+        total = len(self.keys)
+        run_numbered(
+            lambda number: function(number * _RUN, min((number + 1) * _RUN, total)), -(-total // _RUN), self.threads
+        )
+
+
+def _offsets(strides: list[int], reach: int) -> Array:
+    """What to add to a cell's key for the start of each run within reach, the nearest runs first."""
+    steps = itertools.product(range(-reach, reach + 1), repeat=len(strides) - 1)
+    nearest_first = sorted(steps, key=lambda step: (sum(one * one for one in step), step))
+    runs = [sum(one * stride for one, stride in zip(step, strides)) - reach for step in nearest_first]
+    return np.array(runs, np.int64)
+
+
+def cluster_grid(
+    X: Array, eps: float, min_samples: int, weight: Array, threads: int, subject: str
+) -> tuple[Array, Array]:
+    """Labels of all rows, and which are core."""
+    grid = EpsilonGrid.of(X, eps, threads, subject)
+    found, core = grid.cluster(min_samples, weight)
+    order = grid.order
+    # The sorted rows are the largest part of what is held; they go before the answer is put into the rows' order.
+    del grid
+    labels, marks = np.empty(len(order), np.int64), np.empty(len(order), bool)
+    labels[order], marks[order] = found, core
+    return labels, marks

@@ -1,0 +1,344 @@
+"""HDBSCAN: density clusters of every scale at once, cut from their hierarchy."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import coo_array, issparse
+from scipy.sparse.csgraph import connected_components
+from sklearn.base import ClusterMixin
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._base import Estimator, few_rows, fitting
+from mercer._base.parameter import Boolean, Choice, Function, Instance, Integer, Nothing, Real, Rule
+from mercer._base.preparation import prepared
+from mercer._base.validation import checked_rows
+from mercer._plain import plain
+from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._solver.request import Dense
+from mercer._source import open_source
+from mercer.cluster._density.condensed_tree import CondensedTree
+from mercer.cluster._density.hdbscan_search import (
+    MISSING,
+    build_linkage,
+    checked_sizes,
+    finite_rows,
+    row_states,
+    search_used,
+)
+from mercer.cluster._density.join_search import JoinSearch
+from mercer.cluster._density.neighbour_lists import numbered
+from mercer.cluster._metric import Metric, MetricName
+
+__all__ = ["HDBSCAN"]
+
+Array = Any
+
+
+@plain
+@dataclass(frozen=True)
+class HierarchyState:
+    """The tree of merges, and the core distances under it."""
+
+    linkage: Any
+    core: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Hierarchy:
+    """The solver: one exact computation, hence one step."""
+
+    build: Any
+
+    def solve(self, state: HierarchyState | None = None) -> Solver:
+        """Build the hierarchy, unless that was done before."""
+        if state is None:
+            state = HierarchyState(*(yield Dense(self.build)))
+        heights = state.linkage[:, 2]
+        statement = "The spanning tree is exact, and its weight the objective; the choice of clusters has no optimum."
+        yield Step(float(heights[np.isfinite(heights)].sum()), state, Certificate.none(statement))
+        return Solution(state, True, Certificate.none(statement))
+
+
+class HDBSCAN(ClusterMixin, Estimator):
+    r"""Hierarchical density clustering with noise (HDBSCAN).
+
+    With the core distance :math:`c_i` of a row, that to its `min_samples`-th nearest row, rows are compared by their
+    mutual reachability
+
+    .. math:: m_{ij} = \max\{c_i, c_j, d(x_i, x_j) / \alpha\} .
+
+    The minimum spanning tree of :math:`m` holds the DBSCAN clusters of every radius. Splits that only lose fewer than
+    `min_cluster_size` rows are no splits; of the clusters that are left, those are kept whose rows stay in them for the
+    longest range of densities in total (``'eom'``), or those that split no more (``'leaf'``).
+
+    Parameters
+    ----------
+    min_cluster_size : an integer in [2, inf), default=5
+        The least rows of a cluster.
+    min_samples : an integer in [1, inf) or None, default=None
+        Which nearest row, itself counted, is at the core distance; None means `min_cluster_size`.
+    cluster_selection_epsilon : a number in [0, inf), default=0.0
+        Clusters that split at a smaller distance are kept together.
+    max_cluster_size : an integer in [1, inf) or None, default=None
+        The most rows of a cluster that ``'eom'`` keeps.
+    metric : the name of a metric or a callable, default='euclidean'
+        What d is: any metric of scikit-learn's ``pairwise_distances``, or a function of two rows.
+        ``'precomputed'``: `X` is a square matrix of distances, dense (infinite where missing) or sparse.
+    metric_params : an instance of dict or None, default=None
+        More arguments of the metric; ``max_distance`` stands in for infinite distances of a sparse matrix.
+    alpha : a number in (0, inf), default=1.0
+        What distances are divided by, :math:`\alpha`.
+    algorithm : one of 'auto', 'brute', 'kd_tree', 'ball_tree', default='auto'
+        How neighbours are found: all give the same tree. Euclidean rows use a k-d tree and Boruvka's algorithm, on all
+        threads; other metrics Prim's algorithm.
+    leaf_size : an integer in [1, inf), default=40
+        The rows in a leaf of scikit-learn's trees, which other metrics use.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+    cluster_selection_method : one of 'eom', 'leaf', default='eom'
+        Which clusters are kept.
+    allow_single_cluster : a boolean, default=False
+        Whether all rows may make one cluster.
+    store_centers : one of 'centroid', 'medoid', 'both' or None, default=None
+        Which centres to compute.
+    copy : a boolean or one of 'warn', default='warn'
+        Taken for compatibility; the input is never changed.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n,), int64
+        The cluster of each row; -1 for noise, -2 for rows with an infinite value, -3 for rows with NaN.
+    probabilities_ : ndarray of shape (n,)
+        How deep each row is in its cluster, from 0 to 1; NaN for rows with NaN.
+    centroids_, medoids_ : ndarray of shape (n_clusters, d)
+        Means weighted by the probabilities, and the rows of least weighted distance; where `store_centers` asks.
+    single_linkage_tree_ : ndarray of shape (n_finite - 1, 4)
+        The tree of merges as SciPy's linkage matrix, of the rows without NaN and infinity.
+    core_distances_ : ndarray of shape (n_finite,)
+    search_used_ : str
+        ``'boruvka'``, ``'prim'`` or ``'graph'``.
+    n_features_in_, feature_names_in_ :
+        As in scikit-learn.
+    history_ : dict of ndarray
+        One step: ``objective``, the weight of the spanning tree, and ``seconds``.
+    converged_, n_iter_ : bool, int
+        True and 1: the computation is exact.
+    certificate_ : Certificate
+        ``"none"``: the choice of clusters optimises nothing that could be bounded.
+
+    Notes
+    -----
+    Memory is O(n d). Time is about O(n log n) in few dimensions and at most O(n^2 d). Among edges of equal length the
+    one whose rows come first is taken, so the tree is unique and does not depend on the search; scikit-learn lets its
+    sorting decide, so a row between two clusters may fall to the other one there. Rows must be in memory.
+
+    References
+    ----------
+    R. Campello, D. Moulavi and J. Sander, Density-based clustering based on hierarchical density estimates, 2013.
+    L. McInnes and J. Healy, Accelerated hierarchical density based clustering, 2017.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.cluster import HDBSCAN
+    >>> X = np.random.default_rng(0).normal(size=(60, 2)) + np.repeat([[0, 0], [9, 0], [0, 9]], 20, axis=0)
+    >>> model = HDBSCAN(min_cluster_size=10).fit(X)
+    >>> int(model.labels_.max()) + 1
+    3
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "min_cluster_size": Integer(2),
+        "min_samples": Integer(1) | Nothing(),
+        "cluster_selection_epsilon": Real(0),
+        "max_cluster_size": Integer(1) | Nothing(),
+        "metric": MetricName() | Function(),
+        "metric_params": Instance(dict) | Nothing(),
+        "alpha": Real(0, closed="neither"),
+        "algorithm": Choice("auto", "brute", "kd_tree", "ball_tree"),
+        "leaf_size": Integer(1),
+        "n_jobs": Integer() | Nothing(),
+        "cluster_selection_method": Choice("eom", "leaf"),
+        "allow_single_cluster": Boolean(),
+        "store_centers": Choice("centroid", "medoid", "both") | Nothing(),
+        "copy": Boolean() | Choice("warn"),
+    }
+    _objective_moves = None
+    _law_exceptions: ClassVar[dict[str, str]] = {"memory": "the search tree keeps the rows in its own order"}
+
+    labels_: Array
+    probabilities_: Array
+    single_linkage_tree_: Array
+    core_distances_: Array
+    _fit_rows: Array
+
+    def __init__(
+        self,
+        min_cluster_size: int = 5,
+        min_samples: int | None = None,
+        cluster_selection_epsilon: float = 0.0,
+        max_cluster_size: int | None = None,
+        metric: Any = "euclidean",
+        metric_params: dict[str, Any] | None = None,
+        alpha: float = 1.0,
+        algorithm: str = "auto",
+        leaf_size: int = 40,
+        n_jobs: int | None = None,
+        cluster_selection_method: str = "eom",
+        allow_single_cluster: bool = False,
+        store_centers: str | None = None,
+        copy: bool | str = "warn",
+    ) -> None:
+        self.min_cluster_size = min_cluster_size
+        self.min_samples = min_samples
+        self.cluster_selection_epsilon = cluster_selection_epsilon
+        self.max_cluster_size = max_cluster_size
+        self.metric = metric
+        self.metric_params = metric_params
+        self.alpha = alpha
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.n_jobs = n_jobs
+        self.cluster_selection_method = cluster_selection_method
+        self.allow_single_cluster = allow_single_cluster
+        self.store_centers = store_centers
+        self.copy = copy
+
+    @fitting
+    def fit(self, X: Any, y: Any = None) -> "HDBSCAN":
+        """Find the clusters.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), or distances of shape (n, n)
+            Rows with NaN or infinity are set apart.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        rows, states = finite_rows(self, X)
+        k = checked_sizes(self, rows)
+        threads = self._threads()
+        source = open_source(rows, threads=threads)
+        metric = Metric(self.metric, self.metric_params)
+        used = search_used(self, rows, metric)
+        solver = Hierarchy(lambda: build_linkage(self, used, rows, metric, k, threads))
+        outcome = self._drive(solver.solve, source, max_steps=1, attributes={"search_used_": used})
+        if np.isinf(self.single_linkage_tree_[:, 2]).any():
+            message = (
+                "HDBSCAN: The minimum spanning tree contains edge weights with value infinity: too many distances are "
+                "missing for min_samples; give more of them, or lower min_samples."
+            )
+            warnings.warn(message, UserWarning, stacklevel=4)
+        self._fit_rows = None if self._is_precomputed() else rows
+        self._store_labels(states)
+        self._conclude(outcome)
+        return self
+
+    def _fitted(self, state: HierarchyState) -> dict[str, Any]:
+        return {"single_linkage_tree_": state.linkage, "core_distances_": state.core}
+
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.metric, str) and self.metric == "precomputed"
+
+    def _clusters(self) -> tuple[CondensedTree, Array]:
+        tree = CondensedTree.of(self.single_linkage_tree_, self.min_cluster_size)
+        method, most = self.cluster_selection_method, self.max_cluster_size
+        return tree, tree.select(method, self.allow_single_cluster, self.cluster_selection_epsilon, most)
+
+    def _store_labels(self, states: Array) -> None:
+        """Set labels, probabilities and centres; `states` holds 0 for a finite row, else the label that tells why."""
+        tree, kept = self._clusters()
+        labels, depth = tree.labels(kept, self.cluster_selection_epsilon)
+        self.labels_, self.probabilities_ = states.astype(np.int64), np.where(states == MISSING, np.nan, 0.0)
+        self.labels_[states == 0], self.probabilities_[states == 0] = labels, depth
+        if self.store_centers is not None:
+            self._store_centres(labels, depth)
+
+    def _store_centres(self, labels: Array, depth: Array) -> None:
+        metric, rows = Metric(self.metric, self.metric_params), self._fit_rows
+        members = [np.flatnonzero(labels == label) for label in range(labels.max(initial=-1) + 1)]
+        shape = (len(members), rows.shape[1])
+        if self.store_centers in ("centroid", "both"):
+            means = [np.asarray(depth[one] @ rows[one]).ravel() / depth[one].sum() for one in members]
+            self.centroids_ = np.array(means, rows.dtype).reshape(shape)
+        if self.store_centers in ("medoid", "both"):
+            metric = metric.settled(rows)
+            chosen = [_medoid(metric, rows[one], depth[one]) for one in members]
+            medoids: Any = rows[[one[i] for one, i in zip(members, chosen)]] if members else np.empty(shape, rows.dtype)
+            self.medoids_ = medoids.toarray() if issparse(medoids) else medoids
+
+    def fit_predict(self, X: Any, y: Any = None) -> Array:
+        """Fit to `X` and return its labels."""
+        return self.fit(X).labels_
+
+    def predict(self, X: Any) -> Array:
+        """Return the cluster that each row would join, or -1.
+
+        A row joins the row of the fit to which its mutual reachability is least, at that level of the hierarchy; it
+        changes neither the hierarchy nor the core distances of the fit.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (m, d), or distances to the rows of the fit, of shape (m, n)
+
+        Returns
+        -------
+        labels : ndarray of shape (m,), int64
+            Rows with NaN or infinity as in ``labels_``.
+        """
+        if (rows := few_rows(self, X)) is not None:
+            return self._join_search().labels(rows, 1)
+        check_is_fitted(self)
+        rows = checked_rows(self, X, reset=False, accept_sparse="csr", ensure_all_finite=self._is_precomputed())
+        labels = row_states(rows).astype(np.int64)
+        if (finite := labels == 0).any():
+            labels[finite] = self._join_search().labels(rows if finite.all() else rows[finite], self._threads())
+        return labels
+
+    def _join_search(self) -> JoinSearch:
+        return prepared(self, (self.single_linkage_tree_,), lambda: JoinSearch.of(self, *self._clusters()))
+
+    def dbscan_clustering(self, cut_distance: float, min_cluster_size: int = 5) -> Array:
+        """Return the clusters at one distance: those of DBSCAN without border rows.
+
+        Parameters
+        ----------
+        cut_distance : float
+            Rows whose mutual reachability is below this are joined.
+        min_cluster_size : int, default=5
+            Smaller clusters are noise.
+
+        Returns
+        -------
+        labels : ndarray of shape (n,), int64
+            Numbered in the order of their first rows; noise, infinite and missing rows as in ``labels_``.
+        """
+        check_is_fitted(self)
+        tree, n = self.single_linkage_tree_, len(self.single_linkage_tree_) + 1
+        merged = np.flatnonzero(tree[:, 2] < cut_distance)
+        ends = tree[merged, :2].astype(np.int64).ravel()
+        graph = coo_array((np.ones(len(ends), np.int8), (ends, np.repeat(merged + n, 2))), (2 * n - 1, 2 * n - 1))
+        parts = connected_components(graph, directed=False)[1][:n]
+        large = np.bincount(parts)[parts] >= min_cluster_size
+        labels = np.where(self.labels_ < -1, self.labels_, 0)
+        labels[self.labels_ >= -1] = numbered(np.where(large, parts, -1))
+        return labels
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = not self._is_precomputed()
+        tags.input_tags.pairwise = self._is_precomputed()
+        return tags
+
+
+def _medoid(metric: Metric, rows: Array, weight: Array) -> int:
+    """The row with the least weighted distance to all, by tiles."""
+    size = max(1, 2**20 // rows.shape[0])
+    parts = [metric.distances(rows[i : i + size], rows) @ weight for i in range(0, rows.shape[0], size)]
+    return int(np.argmin(np.concatenate(parts)))

@@ -1,0 +1,160 @@
+"""What HDBSCAN asks of its rows: checks, the hierarchy, and where new rows would join it."""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from mercer._source.threads import run_numbered
+from mercer.cluster._density.condensed_tree import linkage_of
+from mercer.cluster._density.precomputed import checked_distances
+from mercer.cluster._density.space_tree import SpaceTree
+from mercer.cluster._density.spanning_tree import Boruvka, all_distances, core_distances, graph_edges, walk_edges
+from mercer.cluster._metric import TREES, Metric
+from mercer.errors import DataError, ParameterError
+
+__all__ = [
+    "INFINITE",
+    "MISSING",
+    "build_linkage",
+    "checked_sizes",
+    "finite_rows",
+    "row_states",
+    "search_used",
+]
+
+Array = Any
+INFINITE, MISSING = -2, -3
+
+
+def finite_rows(model: Any, X: Any) -> tuple[Array, Array]:
+    """The rows without NaN and infinity, and for each row given 0, or the label that says what it has."""
+    _check_choices(model)
+    if model._is_precomputed():
+        rows = _distances(model, X)
+        return rows, np.zeros(rows.shape[0], np.int8)
+    rows = model._open(X, accept_sparse="csr", ensure_all_finite=False).whole()
+    states = row_states(rows)
+    if not states.any():
+        return rows, states
+    if states.all():
+        message = "HDBSCAN: some rows must be without NaN and infinity; all have one. Fill in or drop what is missing."
+        raise DataError(message)
+    return rows[states == 0], states
+
+
+def row_states(rows: Array) -> Array:
+    """For each row 0, or the label of one with infinity or NaN."""
+    if issparse(rows):
+        numbers = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+        missing = np.bincount(numbers, np.isnan(rows.data), rows.shape[0]) > 0
+        infinite = np.bincount(numbers, np.isinf(rows.data), rows.shape[0]) > 0
+    else:
+        with np.errstate(all="ignore"):
+            doubtful = np.flatnonzero(~np.isfinite(rows.sum(axis=1)))
+        missing, infinite = np.zeros((2, rows.shape[0]), bool)
+        missing[doubtful] = np.isnan(rows[doubtful]).any(axis=1)
+        infinite[doubtful] = np.isinf(rows[doubtful]).any(axis=1)
+    return np.where(missing, MISSING, np.where(infinite, INFINITE, 0)).astype(np.int8)
+
+
+def _check_choices(model: Any) -> None:
+    precomputed, tree = model._is_precomputed(), model.algorithm in TREES
+    if precomputed and model.store_centers is not None:
+        message = (
+            "HDBSCAN: Cannot store centers when using a precomputed distance matrix. Set store_centers=None, or give "
+            "the rows."
+        )
+        raise ParameterError(message)
+    if tree and not Metric(model.metric, model.metric_params).suits_tree(model.algorithm):
+        name = {"kd_tree": "KDTree", "ball_tree": "BallTree"}[model.algorithm]
+        message = (
+            f"HDBSCAN: {model.metric} is not a valid metric for a {name}-based algorithm. Please select a different "
+            f"metric."
+        )
+        raise ParameterError(message)
+
+
+def _distances(model: Any, X: Any) -> Array:
+    if not issparse(X) and np.isnan(np.asarray(X, float)).any():
+        message = "HDBSCAN: np.nan values found in precomputed-dense distances; put infinity where one is missing."
+        raise DataError(message)
+    D = checked_distances(model, X, ensure_all_finite=issparse(X))
+    if issparse(D):
+        uneven = bool(abs(D - D.T).max() > 1e-8 + 1e-5 * abs(D).max())
+    else:
+        size = max(1, 2**22 // D.shape[0])
+        parts = [slice(i, i + size) for i in range(0, D.shape[0], size)]
+        uneven = not all(np.allclose(D[part], D[:, part].T) for part in parts)
+    if uneven:
+        message = (
+            "HDBSCAN: The precomputed distance matrix is expected to be symmetric, however its values appear to be "
+            "asymmetric. Give the distances of both directions, or their mean."
+        )
+        raise DataError(message)
+    return D
+
+
+def checked_sizes(model: Any, rows: Array) -> int:
+    """The number of rows, themselves counted, within the core distance."""
+    n = rows.shape[0]
+    if n == 1:
+        message = "HDBSCAN: n_samples=1 while HDBSCAN requires more than one sample; give more rows."
+        raise DataError(message)
+    k = model.min_cluster_size if model.min_samples is None else model.min_samples
+    if k > n:
+        message = f"HDBSCAN: min_samples ({k}) must be at most the number of samples in X ({n}); lower it."
+        raise DataError(message)
+    if issparse(rows) and not model._is_precomputed() and model.algorithm in TREES:
+        message = (
+            "HDBSCAN: Sparse data matrices only support algorithm `brute`. Set algorithm='auto', or make it dense."
+        )
+        raise ParameterError(message)
+    return int(k)
+
+
+def search_used(model: Any, rows: Array, metric: Metric) -> str:
+    """How the spanning tree is found: ``"boruvka"`` in a tree of boxes, ``"prim"`` row by row, or of a ``"graph"``."""
+    if model._is_precomputed():
+        return "graph" if issparse(rows) else "prim"
+    dense = metric.is_euclidean and not issparse(rows)
+    return "boruvka" if dense and model.algorithm in ("auto", "kd_tree") else "prim"
+
+
+def build_linkage(model: Any, used: str, rows: Array, metric: Metric, k: int, threads: int) -> tuple[Array, Array]:
+    """The tree of merges, and the core distances."""
+    if used == "boruvka":
+        search = Boruvka(SpaceTree(rows, threads, "HDBSCAN"), k, model.alpha)
+        return linkage_of(*search.edges()), search.core_distances()
+    if used == "graph":
+        farthest = float(metric.arguments.get("max_distance", 0.0))
+        edges, lengths, core = graph_edges(rows, k, model.alpha, farthest, "HDBSCAN")
+        return linkage_of(edges, lengths), core
+    if model._is_precomputed():
+        return _walk(lambda row: np.ascontiguousarray(rows[row], np.float64), rows.shape[0], k, model.alpha, threads)
+    metric = metric.settled(rows)
+    by_rows = issparse(rows) or model.algorithm == "brute" or metric.is_euclidean
+    tree = None if by_rows else _tree_for(model.algorithm, metric)
+    core = None if tree is None else _tree_core_distances(metric.tree(tree, rows, model.leaf_size), rows, k, threads)
+    return _walk(all_distances(rows, metric, threads), rows.shape[0], k, model.alpha, threads, core)
+
+
+def _tree_for(algorithm: str, metric: Metric) -> str | None:
+    """Which of scikit-learn's trees knows the metric, of all or of the one that was asked for."""
+    return next((tree for tree in TREES if algorithm in ("auto", tree) and metric.suits_tree(tree)), None)
+
+
+def _tree_core_distances(tree: Any, rows: Array, k: int, threads: int) -> Array:
+    core = np.empty(rows.shape[0])
+
+    def work(number: int) -> None:
+        part = slice(number * 512, (number + 1) * 512)
+        core[part] = tree.query(rows[part], k)[0][:, -1]
+
+    run_numbered(work, -(-rows.shape[0] // 512), threads)
+    return core
+
+
+def _walk(row: Any, n: int, k: int, alpha: float, threads: int, core: Array = None) -> tuple[Array, Array]:
+    core = core_distances(row, n, k, threads) if core is None else core
+    return linkage_of(*walk_edges(row, core, alpha)), core

@@ -1,0 +1,153 @@
+"""Climbing a Gaussian density to its attractors, and joining attractors by paths of dense rows."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from mercer._native.space import hill_climb
+from mercer._plain import plain
+from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._source.threads import run_numbered
+from mercer.cluster._density.neighbour_lists import numbered
+from mercer.cluster._density.space_tree import WIDTH, SpaceTree, scratch
+
+__all__ = ["Ascent", "GaussianDensity", "HillState", "attractors_of", "clusters_of"]
+
+Array = Any
+# What is left out of a sum weighs less than exp(-40), 4e-18, of a row at its centre.
+_CUT = 80.0
+_RUN = 512
+
+
+class GaussianDensity:
+    """A Gaussian kernel density of weighted rows, with the step that climbs it.
+
+    Parameters
+    ----------
+    tree : SpaceTree
+        The rows.
+    weight : ndarray of shape (n,) or None
+    bandwidth : float
+    """
+
+    def __init__(self, tree: SpaceTree, weight: Array, bandwidth: float) -> None:
+        self.tree, self.bandwidth = tree, bandwidth
+        self.placed = np.zeros(len(tree.leaves) * WIDTH)
+        self.placed[: tree.n] = 1.0 if weight is None else weight[tree.order]
+        total = tree.n if weight is None else float(np.sum(weight))
+        self.log_scale = -math.log(total) - tree.d * (math.log(bandwidth) + 0.5 * math.log(2 * math.pi))
+
+    def climb(self, rows: Array, group: int = WIDTH) -> tuple[Array, Array]:
+        """The logarithm of the density at some rows, and the next point on each one's way up.
+
+        Rows in groups share a walk down the tree; a row asked for alone gives the same bits whatever rows are beside.
+        """
+        sums, means = np.empty(len(rows)), np.empty(rows.shape)
+
+        def work(number: int) -> None:
+            part = slice(number * _RUN, (number + 1) * _RUN)
+            hill_climb.climb(
+                np.ascontiguousarray(rows[part], np.float64), group, *self.tree.native, self.placed,
+                0.5 / self.bandwidth**2, _CUT * self.bandwidth**2, *scratch(self.tree.d),
+                np.empty((group, self.tree.d + 1, WIDTH)), sums[part], means[part],
+            )  # fmt: skip
+
+        if len(rows) <= _RUN:
+            work(0)
+        else:
+            run_numbered(work, -(-len(rows) // _RUN), self.tree.threads)
+        with np.errstate(divide="ignore"):
+            return np.log(sums) + self.log_scale, means
+
+
+@plain
+@dataclass(frozen=True)
+class HillState:
+    """Where each row has got to, the log density it had there, its last move in bandwidths, whether it goes on."""
+
+    points: Any
+    log_density: Any
+    moves: Any
+    moving: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Ascent:
+    """The solver: move every row to the weighted mean of the rows around it, until none moves by much."""
+
+    density: GaussianDensity
+    weight: Array
+    tol: float
+    max_iter: int
+    group: int = WIDTH
+
+    def start(self, rows: Array) -> HillState:
+        """Before the first step."""
+        return HillState(rows, np.full(len(rows), -np.inf), np.full(len(rows), np.inf), np.ones(len(rows), bool))
+
+    def advance(self, state: HillState) -> HillState:
+        """One step of all rows that still move."""
+        moving = np.flatnonzero(state.moving)
+        log_density, means = self.density.climb(state.points[moving], self.group)
+        moves = np.sqrt(np.sum((means - state.points[moving]) ** 2, axis=1)) / self.density.bandwidth
+        on = moves > self.tol
+        points, reached, lengths, still = (
+            part.copy() for part in (state.points, state.log_density, state.moves, state.moving)
+        )
+        # A density never falls along the way; rounding may make it seem so where the way ends.
+        reached[moving] = np.maximum(reached[moving], log_density)
+        points[moving[on]] = means[on]
+        lengths[moving] = moves
+        still[moving[~on]] = False
+        return HillState(points, reached, lengths, still)
+
+    def solve(self, state: HillState) -> Solver:
+        """Climb from a state."""
+        for _ in range(self.max_iter):
+            if not state.moving.any():
+                break
+            state = self.advance(state)
+            objective = float(np.average(state.log_density, weights=self.weight))
+            yield Step(objective, state, self._certificate(state), {"moving": float(np.count_nonzero(state.moving))})
+        return Solution(state, not state.moving.any(), self._certificate(state))
+
+    def _certificate(self, state: HillState) -> Certificate:
+        statement = "The longest last move of a row, in bandwidths: zero proves that all rows are at attractors."
+        return Certificate.of("fixed point", state.moves.max(), self.tol, statement)
+
+
+def attractors_of(points: Array, log_density: Array, bandwidth: float, threads: int) -> tuple[Array, Array]:
+    """The attractor of each row, numbered from the densest down, and each attractor's densest row.
+
+    Ways that lead to one attractor end near it, not on it: ends within half a bandwidth of each other are one.
+    """
+    tree = SpaceTree(points, threads, "DENCLUE")
+    components = np.empty(tree.n, np.int32)
+    components[tree.order] = tree.components(0.5 * bandwidth, np.ones(tree.n, bool))
+    groups = numbered(components)
+    order = np.lexsort((-log_density, groups))
+    tops = order[np.unique(groups[order], return_index=True)[1]]
+    # Densities that differ by rounding alone are equal; then coordinates decide, so that no order of rows does.
+    rank = np.lexsort((*points[tops].T[::-1], -np.round(log_density[tops], 9)))
+    number = np.empty(len(tops), np.int64)
+    number[rank] = np.arange(len(tops))
+    return number[groups], tops[rank]
+
+
+def clusters_of(tree: SpaceTree, groups: Array, peaks: Array, dense: Array, bandwidth: float) -> Array:
+    """The cluster of each attractor, -1 for noise: attractors are one cluster if a path of dense rows joins them.
+
+    Consecutive rows of a path are within a bandwidth of each other; `dense` says which rows are above the noise level,
+    and `peaks` which attractors are.
+    """
+    components = np.empty(tree.n, np.int32)
+    components[tree.order] = tree.components(bandwidth, dense[tree.order])
+    rows = np.flatnonzero(dense)
+    size = len(peaks) + tree.n
+    links = coo_array((np.ones(len(rows), np.int8), (groups[rows], len(peaks) + components[rows])), (size, size))
+    parts = connected_components(links, directed=False)[1][: len(peaks)]
+    return numbered(np.where(peaks, parts, -1))

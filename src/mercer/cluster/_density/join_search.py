@@ -1,0 +1,78 @@
+"""Where new rows would join the hierarchy of a fitted HDBSCAN."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._source.threads import run_numbered
+from mercer.cluster._density.condensed_tree import CondensedTree
+from mercer.cluster._density.precomputed import spread_out
+from mercer.cluster._metric import Metric
+
+__all__ = ["JoinSearch"]
+
+Array = Any
+
+
+@dataclass(frozen=True, eq=False)
+class JoinSearch:
+    """The rows of the fit with their core distances and clusters.
+
+    A new row counts itself among the `k` rows within its core distance. ``rows`` is None where distances are given.
+    """
+
+    rows: Array
+    core: Array
+    k: int
+    alpha: float
+    metric: Metric
+    tree: CondensedTree
+    labels_of: Array
+    least_level: float
+
+    @classmethod
+    def of(cls, model: Any, tree: CondensedTree, kept: Array) -> "JoinSearch":
+        """What a fitted model needs to predict."""
+        k = model.min_cluster_size if model.min_samples is None else model.min_samples
+        metric, owners = Metric(model.metric, model.metric_params), tree.owners(kept)
+        if model._fit_rows is not None:
+            metric = metric.settled(model._fit_rows)
+        labels = np.where(owners >= 0, (np.cumsum(kept) - 1)[owners], -1)
+        level = tree.single_level(model.cluster_selection_epsilon) if kept[0] else 0.0
+        return cls(model._fit_rows, model.core_distances_, k, model.alpha, metric, tree, labels, level)
+
+    def labels(self, rows: Array, threads: int) -> Array:
+        """The cluster that each row would join, or -1."""
+        found = np.empty(rows.shape[0], np.int64)
+        size = max(1, 2**20 // len(self.core))
+
+        def work(number: int) -> None:
+            part = slice(number * size, (number + 1) * size)
+            found[part] = self._labels(rows[part])
+
+        if rows.shape[0] <= size:
+            work(0)
+        else:
+            run_numbered(work, -(-rows.shape[0] // size), threads)
+        return found
+
+    def _labels(self, rows: Array) -> Array:
+        """At the row of the fit to which its mutual reachability is least, at that level of the hierarchy."""
+        distances = self._distances(rows)
+        reach = np.maximum(distances / self.alpha, self.core)
+        if self.k > 1:
+            own = np.partition(distances, self.k - 2, axis=1)[:, self.k - 2]
+            reach = np.maximum(reach, own[:, None])
+        nearest = reach.argmin(axis=1)
+        with np.errstate(divide="ignore"):
+            levels = 1.0 / reach[np.arange(len(reach)), nearest]
+        clusters = self.tree.belongs[nearest]
+        while (early := self.tree.births[clusters] > levels).any():
+            clusters = np.where(early, self.tree.parents[clusters], clusters)
+        return np.where(levels >= self.least_level, self.labels_of[clusters], -1)
+
+    def _distances(self, rows: Array) -> Array:
+        if self.rows is not None:
+            return self.metric.distances(rows, self.rows)
+        return spread_out(rows)

@@ -1,0 +1,181 @@
+"""A tree of boxes over rows in memory, and the searches in it, on threads over fixed runs of leaves."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mercer._native.space import neighbourhood, reachability, space_tree
+from mercer._source.memory import forecast
+from mercer._source.threads import run_numbered
+
+__all__ = ["NO_LABEL", "WIDTH", "SpaceTree", "scratch"]
+
+Array = Any
+# Rows in a leaf, as the native code has it.
+WIDTH = 32
+# Leaves asked for in one call: some milliseconds of work, which leaves room for Ctrl-C.
+_RUN = 16
+# Subtrees that threads build side by side; fixed, though no number of them would change the tree.
+_PARTS = 32
+# Above every label: what rows have that count for nothing.
+NO_LABEL = np.int32(2**31 - 1)
+
+
+def scratch(d: int) -> tuple[Array, Array, Array, Array]:
+    """What a walk down the tree writes on: a box, a stack with its gaps, the distances to a leaf."""
+    return np.empty((2, d)), np.empty(128, np.int32), np.empty(128), np.empty(WIDTH)
+
+
+class SpaceTree:
+    """Rows in boxes: ``order`` lists them leaf by leaf.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    threads : int
+    subject : str
+        Who asks, for the memory forecast.
+    """
+
+    def __init__(self, X: Array, threads: int, subject: str) -> None:
+        n, d = X.shape
+        n_leaves = -(-n // WIDTH)
+        size = n_leaves * WIDTH * d * X.itemsize + 2 * n_leaves * (16 * d + 8) + 4 * n
+        forecast(subject, size, f"the search tree of {n} rows", "fit fewer rows")
+        self.X, self.threads, self.n, self.d = X, threads, n, d
+        self.order = np.arange(n, dtype=np.int32)
+        self.nodes = np.empty((2 * n_leaves - 1, 2), np.int32)
+        self.nodes[0] = 0, n_leaves
+        self.boxes = np.empty((2 * n_leaves - 1, 2, d))
+        self._build(max(1, n_leaves // _PARTS))
+        self.leaves = np.empty((n_leaves, d, WIDTH), X.dtype)
+        self._each_run(lambda first, stop: space_tree.pack(X, self.order, first, stop, self.leaves), 64 * _RUN)
+
+    def _build(self, part: int) -> None:
+        """Split the top on one thread, then the parts of at most `part` leaves below it on all."""
+        space_tree.build(self.X, self.order, self.nodes, self.boxes, 0, part, np.empty(128, np.int32))
+        parts, pending = [], [0]
+        while pending:
+            node = pending.pop()
+            count = int(self.nodes[node, 1])
+            if count <= part and node > 0:
+                parts.append(node)
+            elif count > 1:
+                pending += [node + 1, node + 2 * ((count + 1) // 2)]
+        run_numbered(
+            lambda number: space_tree.build(
+                self.X, self.order, self.nodes, self.boxes, parts[number], 0, np.empty(128, np.int32)
+            ),
+            len(parts),
+            self.threads,
+        )
+
+    @property
+    def native(self) -> tuple[Array, Array, Array]:
+        """What native searches read."""
+        return self.leaves, self.nodes, self.boxes
+
+    def rows(self, start: int, stop: int) -> Array:
+        """The rows at some places of the tree, as float64."""
+        return self.X[self.order[start:stop]].astype(np.float64, copy=False)
+
+    def _each_run(self, function: Callable[[int, int], None], leaves: int = _RUN) -> None:
+        """Call ``function(first, stop)`` for fixed runs of leaves, on all threads."""
+        total = len(self.leaves) if hasattr(self, "leaves") else int(self.nodes[0, 1])
+        run_numbered(
+            lambda number: function(number * leaves, min((number + 1) * leaves, total)),
+            -(-total // leaves),
+            self.threads,
+        )
+
+    def each_rows(self, function: Callable[[int, int], None]) -> None:
+        """Call ``function(start, stop)`` for fixed runs of places, on all threads."""
+        self._each_run(lambda first, stop: function(first * WIDTH, min(stop * WIDTH, self.n)))
+
+    def count_within(self, radius: float, weight: Array, enough: float) -> Array:
+        """The weight within `radius` of each row, in the order of the tree, as far as it is below `enough`."""
+        totals = np.empty(self.n)
+        placed = np.empty(0) if weight is None else weight[self.order]
+
+        def work(start: int, stop: int) -> None:
+            neighbourhood.count_within(
+                self.rows(start, stop), WIDTH, *self.native, radius**2, placed, enough, *scratch(self.d),
+                totals[start:stop],
+            )  # fmt: skip
+
+        self.each_rows(work)
+        return totals
+
+    def components(self, radius: float, counted: Array) -> Array:
+        """Connected components of the counted rows within `radius` of each other, by place; -1 for other rows.
+
+        In each round every row looks for one row of another component; those that find none never will, and parts of
+        the tree that belong to one component are skipped. So nothing is kept of a neighbourhood but one of its rows.
+        """
+        labels = np.where(counted, np.arange(self.n, dtype=np.int32), np.int32(-1))
+        uniform = np.empty(len(self.nodes), np.int32)
+        asking = labels.copy()
+        while True:
+            space_tree.uniform_labels(self.nodes, labels, uniform)
+            found = self._links(radius, asking, labels, uniform)
+            if not (found >= 0).any():
+                return labels
+            edges = np.empty((self.n, 2), np.int32)
+            reachability.join(
+                np.arange(self.n, dtype=np.int32), labels, found, np.zeros(self.n), np.empty(self.n, np.int32),
+                edges, np.empty(self.n), 0, np.empty(self.n, np.int32),
+            )  # fmt: skip
+            asking = np.where(found >= 0, labels, np.int32(-1))
+
+    def _links(self, radius: float, asking: Array, labels: Array, uniform: Array) -> Array:
+        found = np.empty(self.n, np.int32)
+
+        def work(start: int, stop: int) -> None:
+            neighbourhood.find_links(
+                self.rows(start, stop), asking[start:stop], WIDTH, *self.native, radius**2, labels, uniform,
+                *scratch(self.d), found[start:stop],
+            )  # fmt: skip
+
+        self.each_rows(work)
+        return found
+
+    def spread(self, radius: float, labels: Array) -> Array:
+        """Labels by place, with those of rows that have none lowered to the lowest within `radius`, or -1.
+
+        A row that has no label, and gives none, has the label ``NO_LABEL``.
+        """
+        lowest, found = self.lowest(labels), labels.copy()
+
+        def work(start: int, stop: int) -> None:
+            open_places = start + np.flatnonzero(labels[start:stop] == NO_LABEL)
+            rows = self.X[self.order[open_places]].astype(np.float64, copy=False)
+            found[open_places] = self.lowest_within(rows, radius, labels, lowest)
+
+        self.each_rows(work)
+        return np.where(found == NO_LABEL, np.int32(-1), found)
+
+    def lowest(self, labels: Array) -> Array:
+        """The lowest label of each node."""
+        lowest = np.empty(len(self.nodes), np.int32)
+        space_tree.lowest_labels(self.nodes, labels, lowest)
+        return lowest
+
+    def lowest_within(self, rows: Array, radius: float, labels: Array, lowest: Array, group: int = WIDTH) -> Array:
+        """The lowest of `labels`, given by place, within `radius` of each of some rows; ``NO_LABEL`` without one."""
+        found = np.full(len(rows), NO_LABEL, np.int32)
+        if len(rows):
+            neighbourhood.lowest_within(
+                rows, group, *self.native, radius**2, labels, lowest, *scratch(self.d), found
+            )  # fmt: skip
+        return found
+
+    def kth_distances(self, k: int) -> Array:
+        """The squared distance from each row to its k-th nearest, itself counted, in the order of the tree."""
+        out = np.empty((self.n, 1))
+        self.each_rows(lambda start, stop: self.nearest(self.rows(start, stop), k, out[start:stop]))
+        return out[:, 0]
+
+    def nearest(self, rows: Array, k: int, out: Array, group: int = WIDTH) -> None:
+        """Write the squared distances to the last ``out.shape[1]`` of the k nearest of some rows."""
+        reachability.kth_nearest(rows, group, *self.native, *scratch(self.d), np.empty((group, k)), out)

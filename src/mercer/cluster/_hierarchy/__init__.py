@@ -1,0 +1,1 @@
+"""Hierarchies of clusters: linkage, agglomeration, constraints, and the tree of merges."""

@@ -1,0 +1,296 @@
+"""Agglomerative clustering."""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+from joblib import Memory
+from sklearn.base import ClusterMixin
+from sklearn.utils.validation import check_memory
+
+from mercer._base import Estimator, few_rows, fitted_source, fitting
+from mercer._base.parameter import Array as ArrayLike
+from mercer._base.parameter import Boolean, Choice, Function, Instance, Integer, Nothing, Real, Rule, Text
+from mercer._solver import Solver
+from mercer._source import Source
+from mercer._source.block import DenseBlock
+from mercer.cluster._distances import check_distances
+from mercer.cluster._hierarchy.constrained import Graph, merge_graph
+from mercer.cluster._hierarchy.linkage import METHODS, merging
+from mercer.cluster._hierarchy.merging import SQUARED, Merges, run_alone, told
+from mercer.cluster._hierarchy.nearest_cluster import NearestCluster
+from mercer.cluster._hierarchy.tree import Tree
+from mercer.errors import DataError, ParameterError
+
+__all__ = ["AgglomerativeClustering"]
+
+Array = Any
+
+
+class AgglomerativeClustering(ClusterMixin, Estimator):
+    r"""Agglomerative clustering: merge the two closest clusters until few are left.
+
+    Begins with every row on its own. The distance of clusters A and B is
+
+    ===========  =======================================================================================
+    linkage      distance
+    ===========  =======================================================================================
+    ward         :math:`\sqrt{2\,|A|\,|B| / (|A| + |B|)}\;\lVert \mu_A - \mu_B \rVert`, whose square is twice the
+                 growth of the sum of squares by the merge
+    single       the least distance of a row of A and a row of B
+    complete     the greatest
+    average      the mean of all
+    weighted     the mean over the two parts that A was made of
+    centroid     :math:`\lVert \mu_A - \mu_B \rVert`
+    median       the same of midpoints: a merge counts both parts alike
+    ===========  =======================================================================================
+
+    Parameters
+    ----------
+    n_clusters : an integer in [1, inf) or None, default=2
+        The number of clusters to cut the tree into; None with `distance_threshold`.
+    metric : a string or a callable, default='euclidean'
+        ``'euclidean'``, ``'l1'``, ``'l2'``, ``'manhattan'``, ``'cosine'``, any metric of SciPy, or ``'precomputed'``
+        when `X` holds all distances. A callable makes the distances of all rows from `X`. Ward's, centroid and median
+        linkage need Euclidean distances.
+    memory : a string or an instance of Memory or None, default=None
+        A folder, or a joblib memory, where the tree is kept for the next fit to the same rows.
+    connectivity : an array-like or a callable or None, default=None
+        A matrix, sparse or dense, whose entries say which rows touch, or a function that makes one from `X`: only
+        clusters that touch are merged.
+    compute_full_tree : one of 'auto' or a boolean, default='auto'
+        Whether to merge on beyond `n_clusters` when there is a connectivity; ``'auto'`` does so unless `n_clusters` is
+        at least 100 and 2 % of the rows. Without a connectivity the tree is always whole.
+    linkage : one of 'single', 'complete', 'average', 'weighted', 'ward', 'centroid', 'median', default='ward'
+        The distance of two clusters.
+    distance_threshold : a number in [0, inf) or None, default=None
+        The height at or above which clusters are not merged; then `n_clusters` is None.
+    compute_distances : a boolean, default=False
+        Whether to keep ``distances_`` without a threshold.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which the fit ends with the merges it has made.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads that measure distances; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n,)
+        Clusters, numbered in the order of their first rows.
+    n_clusters_, n_leaves_, n_connected_components_ : int
+    children_ : ndarray of shape (n - 1, 2)
+        The clusters of each merge; rows below n, and n + i for what merge i made.
+    distances_ : ndarray of shape (n - 1,)
+        The height of each merge, if asked for.
+    exemplars_, sizes_ : ndarray
+        What ``predict`` measures from: the means of the clusters for Ward's, centroid and median linkage, the rows of
+        the fit for others; and how many rows each cluster has.
+    n_features_in_, feature_names_in_ :
+        As in scikit-learn.
+    history_ : dict of ndarray
+        Per step: ``objective`` (clusters left), ``height`` (the greatest so far), ``seconds``.
+    converged_ : bool
+        Whether all merges were made.
+    certificate_ : Certificate
+        ``"none"``: nothing bounds how far a cut is from the best partition.
+
+    Notes
+    -----
+    Ward's and single linkage of Euclidean rows take n^2 d steps and O(n) memory; other linkages n^2 d steps and n^2
+    distances, which are forecast. Ward's, complete, average and weighted linkage follow chains of nearest
+    neighbours; single linkage is a minimum spanning tree; centroid and median linkage look for the closest pair each
+    time, up to n^3 steps at worst, and their heights may fall. Results are exact to rounding. Rows must be in memory.
+
+    References
+    ----------
+    F. Murtagh, A survey of recent advances in hierarchical clustering algorithms, 1983. D. Muellner, Modern
+    hierarchical, agglomerative clustering algorithms, 2011.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.cluster import AgglomerativeClustering
+    >>> X = np.array([[1.0, 2.0], [1.0, 4.0], [1.0, 0.0], [4.0, 2.0], [4.0, 4.0], [4.0, 0.0]])
+    >>> model = AgglomerativeClustering(compute_distances=True).fit(X)
+    >>> model.labels_.tolist()
+    [0, 0, 0, 1, 1, 1]
+    >>> round(float(model.distances_[-1]) ** 2 / 2, 9)
+    13.5
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "n_clusters": Integer(1) | Nothing(),
+        "metric": Text() | Function(),
+        "memory": Text() | Instance(Memory) | Nothing(),
+        "connectivity": ArrayLike() | Function() | Nothing(),
+        "compute_full_tree": Choice("auto") | Boolean(),
+        "linkage": Choice(*METHODS),
+        "distance_threshold": Real(0) | Nothing(),
+        "compute_distances": Boolean(),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "memory": "a hierarchy holds the means of all its clusters, or their distances; rows alone would not do",
+    }
+
+    def __init__(
+        self,
+        n_clusters: int | None = 2,
+        *,
+        metric: Any = "euclidean",
+        memory: Any = None,
+        connectivity: Any = None,
+        compute_full_tree: str | bool = "auto",
+        linkage: str = "ward",
+        distance_threshold: float | None = None,
+        compute_distances: bool = False,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.metric = metric
+        self.memory = memory
+        self.connectivity = connectivity
+        self.compute_full_tree = compute_full_tree
+        self.linkage = linkage
+        self.distance_threshold = distance_threshold
+        self.compute_distances = compute_distances
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None) -> "AgglomerativeClustering":
+        """Build the tree and cut it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or of shape (n, n) with metric='precomputed'
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        source = self._open(X, ensure_min_samples=2)
+        rows = source.whole()
+        self._check_choices(rows)
+        self.__dict__.pop("exemplars_", None)
+        self.__dict__.pop("distances_", None)
+        graph = None
+        if self.connectivity is not None:
+            graph = Graph.of(type(self).__name__, rows, self.connectivity, self.metric)
+        self._rows = rows
+        given = {"n_leaves_": len(rows), "n_connected_components_": 1 if graph is None else graph.n_components}
+        outcome = self._drive(lambda start: self._solver(source, graph, start), source, attributes=given)
+        del self._rows
+        self._conclude(outcome, cure="raise max_time")
+        return self
+
+    def _check_choices(self, X: Array) -> None:
+        name = type(self).__name__
+        if (self.n_clusters is None) == (self.distance_threshold is None):
+            message = (
+                f"{name}: Exactly one of n_clusters and distance_threshold has to be set, and the other needs to be "
+                f"None; got n_clusters={self.n_clusters} and distance_threshold={self.distance_threshold}."
+            )
+            raise ParameterError(message)
+        if self.distance_threshold is not None and not self.compute_full_tree:
+            message = f"{name}: compute_full_tree must be True if distance_threshold is set; got False."
+            raise ParameterError(message)
+        if self.n_clusters is not None and self.n_clusters > len(X):
+            message = f"{name}: n_clusters must be at most the {len(X)} rows; got {self.n_clusters}. Lower n_clusters."
+            raise DataError(message)
+        needs_means = self.linkage == "ward" or (self.linkage in SQUARED and self.metric != "precomputed")
+        if needs_means and self.metric not in ("euclidean", "l2"):
+            message = (
+                f"{name}: {self.metric} was provided as metric. {self.linkage.capitalize()} can only work with "
+                f"euclidean distances (i.e. 'euclidean' and 'l2'); choose another linkage for other metrics."
+            )
+            raise ParameterError(message)
+        if self.metric == "cosine" and not np.all(np.any(X, axis=1)):
+            message = f"{name}: Cosine affinity cannot be used when X contains zero vectors; drop those rows."
+            raise DataError(message)
+        if self.metric == "precomputed":
+            check_distances(name, X)
+
+    def _solver(self, source: Source, graph: Graph | None, start: Merges | None) -> Solver:
+        X = source.whole()
+        if self.memory is None:
+            return told(self._calls(X, graph), len(X), start)
+        cached = check_memory(self.memory).cache(_all_merges, ignore=["calls"])
+        key = (self.linkage, self.metric, self._last_number(len(X)) if graph is not None else 1)
+        edges = None if graph is None else (graph.left, graph.right)
+        pairs, heights = cached(X, key, edges, calls=told(self._calls(X, graph), len(X), None))
+        return told(iter([Merges(pairs, heights)]), len(X), start)
+
+    def _calls(self, X: Array, graph: Graph | None) -> Iterator[Merges]:
+        X = X.astype(np.float64, copy=False)
+        if graph is not None:
+            return merge_graph(X, graph, self.linkage, self._last_number(len(X)))
+        matrix = None
+        if callable(self.metric):
+            matrix = np.array(self.metric(X), dtype=np.float64)
+        elif self.metric == "precomputed":
+            matrix = X.copy()
+        rows = X if matrix is None else None
+        return merging(type(self).__name__, rows, matrix, self.linkage, self.metric, None, self._threads())
+
+    def _last_number(self, n: int) -> int:
+        """How many clusters a constrained tree ends with."""
+        full = self.compute_full_tree
+        if full == "auto":
+            full = self.n_clusters is None or self.n_clusters < max(100, 0.02 * n)
+        return 1 if full or self.n_clusters is None else self.n_clusters
+
+    def _fitted(self, merges: Merges) -> dict[str, Any]:
+        X = self._rows
+        in_order = self.linkage in ("centroid", "median") or self.connectivity is not None
+        tree = Tree.of(merges, len(X), in_order)
+        number = self.n_clusters
+        if number is None:
+            number = len(X) - int(np.count_nonzero(tree.heights < self.distance_threshold))
+        labels = tree.cut_at_number(number)
+        sizes = np.bincount(labels).astype(np.float64)
+        found = {"labels_": labels, "children_": tree.children, "sizes_": sizes, "n_clusters_": len(sizes)}
+        if self.distance_threshold is not None or self.compute_distances:
+            found["distances_"] = tree.heights
+        if self.metric != "precomputed":
+            found["exemplars_"] = _means(X, labels, sizes) if self.linkage in SQUARED else X
+        return found
+
+    def fit_predict(self, X: Any, y: Any = None) -> Array:
+        """Fit to `X` and return ``labels_``."""
+        return self.fit(X).labels_
+
+    def predict(self, X: Any) -> Array:
+        """Return for each row the cluster that it alone would merge with first.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), or with metric='precomputed' (m, n): the distances to the rows of the fit
+
+        Returns
+        -------
+        labels : ndarray of shape (m,)
+        """
+        if (rows := few_rows(self, X)) is not None:
+            return self._nearest()(DenseBlock(rows, 0))
+        return fitted_source(self, X).map(self._nearest())
+
+    def _nearest(self) -> NearestCluster:
+        exemplars = self.__dict__.get("exemplars_")
+        labels = None if exemplars is not None and len(exemplars) == len(self.sizes_) else self.labels_
+        return NearestCluster(self.linkage, self.metric, exemplars, labels, self.sizes_)
+
+
+def _all_merges(X: Array, key: Any, edges: Any, calls: Solver) -> tuple[Array, Array]:
+    """The merges that `calls` end with; what they depend on is named beside them for the memory."""
+    merges = run_alone(calls)
+    return merges.pairs, merges.heights
+
+
+def _means(X: Array, labels: Array, sizes: Array) -> Array:
+    """The mean of each cluster, summed in row order."""
+    totals = np.zeros((len(sizes), X.shape[1]))
+    np.add.at(totals, labels, X)
+    return totals / sizes[:, None]

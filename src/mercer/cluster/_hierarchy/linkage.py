@@ -1,0 +1,196 @@
+"""Linkage matrices, as SciPy writes them, and the partitions cut from them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import squareform
+from sklearn.utils import check_array
+
+from mercer._base.parameter import Array as ArrayLike
+from mercer._base.parameter import Choice, Function, Integer, Nothing, Real, Text, check_parameters
+from mercer._base.validation import checked_weight
+from mercer._source.memory import forecast
+from mercer._source.threads import n_threads, one_blas_thread
+from mercer.cluster._distances import check_distances
+from mercer.cluster._hierarchy.merging import (
+    SQUARED,
+    Merges,
+    merge_matrix,
+    merge_points,
+    run_alone,
+    span_matrix,
+    span_points,
+    told,
+)
+from mercer.cluster._hierarchy.tree import Tree, canonical, widest_gap
+from mercer.cluster._packed_points import safe_scale, square_matrix
+from mercer.errors import DataError
+
+__all__ = ["cut_linkage", "linkage", "merging"]
+
+Array = Any
+METHODS = ("single", "complete", "average", "weighted", "ward", "centroid", "median")
+
+
+def linkage(
+    X: Any,
+    method: str = "single",
+    metric: Any = "euclidean",
+    *,
+    sample_weight: Any = None,
+    n_jobs: int | None = None,
+) -> Array:
+    """Cluster rows hierarchically and return SciPy's linkage matrix.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d) or (n (n - 1) / 2,)
+        Rows, or the distances of all pairs as SciPy's ``pdist`` orders them.
+    method : one of 'single', 'complete', 'average', 'weighted', 'ward', 'centroid', 'median', default='single'
+        The distance of two clusters. The last three need Euclidean distances.
+    metric : a string or a callable, default='euclidean'
+        As in SciPy's ``pdist``; not looked at when `X` holds distances.
+    sample_weight : array-like of shape (n,), default=None
+        A positive weight for each row, which stands for so many equal rows: they would merge first, at height zero.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads that measure distances; changes no result.
+
+    Returns
+    -------
+    Z : ndarray of shape (n - 1, 4)
+        Per merge, in rising height (in order of merging for centroid and median, whose heights may fall): the two
+        clusters, numbered as in SciPy, the height, and the weight of the new cluster.
+
+    Notes
+    -----
+    Single linkage and Ward's of Euclidean rows take O(n) memory and n^2 d steps; all else takes n^2 distances, which
+    are forecast.
+
+    Examples
+    --------
+    >>> from mercer.cluster import linkage
+    >>> Z = linkage([[0.0], [1.0], [5.0], [7.0]], "average")
+    >>> Z[:, 2].tolist()
+    [1.0, 2.0, 5.5]
+    """
+    rules = {
+        "method": Choice(*METHODS),
+        "metric": Text() | Function(),
+        "sample_weight": ArrayLike() | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+    check_parameters("linkage", rules, locals())
+    X, matrix = _opened(X, method, metric)
+    n = len(matrix) if X is None else len(X)
+    weight = checked_weight(None, sample_weight, n)
+    if weight is not None and weight.min() <= 0:
+        message = "linkage: sample_weight must be positive; got 0. Leave those rows out."
+        raise DataError(message)
+    with one_blas_thread():
+        calls = merging("linkage", X, matrix, method, metric, weight, n_threads(n_jobs))
+        merges = run_alone(told(calls, n, None))
+    return Tree.of(merges, n, method in ("centroid", "median"), weight).matrix()
+
+
+def _opened(X: Any, method: str, metric: Any) -> tuple[Any, Any]:
+    """Rows, or a matrix that may be overwritten."""
+    X = check_array(X, dtype=np.float64, order="C", ensure_2d=False, input_name="X", estimator="linkage")
+    if X.ndim == 1:
+        n = int(np.ceil(np.sqrt(2 * len(X))))
+        if n * (n - 1) // 2 != len(X) or n < 2:
+            message = (
+                f"linkage: the distances of n rows are n (n - 1) / 2 numbers; got {len(X)}. Give those of all pairs."
+            )
+            raise DataError(message)
+        _forecast("linkage", n)
+        return None, squareform(X)
+    if X.ndim != 2 or len(X) < 2:
+        message = f"linkage: X must be rows, at least 2, or their distances; got shape {X.shape}."
+        raise DataError(message)
+    if method in SQUARED and metric not in ("euclidean", "l2"):
+        message = f"linkage: method {method!r} needs metric='euclidean'; got {metric!r}. Give distances to use others."
+        raise DataError(message)
+    return X, None
+
+
+def _forecast(subject: str, n: int) -> None:
+    cure = "use linkage 'ward' or 'single' with Euclidean rows, or cluster fewer rows or prototypes of them"
+    forecast(subject, 8.0 * n * n, f"the {n} x {n} distances", cure)
+
+
+def merging(
+    subject: str, X: Any, matrix: Any, method: str, metric: Any, weight: Array | None, threads: int
+) -> Iterator[Merges]:
+    """The merges of rows, or of a matrix of distances that is overwritten, as they are made."""
+    euclidean = X is not None and isinstance(metric, str) and metric in ("euclidean", "l2")
+    scale = safe_scale(X) if euclidean else 1.0
+    X = X if scale == 1.0 else X * scale
+    if euclidean and method in ("single", "ward"):
+        calls = span_points(X) if method == "single" else merge_points(X, weight)
+    else:
+        if matrix is None:
+            _forecast(subject, len(X))
+            matrix = square_matrix(subject, X, metric, threads)
+        if not euclidean:
+            check_distances(subject, matrix)
+            scale = safe_scale(matrix)
+            matrix = matrix if scale == 1.0 else np.multiply(matrix, scale, out=matrix)
+        calls = _merging_matrix(matrix, method, weight)
+    for merges in calls:
+        yield merges if scale == 1.0 else Merges(merges.pairs, merges.heights / scale)
+
+
+def _merging_matrix(matrix: Array, method: str, weight: Array | None) -> Iterator[Merges]:
+    if method == "single":
+        return span_matrix(matrix)
+    if method in SQUARED:
+        np.multiply(matrix, matrix, out=matrix)
+    if method == "ward" and weight is not None:
+        for i in range(len(matrix)):
+            matrix[i] *= 2 * weight[i] * weight / (weight[i] + weight)
+    return merge_matrix(matrix, method, weight)
+
+
+def cut_linkage(Z: Any, *, n_clusters: int | None = None, height: float | None = None) -> Array:
+    """Cut a dendrogram by number, by height or, when neither is given, at its widest gap.
+
+    Parameters
+    ----------
+    Z : array-like of shape (n - 1, 4)
+        A linkage matrix, of :func:`linkage` or of SciPy.
+    n_clusters : an integer in [1, inf) or None, default=None
+        Clusters to cut into.
+    height : a number in [0, inf) or None, default=None
+        Clusters whose merge is at or above this height stay apart.
+
+    Returns
+    -------
+    labels : ndarray of shape (n,)
+        Clusters numbered in the order of their first rows.
+
+    Examples
+    --------
+    >>> from mercer.cluster import cut_linkage, linkage
+    >>> Z = linkage([[0.0], [1.0], [20.0], [22.0]], "average")
+    >>> cut_linkage(Z).tolist(), cut_linkage(Z, height=1.5).tolist()
+    ([0, 0, 1, 1], [0, 0, 1, 2])
+    """
+    rules = {"n_clusters": Integer(1) | Nothing(), "height": Real(0) | Nothing()}
+    check_parameters("cut_linkage", rules, locals())
+    Z = check_array(Z, dtype=np.float64, input_name="Z", estimator="cut_linkage")
+    if Z.shape[1] != 4 or Z[:, :2].max() > 2 * len(Z) - 1:
+        message = (
+            f"cut_linkage: Z must be a linkage matrix of four columns; got shape {Z.shape}. Use linkage to make one."
+        )
+        raise DataError(message)
+    if n_clusters is not None and height is not None:
+        message = "cut_linkage: give n_clusters or height, not both."
+        raise DataError(message)
+    tree = Tree.read(Z)
+    if n_clusters is not None and n_clusters > tree.n:
+        message = f"cut_linkage: n_clusters must be at most the {tree.n} leaves; got {n_clusters}. Lower n_clusters."
+        raise DataError(message)
+    if height is not None:
+        return canonical(tree.cut_at_height(height))
+    return tree.cut_at_number(widest_gap(tree.monotone_heights()) if n_clusters is None else n_clusters)

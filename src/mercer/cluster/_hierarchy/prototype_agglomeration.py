@@ -1,0 +1,233 @@
+"""k-means to many prototypes, then agglomeration of the prototypes."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClusterMixin
+
+from mercer._base import Estimator, few_rows, fitted_source, fitting, seed_sequence
+from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._solver.centres.assignment import Assignment, Memory
+from mercer._solver.centres.centres import Centres, nearest
+from mercer._solver.centres.lloyd import Lloyd, LloydState
+from mercer._solver.centres.starts import column_moments
+from mercer._source import Block
+from mercer._source.block import DenseBlock
+from mercer.cluster._centres.k_means import KMeans
+from mercer.cluster._centres.starting import first_centres
+from mercer.cluster._hierarchy.linkage import METHODS, cut_linkage, linkage
+from mercer.cluster._hierarchy.tree import canonical
+from mercer.errors import DataError
+
+__all__ = ["PrototypeAgglomeration"]
+
+Array = Any
+_DRAWN = "prototypes are drawn and clusters numbered by first rows: weights are repetitions in distribution"
+
+
+class PrototypeAgglomeration(ClusterMixin, Estimator):
+    r"""k-means to many prototypes, then agglomeration: hierarchies where n^2 distances are too many.
+
+    k-means finds prototypes :math:`\mu_1 \dots \mu_p` and the weight :math:`W_q` of the rows nearest to each; the
+    prototypes are merged as if each stood for :math:`W_q` equal rows, until `n_clusters` are left. A row belongs to the
+    cluster of its nearest prototype. With Ward's linkage every merge raises the sum of squares least, as in the full
+    hierarchy of the rows.
+
+    Parameters
+    ----------
+    n_clusters : an integer in [1, inf) or None, default=2
+        The number of clusters; None means where the dendrogram of the prototypes has its widest gap.
+    n_prototypes : an integer in [1, inf), default=100
+        The number of prototypes, p; all rows where there are fewer.
+    linkage : one of 'single', 'complete', 'average', 'weighted', 'ward', 'centroid', 'median', default='ward'
+        The distance of two clusters of prototypes.
+    max_iter : an integer in [1, inf), default=300
+        Most iterations of k-means.
+    tol : a number in [0, inf), default=0.0001
+        k-means ends when the squared moves of all prototypes sum to at most `tol` times the mean variance.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        Seed of the first prototypes (k-means++).
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which k-means ends with what it has.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    prototypes_ : ndarray of shape (p, d)
+    prototype_weights_ : ndarray of shape (p,)
+        The weight of the rows nearest to each.
+    prototype_labels_ : ndarray of shape (p,)
+        The cluster of each prototype.
+    linkage_matrix_ : ndarray of shape (p - 1, 4)
+        The dendrogram of the prototypes, as SciPy writes it.
+    labels_ : ndarray of shape (n,)
+        Clusters, numbered in the order of their first rows.
+    n_clusters_ : int
+    n_features_in_, feature_names_in_ :
+        As in scikit-learn.
+    history_, converged_, n_iter_, certificate_ :
+        Of k-means: the inertia of the prototypes, and how far one more iteration would move them.
+
+    Notes
+    -----
+    Costs n p d for each iteration of k-means and p^2 d for the tree; memory is 20 bytes a row, and p^2 numbers for
+    linkages other than Ward's and single. Sparse rows stay sparse. Rows must be in memory.
+
+    References
+    ----------
+    F. Murtagh, A survey of recent advances in hierarchical clustering algorithms, 1983.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.cluster import PrototypeAgglomeration
+    >>> angle = np.linspace(0, 2 * np.pi, 3000, endpoint=False)
+    >>> ring = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> X = np.concatenate([ring, 3 * ring])
+    >>> model = PrototypeAgglomeration(2, linkage="single", random_state=0).fit(X)
+    >>> np.bincount(model.labels_).tolist()
+    [3000, 3000]
+    """
+
+    prototype_labels_: Array
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "n_clusters": Integer(1) | Nothing(),
+        "n_prototypes": Integer(1),
+        "linkage": Choice(*METHODS),
+        "max_iter": Integer(1),
+        "tol": Real(0),
+        "random_state": Seed(),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+    _check_exceptions: ClassVar[dict[str, str]] = Estimator._check_exceptions | {
+        "check_sample_weight_equivalence_on_dense_data": _DRAWN,
+        "check_sample_weight_equivalence_on_sparse_data": _DRAWN,
+    }
+
+    def __init__(
+        self,
+        n_clusters: int | None = 2,
+        *,
+        n_prototypes: int = 100,
+        linkage: str = "ward",
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        random_state: Any = None,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_prototypes = n_prototypes
+        self.linkage = linkage
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "PrototypeAgglomeration":
+        """Find prototypes, merge them, and label the rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+        y : ignored
+        sample_weight : array-like of shape (n,), default=None
+
+        Returns
+        -------
+        self
+        """
+        source = self._open(X, None, sample_weight, accept_sparse="csr")
+        number = min(self.n_prototypes, source.n_rows)
+        if self.n_clusters is not None and self.n_clusters > number:
+            message = (
+                f"PrototypeAgglomeration: n_clusters must be at most the {number} prototypes; got {self.n_clusters}. "
+                f"Raise n_prototypes, or lower n_clusters to at most n_samples={source.n_rows}."
+            )
+            raise DataError(message)
+        plan = KMeans(number)
+        lloyd = Lloyd(
+            start=lambda seed: first_centres(plan, source, None, seed),
+            moments=column_moments,
+            n_init=1,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            memory=Memory.of(source),
+            seed=seed_sequence(self.random_state),
+        )
+        outcome = self._drive(lloyd.solve, source, max_steps=self.max_iter)
+        weight = source.reduce(Assignment(Centres(self.prototypes_))).weights
+        for name, value in self._merged(self.prototypes_[weight > 0], weight[weight > 0]).items():
+            setattr(self, name, value)
+        self._number(source.map(self._label()))
+        self._conclude(outcome, cure="raise max_iter or tol")
+        return self
+
+    def _number(self, labels: Array) -> None:
+        """Set ``labels_``, and number the prototypes' clusters alike."""
+        self.labels_ = canonical(labels)
+        rank = np.empty(self.n_clusters_, dtype=np.int64)
+        rank[labels] = self.labels_
+        self.prototype_labels_ = rank[self.prototype_labels_]
+
+    def _merged(self, prototypes: Array, weight: Array | None) -> dict[str, Any]:
+        labels, Z = np.zeros(1, dtype=np.int64), np.empty((0, 4))
+        if len(prototypes) > 1:
+            Z = linkage(prototypes, self.linkage, sample_weight=weight, n_jobs=self.n_jobs)
+            number = None if self.n_clusters is None else min(self.n_clusters, len(prototypes))
+            labels = cut_linkage(Z, n_clusters=number)
+        return {
+            "prototypes_": prototypes,
+            "prototype_weights_": np.ones(len(prototypes)) if weight is None else weight,
+            "prototype_labels_": labels,
+            "linkage_matrix_": Z,
+            "n_clusters_": int(labels.max()) + 1,
+        }
+
+    def _fitted(self, state: LloydState) -> dict[str, Any]:
+        return self._merged(state.best()[0], None)
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+        """Fit to `X` and return ``labels_``."""
+        return self.fit(X, sample_weight=sample_weight).labels_
+
+    def predict(self, X: Any) -> Array:
+        """Return the cluster of the nearest prototype of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (m, d)
+
+        Returns
+        -------
+        labels : ndarray of shape (m,)
+        """
+        if (rows := few_rows(self, X)) is not None:
+            return self._label(rows.dtype)(DenseBlock(rows, 0))
+        source = fitted_source(self, X, accept_sparse="csr")
+        return source.map(self._label(source.dtype))
+
+    def _label(self, dtype: Any = None) -> "_NearestPrototype":
+        prototypes = self.prototypes_ if dtype is None else self.prototypes_.astype(dtype, copy=False)
+        return _NearestPrototype(Centres(prototypes), self.prototype_labels_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+@dataclass(frozen=True, eq=False)
+class _NearestPrototype:
+    """The cluster of the nearest prototype of each row of a block."""
+
+    prototypes: Centres
+    labels: Array
+
+    def __call__(self, block: Block) -> Array:
+        return self.labels[nearest(block, self.prototypes)[0]]

@@ -1,0 +1,101 @@
+"""The tree that merges make: its numbers, and the partitions that are cut from it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from mercer._native.space import agglomeration
+from mercer.cluster._hierarchy.merging import Merges
+
+__all__ = ["Tree", "canonical", "widest_gap"]
+
+Array = Any
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Merges in their final order.
+
+    Attributes
+    ----------
+    pairs : (m, 2) a leaf of each of the two clusters that merge
+    children : (m, 2) the clusters that merge: leaves below n, and n + i for the cluster that merge i made
+    heights : (m,)
+    counts : (m,) leaves, or their weight, in each new cluster
+    """
+
+    n: int
+    pairs: Array
+    children: Array
+    heights: Array
+    counts: Array
+
+    @classmethod
+    def of(cls, merges: Merges, n: int, in_order: bool, weight: Array | None = None) -> "Tree":
+        """Number the merges, which are sorted by height unless they are `in_order`."""
+        pairs, heights = np.asarray(merges.pairs, dtype=np.intp), np.asarray(merges.heights)
+        if not in_order:
+            order = np.argsort(heights, kind="stable")
+            pairs, heights = np.ascontiguousarray(pairs[order]), heights[order]
+        made = len(heights)
+        parents, children = np.full(n + made, -1, dtype=np.intp), np.empty((made, 2), dtype=np.intp)
+        counts = np.ones(n + made)
+        if weight is not None:
+            counts[:n] = weight
+        agglomeration.number_merges(pairs, parents, children, counts)
+        return cls(n, pairs, children, heights, counts[n:])
+
+    @classmethod
+    def read(cls, Z: Array) -> "Tree":
+        """The tree of a linkage matrix."""
+        n, children = len(Z) + 1, Z[:, :2].astype(np.intp)
+        leaf = np.arange(2 * n - 1)
+        for i, (left, _) in enumerate(children):
+            leaf[n + i] = leaf[left]
+        return cls(n, leaf[children], children, Z[:, 2], Z[:, 3])
+
+    def matrix(self) -> Array:
+        """SciPy's linkage matrix."""
+        return np.column_stack([self.children, self.heights, self.counts])
+
+    def cut_at_number(self, n_clusters: int) -> Array:
+        """Labels after all merges but the last ``n_clusters - 1``; of more clusters where merges are missing."""
+        return self._labels(slice(0, max(0, self.n - n_clusters)))
+
+    def cut_at_height(self, height: float) -> Array:
+        """Labels after all merges below `height`."""
+        return self._labels(self.monotone_heights() < height)
+
+    def monotone_heights(self) -> Array:
+        """Of each cluster the greatest height in it; where the tree has no inversions, the heights."""
+        highest = self.heights.copy()
+        if np.all(np.diff(highest) >= 0):
+            return highest
+        for i, pair in enumerate(self.children):
+            for child in pair:
+                if child >= self.n:
+                    highest[i] = max(highest[i], highest[child - self.n])
+        return highest
+
+    def _labels(self, chosen: Any) -> Array:
+        edges = self.pairs[chosen]
+        graph = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(self.n, self.n))
+        return canonical(connected_components(graph, directed=False)[1])
+
+
+def canonical(labels: Array) -> Array:
+    """The same partition, its clusters numbered in the order of their first rows."""
+    _, first, where = np.unique(labels, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[where]
+
+
+def widest_gap(heights: Array) -> int:
+    """The number of clusters that lasts longest while the height grows; among equals the fewest."""
+    rising = np.maximum.accumulate(np.concatenate([[0.0], heights]))
+    gaps = np.diff(rising)
+    return int(len(gaps) - (len(gaps) - 1 - np.argmax(gaps[::-1])) + 1)

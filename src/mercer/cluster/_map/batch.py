@@ -1,0 +1,176 @@
+"""The batch solver of a self-organising map: every unit becomes the mean of all rows, weighted by its neighbourhood."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._plain import plain
+from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._solver.centres.assignment import Assignment, AssignmentSums, Memory
+from mercer._solver.centres.centres import Centres
+from mercer._solver.centres.lloyd import squared_shift
+from mercer._source import Source
+from mercer._statistic import Moments
+from mercer.cluster._map.grid import Grid
+
+__all__ = ["BatchMap", "MapState", "Narrowing", "principal_plane", "smoothed"]
+
+Array = Any
+_STATEMENT = (
+    "Sum of the squared moves that the units would make in one more batch step at the last sigma: zero where each unit "
+    "is the mean of all rows, weighted by its neighbourhood. A map has no cost function whose optimum this would bound."
+)
+
+
+@plain
+@dataclass(frozen=True)
+class MapState:
+    """The units, how many epochs they have seen, and whether they have come to rest.
+
+    An online map keeps its units in float64, whatever the type of the rows, which `single` tells.
+    """
+
+    seed: Array
+    centres: Array
+    epoch: int
+    settled: bool
+    single: bool
+
+    def units(self) -> Array:
+        """The units in the type of the rows."""
+        return self.centres.astype(np.float32 if self.single else np.float64, copy=False)
+
+
+@dataclass(frozen=True)
+class Narrowing:
+    """A number that goes from `first` to `last` within `length` epochs, and stays there."""
+
+    first: float
+    last: float
+    length: int
+    decay: str
+
+    def at(self, epoch: float) -> float:
+        """The value at an epoch, or part of one, from zero."""
+        share = min(1.0, epoch / (self.length - 1)) if self.length > 1 else 1.0
+        if self.decay == "linear":
+            return self.first + share * (self.last - self.first)
+        return self.first * (self.last / self.first) ** share
+
+
+def smoothed(sums: AssignmentSums, neighbourhood: Array, centres: Array) -> Array:
+    """The mean of all rows for each unit, a row of unit p weighted by h_qp; a unit that no row reaches stays."""
+    weights = neighbourhood @ sums.weights
+    reached = weights > 1e-300
+    means = centres.astype(np.float64)
+    means[reached] = (neighbourhood[reached] @ sums.sums) / weights[reached, None]
+    return means.astype(centres.dtype)
+
+
+def principal_plane(grid: Grid, reach: float = 2.0) -> Any:
+    """Units spread evenly over the plane of the two leading principal axes, `reach` deviations to each side.
+
+    The longer side of the grid lies along the first axis. A sign is fixed by the entry of largest size, positive.
+    """
+    sums = yield Moments()
+    values, vectors = np.linalg.eigh(sums.scatter / sums.weight)
+    centres = np.tile(sums.mean, (grid.n_units, 1))
+    positions = grid.positions
+    for rank, side in enumerate(np.argsort(-np.ptp(positions, axis=0), stable=True)):
+        width = np.ptp(positions[:, side])
+        if rank >= len(values) or width == 0:
+            continue
+        axis = vectors[:, -1 - rank]
+        axis = axis * np.sign(axis[np.argmax(np.abs(axis))])
+        places = 2.0 * (positions[:, side] - positions[:, side].min()) / width - 1.0
+        centres += reach * np.sqrt(max(values[-1 - rank], 0.0)) * places[:, None] * axis
+    return centres, float(np.trace(sums.scatter)) / (sums.weight * len(values))
+
+
+@dataclass(frozen=True, eq=False)
+class Sampling:
+    """Ask for a source of some rows."""
+
+    draw: Callable[[Array], Source]
+    seed: Array
+
+    def answer(self, source: Source) -> Source:
+        return self.draw(self.seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Among:
+    """Ask for the sum of a statistic over other rows."""
+
+    statistic: Assignment
+    rows: Source
+
+    def answer(self, source: Source) -> Any:
+        return self.rows.reduce(self.statistic)
+
+
+@dataclass(frozen=True)
+class BatchMap:
+    """The solver and what it is told.
+
+    Parameters
+    ----------
+    grid : Grid
+    start : callable
+        A generator that returns the first units and the mean variance of the columns.
+    sigma : Narrowing
+        The width of the neighbourhood, epoch by epoch.
+    max_iter, tol
+        As in ``SelfOrganizingMap``.
+    memory : Memory
+        What passes leave for one another.
+    seed : ndarray
+        Kept in the state, so that a resumed fit draws what the first one would have drawn.
+    sample : callable or None
+        From the seed to a source of some rows, for all epochs of the annealing but the last.
+    """
+
+    grid: Grid
+    start: Callable[[], Any]
+    sigma: Narrowing
+    max_iter: int
+    tol: float
+    memory: Memory
+    seed: Array
+    dtype: Any
+    sample: Callable[[Array], Source] | None = None
+
+    def solve(self, state: MapState | None = None) -> Solver:
+        """Narrow the neighbourhood, then iterate until the units rest; from the beginning or from a state."""
+        centres, variance = yield from self.start()
+        tolerance = self.tol * variance
+        if state is None:
+            state = MapState(self.seed, centres.astype(self.dtype), 0, False, self.dtype == np.float32)
+        neighbourhood = self.grid.neighbourhood(self.sigma.last)
+        few = None
+        if self.sample is not None and state.epoch + 1 < self.sigma.length:
+            few = yield Sampling(self.sample, state.seed)
+        while not state.settled and state.epoch < self.max_iter:
+            state = yield from self._iterate(state, tolerance, few if state.epoch + 1 < self.sigma.length else None)
+        sums = self.memory.learn((yield self.memory.assignment(state.centres)))
+        shift = squared_shift(smoothed(sums, neighbourhood, state.centres), state.centres)
+        return Solution(state, state.settled, _fixed_point(shift, tolerance))
+
+    def _iterate(self, state: MapState, tolerance: float, few: Source | None) -> Any:
+        sigma = self.sigma.at(state.epoch)
+        if few is None:
+            sums = self.memory.learn((yield self.memory.assignment(state.centres)))
+        else:
+            sums = yield Among(Assignment(Centres(state.centres)), few)
+        centres = smoothed(sums, self.grid.neighbourhood(sigma), state.centres)
+        shift = squared_shift(centres, state.centres)
+        narrow = state.epoch + 1 >= self.sigma.length
+        state = MapState(state.seed, centres, state.epoch + 1, narrow and shift <= tolerance, state.single)
+        yield Step(sums.cost, state, _fixed_point(shift, tolerance), {"sigma": sigma, "shift": float(np.sqrt(shift))})
+        return state
+
+
+def _fixed_point(shift: float, tolerance: float) -> Certificate:
+    return Certificate.of("fixed point", shift, tolerance, _STATEMENT)

@@ -1,0 +1,43 @@
+"""What one pass says of how good a map is: the mean distance to the winner, and how often the runner-up is far away."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from mercer._solver.centres.centres import Centres
+from mercer._source import Block
+from mercer._statistic import Statistic, Sums
+from mercer.cluster._centres.centre_model import Lengths
+
+__all__ = ["MapErrorSums", "MapErrors"]
+
+Array = Any
+
+
+@dataclass(frozen=True)
+class MapErrorSums(Sums):
+    """Weight of the rows, of those whose two nearest units are no neighbours, and the summed distances."""
+
+    weight: Any
+    torn: Any
+    distance: Any
+
+
+@dataclass(frozen=True)
+class MapErrors(Statistic):
+    """For each row the distance to its winner, and whether the second nearest unit is a neighbour of it."""
+
+    centres: Centres
+    neighbours: Array
+
+    def of(self, block: Block) -> MapErrorSums:
+        xp = block.xp
+        lengths = Lengths(self.centres)(block)
+        k = lengths.shape[1]
+        first = xp.argmin(lengths, axis=1)
+        nearest = xp.min(lengths, axis=1)
+        others = xp.where(xp.arange(k, device=block.device)[None, :] == first[:, None], xp.inf, lengths)
+        second = xp.argmin(others, axis=1)
+        together = xp.take(xp.reshape(self.neighbours, (-1,)), first * k + second)
+        torn = xp.astype(xp.logical_not(together), block.wide)
+        distance = xp.astype(nearest, block.wide)
+        return MapErrorSums(block.total_weight(), xp.sum(block.weighted(torn)), xp.sum(block.weighted(distance)))

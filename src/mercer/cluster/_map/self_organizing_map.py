@@ -1,0 +1,368 @@
+"""Self-organising maps: prototypes on a grid, neighbours on the grid near each other among the rows."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._base import few_rows, fitted_source, fitting, seed_sequence
+from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._solver.centres.assignment import Memory
+from mercer._solver.centres.centres import Centres, nearest
+from mercer._solver.centres.lloyd import child_seed
+from mercer._solver.centres.row_draw import RowDraw, WeightedRows
+from mercer._solver.centres.starts import around_the_mean, column_moments
+from mercer._source import ArraySource, Block, Source
+from mercer._source.block import DenseBlock
+from mercer._source.memory import forecast
+from mercer._source.namespace import namespace_of, to_numpy
+from mercer.cluster._centres.centre_model import CentreModel
+from mercer.cluster._map.batch import BatchMap, MapState, Narrowing, principal_plane
+from mercer.cluster._map.errors import MapErrors, MapErrorSums
+from mercer.cluster._map.grid import Grid
+from mercer.cluster._map.online import OnlineMap
+from mercer.errors import DataError
+
+__all__ = ["SelfOrganizingMap"]
+
+
+class SelfOrganizingMap(CentreModel):
+    r"""Self-organising map: prototypes on a grid that unfolds among the rows.
+
+    Unit q of the grid has a prototype :math:`w_q`. A row x has as winner p the unit of the nearest prototype, and draws
+    all prototypes closer, the less the farther they are from p on the grid:
+
+    .. math:: \Delta w_q = \epsilon \, h_{qp} \, (x - w_q), \qquad
+              h_{qp} = \exp\left(-\frac{\lVert r_q - r_p \rVert^2}{2 \sigma^2}\right)
+
+    with :math:`r_q` the place of unit q, in units of the grid. The width :math:`\sigma` falls from `sigma` to
+    `sigma_end`, so that the map first orders itself and then follows the rows. The batch solver sets each prototype to
+    the mean of all rows weighted by :math:`h_{qp}`, where the steps above, summed over the rows, are zero. With
+    :math:`\sigma \to 0` this is k-means.
+
+    Parameters
+    ----------
+    n_rows : an integer in [1, inf), default=10
+        Rows of the grid; 1 makes a one-dimensional map.
+    n_columns : an integer in [1, inf), default=10
+        Columns of the grid.
+    topology : one of 'rectangular', 'hexagonal', default='rectangular'
+        Neighbours of a unit: the eight around it, or, with every other row shifted by a half, six at one distance.
+    torus : a boolean, default=False
+        Whether the first row and column follow the last.
+    init : one of 'pca', 'random' or an array-like, default='pca'
+        The first prototypes: in the plane of the two leading principal components; at random with mean and spread of
+        the columns; or given, one row a unit, row by row of the grid.
+    solver : one of 'batch', 'online', default='batch'
+        Passes over all rows in any place, or row after row in random order, in memory.
+    sigma : a number in (0, inf) or None, default=None
+        The first width; None means a quarter of the longer side, and at least `sigma_end`.
+    sigma_end : a number in (0, inf), default=0.5
+        The last width.
+    decay : one of 'exponential', 'linear', default='exponential'
+        How the width (and the learning rate) falls.
+    annealing_iter : an integer in [1, inf), default=15
+        Epochs in which the width falls.
+    subsample : an integer in [1, inf) or None, default=None
+        Rows drawn, in proportion to their weights, for all epochs of the annealing but the last; None means all rows.
+        Some rows a unit order a map as well as all do, at a fraction of the cost. The batch solver alone asks.
+    max_iter : an integer in [1, inf), default=100
+        Most epochs. The batch solver goes on at the last width until the prototypes rest; the online one ends with the
+        annealing.
+    tol : a number in [0, inf), default=0.0001
+        The batch solver ends when the squared moves of all prototypes sum to at most `tol` times the mean variance of
+        the columns.
+    learning_rate : a number in (0, 1], default=0.5
+        The first :math:`\epsilon` of the online solver.
+    learning_rate_end : a number in (0, 1], default=0.01
+        Its last.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        Seed of random prototypes and of the order of rows in the online solver.
+    verbose : an integer in [0, inf) or a boolean, default=0
+        Whether to print each epoch.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which the fit ends with what it has.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (n_rows * n_columns, d)
+        The prototypes, row by row of the grid.
+    positions_ : ndarray of shape (n_rows * n_columns, 2)
+        The place of each unit on the map, across and up.
+    labels_ : ndarray of shape (n,), int32
+        The winner of each row; among equals the lowest.
+    inertia_ : float
+        Weighted sum of squared distances to the winners.
+    n_iter_ : int
+        Epochs.
+    n_features_in_, feature_names_in_ :
+        As in scikit-learn.
+    history_ : dict of ndarray
+        Per epoch: ``objective`` (the inertia), ``sigma``, ``seconds``, and ``shift`` or ``learning_rate``.
+    converged_ : bool
+        Whether the annealing ended, and, of the batch solver, the prototypes rest.
+    certificate_ : Certificate
+        Batch: ``"fixed point"``, the summed squared moves of one more epoch at the last width. Online: none.
+
+    Notes
+    -----
+    An epoch costs n k d for k units; memory is 20 bytes a row and k d numbers a thread, and k^2 for the grid; the
+    principal components take d^2 numbers once. Batch maps run over rows in any place. Weights are repetitions; in the
+    online solver a row of weight w is shown w times in succession.
+
+    References
+    ----------
+    T. Kohonen, Self-Organizing Maps, 2001.
+
+    Examples
+    --------
+    >>> from mercer.cluster import SelfOrganizingMap
+    >>> from sklearn.datasets import load_iris
+    >>> X = load_iris().data
+    >>> model = SelfOrganizingMap(6, 4).fit(X)
+    >>> model.transform(X).shape, model.u_matrix().shape
+    ((150, 2), (6, 4))
+    >>> round(model.quantization_error(X), 2)
+    0.32
+    """
+
+    _objective_moves = None
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "n_rows": Integer(1),
+        "n_columns": Integer(1),
+        "topology": Choice("rectangular", "hexagonal"),
+        "torus": Boolean(),
+        "init": Choice("pca", "random") | Array(),
+        "solver": Choice("batch", "online"),
+        "sigma": Real(0, closed="neither") | Nothing(),
+        "sigma_end": Real(0, closed="neither"),
+        "decay": Choice("exponential", "linear"),
+        "annealing_iter": Integer(1),
+        "subsample": Integer(1) | Nothing(),
+        "max_iter": Integer(1),
+        "tol": Real(0),
+        "learning_rate": Real(0, 1, closed="right"),
+        "learning_rate_end": Real(0, 1, closed="right"),
+        "random_state": Seed(),
+        "verbose": Integer(0) | Boolean(),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+    _check_exceptions: ClassVar[dict[str, str]] = CentreModel._check_exceptions | {
+        "check_clustering": "a map has more units than the data have groups; its labels cut groups into cells",
+    }
+
+    def __init__(
+        self,
+        n_rows: int = 10,
+        n_columns: int = 10,
+        *,
+        topology: str = "rectangular",
+        torus: bool = False,
+        init: Any = "pca",
+        solver: str = "batch",
+        sigma: float | None = None,
+        sigma_end: float = 0.5,
+        decay: str = "exponential",
+        annealing_iter: int = 15,
+        subsample: int | None = None,
+        max_iter: int = 100,
+        tol: float = 1e-4,
+        learning_rate: float = 0.5,
+        learning_rate_end: float = 0.01,
+        random_state: Any = None,
+        verbose: int = 0,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_rows = n_rows
+        self.n_columns = n_columns
+        self.topology = topology
+        self.torus = torus
+        self.init = init
+        self.solver = solver
+        self.sigma = sigma
+        self.sigma_end = sigma_end
+        self.decay = decay
+        self.annealing_iter = annealing_iter
+        self.subsample = subsample
+        self.max_iter = max_iter
+        self.tol = tol
+        self.learning_rate = learning_rate
+        self.learning_rate_end = learning_rate_end
+        self.random_state = random_state
+        self.verbose = verbose
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "SelfOrganizingMap":
+        """Unfold the map among the rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), or rows in any other place
+        y : ignored
+        sample_weight : array-like of shape (n,), default=None
+
+        Returns
+        -------
+        self
+        """
+        grid = self._grid
+        grid.check(type(self).__name__)
+        source = self._open(X, None, sample_weight, accept_sparse="csr")
+        memory = Memory.of(source) if self.solver == "batch" else None
+        solver = self._solver(source, grid, memory)
+        most = self.max_iter if memory is not None else min(self.max_iter, self.annealing_iter)
+        positions = grid.positions.astype(source.host_dtype)
+        outcome = self._drive(solver.solve, source, max_steps=most, attributes={"positions_": positions})
+        self._store_labels(source, self.cluster_centers_, memory)
+        self._conclude(outcome)
+        return self
+
+    def _solver(self, source: Source, grid: Grid, memory: Memory | None) -> BatchMap | OnlineMap:
+        k, d, name = grid.n_units, source.n_features, type(self).__name__
+        forecast(name, 24.0 * k * k, f"the {k} x {k} neighbourhood of the units", "take fewer rows or columns")
+        if isinstance(self.init, str) and self.init == "pca":
+            forecast(name, 16.0 * d * d, f"the {d} x {d} covariance of the columns", "use init='random'")
+        seed = seed_sequence(self.random_state).generate_state(8)
+        widest = max(self.sigma_end, 0.25 * max(grid.n_rows, grid.n_columns)) if self.sigma is None else self.sigma
+        # A batch epoch has one width, the last epoch the last; online, the width falls within each epoch too.
+        length = self.annealing_iter + (memory is None)
+        sigma = Narrowing(widest, self.sigma_end, length, self.decay)
+
+        def start() -> Any:
+            return self._first_units(source, grid, seed)
+
+        if memory is not None:
+            few = self.subsample
+            some = None if few is None or few >= source.n_rows else self._some_rows(source, few)
+            return BatchMap(grid, start, sigma, self.max_iter, self.tol, memory, seed, source.host_dtype, some)
+        self._needs_memory(source, "solver='online'", "use solver='batch'")
+        if source.is_sparse:
+            message = f"{name}: solver='online' needs dense rows; got sparse ones. Use solver='batch', or X.toarray()."
+            raise DataError(message)
+        rate = Narrowing(self.learning_rate, self.learning_rate_end, length, self.decay)
+        epochs = self.annealing_iter
+        return OnlineMap(grid, start, sigma, rate, epochs, self.max_iter, seed, source.n_rows, source.host_dtype)
+
+    def _some_rows(self, source: Source, size: int) -> Callable[[Any], Source]:
+        """From a seed to a source of `size` rows drawn in proportion to their weights."""
+
+        def draw(seed: Any) -> Source:
+            generator = np.random.default_rng(child_seed(seed, 1))
+            if source.random_access:
+                return source.part(RowDraw(source).rows(generator, size))
+            return ArraySource(WeightedRows(generator.random(size)).answer(source)[1], threads=source.threads)
+
+        return draw
+
+    def _first_units(self, source: Source, grid: Grid, seed: Any) -> Any:
+        """A generator of the first prototypes and the mean variance of the columns."""
+        if isinstance(self.init, str) and self.init == "pca":
+            return (yield from principal_plane(grid))
+        _, variance = yield from column_moments()
+        if isinstance(self.init, str):
+            generator = np.random.default_rng(child_seed(seed, 0))
+            centres = yield from around_the_mean(grid.n_units, generator, np.float64)
+        else:
+            centres = check_array(to_numpy(self.init), dtype=np.float64, input_name="init", estimator=self)
+            if centres.shape != (grid.n_units, source.n_features):
+                message = (
+                    f"{type(self).__name__}: init must have a row for each of the {grid.n_units} units and "
+                    f"{source.n_features} columns; got shape {centres.shape}."
+                )
+                raise DataError(message)
+        return centres, float(np.mean(variance))
+
+    @property
+    def _grid(self) -> Grid:
+        return Grid(self.n_rows, self.n_columns, self.topology, self.torus)
+
+    def _fitted(self, state: MapState) -> dict[str, Any]:
+        return {"cluster_centers_": state.units()}
+
+    def transform(self, X: Any) -> Any:
+        """Return the place on the map of the winner of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), or rows in any other place
+            The rows.
+
+        Returns
+        -------
+        places : array of shape (n, 2)
+            Across and up, in units of the grid; where the rows are.
+        """
+        if (rows := few_rows(self, X)) is not None:
+            labels, _ = nearest(DenseBlock(rows, 0), self._ready(rows.dtype))
+            return self.positions_[labels].astype(rows.dtype, copy=False)
+        source = fitted_source(self, X, accept_sparse="csr")
+        centres = self._ready(source.dtype)
+        positions = self.positions_
+        if positions.dtype != source.dtype:
+            positions = namespace_of(positions).astype(positions, source.dtype)
+        return source.map(_Places(centres, positions))
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit to `X` and return the place on the map of the winner of each row."""
+        return self.fit(X, sample_weight=sample_weight).transform(X)
+
+    def quantization_error(self, X: Any, sample_weight: Any = None) -> float:
+        """Return the mean distance of rows to their winners."""
+        sums = self._errors(X, sample_weight)
+        return float(sums.distance / sums.weight)
+
+    def topographic_error(self, X: Any, sample_weight: Any = None) -> float:
+        """Return the share of rows whose two nearest prototypes are no neighbours on the grid."""
+        sums = self._errors(X, sample_weight)
+        return float(sums.torn / sums.weight)
+
+    def _errors(self, X: Any, sample_weight: Any) -> MapErrorSums:
+        check_is_fitted(self)
+        source = self._open(X, None, sample_weight, accept_sparse="csr", reset=False)
+        return source.reduce(MapErrors(self._ready(source.dtype), self._grid.neighbours))
+
+    def u_matrix(self) -> np.ndarray:
+        """Return the mean distance of each prototype to those of its neighbours, as the grid lies: (n_rows, n_columns).
+
+        Ridges of large values part regions of the map that hold rows of different kinds.
+        """
+        check_is_fitted(self)
+        neighbours = self._grid.neighbours
+        lengths = Centres(to_numpy(self.cluster_centers_)).lengths(to_numpy(self.cluster_centers_)).astype(np.float64)
+        count = np.maximum(neighbours.sum(axis=1), 1)
+        return (np.where(neighbours, lengths, 0.0).sum(axis=1) / count).reshape(self.n_rows, self.n_columns)
+
+    def hit_map(self, X: Any) -> np.ndarray:
+        """Return how many of the rows each unit wins, as the grid lies: (n_rows, n_columns)."""
+        labels = np.asarray(to_numpy(self.predict(X)))
+        return np.bincount(labels, minlength=self.n_rows * self.n_columns).reshape(self.n_rows, self.n_columns)
+
+    def component_planes(self) -> np.ndarray:
+        """Return each column's value at each prototype, as the grid lies: (d, n_rows, n_columns)."""
+        check_is_fitted(self)
+        return to_numpy(self.cluster_centers_).T.reshape(-1, self.n_rows, self.n_columns)
+
+    @property
+    def _n_features_out(self) -> int:
+        return 2
+
+
+@dataclass(frozen=True, eq=False)
+class _Places:
+    """The place on the map of each row's winner."""
+
+    centres: Centres
+    positions: Any
+
+    def __call__(self, block: Block) -> Any:
+        labels, _ = nearest(block, self.centres)
+        return block.xp.take(self.positions, labels, axis=0)

@@ -1,0 +1,1 @@
+"""k-medoids: clusters around rows, by swaps."""

@@ -1,0 +1,142 @@
+"""The board on which medoids are swapped: where every row belongs, and what each swap would change."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mercer._native.space import medoids as native
+from mercer._source.memory import forecast
+from mercer._source.threads import run_numbered
+from mercer.cluster._row_distances import RowDistances
+
+__all__ = ["Board"]
+
+Array = Any
+# Distances of one work item: a quarter of a millisecond of looking. Work items of a round run side by side, and what
+# they measured is kept until the round's swaps are made.
+_ITEM, _MOST_ROWS, _ITEMS = 2**18, 64, 8
+# A change that is smaller than this, relative to the total, may be rounding.
+_ROUNDING = 1e-12
+
+
+class Board:
+    """Rows, their weights, and the two medoids nearest to each."""
+
+    def __init__(self, distances: RowDistances, weight: Array | None, threads: int, subject: str = "KMedoids") -> None:
+        self.distances = distances
+        self.n = distances.n
+        self.weight = np.empty(0) if weight is None else weight
+        self.candidates = np.arange(self.n) if weight is None else np.flatnonzero(weight > 0)
+        self.threads = threads
+        self.subject = subject
+        self.total = np.inf
+        self.memory: Array | None = None
+
+    def shares(self) -> Array:
+        """The share of each candidate in all weight."""
+        weight = self.weight[self.candidates] if len(self.weight) else np.ones(self.n)
+        return weight / weight.sum()
+
+    def place(self, medoids: Array) -> None:
+        """Start from these medoids."""
+        k = len(medoids)
+        size = 8.0 * self.n * (k + 3 + _ITEMS * self._item_rows())
+        forecast(
+            self.subject, size, f"the distances of {self.n} rows to {k} medoids", "lower n_clusters or use fewer rows"
+        )
+        self.medoids = np.array(medoids, dtype=np.intp)
+        order = np.argsort(self.medoids, kind="stable")
+        self.table = np.empty((k, self.n))
+        for start in range(0, k, _MOST_ROWS):
+            part = order[start : start + _MOST_ROWS]
+            self.table[part] = self.distances.lines(self.medoids[part])
+        self.nearest, self.second = np.empty(self.n, dtype=np.int32), np.empty(self.n, dtype=np.int32)
+        self.near, self.next, self.loss = np.empty(self.n), np.empty(self.n), np.empty(k)
+        self.total = native.find_two(
+            self.table, self.weight, self.nearest, self.second, self.near, self.next, self.loss
+        )
+
+    @property
+    def rounding(self) -> float:
+        """A change of the total that swaps have to exceed."""
+        return _ROUNDING * self.total
+
+    def _item_rows(self) -> int:
+        return max(2, min(_MOST_ROWS, _ITEM // max(1, self.n)))
+
+    @property
+    def round_rows(self) -> int:
+        """Candidates of one round; depends on the number of rows alone."""
+        return _ITEMS * self._item_rows()
+
+    def look(self, rows: Array, function: Callable[[Array, slice], Any]) -> list[Any]:
+        """``function(lines, part)`` for the distances of parts of `rows` to all rows, on all threads, in order.
+
+        Lines of the last round stay as they are until the next call; those of earlier rounds are overwritten.
+        """
+        step = self._item_rows()
+        found: list[Any] = []
+        # Fresh memory for every item would cost more than what is written to it.
+        if self.memory is None and self.distances.takes_memory:
+            self.memory = np.empty((_ITEMS, step, self.n))
+        for first in range(0, len(rows), self.round_rows):
+            starts = range(first, min(first + self.round_rows, len(rows)), step)
+            parts = [slice(start, min(start + step, len(rows))) for start in starts]
+
+            def see(number: int, parts: list[slice] = parts) -> Any:
+                memory = None if self.memory is None else self.memory[number]
+                return function(self.distances.lines(rows[parts[number]], memory), parts[number])
+
+            run_numbered(see, len(parts), self.threads, found.append)
+        return found
+
+    def try_swaps(self, rows: Array) -> tuple[Array, Array, list[Array]]:
+        """By how much the best swap with each candidate changes the total, with which medoid; and the distances."""
+        change, which = np.empty(len(rows)), np.empty(len(rows), dtype=np.int32)
+
+        def judge(lines: Array, part: slice) -> Array:
+            self._judge(lines, change[part], which[part])
+            return lines
+
+        lines = self.look(rows, judge)
+        return np.where(np.isin(rows, self.medoids), np.inf, change), which, lines
+
+    def _judge(self, lines: Array, change: Array, which: Array) -> None:
+        native.try_swaps(
+            lines, self.weight, self.nearest, self.near, self.next, self.loss, np.empty(len(self.loss)), change, which
+        )
+
+    def swap(self, row: int, medoid: int, line: Array) -> None:
+        """Put a row in the place of a medoid."""
+        self.medoids[medoid] = row
+        self.total = native.replace(
+            self.table, medoid, line, self.weight, self.nearest, self.second, self.near, self.next, self.loss
+        )
+
+    def swap_eagerly(self, rows: Array) -> tuple[int, float]:
+        """Make every swap of a round that still helps when its turn comes; the last one made, and the best one left.
+
+        Candidates are looked at side by side; those that would help are looked at again after each swap.
+        """
+        change, which, lines = self.try_swaps(rows)
+        last, step, swapped = -1, self._item_rows(), False
+        for i in np.flatnonzero(change < -self.rounding):
+            line = lines[i // step][i % step : i % step + 1]
+            if swapped:
+                self._judge(line, change[i : i + 1], which[i : i + 1])
+            if change[i] < -self.rounding:
+                self.swap(int(rows[i]), int(which[i]), line[0])
+                last, swapped = int(i), True
+        return last, float(np.min(change, initial=np.inf))
+
+    def sums(self, rows: Array) -> Array:
+        """The weighted sum of distances from each of `rows` to all rows."""
+        weight = self.weight if len(self.weight) else np.ones(self.n)
+        return np.concatenate(self.look(rows, lambda lines, part: lines @ weight))
+
+    def gains(self, rows: Array, near: Array) -> Array:
+        """By how much each of `rows` as one more medoid changes the total, where `near` are the distances so far."""
+        change = np.empty(len(rows))
+        self.look(rows, lambda lines, part: native.measure_gains(lines, self.weight, near, change[part]))
+        return change

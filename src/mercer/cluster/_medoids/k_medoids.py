@@ -1,0 +1,298 @@
+"""k-medoids clustering."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+
+from mercer._base import Estimator, few_rows, fitted_source, fitting, seed_sequence
+from mercer._base.parameter import Array as ArrayLike
+from mercer._base.parameter import Choice, Function, Instance, Integer, Nothing, Real, Rule, Seed, Text
+from mercer._source import Block
+from mercer._source.block import DenseBlock
+from mercer._source.memory import forecast
+from mercer.cluster._distances import check_distances
+from mercer.cluster._medoids.board import Board
+from mercer.cluster._medoids.swaps import MedoidSearch, MedoidState
+from mercer.cluster._row_distances import open_distances
+from mercer.errors import DataError, ParameterError
+
+__all__ = ["KMedoids"]
+
+Array = Any
+_DRAWN = "first medoids are drawn: weights are repetitions in distribution, and exactly with init='build' or given rows"
+
+
+class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):
+    r"""k-medoids clustering: centres that are rows, under any distance.
+
+    Chooses rows :math:`m_1 \dots m_k` (``medoid_indices_``) that minimise the total deviation
+
+    .. math:: T = \sum_i w_i \min_q d(x_i, x_{m_q}) .
+
+    Unlike a mean, a medoid exists for any distance and stays where it is when one far outlier is added.
+
+    Parameters
+    ----------
+    n_clusters : an integer in [1, inf), default=8
+        The number of medoids, k.
+    metric : a string or a callable, default='euclidean'
+        Any metric of SciPy or scikit-learn, a function of two rows, or ``'precomputed'`` when `X` holds all distances.
+    metric_params : an instance of dict or None, default=None
+        Further arguments of the metric.
+    method : one of 'fasterpam', 'pam', 'alternate', 'clara', default='fasterpam'
+        ``'fasterpam'`` makes each swap that helps when it is found; ``'pam'`` looks at all swaps and makes the best
+        one; ``'alternate'`` recentres each cluster, which is fast and worse; ``'clara'`` runs fasterpam on samples.
+    init : one of 'k-medoids++', 'build', 'random' or an array-like, default='k-medoids++'
+        The first medoids: ``'k-medoids++'`` draws rows in proportion to their distance from those drawn before,
+        ``'build'`` adds the row that lowers T most, k times (nothing is drawn, k passes over all pairs), ``'random'``
+        draws rows. An array holds the numbers of k rows, or k positions of which the nearest rows are taken.
+    max_iter : an integer in [1, inf), default=300
+        Most passes over all rows; for ``'pam'``, most swaps.
+    n_draws : an integer in [1, inf), default=5
+        Samples of ``'clara'``.
+    draw_size : an integer in [1, inf) or None, default=None
+        Rows of a sample; None means 80 + 4 k.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        Seed of what is drawn.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which the fit ends with what it has.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    medoid_indices_ : ndarray of shape (k,)
+        The rows that are medoids.
+    cluster_centers_ : ndarray of shape (k, d)
+        Those rows; absent where distances are precomputed.
+    labels_ : ndarray of shape (n,), int32
+        The nearest medoid of each row; among equals the lowest.
+    inertia_ : float
+        T at the end.
+    n_iter_ : int
+        Passes (``'pam'``: swaps looked for, ``'clara'``: samples).
+    n_features_in_, feature_names_in_ :
+        As in scikit-learn.
+    history_ : dict of ndarray
+        Per pass: ``objective`` (T), ``idle`` (candidates in a row that did not help), ``seconds``.
+    converged_ : bool
+        Whether no swap is left that helps; for ``'alternate'``, no better medoid within a cluster.
+    certificate_ : Certificate
+        ``"swap gain"``: the most by which one more swap could lower T, zero at a local optimum; ``"none"`` for
+        ``'alternate'`` and ``'clara'``.
+
+    Notes
+    -----
+    A pass measures n^2 distances and adds n^2 numbers, whatever k is: the loss of removing a medoid is shared by all
+    candidates. Memory is n (k + 64) numbers and a copy of the rows; no n x n matrix is made. Weights are repetitions,
+    and rows of weight zero are no candidates. Rows must be in memory.
+
+    References
+    ----------
+    L. Kaufman and P. Rousseeuw, Finding Groups in Data, 1990. E. Schubert and P. Rousseeuw, Fast and eager k-medoids
+    clustering, 2021.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.cluster import KMedoids
+    >>> X = np.array([[1.0], [2.0], [3.0], [10.0], [11.0], [500.0]])
+    >>> model = KMedoids(2, init="build").fit(X)
+    >>> model.cluster_centers_.ravel().tolist(), float(model.inertia_)
+    ([3.0, 500.0], 18.0)
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "n_clusters": Integer(1),
+        "metric": Text() | Function(),
+        "metric_params": Instance(dict) | Nothing(),
+        "method": Choice("fasterpam", "pam", "alternate", "clara"),
+        "init": Choice("k-medoids++", "build", "random") | ArrayLike(),
+        "max_iter": Integer(1),
+        "n_draws": Integer(1),
+        "draw_size": Integer(1) | Nothing(),
+        "random_state": Seed(),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "memory": "rows are laid out once more, feature by feature, for the n^2 distances of a pass",
+    }
+    _check_exceptions: ClassVar[dict[str, str]] = Estimator._check_exceptions | {
+        "check_sample_weight_equivalence_on_dense_data": _DRAWN,
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        metric: Any = "euclidean",
+        metric_params: dict[str, Any] | None = None,
+        method: str = "fasterpam",
+        init: Any = "k-medoids++",
+        max_iter: int = 300,
+        n_draws: int = 5,
+        draw_size: int | None = None,
+        random_state: Any = None,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.metric = metric
+        self.metric_params = metric_params
+        self.method = method
+        self.init = init
+        self.max_iter = max_iter
+        self.n_draws = n_draws
+        self.draw_size = draw_size
+        self.random_state = random_state
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KMedoids":
+        """Find the medoids.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or of shape (n, n) with metric='precomputed'
+        y : ignored
+        sample_weight : array-like of shape (n,), default=None
+
+        Returns
+        -------
+        self
+        """
+        source = self._open(X, None, sample_weight)
+        rows = self._rows = source.whole()
+        if self._precomputed:
+            check_distances(type(self).__name__, rows)
+        weight = source.weight
+        board = Board(open_distances(rows, self.metric, self.metric_params), weight, self._threads())
+        self._check_choices(len(board.candidates))
+        self.__dict__.pop("cluster_centers_", None)
+        outcome = self._drive(self._search(board), source, max_steps=self.max_iter)
+        del self._rows
+        if not np.array_equal(board.medoids, self.medoid_indices_):
+            board.place(self.medoid_indices_)
+        self.labels_, self.inertia_ = board.nearest, board.total
+        self._conclude(outcome, cure="raise max_iter")
+        return self
+
+    def _search(self, board: Board) -> Any:
+        search = MedoidSearch(
+            board,
+            self.n_clusters,
+            self.init,
+            self.metric,
+            self.max_iter,
+            seed_sequence(self.random_state),
+            self.n_draws,
+            self.draw_size,
+        )
+        return {
+            "fasterpam": search.swap_eagerly,
+            "pam": search.swap_best,
+            "alternate": search.alternate,
+            "clara": search.draw,
+        }[self.method]
+
+    def _check_choices(self, n: int) -> None:
+        name = type(self).__name__
+        if self.n_clusters > n:
+            message = f"{name}: n_samples={n} should be >= n_clusters={self.n_clusters}. Lower n_clusters."
+            raise DataError(message)
+        wanted = {"seuclidean": "V", "mahalanobis": "VI"}.get(self.metric if isinstance(self.metric, str) else "")
+        if wanted is not None and wanted not in (self.metric_params or {}):
+            message = (
+                f"{name}: metric={self.metric!r} needs metric_params={{{wanted!r}: ...}}, which must be the same "
+                f"for the rows of the fit and for new ones; got none."
+            )
+            raise ParameterError(message)
+        if self.method != "clara":
+            return
+        if not isinstance(self.init, str):
+            message = f"{name}: method='clara' starts in samples, of which init must be a name; got an array."
+            raise ParameterError(message)
+        if self.draw_size is not None and self.draw_size < self.n_clusters:
+            message = (
+                f"{name}: draw_size must be at least n_clusters={self.n_clusters}; got {self.draw_size}. Raise it."
+            )
+            raise ParameterError(message)
+
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.metric, str) and self.metric == "precomputed"
+
+    def _fitted(self, state: MedoidState) -> dict[str, Any]:
+        found = {"medoid_indices_": state.medoids}
+        if not self._precomputed:
+            found["cluster_centers_"] = self._rows[state.medoids]
+        return found
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+        """Fit to `X` and return ``labels_``."""
+        return self.fit(X, sample_weight=sample_weight).labels_
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+        """Fit to `X` and return the distance of each row to each medoid."""
+        return self.fit(X, sample_weight=sample_weight).transform(X)
+
+    def predict(self, X: Any) -> Array:
+        """Return the nearest medoid of each row; among equals the lowest.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), or with metric='precomputed' (m, n): the distances to the rows of the fit
+
+        Returns
+        -------
+        labels : ndarray of shape (m,), int32
+        """
+        if (rows := few_rows(self, X)) is not None:
+            return self._lengths(labels=True)(DenseBlock(rows, 0))
+        return fitted_source(self, X).map(self._lengths(labels=True))
+
+    def transform(self, X: Any) -> Array:
+        """Return the distance of each row to each medoid, an array of shape (m, k)."""
+        source = fitted_source(self, X)
+        size = source.n_rows * len(self.medoid_indices_) * source.host_dtype.itemsize
+        forecast(type(self).__name__, size, "the distances to all medoids", "transform fewer rows at a time")
+        return source.map(self._lengths(labels=False))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return minus the total deviation of `X`: the weighted sum of distances to the nearest medoids."""
+        near = np.min(self.transform(X), axis=1).astype(np.float64)
+        return -float(near.sum() if sample_weight is None else near @ np.asarray(sample_weight, dtype=np.float64))
+
+    def _lengths(self, labels: bool) -> "_Lengths":
+        distances = None
+        if not self._precomputed:
+            distances = open_distances(self.cluster_centers_, self.metric, self.metric_params)
+        return _Lengths(distances, self.medoid_indices_, labels)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.medoid_indices_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._precomputed
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+@dataclass(frozen=True, eq=False)
+class _Lengths:
+    """The distance of each row of a block to each medoid, or the nearest medoid."""
+
+    distances: Any
+    medoids: Array
+    labels: bool
+
+    def __call__(self, block: Block) -> Array:
+        X = block.dense()
+        lengths = X[:, self.medoids] if self.distances is None else self.distances.reach(X)
+        return np.argmin(lengths, axis=1).astype(np.int32) if self.labels else lengths.astype(X.dtype, copy=False)

@@ -1,0 +1,91 @@
+"""First medoids."""
+
+from typing import Any
+
+import numpy as np
+
+from mercer.cluster._medoids.board import Board
+from mercer.errors import DataError
+
+__all__ = ["first_medoids"]
+
+Array = Any
+
+
+def first_medoids(board: Board, init: Any, k: int, seed: Any, metric: Any) -> Array:
+    """Rows to start from, by name or as given."""
+    if isinstance(init, str):
+        generator = np.random.default_rng(seed)
+        return {"build": _build, "random": _draw, "k-medoids++": _draw_apart}[init](board, k, generator)
+    given = np.asarray(init)
+    if given.ndim == 1 and given.dtype.kind in "iu":
+        return _checked_numbers(board, given, k)
+    return _nearest_rows(board, given, k, metric)
+
+
+def _build(board: Board, k: int, generator: Any) -> Array:
+    """The row with the least sum of distances, then one by one the row that lowers the total most (Kaufman, 1990)."""
+    rows = board.candidates
+    chosen = [int(rows[np.argmin(board.sums(rows))])]
+    near = _line(board, chosen[0])
+    while len(chosen) < k:
+        change = board.gains(rows, near)
+        change[np.isin(rows, chosen)] = np.inf
+        chosen.append(int(rows[np.argmin(change)]))
+        near = np.minimum(near, _line(board, chosen[-1]))
+    return np.array(chosen)
+
+
+def _draw(board: Board, k: int, generator: np.random.Generator) -> Array:
+    """Different rows, in proportion to their weights."""
+    return generator.choice(board.candidates, k, replace=False, p=board.shares())
+
+
+def _draw_apart(board: Board, k: int, generator: np.random.Generator) -> Array:
+    """A row at random, then rows in proportion to weight times distance to the nearest so far."""
+    weight = board.weight if len(board.weight) else np.ones(board.n)
+    chosen: list[int] = []
+    near = np.ones(board.n)
+    while len(chosen) < k:
+        mass = np.cumsum(weight * near)
+        # Where every row is on a medoid, any other row does.
+        if mass[-1] > 0:
+            row = int(np.searchsorted(mass, generator.random() * mass[-1], side="right"))
+        else:
+            row = int(np.setdiff1d(board.candidates, chosen)[0])
+        row = min(row, int(board.candidates[-1]))
+        line = _line(board, row)
+        near = line if not chosen else np.minimum(near, line)
+        near[row] = 0.0
+        chosen.append(row)
+    return np.array(chosen)
+
+
+def _line(board: Board, row: int) -> Array:
+    return np.array(board.distances.lines(np.array([row]))[0], dtype=np.float64)
+
+
+def _checked_numbers(board: Board, given: Array, k: int) -> Array:
+    if given.shape != (k,) or len(np.unique(given)) != k or not np.isin(given, board.candidates).all():
+        message = (
+            f"{board.subject}: init must name {k} different rows of positive weight below {board.n}; got "
+            f"{len(given)} numbers from {given.min(initial=0)} to {given.max(initial=0)}. Give row numbers, or rows."
+        )
+        raise DataError(message)
+    return given.astype(np.intp)
+
+
+def _nearest_rows(board: Board, given: Array, k: int, metric: Any) -> Array:
+    """For each given position the nearest row that is not taken yet."""
+    if metric == "precomputed" or given.ndim != 2 or given.shape != (k, board.distances.rows.shape[1]):
+        message = (
+            f"{board.subject}: init must be {k} row numbers, or {k} rows where distances are not precomputed; got an "
+            f"array of shape {given.shape} and type {given.dtype}."
+        )
+        raise DataError(message)
+    found: list[int] = []
+    for position in given.astype(np.float64):
+        gaps = ((board.distances.rows[board.candidates] - position) ** 2).sum(axis=1)
+        gaps[np.isin(board.candidates, found)] = np.inf
+        found.append(int(board.candidates[np.argmin(gaps)]))
+    return np.array(found)

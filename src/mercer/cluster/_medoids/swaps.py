@@ -1,0 +1,169 @@
+"""Solvers of k-medoids: eager swaps, best swaps, alternation, and samples."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._plain import plain
+from mercer._solver import Certificate, Solution, Solver, Step
+from mercer.cluster._medoids.board import Board
+from mercer.cluster._medoids.starts import first_medoids
+
+__all__ = ["MedoidSearch", "MedoidState"]
+
+Array = Any
+
+
+@plain
+@dataclass(frozen=True)
+class MedoidState:
+    """Medoids, passes made, the candidate whose turn is next and how many in a row did not help.
+
+    ``best_change`` is the best of what swaps with those would change.
+    """
+
+    medoids: Any
+    iteration: int
+    turn: int
+    idle: int
+    best_change: float
+    total: float
+
+
+@dataclass(frozen=True, eq=False)
+class MedoidSearch:
+    """How medoids are looked for on a board."""
+
+    board: Board
+    k: int
+    init: Any
+    metric: Any
+    max_iter: int
+    seed: Any
+    n_draws: int = 5
+    draw_size: int | None = None
+
+    def _begin(self, state: MedoidState | None) -> MedoidState:
+        medoids = state.medoids if state is not None else None
+        if medoids is None:
+            medoids = first_medoids(self.board, self.init, self.k, self.seed, self.metric)
+        self.board.place(medoids)
+        return state or MedoidState(self.board.medoids.copy(), 0, 0, 0, np.inf, self.board.total)
+
+    def swap_eagerly(self, state: MedoidState | None = None) -> Solver:
+        """Go round the candidates and make each swap that helps at once, until none does (FasterPAM)."""
+        board, state = self.board, self._begin(state)
+        n = len(board.candidates)
+        while state.idle < n and state.iteration < self.max_iter:
+            state = self._go_round(state, n)
+            yield Step(board.total, state, self._certificate(state, n), {"idle": float(state.idle)})
+        return Solution(state, state.idle >= n, self._certificate(state, n))
+
+    def _go_round(self, state: MedoidState, n: int) -> MedoidState:
+        """One pass over all candidates from the one whose turn it is; ends when none has helped for a whole pass."""
+        board, seen, turn, idle, best = self.board, 0, state.turn, state.idle, state.best_change
+        while seen < n and idle < n:
+            count = min(board.round_rows, n - turn, n - seen)
+            last, change = board.swap_eagerly(board.candidates[turn : turn + count])
+            # What swaps with earlier candidates would change is unknown once the medoids have changed.
+            idle, best = (idle + count, min(best, change)) if last < 0 else (0, np.inf)
+            turn, seen = (turn + count) % n, seen + count
+        return MedoidState(board.medoids.copy(), state.iteration + 1, turn, idle, best, board.total)
+
+    def _certificate(self, state: MedoidState, n: int) -> Certificate:
+        if state.idle < n:
+            return Certificate.none("Swaps were still found; nothing is known of those not tried since the last one.")
+        gain = max(0.0, -state.best_change)
+        statement = "The most by which swapping one medoid for one row can lower the total; 0 is a local optimum."
+        return Certificate.of("swap gain", gain, self.board.rounding, statement)
+
+    def swap_best(self, state: MedoidState | None = None) -> Solver:
+        """Make the best swap of all, until none helps (PAM)."""
+        board, state = self.board, self._begin(state)
+        n = len(board.candidates)
+        while state.idle < n and state.iteration < self.max_iter:
+            change, row, medoid = self._best_swap()
+            helps = change < -board.rounding
+            if helps:
+                board.swap(row, medoid, np.ascontiguousarray(board.distances.lines(np.array([row]))[0]))
+            idle = 0 if helps else n
+            state = MedoidState(board.medoids.copy(), state.iteration + 1, 0, idle, change, board.total)
+            yield Step(board.total, state, self._certificate(state, n), {"idle": float(idle)})
+        return Solution(state, state.idle >= n, self._certificate(state, n))
+
+    def _best_swap(self) -> tuple[float, int, int]:
+        board, best = self.board, (np.inf, -1, -1)
+        for start in range(0, len(board.candidates), board.round_rows):
+            rows = board.candidates[start : start + board.round_rows]
+            change, which, _ = board.try_swaps(rows)
+            i = int(np.argmin(change))
+            if change[i] < best[0]:
+                best = float(change[i]), int(rows[i]), int(which[i])
+        return best
+
+    def alternate(self, state: MedoidState | None = None) -> Solver:
+        """Assign rows to medoids, take the best row of each cluster as its medoid, repeat."""
+        board, state = self.board, self._begin(state)
+        none = Certificate.none(
+            "Alternation ends where no cluster has a better medoid; swaps may still lower the total."
+        )
+        while not state.idle and state.iteration < self.max_iter:
+            before, medoids = board.total, board.medoids.copy()
+            board.place(self._centre_clusters())
+            helped = board.total < before - _tolerance(before)
+            if not helped:
+                board.place(medoids)
+            state = MedoidState(board.medoids.copy(), state.iteration + 1, 0, int(not helped), np.inf, board.total)
+            yield Step(board.total, state, none)
+        return Solution(state, bool(state.idle), none)
+
+    def _centre_clusters(self) -> Array:
+        """The row of each cluster with the least sum of distances within it."""
+        board, medoids = self.board, self.board.medoids.copy()
+        owned = np.isin(np.arange(board.n), board.candidates)
+        for m in range(self.k):
+            members = np.flatnonzero(owned & (board.nearest == m))
+            if len(members) > 1:
+                weight = board.weight[members] if len(board.weight) else None
+                inside = Board(board.distances.among(members), weight, board.threads, board.subject)
+                medoids[m] = members[np.argmin(inside.sums(np.arange(len(members))))]
+        return medoids
+
+    def draw(self, state: MedoidState | None = None) -> Solver:
+        """Find medoids of samples by eager swaps, and keep those that are best for all rows (CLARA)."""
+        board = self.board
+        seeds = self.seed.spawn(self.n_draws)
+        none = Certificate.none(
+            "The medoids are the best that samples gave; swaps with rows outside them were not tried."
+        )
+        while state is None or state.iteration < self.n_draws:
+            number = 0 if state is None else state.iteration
+            medoids = self._medoids_of_sample(seeds[number], None if state is None else state.medoids)
+            board.place(medoids)
+            if state is not None and not board.total < state.total:
+                medoids, total = state.medoids, state.total
+            else:
+                medoids, total = board.medoids.copy(), board.total
+            state = MedoidState(medoids, number + 1, 0, 0, np.inf, total)
+            yield Step(total, state, none)
+        board.place(state.medoids)
+        return Solution(state, True, none)
+
+    def _medoids_of_sample(self, seed: Any, best: Array | None) -> Array:
+        """The medoids of rows drawn in proportion to their weights, among them the best medoids so far."""
+        board, child = self.board, seed.spawn(2)
+        generator = np.random.default_rng(child[0])
+        size = min(len(board.candidates), self.draw_size or 80 + 4 * self.k)
+        rows = generator.choice(board.candidates, size, replace=False, p=board.shares())
+        rows = np.unique(rows if best is None else np.concatenate([rows, best]))
+        weight = board.weight[rows] if len(board.weight) else None
+        inside = Board(board.distances.among(rows), weight, board.threads, board.subject)
+        search = MedoidSearch(inside, self.k, self.init, self.metric, self.max_iter, child[1])
+        for _ in search.swap_eagerly():
+            pass
+        return rows[inside.medoids]
+
+
+def _tolerance(total: float) -> float:
+    return 1e-12 * abs(total)

@@ -1,0 +1,1 @@
+"""Clusters from distances between pairs of rows, by annealing."""

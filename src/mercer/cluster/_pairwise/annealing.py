@@ -1,0 +1,237 @@
+"""The solvers of pairwise clustering: mean-field annealing, and simulated annealing."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import entr
+
+from mercer._native.space import reassignment
+from mercer._plain import plain
+from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._solver.centres.lloyd import child_seed
+from mercer._source import Source
+from mercer.cluster._pairwise.energy import DistanceMatrix, SquaredDistances, mean_field
+
+__all__ = ["MeanFieldAnnealing", "PairwiseState", "SimulatedAnnealing", "count_distinct", "update"]
+
+Array = Any
+_FIXED = (
+    "The largest change of a membership in one more iteration at the last beta: zero at a fixed point of the mean "
+    "field, a stationary point of the free energy. It bounds nothing globally."
+)
+_HEURISTIC = "Annealing is a heuristic: no finite schedule bounds how far its clustering is from the best."
+# Memberships that leave this much open on average are as good as labels.
+_HARD = 1e-3
+# Iterations at one beta at most: near a split they are many and change little, and the next beta goes on from there.
+_MOST_AT_ONE_BETA = 50
+# How far memberships are shaken at each new beta; exactly equal clusters would never part. Ten times the tolerance, so
+# that a split that is due shows before the level ends.
+_SHAKE = 1e-2
+# Offers to every object at one beta: with fewer, a walk freezes before it has seen the alternatives.
+_SWEEPS = 10
+
+
+@plain
+@dataclass(frozen=True)
+class PairwiseState:
+    """Memberships, the level of beta, iterations there (levels without a move, in a random walk) and in all.
+
+    ``spread`` is half the mean distance within each cluster, which predictions need.
+    """
+
+    seed: Array
+    memberships: Array
+    level: int
+    at_level: int
+    iteration: int
+    beta: float
+    finished: bool
+    spread: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """Ask for the mean field and the cost of memberships."""
+
+    distances: DistanceMatrix | SquaredDistances
+    memberships: Array
+    weight: Array
+    neighbourhood: Array
+
+    def answer(self, source: Source) -> tuple[Array, float, Array]:
+        return mean_field(self.distances, self.memberships, self.weight, self.neighbourhood)
+
+
+def update(field: Array, beta: float) -> Array:
+    """exp(-beta e_q) / sum_r exp(-beta e_r) for each object."""
+    scores = np.exp(-beta * (field - field.min(axis=1, keepdims=True)))
+    scores /= scores.sum(axis=1, keepdims=True)
+    return scores
+
+
+def count_distinct(memberships: Array, weight: Array) -> int:
+    """How many clusters differ: two are one where their shares of every object are alike to a hundredth."""
+    sizes = weight @ memberships
+    alive = memberships[:, sizes > 1e-9 * weight.sum()]
+    profiles = (alive / (weight @ alive)).T
+    scale = profiles.max()
+    kept: list[Array] = []
+    for profile in profiles:
+        if all(np.abs(profile - other).max() > 0.01 * scale for other in kept):
+            kept.append(profile)
+    return len(kept)
+
+
+@dataclass(frozen=True)
+class MeanFieldAnnealing:
+    """Memberships in their own mean field, while beta rises by a factor; ends when they are as good as labels."""
+
+    distances: Any
+    weight: Array
+    n_clusters: int
+    neighbourhood: Array
+    beta: float
+    beta_end: float
+    factor: float
+    max_iter: int
+    tol: float
+    seed: Array
+
+    def solve(self, state: PairwiseState | None = None) -> Solver:
+        """Anneal from even memberships, or from a state."""
+        if state is None:
+            even = np.full((len(self.weight), self.n_clusters), 1.0 / self.n_clusters)
+            first, nothing = self._shaken(even, self.seed, 0), np.zeros(self.n_clusters)
+            state = PairwiseState(self.seed, first, 0, 0, 0, self.beta, False, nothing)
+        while not state.finished and state.iteration < self.max_iter:
+            state = yield from self._iterate(state)
+        field, _, _ = yield self._field(state.memberships)
+        moved = float(np.abs(update(field, state.beta) - state.memberships).max())
+        return Solution(state, state.finished, Certificate.of("fixed point", moved, self.tol, _FIXED))
+
+    def _iterate(self, state: PairwiseState) -> Any:
+        if state.at_level >= _MOST_AT_ONE_BETA:
+            state = self._colder(state)
+        field, energy, spread = yield self._field(state.memberships)
+        memberships = update(field, state.beta)
+        moved = float(np.abs(memberships - state.memberships).max())
+        free = energy - float(self.weight @ entr(state.memberships).sum(axis=1)) / state.beta
+        extra = {
+            "beta": state.beta,
+            "energy": energy,
+            "moved": moved,
+            "n_distinct": float(count_distinct(memberships, self.weight)),
+        }
+        iteration = state.iteration + 1
+        state = replace(state, memberships=memberships, at_level=state.at_level + 1, iteration=iteration, spread=spread)
+        if moved <= self.tol:
+            left = float(self.weight @ (1.0 - memberships.max(axis=1))) / float(self.weight.sum())
+            at_end = state.beta >= self.beta_end
+            state = replace(state, finished=True) if left <= _HARD or at_end else self._colder(state)
+        yield Step(free, state, Certificate.of("fixed point", moved, self.tol, _FIXED), extra)
+        return state
+
+    def _colder(self, state: PairwiseState) -> PairwiseState:
+        level = state.level + 1
+        beta = min(self.beta * self.factor**level, self.beta_end)
+        shaken = self._shaken(state.memberships, state.seed, level)
+        return replace(state, memberships=shaken, level=level, at_level=0, beta=beta)
+
+    def _shaken(self, memberships: Array, seed: Array, level: int) -> Array:
+        """Memberships moved a little, in each cluster by the rank of the distance to a random object.
+
+        Independent noise would average out over the objects of a cluster; this shifts the cluster as a whole. Ranks
+        tell near objects apart as well as far ones.
+        """
+        generator = np.random.default_rng(child_seed(seed, level))
+        drawn = generator.choice(np.flatnonzero(self.weight > 0), size=memberships.shape[1])
+        order = np.argsort(self.distances.towards(drawn), axis=0, kind="stable")
+        ranks = np.empty(memberships.shape)
+        np.put_along_axis(ranks, order, np.linspace(-1.0, 1.0, len(memberships))[:, None], axis=0)
+        shaken = memberships * (1.0 + _SHAKE * ranks)
+        return shaken / shaken.sum(axis=1, keepdims=True)
+
+    def _field(self, memberships: Array) -> Field:
+        return Field(self.distances, memberships, self.weight, self.neighbourhood)
+
+
+@dataclass(frozen=True, eq=False)
+class Sweeping:
+    """Ask for offers of a cluster to every object, in random order, several times."""
+
+    matrix: Array
+    weight: Array
+    labels: Array
+    n_clusters: int
+    beta: float
+    generator: np.random.Generator
+
+    def answer(self, source: Source) -> tuple[Array, float, float, Array]:
+        """The labels afterwards, their cost, the share of offers taken, and half the mean distances within."""
+        labels, n, random = self.labels.copy(), len(self.labels), self.generator
+        members = np.eye(self.n_clusters)[:, labels] * self.weight
+        sums = members @ self.matrix
+        sizes, within = members.sum(axis=1), np.einsum("ij,ij->i", members, sums)
+        count, moved = _SWEEPS * n, 0
+        order = np.concatenate([random.permutation(n) for _ in range(_SWEEPS)])
+        offers, chances = random.integers(self.n_clusters, size=count), random.random(count)
+        # Pieces, so that Ctrl-C is seen.
+        for part in np.array_split(np.arange(count), max(1, count // 500)):
+            moved += reassignment.offer_clusters(
+                self.matrix,
+                self.weight,
+                order[part],
+                offers[part],
+                chances[part],
+                self.beta,
+                labels,
+                sums,
+                sizes,
+                within,
+            )
+        extents = within / np.where(sizes > 0, sizes, 1.0)
+        spread = 0.5 * extents / np.where(sizes > 0, sizes, 1.0)
+        return labels, float(extents.sum()) / self.n_clusters, moved / count, spread
+
+
+@dataclass(frozen=True)
+class SimulatedAnnealing:
+    """Objects change clusters at random, the less uphill the higher beta; ends when a sweep moves none."""
+
+    distances: DistanceMatrix
+    weight: Array
+    n_clusters: int
+    beta: float
+    beta_end: float
+    factor: float
+    max_iter: int
+    seed: Array
+
+    def solve(self, state: PairwiseState | None = None) -> Solver:
+        """Anneal from random labels, or from a state."""
+        if state is None:
+            labels = np.random.default_rng(child_seed(self.seed, 0)).integers(self.n_clusters, size=len(self.weight))
+            members, nothing = np.eye(self.n_clusters)[labels], np.zeros(self.n_clusters)
+            state = PairwiseState(self.seed, members, 0, 0, 0, self.beta, False, nothing)
+        while not state.finished and state.iteration < self.max_iter:
+            generator = np.random.default_rng(child_seed(state.seed, state.iteration + 1))
+            labels = state.memberships.argmax(axis=1)
+            matrix = self.distances.distances
+            asked = Sweeping(matrix, self.weight, labels, self.n_clusters, state.beta, generator)
+            labels, energy, accepted, spread = yield asked
+            quiet = state.at_level + 1 if accepted == 0 else 0
+            extra = {"beta": state.beta, "energy": energy, "accepted": accepted}
+            # Offers are drawn at random, so that one level without a move is no proof that none is left.
+            state = replace(
+                state,
+                memberships=np.eye(self.n_clusters)[labels],
+                level=state.level + 1,
+                at_level=quiet,
+                iteration=state.iteration + 1,
+                beta=min(state.beta * self.factor, self.beta_end),
+                finished=quiet >= 2,
+                spread=spread,
+            )
+            yield Step(energy, state, Certificate.none(_HEURISTIC), extra)
+        return Solution(state, state.finished, Certificate.none(_HEURISTIC))

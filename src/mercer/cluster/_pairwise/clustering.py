@@ -1,0 +1,335 @@
+"""Clustering from distances between objects alone, by annealing."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClusterMixin
+from sklearn.metrics import pairwise_distances
+from sklearn.utils import check_array
+
+from mercer._base import Estimator, fitted_rows, fitting, seed_sequence
+from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._source.memory import forecast
+from mercer._source.threads import one_blas_thread
+from mercer.cluster._pairwise.annealing import MeanFieldAnnealing, PairwiseState, SimulatedAnnealing
+from mercer.cluster._pairwise.energy import DistanceMatrix, SquaredDistances, mean_field
+from mercer.errors import DataError
+
+__all__ = ["PairwiseClustering"]
+
+_METRICS = ("sqeuclidean", "precomputed", "euclidean", "manhattan", "chebyshev", "cosine")
+_ROWS = 512
+
+
+class PairwiseClustering(ClusterMixin, Estimator):
+    r"""Clusters of objects of which only distances are known, by mean-field or simulated annealing.
+
+    Minimises, over memberships :math:`m_{qa}` of object a in one of M clusters,
+
+    .. math:: E = \frac{1}{M} \sum_q \frac{\sum_{ab} m_{qa} m_{qb} d_{ab}}{\sum_a m_{qa}} .
+
+    Mean-field annealing takes memberships as probabilities at the inverse temperature :math:`\beta`,
+    :math:`m_{qa} \propto \exp(-\beta e_{qa})` in the mean field :math:`e_{qa} = \partial E / \partial m_{qa}`, and
+    raises :math:`\beta` until each object has its cluster; clusters split one after the other on the way. Simulated
+    annealing offers objects other clusters at random. With squared Euclidean distances E is 2 / M times the inertia of
+    k-means, and the mean field is soft k-means.
+
+    Parameters
+    ----------
+    n_clusters : an integer in [1, inf), default=8
+        M. At a given beta fewer may differ; see ``n_distinct`` in ``history_``.
+    metric : one of 'sqeuclidean', 'precomputed', 'euclidean', 'manhattan', 'chebyshev', 'cosine', default='sqeuclidean'
+        The distance between rows; ``'precomputed'`` means that X holds the distances themselves, symmetric with a zero
+        diagonal, where NaN means that a distance is missing.
+    solver : one of 'mean_field', 'annealing', default='mean_field'
+        Mean-field or simulated annealing. The latter needs all distances.
+    neighbourhood : None or an array-like, default=None
+        h of shape (M, M): the cost is that of :math:`\sum_r h_{qr} m_{ra}`, a map of the objects; see
+        :func:`grid_neighbourhood`. For the mean field.
+    beta : None or a number in (0, inf), default=None
+        The first inverse temperature; None means M / (4 d) with d the mean distance, below any split.
+    beta_end : None or a number in (0, inf), default=None
+        The last; None goes on until memberships are as good as labels.
+    factor : a number in (1, inf), default=1.25
+        beta is multiplied by this from level to level.
+    max_iter : an integer in [1, inf), default=2000
+        Most iterations (sweeps) in all.
+    tol : a number in [0, inf), default=0.001
+        A level ends when no membership moved by more.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        Seed of the small shakes that let equal clusters part, or of the random walk.
+    verbose : an integer in [0, inf) or a boolean, default=0
+        Whether to print each iteration.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which the fit ends with what it has.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n,), int32
+        The cluster of each object, in the order of their first objects.
+    memberships_ : ndarray of shape (n, M)
+        Probabilities at the last beta; columns as in `labels_`, float64.
+    beta_ : float
+        The last inverse temperature.
+    cost_ : float
+        E at the labels.
+    spread_ : ndarray of shape (M,)
+        Half the mean distance within each cluster.
+    training_rows_ : ndarray of shape (n, d) or None
+        The rows, which predictions measure distances to; None where distances were given.
+    training_weight_ : ndarray of shape (n,)
+    n_iter_, n_features_in_, feature_names_in_ :
+        As in scikit-learn.
+    history_ : dict of ndarray
+        Per iteration: ``objective`` (the free energy E - H / beta; E itself for simulated annealing), ``beta``,
+        ``energy``, ``seconds``; ``n_distinct``, how many clusters differ, or ``accepted``.
+    converged_ : bool
+        Whether memberships became labels, or a long walk found no better ones.
+    certificate_ : Certificate
+        Mean field: ``"fixed point"``, how far one more iteration moves a membership. Simulated annealing: none.
+
+    Notes
+    -----
+    An iteration costs n^2 M, and the distances n^2 numbers, twice where some are missing; squared Euclidean distances
+    of rows are never formed, and an iteration costs n d M. Memory otherwise n (d + M). Weights are repetitions. In
+    memory only.
+
+    References
+    ----------
+    T. Hofmann and J. Buhmann, Pairwise data clustering by deterministic annealing, 1997.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.cluster import PairwiseClustering
+    >>> x = np.array([0.0, 1.0, 2.0, 10.0, 11.0, 30.0])
+    >>> model = PairwiseClustering(3, metric="precomputed", random_state=0).fit(np.abs(x[:, None] - x[None]))
+    >>> model.labels_
+    array([0, 0, 0, 1, 1, 2], dtype=int32)
+    """
+
+    _objective_moves = None
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "n_clusters": Integer(1),
+        "metric": Choice(*_METRICS),
+        "solver": Choice("mean_field", "annealing"),
+        "neighbourhood": Nothing() | Array(),
+        "beta": Nothing() | Real(0, closed="neither"),
+        "beta_end": Nothing() | Real(0, closed="neither"),
+        "factor": Real(1, closed="neither"),
+        "max_iter": Integer(1),
+        "tol": Real(0),
+        "random_state": Seed(),
+        "verbose": Integer(0) | Boolean(),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+    _check_exceptions: ClassVar[dict[str, str]] = Estimator._check_exceptions | {
+        "check_sample_weight_equivalence_on_dense_data": (
+            "the shakes that part clusters come from objects drawn at random: weights are repetitions in distribution"
+        )
+    }
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "memory": "the membership of every object in every cluster is the model; with a centred copy, n (d + M) numbers"
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        metric: str = "sqeuclidean",
+        solver: str = "mean_field",
+        neighbourhood: Any = None,
+        beta: float | None = None,
+        beta_end: float | None = None,
+        factor: float = 1.25,
+        max_iter: int = 2000,
+        tol: float = 1e-3,
+        random_state: Any = None,
+        verbose: int = 0,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.metric = metric
+        self.solver = solver
+        self.neighbourhood = neighbourhood
+        self.beta = beta
+        self.beta_end = beta_end
+        self.factor = factor
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.verbose = verbose
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "PairwiseClustering":
+        """Find the clusters.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or (n, n) with ``metric="precomputed"``
+        y : ignored
+        sample_weight : array-like of shape (n,), default=None
+
+        Returns
+        -------
+        self
+        """
+        given = self.metric == "precomputed"
+        source = self._open(X, None, sample_weight, ensure_all_finite=not given)
+        rows = source.whole()
+        if given:
+            _check_distances(type(self).__name__, rows)
+        weight = np.ones(len(rows)) if source.weight is None else source.weight
+        distances = self._distances(rows)
+        solver = self._solver(distances, weight)
+        known = {"training_rows_": None if given else rows, "training_weight_": weight}
+        outcome = self._drive(solver.solve, source, max_steps=self.max_iter, attributes=known)
+        labels = np.eye(self.n_clusters)[self.labels_]
+        self.cost_ = mean_field(distances, labels, weight, self._checked_neighbourhood())[1]
+        self._conclude(outcome, cure="raise max_iter or factor")
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
+        """Fit to `X` and return the cluster of each object."""
+        return self.fit(X, sample_weight=sample_weight).labels_
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the cluster whose mean field is least at each new object.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), or with ``metric="precomputed"`` (m, n), the distances to the objects of the fit
+
+        Returns
+        -------
+        labels : ndarray of shape (m,), int32
+        """
+        rows = fitted_rows(self, X)
+        shares = self.memberships_ * self.training_weight_[:, None]
+        h = self._checked_neighbourhood()
+        shares = shares if h is None else shares @ h.T
+        sizes = shares.sum(axis=0)
+        shares = shares / np.where(sizes > 0, sizes, 1.0)
+        parts = [self._field_at(rows[start : start + _ROWS], shares) for start in range(0, len(rows), _ROWS)]
+        field = np.where(sizes > 0, np.concatenate(parts), np.inf if h is None else 0.0)
+        return (field if h is None else field @ h).argmin(axis=1).astype(np.int32)
+
+    def _field_at(self, rows: Any, shares: Any) -> Any:
+        """The mean distances to all clusters, less what objects within one are apart by half."""
+        if self.metric == "precomputed":
+            return rows @ shares - self.spread_
+        if self.metric == "sqeuclidean":
+            centres = shares.T @ self.training_rows_
+            return pairwise_distances(rows.astype(np.float64), centres, metric="sqeuclidean", n_jobs=1)
+        known = self.training_rows_.astype(np.float64, copy=False)
+        return pairwise_distances(rows.astype(np.float64), known, metric=self.metric, n_jobs=1) @ shares - self.spread_
+
+    def _distances(self, rows: Any) -> DistanceMatrix | SquaredDistances:
+        name, n, threads = type(self).__name__, len(rows), self._threads()
+        cure = "use metric='sqeuclidean' with solver='mean_field', or fewer objects"
+        if self.metric == "precomputed":
+            if not any(np.isnan(rows[start : start + _ROWS]).any() for start in range(0, n, _ROWS)):
+                if rows.dtype != np.float64:
+                    forecast(name, 8.0 * n * n, f"the {n} x {n} distances in float64", cure)
+                return DistanceMatrix(rows.astype(np.float64, copy=False), None, threads)
+            forecast(name, 17.0 * n * n, f"the {n} x {n} distances and which are missing", cure)
+            missing = np.isnan(rows)
+            return DistanceMatrix(np.where(missing, 0.0, rows), (~missing).astype(np.float64), threads)
+        if self.metric == "sqeuclidean" and self.solver == "mean_field":
+            shifted = rows - rows.mean(axis=0, dtype=np.float64)
+            return SquaredDistances(shifted, np.einsum("ij,ij->i", shifted, shifted), threads)
+        forecast(name, 16.0 * n * n, f"the {n} x {n} distances", cure)
+        matrix = np.empty((n, n))
+        for start in range(0, n, _ROWS):
+            part = slice(start, start + _ROWS)
+            matrix[part] = pairwise_distances(rows[part].astype(np.float64), rows, metric=self.metric, n_jobs=1)
+        np.fill_diagonal(matrix, 0.0)
+        return DistanceMatrix(matrix, None, threads)
+
+    def _solver(self, distances: Any, weight: Any) -> MeanFieldAnnealing | SimulatedAnnealing:
+        name, seed = type(self).__name__, seed_sequence(self.random_state).generate_state(8)
+        if self.n_clusters > len(weight):
+            message = f"{name}: n_samples={len(weight)} should be >= n_clusters={self.n_clusters}. Lower n_clusters."
+            raise DataError(message)
+        sizes = np.array([weight.sum()])
+        with one_blas_thread():
+            mean = float(weight @ distances.means(weight[:, None], sizes)[:, 0] / sizes[0])
+        beta = self.beta or self.n_clusters / (4.0 * mean if mean > 0 else 1.0)
+        # A hundred thousand times the first beta parts groups whose distances are that much smaller than the mean.
+        end = max(self.beta_end or 1e5 * beta, beta)
+        if self.solver == "mean_field":
+            h = self._checked_neighbourhood()
+            k, top = self.n_clusters, self.max_iter
+            return MeanFieldAnnealing(distances, weight, k, h, beta, end, self.factor, top, self.tol, seed)
+        if self.neighbourhood is not None or distances.present is not None:
+            what = "a neighbourhood" if self.neighbourhood is not None else "missing distances"
+            message = f"{name}: solver='annealing' takes no {what}; use solver='mean_field'."
+            raise DataError(message.replace("no a ", "no "))
+        return SimulatedAnnealing(distances, weight, self.n_clusters, beta, end, self.factor, self.max_iter, seed)
+
+    def _checked_neighbourhood(self) -> Any:
+        if self.neighbourhood is None:
+            return None
+        h = check_array(self.neighbourhood, dtype=np.float64, input_name="neighbourhood", estimator=self)
+        if h.shape != (self.n_clusters, self.n_clusters) or h.min() < 0 or not h.diagonal().all():
+            message = (
+                f"{type(self).__name__}: neighbourhood must be non-negative with a positive diagonal and a row and a "
+                f"column for each of the {self.n_clusters} clusters; got shape {h.shape}, least entry {h.min():g}."
+            )
+            raise DataError(message)
+        return h
+
+    def _fitted(self, state: PairwiseState) -> dict[str, Any]:
+        found = state.memberships.argmax(axis=1)
+        names, first = np.unique(found, return_index=True)
+        order = np.concatenate([names[np.argsort(first)], np.setdiff1d(np.arange(self.n_clusters), names)])
+        # On a map the numbers of clusters are their places, and stay.
+        order = np.arange(self.n_clusters) if self.neighbourhood is not None else order
+        memberships = state.memberships[:, order]
+        labels = memberships.argmax(axis=1).astype(np.int32)
+        return {"labels_": labels, "memberships_": memberships, "beta_": state.beta, "spread_": state.spread[order]}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        tags.input_tags.allow_nan = self.metric == "precomputed"
+        return tags
+
+
+def _check_distances(subject: str, matrix: Any) -> None:
+    """Raise if the matrix is none of distances; a few rows are looked at at a time, so that nothing is copied whole."""
+    n = len(matrix)
+    cure = "Give non-negative distances d[a, b] = d[b, a] with d[a, a] = 0, and NaN where one is missing."
+    if matrix.shape != (n, n):
+        message = f"{subject}: distances must be a square matrix; got shape {matrix.shape}. {cure}"
+        raise DataError(message)
+    parts = [slice(start, start + _ROWS) for start in range(0, n, _ROWS)]
+    extremes = [np.array([np.nanmin(matrix[part], initial=0), np.nanmax(matrix[part], initial=0)]) for part in parts]
+    low, scale = np.min(extremes), np.max(extremes)
+    if not np.isfinite(scale) or low < 0:
+        message = f"{subject}: distances must be finite and non-negative; got others. {cure}"
+        raise DataError(message)
+    if not all(_agree(matrix[part], matrix[:, part].T, 1e-6 * scale) for part in parts):
+        message = f"{subject}: distances must be symmetric; got others. {cure} (X + X.T) / 2 is symmetric."
+        raise DataError(message)
+    if np.any(np.abs(matrix.diagonal()) > 1e-6 * scale):
+        message = f"{subject}: distances must be zero on the diagonal; got others. {cure}"
+        raise DataError(message)
+    known = np.concatenate([n - np.isnan(matrix[part]).sum(axis=1) for part in parts]) - ~np.isnan(matrix.diagonal())
+    if n > 1 and known.min() < 1:
+        message = (
+            f"{subject}: every object needs a distance to another; object {known.argmin()} has none. Leave it out."
+        )
+        raise DataError(message)
+
+
+def _agree(rows: Any, columns: Any, tolerance: float) -> bool:
+    """Whether two parts of a matrix are the same, and missing in the same places."""
+    gaps = np.abs(rows - columns)
+    return bool(np.all((gaps <= tolerance) | (np.isnan(rows) & np.isnan(columns))))

@@ -1,0 +1,208 @@
+"""Stacking: an estimator learns how far to trust each of several others, from rows that these did not see."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin, is_classifier
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import column_or_1d
+
+from mercer._base import fitting
+from mercer._base.parameter import Choice, Rule
+from mercer._source import Source
+from mercer.ensemble._committee.stacking_model import StackingModel, final_has
+from mercer.linear_model import LogisticRegression
+
+__all__ = ["StackingClassifier"]
+
+
+class StackingClassifier(ClassifierMixin, StackingModel):
+    r"""Different classifiers, and one more that learns to decide from what they say.
+
+    Members :math:`h_1, \ldots, h_M` are fitted to all rows. The final classifier is fitted to the rows
+    :math:`z_i = (h_1^{(-i)}(x_i), \ldots, h_M^{(-i)}(x_i))`, where :math:`h^{(-i)}` was fitted without the fold that
+    row i is in: so it learns how far members can be trusted on rows that are new to them.
+
+    Parameters
+    ----------
+    estimators : an instance of list
+        Pairs of a name and a classifier, or a regressor for the numbers of ordered classes; ``"drop"`` in its place
+        leaves one out.
+    final_estimator : an object with a method fit or None, default=None
+        The classifier over the members; None means mercer's logistic regression.
+    cv : an integer in [2, inf) or a cross-validation splitter or an iterable of splits or None or one of 'prefit',
+        default=None
+        Folds, the same for all members; None means five. ``"prefit"`` takes the members as they are, already fitted,
+        preferably to other rows.
+    stack_method : one of 'auto', 'predict_proba', 'decision_function', 'predict', default='auto'
+        What members are asked; ``"auto"`` takes the first of the others that a member has.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads over members; None means all cores. Changes no result.
+    passthrough : a boolean, default=False
+        Whether the final estimator also sees the rows themselves.
+    verbose : an integer in [0, inf) or a boolean, default=0
+        Whether to print a line for each member.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which to stop, and to fit the final estimator to the members at hand.
+
+    Attributes
+    ----------
+    estimators_ : list of estimators
+        The members, fitted to all rows and to the numbers of the classes.
+    named_estimators_ : Bunch
+        The same, by their names.
+    final_estimator_ : classifier
+        The one over them.
+    stack_method_ : list of str
+        What each member is asked.
+    classes_ : ndarray of shape (n_classes,), or list of ndarray
+        The labels; those of each column where targets are indicators of several labels.
+    n_features_in_, feature_names_in_ :
+        As the members found them.
+    history_, converged_, n_iter_, certificate_ :
+        A step for each member and one for the final estimator; the objective is their number. There is no certificate.
+
+    Notes
+    -----
+    Costs k + 1 fits of each member for k folds; as many members are fitted at a time as there are threads. Of the
+    probabilities of two classes only the second is kept. Rows are in memory, and a fold is a copy of its rows.
+
+    References
+    ----------
+    D. H. Wolpert, *Stacked generalization*, Neural Networks 5 (1992).
+
+    Examples
+    --------
+    >>> from mercer.ensemble import StackingClassifier
+    >>> from mercer.discriminant_analysis import LinearDiscriminantAnalysis
+    >>> from mercer.tree import DecisionTreeClassifier
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> members = [("lda", LinearDiscriminantAnalysis()), ("tree", DecisionTreeClassifier(max_depth=3))]
+    >>> model = StackingClassifier(members).fit(X[:400], y[:400])
+    >>> model.score(X[400:], y[400:]) >= model.named_estimators_.tree.score(X[400:], y[400:])
+    True
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = StackingModel._parameters | {
+        "stack_method": Choice("auto", "predict_proba", "decision_function", "predict"),
+    }
+
+    def __init__(
+        self,
+        estimators: list[tuple[str, Any]],
+        final_estimator: Any = None,
+        *,
+        cv: Any = None,
+        stack_method: str = "auto",
+        n_jobs: int | None = None,
+        passthrough: bool = False,
+        verbose: int | bool = 0,
+        max_time: float | None = None,
+    ) -> None:
+        self.estimators = estimators
+        self.final_estimator = final_estimator
+        self.cv = cv
+        self.stack_method = stack_method
+        self.n_jobs = n_jobs
+        self.passthrough = passthrough
+        self.verbose = verbose
+        self.max_time = max_time
+
+    def _default_final(self) -> Any:
+        return LogisticRegression()
+
+    @fitting
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> "StackingClassifier":
+        """Fit the members, and the final estimator to what they say.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, as the members take them.
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
+            Labels, or indicators of several labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights, for all members and the final estimator; with scikit-learn's metadata routing, for the members
+            that ask for them.
+        **fit_params : dict
+            Metadata for ``fit``, through scikit-learn's routing.
+
+        Returns
+        -------
+        self : StackingClassifier
+        """
+        self._check_call(X, y, fit_params)
+        members, final = self._members(), self._checked_final(is_classifier, "classifier")
+        classes, codes = self._encoded(y)
+        outcome = self._fit_stack(X, codes, sample_weight, fit_params, members, final, {"classes_": classes})
+        self._conclude(outcome)
+        return self
+
+    @staticmethod
+    def _encoded(y: Any) -> tuple[Any, np.ndarray]:
+        """The labels, and their numbers; column by column for indicators."""
+        check_classification_targets(y)
+        if type_of_target(y) != "multilabel-indicator":
+            return np.unique(column_or_1d(y, warn=True), return_inverse=True)
+        found = [np.unique(column, return_inverse=True) for column in np.asarray(y).T]
+        return [classes for classes, _ in found], np.column_stack([codes for _, codes in found])
+
+    def _labels(self, source: Source, given: dict[str, Any]) -> Any:
+        return _decoded(source.y, given["classes_"])
+
+    @available_if(final_has("predict"))
+    def predict(self, X: Any, **predict_params: Any) -> np.ndarray:
+        """The labels that the final estimator decides on.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        **predict_params : dict
+            For the final estimator's ``predict``; through scikit-learn's routing where that is on.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_labels)
+        """
+        return _decoded(self._final_answer(X, predict_params), self.classes_)
+
+    @available_if(final_has("predict_proba"))
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The final estimator's probabilities; there where it has them.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
+            For indicators, the probability of each label.
+        """
+        found = self._asked("predict_proba", X)
+        return np.column_stack([one[:, -1] for one in found]) if isinstance(found, list) else found
+
+    @available_if(final_has("decision_function"))
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The final estimator's scores; there where it has them.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, k)
+        """
+        return self._asked("decision_function", X)
+
+
+def _decoded(codes: np.ndarray, classes: Any) -> np.ndarray:
+    if not isinstance(classes, list):
+        return classes[codes]
+    return np.column_stack([known[column] for known, column in zip(classes, np.asarray(codes).T, strict=True)])

@@ -1,0 +1,142 @@
+"""Stacking of regressors: one more learns to combine what they predict for rows that they did not see."""
+
+from typing import Any
+
+from sklearn.base import RegressorMixin, is_regressor
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import column_or_1d
+
+from mercer._base import fitting
+from mercer.ensemble._committee.stacking_model import StackingModel, final_has
+from mercer.linear_model import RidgeCV
+
+__all__ = ["StackingRegressor"]
+
+
+class StackingRegressor(RegressorMixin, StackingModel):
+    r"""Different regressors, and one more that learns to combine what they predict.
+
+    Members :math:`f_1, \ldots, f_M` are fitted to all rows. The final regressor is fitted to the rows
+    :math:`z_i = (f_1^{(-i)}(x_i), \ldots, f_M^{(-i)}(x_i))`, where :math:`f^{(-i)}` was fitted without the fold that
+    row i is in.
+
+    Parameters
+    ----------
+    estimators : an instance of list
+        Pairs of a name and a regressor; ``"drop"`` in the place of a regressor leaves it out.
+    final_estimator : an object with a method fit or None, default=None
+        The regressor over the members; None means mercer's ridge regression with a penalty by cross-validation.
+    cv : an integer in [2, inf) or a cross-validation splitter or an iterable of splits or None or one of 'prefit',
+        default=None
+        Folds, the same for all members; None means five. ``"prefit"`` takes the members as they are, already fitted,
+        preferably to other rows.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads over members; None means all cores. Changes no result.
+    passthrough : a boolean, default=False
+        Whether the final estimator also sees the rows themselves.
+    verbose : an integer in [0, inf) or a boolean, default=0
+        Whether to print a line for each member.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which to stop, and to fit the final estimator to the members at hand.
+
+    Attributes
+    ----------
+    estimators_ : list of regressors
+        The members, fitted to all rows.
+    named_estimators_ : Bunch
+        The same, by their names.
+    final_estimator_ : regressor
+        The one over them.
+    stack_method_ : list of str
+        ``"predict"`` for each member.
+    n_features_in_, feature_names_in_ :
+        As the members found them.
+    history_, converged_, n_iter_, certificate_ :
+        A step for each member and one for the final estimator; the objective is their number. There is no certificate.
+
+    Notes
+    -----
+    Costs k + 1 fits of each member for k folds; as many members are fitted at a time as there are threads. Rows are in
+    memory, and a fold is a copy of its rows.
+
+    References
+    ----------
+    L. Breiman, *Stacked regressions*, Machine Learning 24 (1996).
+
+    Examples
+    --------
+    >>> from mercer.ensemble import StackingRegressor
+    >>> from mercer.linear_model import Ridge
+    >>> from mercer.tree import DecisionTreeRegressor
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> members = [("ridge", Ridge(alpha=0.1)), ("tree", DecisionTreeRegressor(max_depth=3, random_state=0))]
+    >>> model = StackingRegressor(members).fit(X[:300], y[:300])
+    >>> model.score(X[300:], y[300:]) > 0.4
+    True
+    """
+
+    def __init__(
+        self,
+        estimators: list[tuple[str, Any]],
+        final_estimator: Any = None,
+        *,
+        cv: Any = None,
+        n_jobs: int | None = None,
+        passthrough: bool = False,
+        verbose: int | bool = 0,
+        max_time: float | None = None,
+    ) -> None:
+        self.estimators = estimators
+        self.final_estimator = final_estimator
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.passthrough = passthrough
+        self.verbose = verbose
+        self.max_time = max_time
+
+    def _default_final(self) -> Any:
+        return RidgeCV()
+
+    @fitting
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> "StackingRegressor":
+        """Fit the members, and the final estimator to what they predict.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, as the members take them.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights, for all members and the final estimator; with scikit-learn's metadata routing, for the members
+            that ask for them.
+        **fit_params : dict
+            Metadata for ``fit``, through scikit-learn's routing.
+
+        Returns
+        -------
+        self : StackingRegressor
+        """
+        self._check_call(X, y, fit_params)
+        members, final = self._members(is_regressor, "regressor"), self._checked_final(is_regressor, "regressor")
+        outcome = self._fit_stack(X, column_or_1d(y, warn=True), sample_weight, fit_params, members, final, {})
+        self._conclude(outcome)
+        return self
+
+    @available_if(final_has("predict"))
+    def predict(self, X: Any, **predict_params: Any) -> Any:
+        """What the final estimator predicts.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        **predict_params : dict
+            For the final estimator's ``predict``; through scikit-learn's routing where that is on.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self._final_answer(X, predict_params)

@@ -1,0 +1,255 @@
+"""Votes of classifiers of any kind, each fitted to all rows: labels are counted or probabilities averaged."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin, is_classifier
+from sklearn.preprocessing import LabelEncoder
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from mercer._base import fitting
+from mercer._base.parameter import Boolean, Choice, Rule
+from mercer._base.wrapping import float_type
+from mercer._source import Source
+from mercer.ensemble._committee.combination import combine_labels, combine_numbers
+from mercer.ensemble._committee.voting_model import VotingModel
+from mercer.ensemble._reweighting.weak_learner import aligned_shares
+from mercer.errors import DataError, UnsupportedError
+
+__all__ = ["VotingClassifier"]
+
+
+class VotingClassifier(ClassifierMixin, VotingModel):
+    r"""A vote of different classifiers, each fitted to all rows.
+
+    A hard vote goes to :math:`\arg\max_k \sum_t \alpha_t [h_t(x) = k]`, a soft one to
+    :math:`\arg\max_k \sum_t \alpha_t P_t(k \mid x)`, with the weights :math:`\alpha` of the members; see
+    :func:`combine_labels` and :func:`combine_numbers`.
+
+    Parameters
+    ----------
+    estimators : an instance of list
+        Pairs of a name and a classifier; ``"drop"`` in the place of a classifier leaves it out.
+    voting : one of 'hard', 'soft', default='hard'
+        Whether labels are counted or probabilities averaged.
+    weights : an array-like or None, default=None
+        A weight for each pair; None weighs all alike.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads over members; None means all cores. Changes no result.
+    flatten_transform : a boolean, default=True
+        Whether ``transform`` of a soft vote sets the members' probabilities side by side, in one table.
+    verbose : an integer in [0, inf) or a boolean, default=False
+        Whether to print a line for each member.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which to stop with the members at hand.
+
+    Attributes
+    ----------
+    estimators_ : list of classifiers
+        The fitted members; they are fitted to the numbers of the classes.
+    named_estimators_ : Bunch
+        The same, by their names.
+    le_ : LabelEncoder
+        What turns labels into numbers.
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    n_features_in_, feature_names_in_ :
+        As the members found them.
+    history_, converged_, n_iter_, certificate_ :
+        A step for each member, whose objective is their number. There is no certificate.
+
+    Notes
+    -----
+    Costs what the members cost; as many are fitted at a time as there are threads. Among equal votes the first label
+    in sorted order is taken. Rows, in memory, are handed to members as they were given: dense, sparse or frames.
+
+    References
+    ----------
+    L. Lam and C. Y. Suen, *Application of majority voting to pattern recognition*, IEEE Transactions on Systems, Man,
+    and Cybernetics A 27 (1997). L. Kuncheva, *Combining Pattern Classifiers*, 2004.
+
+    Examples
+    --------
+    >>> from mercer.ensemble import VotingClassifier
+    >>> from mercer.discriminant_analysis import LinearDiscriminantAnalysis
+    >>> from mercer.naive_bayes import GaussianNB
+    >>> from mercer.tree import DecisionTreeClassifier
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.model_selection import cross_val_score
+    >>> X, y = load_wine(return_X_y=True)
+    >>> members = [("nb", GaussianNB()), ("lda", LinearDiscriminantAnalysis()), ("tree", DecisionTreeClassifier())]
+    >>> bool(cross_val_score(VotingClassifier(members), X, y).mean() > 0.95)
+    True
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = VotingModel._parameters | {
+        "voting": Choice("hard", "soft"),
+        "flatten_transform": Boolean(),
+    }
+
+    def __init__(
+        self,
+        estimators: list[tuple[str, Any]],
+        *,
+        voting: str = "hard",
+        weights: Any = None,
+        n_jobs: int | None = None,
+        flatten_transform: bool = True,
+        verbose: int | bool = False,
+        max_time: float | None = None,
+    ) -> None:
+        self.estimators = estimators
+        self.voting = voting
+        self.weights = weights
+        self.n_jobs = n_jobs
+        self.flatten_transform = flatten_transform
+        self.verbose = verbose
+        self.max_time = max_time
+
+    @fitting
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> "VotingClassifier":
+        """Fit the members.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, as the members take them.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights, for all members; with scikit-learn's metadata routing, for those that ask for them.
+        **fit_params : dict
+            Metadata for the members' ``fit``, through scikit-learn's routing.
+
+        Returns
+        -------
+        self : VotingClassifier
+        """
+        self._check_call(X, y, fit_params)
+        encoder = LabelEncoder()
+        codes = encoder.fit_transform(self._labels_of(y))
+        given = {"le_": encoder, "classes_": encoder.classes_}
+        outcome = self._fit_poll(X, codes, sample_weight, fit_params, self._members(is_classifier, "classifier"), given)
+        self._conclude(outcome)
+        return self
+
+    def _labels_of(self, y: Any) -> np.ndarray:
+        kind, name = type_of_target(y, input_name="y"), type(self).__name__
+        if kind in ("unknown", "continuous"):
+            message = (
+                f"{name}: Unknown label type: {kind}. Maybe you are trying to fit a classifier, which expects discrete "
+                f"classes on a regression target with continuous values."
+            )
+            raise DataError(message)
+        if kind not in ("binary", "multiclass"):
+            message = (
+                f"{name}: only supports binary or multiclass classification; got {kind}. Multilabel and multi-output "
+                f"classification are not supported: fit one vote for each output."
+            )
+            raise UnsupportedError(message)
+        return column_or_1d(y, warn=True)
+
+    def _labels(self, source: Source, given: dict[str, Any]) -> Any:
+        return given["classes_"][source.y]
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The label of most votes, or of the largest mean probability.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        if self.voting == "soft":
+            return self.classes_[self._mean_shares(X).argmax(axis=1)]
+        return self.classes_[combine_labels(self._votes(X), self._kept_weights())]
+
+    def _votes_softly(self) -> bool:
+        if self.voting == "hard":
+            message = f"predict_proba is not available when voting={self.voting!r}"
+            raise AttributeError(message)
+        return True
+
+    @available_if(_votes_softly)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The weighted mean of the members' probabilities; there for a soft vote only.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        return self._mean_shares(X).astype(float_type(X), copy=False)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """What each member says: its probabilities for a soft vote, the numbers of its labels for a hard one.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray
+            Of shape (n_samples, n_members) for a hard vote; (n_samples, n_members x n_classes) for a soft one, or
+            (n_members, n_samples, n_classes) where ``flatten_transform`` is False.
+        """
+        check_is_fitted(self)
+        if self.voting == "hard":
+            return self._votes(X)
+        shares = self._shares(X)
+        whole = np.hstack(shares) if self.flatten_transform else np.stack(shares)
+        return whole.astype(float_type(X), copy=False)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """The names of the columns of ``transform``.
+
+        Parameters
+        ----------
+        input_features : array-like of str or None, default=None
+            The names of the rows' columns; only checked.
+
+        Returns
+        -------
+        ndarray of str
+        """
+        names, prefix = self._kept_names(), type(self).__name__.lower()
+        if self.voting == "soft" and not self.flatten_transform:
+            message = (
+                f"{type(self).__name__}: get_feature_names_out is not supported when `voting='soft'` and "
+                f"`flatten_transform=False`; set flatten_transform=True."
+            )
+            raise UnsupportedError(message)
+        self._column_names(input_features)
+        if self.voting == "soft":
+            names = [f"{name}{number}" for name in names for number in range(len(self.classes_))]
+        return np.asarray([f"{prefix}_{name}" for name in names], dtype=object)
+
+    def _votes(self, X: Any) -> np.ndarray:
+        answers = self._answers(X, lambda number: np.asarray(self.estimators_[number].predict(X)))
+        return np.column_stack(answers)
+
+    def _shares(self, X: Any) -> list[np.ndarray]:
+        codes = np.arange(len(self.classes_))
+        return self._answers(X, lambda number: aligned_shares(self.estimators_[number], X, codes))
+
+    def _mean_shares(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        return combine_numbers(np.stack(self._shares(X), axis=1), self._kept_weights())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []
+        return tags

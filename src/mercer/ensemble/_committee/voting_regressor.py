@@ -1,0 +1,157 @@
+"""The mean of regressors of any kind, each fitted to all rows."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin, is_regressor
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from mercer._base import fitting
+from mercer._base.wrapping import float_type
+from mercer.ensemble._committee.combination import combine_numbers
+from mercer.ensemble._committee.voting_model import VotingModel
+
+__all__ = ["VotingRegressor"]
+
+
+class VotingRegressor(RegressorMixin, VotingModel):
+    r"""The weighted mean of different regressors, each fitted to all rows.
+
+    .. math:: f(x) = \sum_t \alpha_t f_t(x) \Big/ \sum_t \alpha_t
+
+    Members whose errors are less than perfectly correlated have a mean of less variance, see
+    :func:`variance_of_average`.
+
+    Parameters
+    ----------
+    estimators : an instance of list
+        Pairs of a name and a regressor; ``"drop"`` in the place of a regressor leaves it out.
+    weights : an array-like or None, default=None
+        A weight for each pair; None weighs all alike.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads over members; None means all cores. Changes no result.
+    verbose : an integer in [0, inf) or a boolean, default=False
+        Whether to print a line for each member.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which to stop with the members at hand.
+
+    Attributes
+    ----------
+    estimators_ : list of regressors
+        The fitted members.
+    named_estimators_ : Bunch
+        The same, by their names.
+    n_features_in_, feature_names_in_ :
+        As the members found them.
+    history_, converged_, n_iter_, certificate_ :
+        A step for each member, whose objective is their number. There is no certificate.
+
+    Notes
+    -----
+    As :class:`VotingClassifier`.
+
+    References
+    ----------
+    L. Breiman, *Stacked regressions*, Machine Learning 24 (1996), where the weights are learnt.
+
+    Examples
+    --------
+    >>> from mercer.ensemble import VotingRegressor
+    >>> from mercer.linear_model import Ridge
+    >>> from mercer.tree import DecisionTreeRegressor
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> tree = DecisionTreeRegressor(max_depth=4, random_state=0)
+    >>> model = VotingRegressor([("ridge", Ridge(alpha=0.1)), ("tree", tree)]).fit(X[:300], y[:300])
+    >>> model.score(X[300:], y[300:]) > model.named_estimators_.tree.score(X[300:], y[300:])
+    True
+    """
+
+    def __init__(
+        self,
+        estimators: list[tuple[str, Any]],
+        *,
+        weights: Any = None,
+        n_jobs: int | None = None,
+        verbose: int | bool = False,
+        max_time: float | None = None,
+    ) -> None:
+        self.estimators = estimators
+        self.weights = weights
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.max_time = max_time
+
+    @fitting
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> "VotingRegressor":
+        """Fit the members.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, as the members take them.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights, for all members; with scikit-learn's metadata routing, for those that ask for them.
+        **fit_params : dict
+            Metadata for the members' ``fit``, through scikit-learn's routing.
+
+        Returns
+        -------
+        self : VotingRegressor
+        """
+        self._check_call(X, y, fit_params)
+        y = column_or_1d(y, warn=True)
+        outcome = self._fit_poll(X, y, sample_weight, fit_params, self._members(is_regressor, "regressor"), {})
+        self._conclude(outcome)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The weighted mean of the members' predictions.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return combine_numbers(self._numbers(X), self._kept_weights()).astype(float_type(X), copy=False)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """What each member predicts.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_members)
+        """
+        return self._numbers(X).astype(float_type(X), copy=False)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """The names of the columns of ``transform``.
+
+        Parameters
+        ----------
+        input_features : array-like of str or None, default=None
+            The names of the rows' columns; only checked.
+
+        Returns
+        -------
+        ndarray of str
+        """
+        names = self._kept_names()
+        self._column_names(input_features)
+        return np.asarray([f"{type(self).__name__.lower()}_{name}" for name in names], dtype=object)
+
+    def _numbers(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        answers = self._answers(X, lambda number: np.asarray(self.estimators_[number].predict(X), dtype=np.float64))
+        return np.column_stack(answers)

@@ -1,0 +1,122 @@
+"""All trees of a forest in a few arrays, so that rows go down them without looking at an object."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from mercer._native.tree import forest_walk
+from mercer._solver.tree.binary_tree import LEAF, BinaryTree
+from mercer._source.threads import run_numbered
+
+__all__ = ["PackedForest"]
+
+Array = Any
+# Rows of one call, few enough for many threads, and how many of them go down a tree together: more of them share the
+# nodes of a tree that has to be fetched, fewer leave their own values near.
+_RUN, _TOGETHER = 1024, 512
+_DENSE_CELLS = 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class PackedForest:
+    """The nodes of all trees, one tree after the other, in the form that walking down needs."""
+
+    roots: Array
+    features: Array
+    rights: Array
+    thresholds: Array
+    sides: Array
+    words: Array
+    values: Array
+
+    @classmethod
+    def of(cls, trees: list[BinaryTree]) -> "PackedForest":
+        """Join the arrays of trees."""
+        sizes = np.array([tree.node_count for tree in trees])
+        roots = (np.cumsum(sizes) - sizes).astype(np.int32)
+        parts = [tree._packed for tree in trees]
+        begins = np.cumsum([0, *(len(part[4]) for part in parts[:-1])])
+        if begins[-1] or len(parts[-1][4]):
+            # Places of categories count from the first word of all trees.
+            parts = [
+                (*part[:2], np.where(part[3] >= 2, part[2] + begin, part[2]), *part[3:])
+                for part, begin in zip(parts, begins)
+            ]
+        joined: Any = [np.concatenate([part[k] for part in parts]) for k in range(5)]
+        values = np.concatenate([tree.value.reshape(tree.node_count, -1) for tree in trees])
+        return cls(roots, *joined, values)  # type: ignore[call-arg]
+
+    def shared(self, trees: list[BinaryTree]) -> list[BinaryTree]:
+        """The same trees, with views of these arrays for theirs."""
+        if len(self.words):
+            return trees
+        views = []
+        for tree, root in zip(trees, self.roots.tolist()):
+            part = slice(root, root + tree.node_count)
+            own = {
+                "feature": self.features[part],
+                "children_right": self.rights[part],
+                "threshold": self.thresholds[part],
+                "missing_go_to_left": self.sides[part],
+                "value": self.values[part].reshape(tree.value.shape),
+            }
+            views.append(replace(tree, **own))
+        return views
+
+    @cached_property
+    def _records(self) -> tuple[Array, Array]:
+        """Threshold, marked feature and right child of each node in 16 bytes, as floats and as integers."""
+        records = np.empty((len(self.features), 2))
+        links = records.view(np.int32)
+        sizes = np.diff([*self.roots.tolist(), len(self.features)])
+        records[:, 0] = self.thresholds
+        inner = self.rights >= 0
+        links[:, 2] = np.where(inner, 2 * self.features + self.sides, 0)
+        links[:, 3] = np.where(inner, self.rights + np.repeat(self.roots, sizes), LEAF)
+        return records, links
+
+    def _walk(self) -> Any:
+        return self.roots, self.features, self.rights, self.thresholds, self.sides, self.words
+
+    def sums(self, X: Array, threads: int) -> Array:
+        """The values of each row's leaves, added up tree after tree."""
+        sums = np.zeros((X.shape[0], self.values.shape[1]))
+        everything = np.zeros(0, np.int32)
+
+        def work(X: Array, out: Array) -> None:
+            at = np.empty(_TOGETHER, np.int32)
+            if len(self.words) == 0:
+                forest_walk.add_packed_values(X, self.roots, *self._records, self.values, at, np.empty_like(at), out)
+                return
+            forest_walk.add_values(X, everything, *self._walk(), self.values, at, out)  # type: ignore[call-arg]
+
+        self._each(X, threads, work, sums)
+        return sums
+
+    def leaves(self, X: Array, threads: int) -> Array:
+        """The leaf of each row in each tree, by the tree's own numbers."""
+        leaves = np.empty((X.shape[0], len(self.roots)), np.int64)
+
+        def work(X: Array, out: Array) -> None:
+            at = np.empty(min(len(out), _TOGETHER), np.int32)
+            forest_walk.find_many_leaves(X, *self._walk(), at, out)  # type: ignore[call-arg]
+
+        self._each(X, threads, work, leaves)
+        return leaves
+
+    @staticmethod
+    def _each(X: Array, threads: int, work: Any, out: Array) -> None:
+        n = X.shape[0]
+        if n <= _TOGETHER and not issparse(X):
+            work(X, out)
+            return
+        step = max(1, min(_RUN, _DENSE_CELLS // X.shape[1])) if issparse(X) else _RUN
+
+        def run(number: int) -> None:
+            part = slice(number * step, (number + 1) * step)
+            work(np.ascontiguousarray(X[part].toarray() if issparse(X) else X[part]), out[part])
+
+        run_numbered(run, -(-n // step), threads)

@@ -1,0 +1,1 @@
+"""Gradient boosting with exact trees, with the interface of scikit-learn's GradientBoosting."""

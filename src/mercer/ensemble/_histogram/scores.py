@@ -1,0 +1,118 @@
+"""What packed trees say of a block of rows: scores, and how much of a score each column makes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._native.boosting import boosting_forest, boosting_shares
+from mercer._source import Block
+from mercer.ensemble._histogram.tree import BoostedTree, Forest
+
+__all__ = ["Answers", "Contributions", "Labels", "Scores", "scores_alone"]
+
+Array = Any
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """A function of a block: the scores that trees give its rows.
+
+    Parameters
+    ----------
+    forest : Forest
+    baseline : (k,)
+        The scores without any tree.
+    categories : Categories or None
+    """
+
+    forest: Forest
+    baseline: Array
+    categories: Any
+
+    def __call__(self, block: Block) -> Array:
+        return self.on(np.ascontiguousarray(block.dense()))
+
+    def on(self, X: Array) -> Array:
+        """The scores (n, k) of some rows."""
+        if self.categories is not None:
+            X = self.categories.on(X)
+        scores = np.empty((len(X), len(self.baseline)))
+        scores[:] = self.baseline
+        forest = self.forest
+        boosting_forest.add_scores(
+            *(X, forest.words, forest.thresholds, forest.values, forest.sets),
+            *(forest.roots, forest.depths, forest.outputs, scores),
+        )
+        return scores
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """A function of a block: what is made of the scores of its rows, in the rows' own precision."""
+
+    scores: Scores
+    dtype: Any
+    finish: Callable[[Array], Array]
+
+    def __call__(self, block: Block) -> Array:
+        return self.finish(self.scores(block).astype(self.dtype, copy=False))
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """A function of scores: the most probable of some classes."""
+
+    classes: Array
+
+    def __call__(self, scores: Array) -> Array:
+        numbers = (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
+        return self.classes[numbers]
+
+
+def scores_alone(scores: Array) -> Array:
+    """The scores (n, k), or (n,) where there is one."""
+    return scores[:, 0] if scores.shape[1] == 1 else scores
+
+
+@dataclass(frozen=True, eq=False)
+class Contributions:
+    """A function of a block: what each column adds to each score, and, last, the mean score of the training rows.
+
+    Parameters
+    ----------
+    scores : Scores
+    trees : tuple of BoostedTree
+        Those of the forest.
+    """
+
+    scores: Scores
+    trees: tuple[BoostedTree, ...]
+
+    def __call__(self, block: Block) -> Array:
+        """The contributions (n, k, d + 1)."""
+        X = np.asarray(block.dense(), dtype=np.float64, order="C")
+        if self.scores.categories is not None:
+            X = self.scores.categories.on(X)
+        forest, k = self.scores.forest, len(self.scores.baseline)
+        counts = np.concatenate([tree.count.astype(np.float64) for tree in self.trees])
+        sizes = np.array([len(tree.left) for tree in self.trees], dtype=np.int32)
+        depth = int(forest.depths.max())
+        room = (depth + 2) * (depth + 3) // 2
+        shares = np.zeros((len(X), k, X.shape[1] + 1))
+        boosting_shares.add_shares(
+            *(X, forest.words, forest.thresholds, forest.values, counts, forest.sets, forest.roots, sizes),
+            *(forest.outputs, np.empty(len(forest.words), np.uint8), np.empty(room), np.empty(room)),
+            *(np.empty(room), np.empty(room, np.int32), shares),
+        )
+        shares[:, :, -1] = self.scores.baseline + self._means(k)
+        return shares
+
+    def _means(self, k: int) -> Array:
+        """The mean over the training rows of what the trees add to each score."""
+        means = np.zeros(k)
+        for number, tree in enumerate(self.trees):
+            leaf = tree.left == 0
+            means[number % k] += np.sum(tree.value[leaf] * (tree.count[leaf] / tree.count[0]))
+        return means

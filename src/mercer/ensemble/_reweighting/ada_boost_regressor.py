@@ -1,0 +1,325 @@
+"""AdaBoost.R2: boosting for regression, with the weighted median of the members as the answer."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.metrics import r2_score
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from mercer._base import Estimator, fitting, seed_sequence
+from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, Rule, Seed
+from mercer._base.validation import checked_weight
+from mercer._base.wrapping import check_wrapped_place
+from mercer._plain import plain
+from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._solver.request import Dense
+from mercer.ensemble._reweighting.weak_learner import (
+    MemberList,
+    check_takes_weights,
+    handed_rows,
+    handed_table,
+    rows_at,
+    seeded,
+    shadow_source,
+)
+from mercer.tree import DecisionTreeRegressor
+
+__all__ = ["AdaBoostRegressor"]
+
+_STATEMENT = "Nothing bounds the distance from the best vote: AdaBoost.R2 does not descend an objective."
+_LOSSES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "linear": lambda gap: gap,
+    "square": lambda gap: gap**2,
+    "exponential": lambda gap: 1.0 - np.exp(-gap),
+}
+
+
+@plain
+@dataclass(frozen=True)
+class MedianState:
+    """The members so far, with their weights and errors, and the weights of the rows for the next round."""
+
+    members: Any
+    weights: Any
+    errors: Any
+    row_weight: Any
+    ended: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class MedianRounds:
+    """The solver: ``learn(weight, number)`` returns a member and what it predicts for the training rows."""
+
+    y: np.ndarray
+    row_weight: np.ndarray
+    n_rounds: int
+    learning_rate: float
+    loss: str
+    learn: Callable[[np.ndarray, int], tuple[Any, np.ndarray]]
+
+    def solve(self, state: MedianState | None) -> Solver:
+        """Add members until the rounds are over, one is perfect, or one's mean loss reaches one half."""
+        state = MedianState((), (), (), self.row_weight / self.row_weight.sum()) if state is None else state
+        while not state.ended and len(state.members) < self.n_rounds:
+            number, weight = len(state.members), state.row_weight
+            member, found = yield Dense(partial(self.learn, weight, number))
+            added = self._add(state, member, found)
+            if added is None:
+                break
+            state = added
+            yield Step(state.errors[-1], state, Certificate.none(_STATEMENT), {"member_weight": state.weights[-1]})
+        return Solution(state, True, Certificate.none(_STATEMENT))
+
+    def _add(self, state: MedianState, member: Any, found: np.ndarray) -> MedianState | None:
+        gap = np.where(state.row_weight > 0, np.abs(found - self.y), 0.0)
+        largest = gap.max()
+        loss = _LOSSES[self.loss](gap / largest) if largest > 0 else gap
+        error = float(state.row_weight @ loss)
+        if error >= 0.5 and state.members:
+            return None
+        members, errors = (*state.members, member), (*state.errors, error)
+        if error <= 0 or error >= 0.5:
+            return replace(state, members=members, weights=(*state.weights, 1.0), errors=errors, ended=True)
+        beta = error / (1.0 - error)
+        weight = state.row_weight * beta ** ((1.0 - loss) * self.learning_rate)
+        weights = (*state.weights, self.learning_rate * math.log(1.0 / beta))
+        return MedianState(members, weights, errors, weight / weight.sum())
+
+
+class AdaBoostRegressor(MemberList, RegressorMixin, Estimator):
+    r"""AdaBoost.R2: the weighted median of regressors, each learnt where its predecessors are far off.
+
+    Each round fits a member h to rows drawn by their weights :math:`d_i`, takes the losses
+    :math:`L_i = L(|h(x_i) - y_i| / \max_j |h(x_j) - y_j|)` in [0, 1], their mean
+    :math:`\epsilon = \sum_i d_i L_i` and :math:`\beta = \epsilon / (1 - \epsilon)`, multiplies the weights by
+    :math:`\beta^{\nu (1 - L_i)}` and normalises them. The answer is the median of the members with the weights
+    :math:`\nu \log (1 / \beta)`.
+
+    Parameters
+    ----------
+    estimator : an object with a method fit or None, default=None
+        What members are copies of. None means :class:`mercer.tree.DecisionTreeRegressor` of depth 3.
+    n_estimators : an integer in [1, inf), default=50
+        The most members.
+    learning_rate : a number in (0, inf), default=1.0
+        :math:`\nu`.
+    loss : one of 'linear', 'square', 'exponential', default='linear'
+        :math:`L(u)`: u, :math:`u^2` or :math:`1 - e^{-u}`.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        The seed of the draws, and of members that take one.
+    resample : a boolean, default=True
+        Whether members see rows drawn with replacement by their weights, as scikit-learn does; otherwise they are
+        given the weights.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which to stop with the members at hand.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads of the default member. Changes no result.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        What members are copies of.
+    estimators_ : list of estimators
+        The members.
+    estimator_weights_, estimator_errors_ : ndarray of shape (n_members,)
+        Their weights, and :math:`\epsilon`.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        The members' importances, averaged with their weights.
+    n_features_in_, feature_names_in_ :
+        As in scikit-learn.
+    history_, converged_, n_iter_, certificate_ :
+        A step for each round: ``objective`` is :math:`\epsilon`, which need not fall. There is no certificate.
+
+    Notes
+    -----
+    A round costs what a member costs. Boosting stops when a member has no loss, or a mean loss of one half or more;
+    such a member is kept only if it is the first. Rows must be in memory.
+
+    References
+    ----------
+    H. Drucker, *Improving regressors using boosting techniques*, ICML (1997).
+
+    Examples
+    --------
+    >>> from mercer.ensemble import AdaBoostRegressor
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = AdaBoostRegressor(random_state=0).fit(X[::2], y[::2])
+    >>> model.score(X[1::2], y[1::2]) > 0.35
+    True
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "estimator": HasFit() | Nothing(),
+        "n_estimators": Integer(1),
+        "learning_rate": Real(0, closed="neither"),
+        "loss": Choice("linear", "square", "exponential"),
+        "random_state": Seed(),
+        "resample": Boolean(),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+    _objective_moves = None
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "memory": "each member is fitted to rows that were drawn, which are a copy",
+        "row order": "rows are drawn by their numbers: equal in distribution only",
+        "weights": "rows are drawn by their weights: equal to repetitions in distribution only",
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_estimators: int = 50,
+        learning_rate: float = 1.0,
+        loss: str = "linear",
+        random_state: Any = None,
+        resample: bool = True,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.loss = loss
+        self.random_state = random_state
+        self.resample = resample
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "AdaBoostRegressor":
+        """Fit the members.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, as the estimator takes them.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            The weights to start from.
+
+        Returns
+        -------
+        self : AdaBoostRegressor
+        """
+        check_wrapped_place(self, X, y)
+        self.estimator_ = self._base()
+        rows, y = handed_table(self, self.estimator_, X, y, numbers=True)
+        y = column_or_1d(y, warn=True)
+        weight = checked_weight(self, sample_weight, len(y))
+        if not self.resample:
+            check_takes_weights(type(self).__name__, self.estimator_, "Set resample=True.")
+        seeds = seed_sequence(self.random_state)
+
+        def learn(weight: np.ndarray, number: int) -> tuple[Any, np.ndarray]:
+            child = np.random.SeedSequence(seeds.entropy, spawn_key=(number,))
+            member = seeded(clone(self.estimator_), child)
+            if self.resample:
+                drawn = np.random.default_rng(child).choice(len(y), len(y), p=weight)
+                member.fit(rows_at(rows, drawn), y[drawn])
+            else:
+                member.fit(rows, y, sample_weight=weight)
+            return member, np.asarray(member.predict(rows), dtype=np.float64)
+
+        source = shadow_source(rows, y, weight, self._threads())
+        start = np.ones(len(y)) if weight is None else weight
+        solver = MedianRounds(y, start, self.n_estimators, self.learning_rate, self.loss, learn)
+        outcome = self._drive(solver.solve, source, max_steps=self.n_estimators)
+        self._conclude(outcome)
+        return self
+
+    def _base(self) -> Any:
+        return DecisionTreeRegressor(max_depth=3, n_jobs=self.n_jobs) if self.estimator is None else self.estimator
+
+    def _fitted(self, state: MedianState) -> dict[str, Any]:
+        return {
+            "estimators_": list(state.members),
+            "estimator_weights_": np.array(state.weights, dtype=np.float64),
+            "estimator_errors_": np.array(state.errors, dtype=np.float64),
+        }
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The weighted median of the members' predictions.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        answers = self._answers(X)
+        return self._median(answers, len(self.estimators_))
+
+    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+        """:meth:`predict` after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Yields
+        ------
+        ndarray of shape (n_samples,)
+        """
+        answers = self._answers(X)
+        for number in range(1, len(self.estimators_) + 1):
+            yield self._median(answers, number)
+
+    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+        """The coefficient of determination after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights.
+
+        Yields
+        ------
+        float
+        """
+        for found in self.staged_predict(X):
+            yield r2_score(y, found, sample_weight=sample_weight)
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """The members' importances, averaged with their weights; many different values favour a column."""
+        check_is_fitted(self)
+        return np.average(
+            [one.feature_importances_ for one in self.estimators_], axis=0, weights=self.estimator_weights_
+        )
+
+    def _answers(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        rows = handed_rows(self, self.estimator_, X)
+        answers = np.column_stack([one.predict(rows) for one in self.estimators_])
+        return answers.astype(np.float32) if getattr(rows, "dtype", None) == np.float32 else answers
+
+    def _median(self, answers: np.ndarray, number: int) -> np.ndarray:
+        order = np.argsort(answers[:, :number], axis=1, kind="stable")
+        running = np.cumsum(self.estimator_weights_[:number][order], axis=1)
+        middle = (running >= 0.5 * running[:, -1:]).argmax(axis=1)
+        rows = np.arange(len(answers))
+        return answers[rows, order[rows, middle]]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        base = self._base()
+        tags.input_tags.allow_nan = isinstance(base, BaseEstimator) and get_tags(base).input_tags.allow_nan
+        return tags

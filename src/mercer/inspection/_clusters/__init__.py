@@ -1,0 +1,1 @@
+"""Pictures of clusterings: dendrograms, k-distances, panels of iterations, maps, annealing."""

@@ -1,0 +1,1 @@
+"""Standard errors, tests and intervals of fitted linear models."""

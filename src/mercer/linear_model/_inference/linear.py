@@ -1,0 +1,121 @@
+"""Inference for least squares and ridge: covariances from the spectrum of the rows, influence from their leverages.
+
+With X_c^T W X_c = V diag(l) V^T and noise of variance s^2, the covariance of the coefficients is
+s^2 V diag(l / (l + alpha)^2) V^T, and the intercept, y_mean - mean . coef, adds s^2 / sum(w).
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from mercer._solver.request import answered
+from mercer._source import Block, Source
+from mercer._statistic.products import Residual
+from mercer.errors import ParameterError
+from mercer.linear_model._inference.inference import Inference, refuse_rank, term_names, tested
+from mercer.linear_model._single_target import open_single_target
+from mercer.linear_model._solvers.closed_form.linear_spectrum import (
+    LinearSpectrum,
+    spectrum_of_moments,
+    spectrum_of_triangle,
+)
+
+__all__ = ["infer_linear"]
+
+
+def infer_linear(model: Any, X: Any, y: Any, sample_weight: Any, confidence: float) -> Inference:
+    """The inference of a fitted LinearRegression or Ridge."""
+    name, alpha = type(model).__name__, float(np.ravel(getattr(model, "alpha", 0.0))[0])
+    if model.positive:
+        message = f"{name}: standard errors do not hold for coefficients at a bound; fit with positive=False."
+        raise ParameterError(message)
+    source = open_single_target(model, X, y, sample_weight, reset=False)
+    centre = model.fit_intercept
+    dense = source.place == "memory" and not source.is_sparse
+    spectrum = answered(spectrum_of_triangle(centre) if dense else spectrum_of_moments(centre), source)
+    if alpha == 0 and (len(spectrum.values) < source.n_features or not (spectrum.values > 0).all()):
+        refuse_rank(name)
+    coef = np.ravel(model.coef_).astype(np.float64)
+    level = float(np.ravel(model.intercept_)[0])
+    sums = source.reduce(Residual(coef[:, None], np.zeros(len(coef)), np.array([level])))
+    squares, n = float(sums.squares[0]), spectrum.weight
+    freedom = float(np.sum(spectrum.values / (spectrum.values + alpha))) + centre
+    left = n - freedom
+    if left <= 0:
+        message = f"{name}: {freedom:g} coefficients leave nothing of {n:g} rows to estimate the noise; add rows."
+        raise ParameterError(message)
+    variance = squares / left
+    estimates = np.append(level, coef) if centre else coef
+    return Inference(
+        names=term_names(model),
+        **tested(estimates, variance * _covariance(spectrum, alpha, centre), left, confidence),
+        **_quality(squares, float(spectrum.y_scatter[0]), n, freedom, left, centre),
+        noise_variance=variance,
+        **(_influence(source, spectrum, alpha, centre, (coef, level), variance, freedom) if dense else {}),
+    )
+
+
+def _covariance(spectrum: LinearSpectrum, alpha: float, centre: bool) -> np.ndarray:
+    """Of intercept and coefficients, for noise of variance one."""
+    spread = spectrum.values / (spectrum.values + alpha) ** 2
+    inner = (spectrum.directions * spread) @ spectrum.directions.T
+    if not centre:
+        return inner
+    edge = -inner @ spectrum.mean
+    corner = 1.0 / spectrum.weight - spectrum.mean @ edge
+    return np.block([[np.array([[corner]]), edge[None, :]], [edge[:, None], inner]])
+
+
+def _quality(squares: float, total: float, n: float, freedom: float, left: float, centre: bool) -> dict[str, Any]:
+    likelihood = -0.5 * n * (math.log(2 * math.pi * squares / n) + 1.0) if squares > 0 else math.inf
+    unexplained = squares / total if total > 0 else math.nan
+    explaining = freedom - centre
+    # The intercept alone, or nothing, is what the F test compares with.
+    ratio = (total - squares) / explaining / (squares / left) if explaining > 0 and squares > 0 else math.nan
+    return {
+        "n_samples": n,
+        "residual_freedom": left,
+        "effective_freedom": freedom,
+        "log_likelihood": likelihood,
+        "aic": 2.0 * freedom - 2.0 * likelihood,
+        "bic": freedom * math.log(n) - 2.0 * likelihood,
+        "r_squared": 1.0 - unexplained,
+        "adjusted_r_squared": 1.0 - unexplained * (n - centre) / left,
+        "test": ratio,
+        "test_p_value": float(special.fdtrc(explaining, left, ratio)),
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class _Leverage:
+    """The leverage of each row, as one of weight one, and its residual."""
+
+    whitening: np.ndarray
+    mean: np.ndarray
+    share: float
+    coef: np.ndarray
+    level: float
+
+    def __call__(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
+        leverage = np.sum((block.centred(self.mean) @ self.whitening) ** 2, axis=1) + self.share
+        return leverage, block.y - block.matmul(self.coef) - self.level
+
+
+def _influence(
+    source: Source, spectrum: LinearSpectrum, alpha: float, centre: bool, fit: tuple, variance: float, freedom: float
+) -> dict[str, Any]:
+    """Leverages, residuals under the model without one copy of each row, and how far all fitted values then move."""
+    whitening = spectrum.directions / np.sqrt(np.maximum(spectrum.values + alpha, np.finfo(np.float64).tiny))
+    share = 1.0 / spectrum.weight if centre else 0.0
+    leverage, residual = source.map(_Leverage(whitening, spectrum.mean, share, *fit))
+    taken = leverage if source.weight is None else leverage * np.minimum(source.weight, 1.0)
+    left = np.where(taken < 1.0 - 1e-12, 1.0 - taken, np.nan)
+    missed = residual / left
+    return {
+        "leverages": leverage,
+        "leave_one_out_residuals": missed,
+        "cooks_distances": missed**2 * taken / (freedom * variance),
+    }

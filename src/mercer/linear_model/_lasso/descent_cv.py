@@ -1,0 +1,152 @@
+"""What LassoCV and ElasticNetCV share."""
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import sklearn
+from sklearn.exceptions import DataConversionWarning
+from sklearn.model_selection import check_cv
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+
+from mercer._base import fitting
+from mercer._base.folds import splits
+from mercer._base.linear.prediction import LinearRegressor
+from mercer._source import Source
+from mercer.errors import DataError, ParameterError
+from mercer.linear_model._lasso.descent_regressor import descent_seed, suits_gram
+from mercer.linear_model._lasso.elastic_net_path import alpha_grid, first_alpha
+from mercer.linear_model._solvers.lasso.coordinate_descent import DescentPlan
+from mercer.linear_model._solvers.lasso.descent_folds import FoldsState, cross_validate
+
+__all__ = ["DescentCV"]
+
+
+class DescentCV(LinearRegressor):
+    """Coordinate descent at the penalty with the least error of cross-validation."""
+
+    _places: ClassVar[tuple[str, ...]] = ("memory",)
+    # What history_ records is the error of each penalty, which falls and rises.
+    _objective_moves = None
+    eps: float
+    alphas: Any
+    precompute: Any
+    max_iter: int
+    tol: float
+    cv: Any
+    positive: bool
+    random_state: Any
+    selection: str
+
+    @property
+    def _mixings(self) -> np.ndarray:
+        """The shares of the l1 part to try."""
+        raise NotImplementedError  # each class below defines its own
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Any:
+        """Fit the model at the penalty with the least mean squared error over the folds.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : float or array-like of shape (n_samples,) or None, default=None
+            Weights, to fit and to test with; a weight of two is the row twice. The error of a penalty is the plain mean
+            over the folds of their weighted mean squared errors.
+        **params
+            For the splitter, where scikit-learn's metadata routing is on.
+
+        Returns
+        -------
+        self : object
+        """
+        alphas = self._checked_alphas()
+        source = self._open(X, y, sample_weight, targets="numbers", accept_sparse="csr")
+        source = self._one_target(source)
+        self._dtype = source.host_dtype.name
+        folds = self._splits(source, sample_weight, params)
+        name, ratios = type(self).__name__, self._mixings
+        plan = DescentPlan(
+            name, self.fit_intercept, self.positive, self.tol, self.max_iter, suits_gram(source, self.precompute, name),
+            seed=descent_seed(self.selection, self.random_state),
+        )  # fmt: skip
+
+        def grids(moments: Any) -> np.ndarray:
+            if alphas is not None:
+                return np.tile(alphas, (len(ratios), 1))
+            tops = [first_alpha(moments, ratio, self.positive, name) for ratio in ratios]
+            return np.stack([alpha_grid(top, self.eps, int(self.alphas)) for top in tops])
+
+        outcome = self._drive(lambda start: cross_validate(plan, folds, ratios, grids, start), source)
+        self.n_iter_ = outcome.state.sweeps
+        self._conclude(outcome)
+        return self
+
+    def _checked_alphas(self) -> np.ndarray | None:
+        """The penalties that were given, falling."""
+        if isinstance(self.alphas, Integral):
+            return None
+        for number, alpha in enumerate(self.alphas):
+            if not isinstance(alpha, Real):
+                message = (
+                    f"{type(self).__name__}: alphas[{number}] must be an instance of float, not {type(alpha).__name__}."
+                )
+                raise ParameterError(message)
+            if not float(alpha) >= 0:
+                message = f"{type(self).__name__}: alphas[{number}] == {alpha}, must be >= 0.0."
+                raise ParameterError(message)
+        return np.sort(np.asarray(self.alphas, dtype=np.float64))[::-1]
+
+    def _one_target(self, source: Source) -> Source:
+        if source.n_targets != 1:
+            name = type(self).__name__
+            message = f"{name}: For multi-task outputs, use MultiTask{name}; got y with {source.n_targets} columns."
+            raise DataError(message)
+        if source.target_shape != ():
+            message = "A column-vector y was passed when a 1d array was expected; use y.ravel()."
+            warnings.warn(message, DataConversionWarning, stacklevel=5)
+            source.y, source.target_shape = source.y.ravel(), ()
+        return source
+
+    def _splits(self, source: Source, sample_weight: Any, params: dict[str, Any]) -> list:
+        """The rows of each fold to train and to test on."""
+        arguments: Any = {}
+        if sklearn.get_config()["enable_metadata_routing"]:
+            arguments = process_routing(self, "fit", sample_weight=sample_weight, **params).splitter.split
+        elif params:
+            message = (
+                f"{type(self).__name__}: [{', '.join(params)}] passed to fit is only supported if "
+                f"enable_metadata_routing=True; see sklearn.set_config."
+            )
+            raise ParameterError(message)
+        return splits(self.cv, source.whole(), source.y, classifier=False, **arguments)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Which metadata go where: weights to the fit, the rest to the splitter.
+
+        Returns
+        -------
+        routing : MetadataRouter
+        """
+        mapping = MethodMapping().add(caller="fit", callee="split")
+        return MetadataRouter(owner=self).add_self_request(self).add(splitter=check_cv(self.cv), method_mapping=mapping)
+
+    def _fitted(self, state: FoldsState) -> dict[str, Any]:
+        flat = self._linear_attributes(state, self._dtype, True, True)
+        ratio, alpha = np.unravel_index(state.chosen, state.errors.shape[:2])
+        one_grid = len(self._mixings) == 1 or not isinstance(self.alphas, Integral)
+        return flat | {
+            "alpha_": float(state.alphas[ratio, alpha]),
+            "alphas_": state.alphas[0] if one_grid else state.alphas,
+            "mse_path_": np.squeeze(state.errors),
+            "dual_gap_": state.gap,
+        }
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = False
+        return tags

@@ -1,0 +1,144 @@
+"""The elastic net: least squares with an l1 and an l2 penalty."""
+
+from typing import Any, ClassVar
+
+from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer.linear_model._lasso.descent_regressor import DescentRegressor
+
+__all__ = ["ElasticNet"]
+
+
+class ElasticNet(DescentRegressor):
+    """The elastic net: least squares with an l1 and an l2 penalty.
+
+    Minimises, for each target,
+
+        sum_i s_i (y_i - b - x_i . w)^2 / (2 S) + alpha (l1_ratio |w|_1 + (1 - l1_ratio) |w|^2 / 2),   S = sum_i s_i
+
+    over the coefficients w (``coef_``) and the intercept b (``intercept_``, not penalised), with s the
+    ``sample_weight``. Where columns are alike the lasso takes one of them; the l2 part shares the weight among them.
+
+    Parameters
+    ----------
+    alpha : a number in [0, inf), default=1.0
+        The penalty. At max_j |x_j . y| / (n l1_ratio) (X and y centred) and above, all coefficients are zero; with 0
+        the closed form of least squares is used, with a warning.
+    l1_ratio : a number in [0, 1], default=0.5
+        The share of the l1 part: 1 is the lasso, 0 is ridge, whose closed form is used.
+    fit_intercept : a boolean, default=True
+        Whether to fit b; otherwise it is zero.
+    precompute : a boolean or an array-like, default=False
+        True descends on the Gram matrix of the columns; an array is that matrix, X^T X of centred (and weighted)
+        columns. False leaves the choice to the cost; see Notes.
+    max_iter : an integer in [1, inf), default=1000
+        The most sweeps over the coordinates, for each target.
+    copy_X : a boolean, default=True
+        Has no effect: rows are neither copied nor overwritten. Kept so that scikit-learn's calls run.
+    tol : a number in [0, inf), default=0.0001
+        Descent ends when the duality gap is ``tol`` |y|^2 / n (y centred) and no coefficient moved by more than
+        ``tol`` times the largest.
+    warm_start : a boolean, default=False
+        Whether to begin with the coefficients of the last fit.
+    positive : a boolean, default=False
+        Whether the coefficients must not be negative.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        The seed, with ``selection='random'``.
+    selection : one of 'cyclic', 'random', default='cyclic'
+        Whether a sweep visits the coordinates in turn, or as many drawn at random.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which the fit ends with what it has.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all that are free. Never changes a result.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+        Coefficients.
+    sparse_coef_ : sparse array of shape (1, n_features) or (n_targets, n_features)
+        The same, with zeros left out.
+    intercept_ : float or ndarray of shape (n_targets,)
+        Intercept.
+    dual_gap_ : float or ndarray of shape (n_targets,)
+        The duality gap: the objective exceeds its minimum by this at most.
+    n_iter_ : int or list of int
+        Sweeps, for each target.
+    solver_used_ : str
+        ``"gram"`` or ``"working sets"``; ``"cholesky"`` and the like for closed forms.
+    history_, converged_, certificate_
+        How the fit went; see the tour. The certificate is the duality gap, summed over targets; without a penalty, the
+        norm of the gradient over |X| |y|.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where they have names.
+
+    Notes
+    -----
+    The method and its cost are those of :class:`Lasso`. Two feasible points of the dual are tried, and the better one
+    gives the gap: the residual shrunk until every |x_j . r - l2 w_j| is within its bound, as if X had rows of the l2
+    penalty, and the residual itself, which the l2 part makes feasible.
+
+    References
+    ----------
+    H. Zou and T. Hastie, Regularization and variable selection via the elastic net, 2005. J. Friedman, T. Hastie and R.
+    Tibshirani, Regularization paths for generalized linear models via coordinate descent, 2010.
+
+    Examples
+    --------
+    >>> from mercer.linear_model import ElasticNet
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> round(ElasticNet(alpha=0.01, l1_ratio=0.5).fit(X, y).score(X, y), 4)
+    0.3791
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "alpha": Real(0),
+        "l1_ratio": Real(0, 1),
+        "fit_intercept": Boolean(),
+        "precompute": Boolean() | Array(),
+        "max_iter": Integer(1),
+        "copy_X": Boolean(),
+        "tol": Real(0),
+        "warm_start": Boolean(),
+        "positive": Boolean(),
+        "random_state": Seed(),
+        "selection": Choice("cyclic", "random"),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        l1_ratio: float = 0.5,
+        fit_intercept: bool = True,
+        precompute: Any = False,
+        max_iter: int = 1000,
+        copy_X: bool = True,
+        tol: float = 1e-4,
+        warm_start: bool = False,
+        positive: bool = False,
+        random_state: Any = None,
+        selection: str = "cyclic",
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.fit_intercept = fit_intercept
+        self.precompute = precompute
+        self.max_iter = max_iter
+        self.copy_X = copy_X
+        self.tol = tol
+        self.warm_start = warm_start
+        self.positive = positive
+        self.random_state = random_state
+        self.selection = selection
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    @property
+    def _mixing(self) -> float:
+        return self.l1_ratio

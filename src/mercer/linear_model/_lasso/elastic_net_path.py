@@ -1,0 +1,256 @@
+"""Paths of the lasso and the elastic net: the coefficients for a sequence of falling penalties, each from the last."""
+
+import warnings
+from collections.abc import Generator
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array, check_consistent_length
+
+from mercer._base.parameter import Boolean, Choice, Integer, Real, check_parameters
+from mercer._base.validation import FLOATS, checked_weight
+from mercer._solver.request import answered
+from mercer._source import Source, open_source
+from mercer._source.threads import n_threads, one_blas_thread
+from mercer._statistic import MomentSums
+from mercer.errors import DataError, ParameterError
+from mercer.linear_model._lasso.descent_regressor import descent_seed, suits_gram
+from mercer.linear_model._lasso.elastic_net import ElasticNet
+from mercer.linear_model._solvers.lasso.coordinate_descent import DescentPlan, follow, open_problems, summed
+
+__all__ = ["alpha_grid", "enet_path", "first_alpha", "lasso_path", "opened_rows"]
+
+_OPTIONS = {
+    "tol": 1e-4, "max_iter": 1000, "random_state": None, "selection": "cyclic", "sample_weight": None, "n_jobs": None,
+}  # fmt: skip
+_RULES = {
+    "l1_ratio": Real(0, 1), "eps": Real(0, closed="neither"), "positive": Boolean(), "tol": Real(0),
+    "max_iter": Integer(1), "selection": Choice("cyclic", "random"),
+}  # fmt: skip
+
+
+def lasso_path(X: Any, y: Any, **parameters: Any) -> tuple:
+    """Coefficients of the lasso along a path of penalties.
+
+    :func:`enet_path` with ``l1_ratio=1``; takes and returns what that does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.linear_model import lasso_path
+    >>> X = np.array([[1, 2, 3.1], [2.3, 5.4, 4.3]]).T
+    >>> _, coefs, gaps = lasso_path(X, np.array([1, 2, 3.1]), alphas=[5.0, 1.0, 0.5])
+    >>> coefs[1].round(3), bool(gaps.max() < 1e-3)
+    (array([0.216, 0.443, 0.237]), True)
+    """
+    return enet_path(X, y, l1_ratio=1.0, **parameters)
+
+
+def enet_path(
+    X: Any,
+    y: Any,
+    *,
+    l1_ratio: float = 0.5,
+    eps: float = 1e-3,
+    n_alphas: Any = "deprecated",
+    alphas: Any = "warn",
+    precompute: Any = "auto",
+    Xy: Any = None,
+    copy_X: bool = True,
+    coef_init: Any = None,
+    verbose: Any = False,
+    return_n_iter: bool = False,
+    positive: bool = False,
+    check_input: bool = True,
+    **params: Any,
+) -> tuple:
+    """Coefficients of the elastic net along a path of penalties.
+
+    The objective is that of :class:`ElasticNet` without an intercept; centre X and y for one.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Rows.
+    y : array-like of shape (n_samples,)
+        Targets.
+    l1_ratio : a number in [0, 1], default=0.5
+        The share of the l1 part.
+    eps : a number in (0, inf), default=0.001
+        The last penalty as a share of the first.
+    n_alphas : int, default="deprecated"
+        Give the number to ``alphas``.
+    alphas : int or array-like, default=100
+        Penalties, or how many, at equal ratios, from the one at which the first coefficient leaves zero.
+    precompute : 'auto', bool or array-like of shape (n_features, n_features), default='auto'
+        Whether to descend on the Gram matrix X^T X, or that matrix; False and 'auto' leave it to the cost.
+    Xy : array-like of shape (n_features,) or None, default=None
+        X^T y where it is known; it is checked.
+    copy_X : bool, default=True
+        Has no effect: rows are neither copied nor overwritten.
+    coef_init : array-like of shape (n_features,) or None, default=None
+        Coefficients to begin with.
+    verbose : bool or int, default=False
+        Whether to print a line for each penalty.
+    return_n_iter : bool, default=False
+        Whether to return the numbers of sweeps.
+    positive : bool, default=False
+        Whether the coefficients must not be negative.
+    check_input : bool, default=True
+        Has no effect: rows are always checked.
+    **params
+        ``tol``, ``max_iter``, ``selection``, ``random_state`` and ``n_jobs`` as in :class:`ElasticNet`, and
+        ``sample_weight``.
+
+    Returns
+    -------
+    alphas : ndarray of shape (n_alphas,)
+        The penalties, falling.
+    coefs : ndarray of shape (n_features, n_alphas)
+        Coefficients.
+    dual_gaps : ndarray of shape (n_alphas,)
+        Duality gaps.
+    n_iters : list of int
+        Sweeps, if asked for.
+
+    Examples
+    --------
+    >>> from mercer.linear_model import enet_path
+    >>> from sklearn.datasets import make_regression
+    >>> X, y = make_regression(100, 5, n_informative=2, random_state=0)
+    >>> alphas, coefs, _ = enet_path(X, y, alphas=3)
+    >>> (coefs != 0).sum(axis=0).tolist()
+    [0, 5, 5]
+    """
+    options = _options(params)
+    values = options | {"l1_ratio": l1_ratio, "eps": eps, "positive": positive}
+    check_parameters("enet_path", _RULES, values)
+    wanted = _wanted_alphas(n_alphas, alphas)
+    source = opened_rows("enet_path", X, y, options["sample_weight"], options["n_jobs"])
+    gram = None if isinstance(precompute, bool | str) else np.ascontiguousarray(precompute, dtype=np.float64)
+    plan = DescentPlan(
+        "enet_path", False, positive, options["tol"], options["max_iter"],
+        suits_gram(source, precompute, "enet_path"), gram, source.host_dtype == np.float32,
+        descent_seed(options["selection"], options["random_state"]),
+    )  # fmt: skip
+    with one_blas_thread():
+        walk = _walk(plan, wanted, l1_ratio, eps, Xy, coef_init, bool(verbose))
+        grid, coefs, gaps, sweeps, missed = answered(walk, source)
+    if missed:
+        message = (
+            f"enet_path: {missed} of {len(grid)} penalties stopped by max_iter, not converged; the largest duality gap "
+            f"is {gaps.max():.3g}. Objective did not converge. You might want to increase the number of iterations."
+        )
+        warnings.warn(message, ConvergenceWarning, stacklevel=2)
+    result = grid, coefs.astype(source.host_dtype), gaps
+    return (*result, sweeps) if return_n_iter else result
+
+
+def alpha_grid(top: float, eps: float, n_alphas: int) -> np.ndarray:
+    """Falling penalties at equal ratios from `top`, where the first coefficient leaves zero, to `eps` times that."""
+    if top <= 0:
+        # No penalty lets a coefficient leave zero: scikit-learn's value for all.
+        return np.full(n_alphas, np.finfo(np.float64).resolution)
+    return np.geomspace(top, top * eps, num=n_alphas)
+
+
+def first_alpha(moments: MomentSums, l1_ratio: float, positive: bool, subject: str) -> float:
+    """The penalty at which the first coefficient of the first target leaves zero; zero where none does."""
+    if l1_ratio == 0:
+        message = (
+            f"{subject}: Automatic alpha grid generation is not supported for l1_ratio=0. Please supply a grid by "
+            f"providing your estimator with the appropriate `alphas=` argument."
+        )
+        raise ParameterError(message)
+    cross, total = moments.cross[:, 0], moments.weight
+    # Means are taken off to this share of them, so columns or targets that are constant leave products of this size.
+    scatter = moments.scatter if moments.scatter.ndim == 1 else np.diagonal(moments.scatter)
+    sizes = np.abs(moments.mean) + np.sqrt(scatter / total)
+    target = abs(moments.y_mean[0]) + np.sqrt(moments.y_scatter[0] / total)
+    rounding = np.finfo(np.float64).resolution * sizes * target
+    slopes = (cross if positive else np.abs(cross)) / total
+    return float(np.max(np.where(slopes > rounding, slopes, 0.0), initial=0.0)) / l1_ratio
+
+
+def _walk(
+    plan: DescentPlan, wanted: Any, l1_ratio: float, eps: float, Xy: Any, coef_init: Any, verbose: bool
+) -> Generator[Any, Any, tuple]:
+    """Follow the path: penalties, coefficients, gaps, sweeps, and how many did not converge."""
+    moments = yield from summed(plan)
+    _check_cross(Xy, moments.cross[:, 0])
+    if isinstance(wanted, Integral):
+        top = first_alpha(moments, l1_ratio, plan.positive, plan.subject)
+        wanted = alpha_grid(top, eps, int(wanted))
+    [problem] = yield from open_problems(plan, [moments], [0])
+    if coef_init is not None:
+        yield from problem.start(np.asarray(coef_init, dtype=np.float64).ravel())
+    goal, missed = plan.tol * float(moments.y_scatter[0]), 0
+    coefs, gaps, sweeps = np.empty((len(moments.mean), len(wanted))), np.empty(len(wanted)), []
+    for number, alpha in enumerate(wanted):
+        price = plan.price(float(alpha), l1_ratio, moments.weight)
+        sweeps.append((yield from follow(problem, price, goal, plan.tol, plan.max_iter)))
+        coefs[:, number], gaps[number] = problem.coef, problem.gap / moments.weight
+        missed += not problem.settled or problem.gap > goal
+        if verbose:
+            print(f"enet_path: alpha {alpha:.6g}, {sweeps[-1]} sweeps, duality gap {gaps[number]:.3g}")
+    return np.asarray(wanted, dtype=np.float64), coefs, gaps, sweeps, missed
+
+
+def _options(params: dict[str, Any]) -> dict[str, Any]:
+    unknown = sorted(set(params) - set(_OPTIONS))
+    if unknown:
+        message = f"enet_path: Unexpected parameters in params: {', '.join(unknown)}; it takes {', '.join(_OPTIONS)}."
+        raise ParameterError(message)
+    return _OPTIONS | params
+
+
+def _wanted_alphas(n_alphas: Any, alphas: Any) -> Any:
+    """The penalties, or how many; in scikit-learn's words where it has deprecated a spelling."""
+    wanted: Any = 100
+    if n_alphas != "deprecated":
+        message = (
+            "'n_alphas' was deprecated in 1.9 and will be removed in 1.11. 'alphas' now accepts an integer value; pass "
+            "it there."
+        )
+        warnings.warn(message, FutureWarning, stacklevel=3)
+        wanted = n_alphas
+    if alphas is None:
+        message = "'alphas=None' is deprecated and will be removed in 1.11; set alphas=100 to silence this."
+        warnings.warn(message, FutureWarning, stacklevel=3)
+    elif not isinstance(alphas, str):
+        wanted = alphas
+    if isinstance(wanted, Integral):
+        check_parameters("enet_path", {"alphas": Integer(1)}, {"alphas": wanted})
+        return wanted
+    wanted = np.sort(np.asarray(wanted, dtype=np.float64).ravel())[::-1]
+    if not (wanted >= 0).all():
+        message = f"enet_path: every alpha must be a number in [0, inf); got {wanted.min()!r}."
+        raise ParameterError(message)
+    return wanted
+
+
+def opened_rows(subject: str, X: Any, y: Any, sample_weight: Any, n_jobs: int | None) -> Source:
+    """Rows in memory and one target, checked."""
+    X = check_array(X, accept_sparse="csr", dtype=list(FLOATS), order="C")
+    y = check_array(y, dtype=FLOATS[0], ensure_2d=False)
+    if y.ndim != 1:
+        message = (
+            f"{subject}: y must have one dimension; got shape {y.shape}. Call it for each target; for penalties on "
+            f"targets together use scikit-learn's."
+        )
+        raise DataError(message)
+    check_consistent_length(X, y)
+    weight = checked_weight(ElasticNet(), sample_weight, len(y))
+    return open_source(X, y, weight, n_threads(n_jobs))
+
+
+def _check_cross(given: Any, cross: np.ndarray) -> None:
+    """Raise an error where the products that the user knows are not those of the rows."""
+    if given is None:
+        return
+    given = np.asarray(given, dtype=np.float64).ravel()
+    if given.shape != cross.shape or not np.allclose(given, cross, rtol=1e-3, atol=1e-3 * np.abs(cross).max(initial=0)):
+        message = f"enet_path: Xy must be X.T @ y, of shape {cross.shape}; got other values of shape {given.shape}."
+        raise DataError(message)

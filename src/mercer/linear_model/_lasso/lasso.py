@@ -1,0 +1,140 @@
+"""The lasso: least squares with an l1 penalty."""
+
+from typing import Any, ClassVar
+
+from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer.linear_model._lasso.descent_regressor import DescentRegressor
+
+__all__ = ["Lasso"]
+
+
+class Lasso(DescentRegressor):
+    """The lasso: least squares with an l1 penalty, which makes coefficients exactly zero.
+
+    Minimises, for each target,
+
+        sum_i s_i (y_i - b - x_i . w)^2 / (2 S) + alpha |w|_1,   S = sum_i s_i
+
+    over the coefficients w (``coef_``) and the intercept b (``intercept_``, not penalised), with s the
+    ``sample_weight``. Mind the scale: for |y - X w|^2 + lambda |w|_1 set ``alpha`` to lambda / (2 n); for the form
+    |w|_1 <= t see :func:`alpha_for_l1_norm`.
+
+    Parameters
+    ----------
+    alpha : a number in [0, inf), default=1.0
+        The penalty. At max_j |x_j . y| / n (X and y centred) and above, all coefficients are zero; with 0 the closed
+        form of least squares is used, with a warning.
+    fit_intercept : a boolean, default=True
+        Whether to fit b; otherwise it is zero.
+    precompute : a boolean or an array-like, default=False
+        True descends on the Gram matrix of the columns; an array is that matrix, X^T X of centred (and weighted)
+        columns. False leaves the choice to the cost; see Notes.
+    copy_X : a boolean, default=True
+        Has no effect: rows are neither copied nor overwritten. Kept so that scikit-learn's calls run.
+    max_iter : an integer in [1, inf), default=1000
+        The most sweeps over the coordinates, for each target.
+    tol : a number in [0, inf), default=0.0001
+        Descent ends when the duality gap is ``tol`` |y|^2 / n (y centred) and no coefficient moved by more than
+        ``tol`` times the largest.
+    warm_start : a boolean, default=False
+        Whether to begin with the coefficients of the last fit.
+    positive : a boolean, default=False
+        Whether the coefficients must not be negative.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        The seed, with ``selection='random'``.
+    selection : one of 'cyclic', 'random', default='cyclic'
+        Whether a sweep visits the coordinates in turn, or as many drawn at random.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which the fit ends with what it has.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all that are free. Never changes a result.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+        Coefficients.
+    sparse_coef_ : sparse array of shape (1, n_features) or (n_targets, n_features)
+        The same, with zeros left out.
+    intercept_ : float or ndarray of shape (n_targets,)
+        Intercept.
+    dual_gap_ : float or ndarray of shape (n_targets,)
+        The duality gap: the objective exceeds its minimum by this at most.
+    n_iter_ : int or list of int
+        Sweeps, for each target.
+    solver_used_ : str
+        ``"gram"`` or ``"working sets"``; ``"cholesky"`` and the like for closed forms.
+    history_, converged_, certificate_
+        How the fit went; see the tour. The certificate is the duality gap, summed over targets.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where they have names.
+
+    Notes
+    -----
+    Up to 512 columns, or where the rows are not in memory, one pass forms the d x d scatter (n d^2 multiplications,
+    O(d^2) memory) and coordinate descent runs on it. Beyond, descent runs on a growing set of the columns that matter,
+    on their own Gram matrix, and the others are checked against the duality gap: a few passes over the rows and
+    O((n + m) m) memory for m columns. Every five sweeps are extrapolated. Both are exact up to ``tol``. Rows: NumPy,
+    frames, memory maps, SciPy sparse (never made dense), and with the scatter files, streams, Dask and devices.
+
+    References
+    ----------
+    R. Tibshirani, Regression shrinkage and selection via the lasso, 1996. M. Massias, A. Gramfort and J. Salmon, Celer:
+    a fast solver for the lasso with dual extrapolation, 2018. Q. Bertrand and M. Massias, Anderson acceleration of
+    coordinate descent, 2021. E. Ndiaye and others, Gap safe screening rules for sparsity enforcing penalties, 2017.
+
+    Examples
+    --------
+    >>> from mercer.linear_model import Lasso
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = Lasso(alpha=1.0).fit(X, y)
+    >>> int((model.coef_ != 0).sum()), round(model.score(X, y), 4)
+    (3, 0.3574)
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "alpha": Real(0),
+        "fit_intercept": Boolean(),
+        "precompute": Boolean() | Array(),
+        "copy_X": Boolean(),
+        "max_iter": Integer(1),
+        "tol": Real(0),
+        "warm_start": Boolean(),
+        "positive": Boolean(),
+        "random_state": Seed(),
+        "selection": Choice("cyclic", "random"),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+    _mixing = 1.0
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        fit_intercept: bool = True,
+        precompute: Any = False,
+        copy_X: bool = True,
+        max_iter: int = 1000,
+        tol: float = 1e-4,
+        warm_start: bool = False,
+        positive: bool = False,
+        random_state: Any = None,
+        selection: str = "cyclic",
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.precompute = precompute
+        self.copy_X = copy_X
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.positive = positive
+        self.random_state = random_state
+        self.selection = selection
+        self.max_time = max_time
+        self.n_jobs = n_jobs

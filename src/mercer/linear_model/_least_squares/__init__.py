@@ -1,0 +1,1 @@
+"""Least squares, ridge, its searches and its Bayesian form."""

@@ -1,0 +1,280 @@
+"""Least-squares regression: the best linear unbiased estimator, with its rank, its noise and its errors."""
+
+import warnings
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.linalg import LinAlgWarning, lapack
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._base import fitting
+from mercer._base.batches import forget_batches
+from mercer._base.linear.prediction import target_columns
+from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
+from mercer._solver import Outcome, Solver
+from mercer._solver.linear_state import LinearState
+from mercer._source import Source
+from mercer._source.memory import forecast
+from mercer._source.namespace import to_numpy
+from mercer._statistic import Moments, MomentSums
+from mercer.errors import DataError
+from mercer.linear_model._inference.inference import infer
+from mercer.linear_model._least_squares.running import RunningRegressor
+from mercer.linear_model._solvers.closed_form.lsqr import LsqrState, by_lsqr
+from mercer.linear_model._solvers.closed_form.nonnegative import by_nonnegative_sweeps
+from mercer.linear_model._solvers.closed_form.normal_equations import (
+    by_eigenvectors,
+    by_normal_equations,
+    by_orthogonal_triangle,
+)
+
+__all__ = ["LinearRegression"]
+
+# The seminormal equations with one correction match an orthogonal method down to here; see normal_equations.
+_WELL_CONDITIONED = 1e-8
+_SINGULAR = 1e-14
+# Up to this many columns a sparse problem is solved in closed form; beyond, by LSQR, which forms nothing d x d.
+_GRAM_COLUMNS = 1000
+# Sparse rows with this many entries, zeros included, may be made dense a block at a time: 32 MiB.
+_FEW = 2**22
+# Sweeps that nonnegative least squares may take; it ends by itself after a handful.
+_SWEEPS = 10_000
+
+
+class LinearRegression(RunningRegressor):
+    """Linear regression by least squares.
+
+    Minimises, for each target,
+
+        sum_i w_i (y_i - b - x_i . c)^2
+
+    over the coefficients c (``coef_``) and the intercept b (``intercept_``), with w the ``sample_weight``. Where many
+    coefficients do equally well (more columns than rows, or columns that others determine) those of least norm are
+    taken, with a warning.
+
+    Parameters
+    ----------
+    fit_intercept : a boolean, default=True
+        Whether to fit b; otherwise it is zero.
+    copy_X : a boolean, default=True
+        Has no effect: rows are neither copied nor overwritten. Kept so that scikit-learn's calls run.
+    tol : a number in [0, inf), default=1e-06
+        Singular values of X up to ``tol`` times the largest count as zero. Where LSQR is used (large sparse rows) and
+        with ``positive``, the certificate to reach.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all that are free. Never changes a result.
+    positive : a boolean, default=False
+        Whether the coefficients must not be negative.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which an iterative fit ends with what it has.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+        Coefficients.
+    intercept_ : float or ndarray of shape (n_targets,)
+        Intercept.
+    rank_ : int
+        Singular values that count; for dense rows.
+    singular_ : ndarray
+        Singular values of the centred rows, largest first; for dense rows. After ``"cholesky"`` they come from the
+        scatter, and the smallest may be off by one part in 10^8.
+    residual_variance_ : float or ndarray of shape (n_targets,)
+        The estimate of the noise, RSS / (sum of weights - rank - 1), or NaN where nothing is left to divide by.
+    solver_used_ : str
+        ``"cholesky"``, ``"svd"``, ``"lsqr"`` or ``"active set"``; of ``partial_fit`` also ``"eigh"``.
+    n_samples_seen_ : int or float
+        Total weight of the rows of all calls of ``partial_fit``.
+    history_, converged_, n_iter_, certificate_
+        How the fit went; see the tour. The certificate is the norm of the gradient (with ``positive``, the violation
+        of the optimality conditions) over |X| |y|.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where they have names.
+
+    Notes
+    -----
+    With n >= d one pass forms the d x d scatter and a second corrects its Cholesky solution by the residuals of the
+    data, which gives the accuracy of an orthogonal method down to a condition number of 10^4: n d^2 multiplications
+    and O(d^2) memory. Beyond, and for n < d, the rows are reduced to a triangle by Householder reflections, block by
+    block, and the SVD of the triangle gives the answer: 2 n d^2 and O(d^2). The answer is exact to rounding. Rows:
+    NumPy, frames, memory maps, SciPy sparse (never made dense).
+
+    References
+    ----------
+    A. Bjorck, Stability analysis of the method of seminormal equations, 1987. J. Demmel and others,
+    Communication-optimal parallel and sequential QR and LU factorizations, 2012.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.linear_model import LinearRegression
+    >>> X = np.array([[1, 1], [1, 2], [2, 2], [2, 3]])
+    >>> y = X @ [1, 2] + 3
+    >>> model = LinearRegression().fit(X, y)
+    >>> model.predict([[3, 5]]).round(6)
+    array([16.])
+    """
+
+    _cure = "raise tol or max_time"
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "fit_intercept": Boolean(),
+        "copy_X": Boolean(),
+        "tol": Real(0),
+        "n_jobs": Integer() | Nothing(),
+        "positive": Boolean(),
+        "max_time": Real(0) | Nothing(),
+    }
+
+    def __init__(
+        self,
+        *,
+        fit_intercept: bool = True,
+        copy_X: bool = True,
+        tol: float = 1e-6,
+        n_jobs: int | None = None,
+        positive: bool = False,
+        max_time: float | None = None,
+    ) -> None:
+        self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.positive = positive
+        self.max_time = max_time
+
+    infer = infer
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearRegression":
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights; a weight of two is the row twice.
+
+        Returns
+        -------
+        self : LinearRegression
+        """
+        source = self._open(X, y, sample_weight, targets="numbers", accept_sparse="csr")
+        forget_batches(self)
+        outcome = self._learn(source)
+        self._describe(outcome.state, source)
+        self._conclude(outcome, self._cure)
+        return self
+
+    def standard_errors(self, X: Any, sample_weight: Any = None) -> tuple[np.ndarray, Any]:
+        """Standard errors of the coefficients and of the intercept, under equal independent noise.
+
+        These are the roots of the diagonal of residual_variance_ (Z^T W Z)^-1, where Z is X with a column of ones for
+        the intercept.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows the model was fitted to.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Their weights.
+
+        Returns
+        -------
+        coef_errors : ndarray of the shape of ``coef_``
+        intercept_errors : float or ndarray of the shape of ``intercept_``
+            Zero without an intercept.
+        """
+        check_is_fitted(self)
+        source = self._open(X, None, sample_weight, accept_sparse="csr", reset=False)
+        moments = source.reduce(Moments(self.fit_intercept))
+        factor, failed = lapack.dpotrf(moments.scatter, lower=False)
+        if failed or lapack.dpocon(factor, np.abs(moments.scatter).sum(axis=0).max(), uplo="U")[0] < _SINGULAR:
+            message = "LinearRegression: standard errors need columns of full rank; drop columns that others determine."
+            raise DataError(message)
+        inverse = lapack.dpotri(factor, lower=False)[0]
+        variance = np.asarray(to_numpy(self.residual_variance_))[..., None]
+        mean_part = moments.mean @ lapack.dpotrs(factor, moments.mean, lower=False)[0]
+        intercept = np.sqrt(variance[..., 0] * (1.0 / moments.weight + mean_part)) if self.fit_intercept else 0.0
+        return source.send((np.sqrt(variance * np.diagonal(inverse)), intercept))
+
+    def _learn(self, source: Source) -> Outcome:
+        self._flat, self._dtype = source.target_shape == (), source.host_dtype.name
+        outcome = self._drive(lambda start: self._solver(source, start), source)
+        self._complete(outcome)
+        return outcome
+
+    def _solver(self, source: Source, start: Any) -> Solver:
+        centre, alpha = self.fit_intercept, np.zeros(source.n_targets)
+        if self.positive:
+            return by_nonnegative_sweeps(alpha, centre, self.tol, _SWEEPS, start)
+        n_rows = source.known_rows or source.n_features
+
+        def by_steps(_: Any = None) -> Solver:
+            self._needs_memory(source, "least squares of many sparse columns", "use Ridge(solver='sparse_cg')")
+            most = 10 * min(n_rows, source.n_features) + 10
+            return by_lsqr(alpha, target_columns(source.y), centre, self.tol, most, start)
+
+        # The tolerance separates singular values that count from those that do not, as in scipy.linalg.lstsq.
+        cutoff = max(self.tol, max(n_rows, source.n_features) * np.finfo(np.float64).eps)
+
+        def by_triangle(moments: MomentSums | None = None) -> Solver:
+            return by_orthogonal_triangle(alpha, centre, self.tol, cutoff=cutoff, moments=moments)
+
+        if source.place == "sums":
+            return by_normal_equations(
+                alpha,
+                centre,
+                self.tol,
+                refine_below=0.0,
+                give_up_below=max(_SINGULAR, 10 * cutoff**2),
+                otherwise=lambda moments: by_eigenvectors(alpha, moments, self.tol, cutoff=cutoff),
+                spectrum=True,
+            )
+        is_sparse = source.is_sparse and n_rows * source.n_features > _FEW
+        if is_sparse and (isinstance(start, LsqrState) or source.n_features > _GRAM_COLUMNS):
+            return by_steps()
+        if n_rows < source.n_features and not is_sparse:
+            self._forecast_triangle(source)
+            return by_triangle()
+        forecast("LinearRegression", 24 * source.n_features**2, "the scatter of the columns", "select columns")
+        return by_normal_equations(
+            alpha,
+            centre,
+            self.tol,
+            refine_below=np.inf,
+            give_up_below=max(_WELL_CONDITIONED, 10 * cutoff**2),
+            otherwise=by_steps if is_sparse else by_triangle,
+            spectrum=not is_sparse,
+        )
+
+    def _forecast_triangle(self, source: Source) -> None:
+        n_bytes = 5 * 8 * source.n_rows * source.n_features
+        forecast("LinearRegression", n_bytes, "the SVD of more columns than rows", "use Ridge(solver='lsqr')")
+
+    def _fitted(self, state: Any) -> dict[str, Any]:
+        return self._linear_attributes(state, self._dtype, self._flat, self._flat)
+
+    def _describe(self, state: Any, source: Source) -> None:
+        """Rank, singular values and noise, where the method knows them; a warning where the answer is one of many."""
+        for name in ("rank_", "singular_", "residual_variance_"):
+            self.__dict__.pop(name, None)
+        if not isinstance(state, LinearState):
+            return
+        freedom = source.total_weight() - state.rank - int(self.fit_intercept)
+        variance = state.squares / freedom if freedom > 0 else np.full(state.squares.shape, np.nan)
+        self.residual_variance_ = float(variance[0]) if self._flat else variance
+        if state.singular is None:
+            return
+        self.rank_ = state.rank
+        self.singular_ = state.singular.astype(self._dtype)
+        if state.rank < source.n_features:
+            message = (
+                f"LinearRegression: {source.n_features} columns have rank {state.rank} at tol={self.tol:g}, so many "
+                f"coefficients fit equally well and those of least norm were taken; drop columns, or use Ridge."
+            )
+            warnings.warn(message, LinAlgWarning, stacklevel=5)

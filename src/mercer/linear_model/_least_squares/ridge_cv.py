@@ -1,0 +1,165 @@
+"""Ridge regression whose penalty is chosen by cross-validation."""
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer._base import fitting
+from mercer._base.folds import FOLDS
+from mercer._base.linear.prediction import LinearRegressor
+from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Nothing, Real, Rule, Text
+from mercer.linear_model._least_squares.ridge import Ridge
+from mercer.linear_model._least_squares.ridge_selection import RidgeSelection
+from mercer.linear_model._solvers.closed_form.ridge_choice import RidgeChoice
+
+__all__ = ["RidgeCV"]
+
+
+class RidgeCV(RidgeSelection, LinearRegressor):
+    """Ridge regression with the penalty that leave-one-out, or other, cross-validation chooses.
+
+    For each penalty in ``alphas`` the model minimises sum_i w_i (y_i - b - x_i . c)^2 + alpha |c|^2. Without ``cv`` the
+    penalty with the least mean squared leave-one-out error
+
+        (1 / sum_i w_i) sum_i w_i (r_i / (1 - min(w_i, 1) h_i))^2
+
+    is taken, with r the residuals and h_i the leverage of a row of weight one: a weight of two is the row twice, of
+    which one is left out. One decomposition gives the errors for all penalties, exactly.
+
+    Parameters
+    ----------
+    alphas : an array-like or a number in (0, inf), default=(0.1, 1.0, 10.0)
+        The penalties to choose from: positive, or zero too with ``cv``.
+    fit_intercept : a boolean, default=True
+        Whether to fit b; otherwise it is zero.
+    scoring : a string or a callable or None, default=None
+        What is to be largest: the name of a scorer, or ``scorer(estimator, X, y)``. None means the negative mean
+        squared error, with ``cv`` the R^2.
+    cv : an integer in [2, inf) or a cross-validation splitter or an iterable of splits or None, default=None
+        Folds; None means leave-one-out.
+    gcv_mode : one of 'auto', 'svd', 'eigen' or None, default=None
+        How rows are decomposed. 'svd' takes the singular vectors of their triangle, for dense rows; all others the
+        eigenvectors of the scatter, or of the Gram matrix where rows are not more than columns.
+    store_cv_results : a boolean, default=False
+        Whether to keep the leave-one-out errors of every row and penalty in ``cv_results_``.
+    alpha_per_target : a boolean, default=False
+        Whether each target gets a penalty of its own; not with ``cv``.
+    max_time : a number in [0, inf) or None, default=None
+        Has no effect: a closed form ends by itself. Kept so that estimators can be exchanged.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads, over blocks of rows or over folds; None means all that are free. Never changes a result.
+
+    Attributes
+    ----------
+    alpha_ : float or ndarray of shape (n_targets,)
+        The penalty chosen; the first of several that score alike.
+    best_score_ : float or ndarray of shape (n_targets,)
+        Its score.
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+        Coefficients.
+    intercept_ : float or ndarray of shape (n_targets,)
+        Intercept.
+    cv_results_ : ndarray of shape (n_samples, n_alphas) or (n_samples, n_targets, n_alphas)
+        With ``store_cv_results``: weighted squared leave-one-out errors, or predictions where there is a scorer.
+    solver_used_ : str
+        ``"eigen scatter"``, ``"eigen gram"`` or ``"svd"``.
+    history_, converged_, n_iter_, certificate_
+        How the fit went. The certificate is the norm of the gradient X^T W r - alpha c over |X| |y|.
+    n_features_in_, feature_names_in_
+        Number and names of the columns.
+
+    Notes
+    -----
+    With n > d: n d^2 multiplications for the scatter, twice that to turn the rows, and n d for each penalty, in two
+    passes and O(d^2) memory, over rows in any place. Otherwise n^2 d for the Gram matrix, n^3 for its eigenvectors and
+    n^2 for each penalty, O(n^2) memory. A scorer sees all leave-one-out predictions at once, which takes n numbers for
+    each penalty and rows in memory, as do folds; their weights score the rows of the test fold too.
+
+    References
+    ----------
+    G. H. Golub, M. Heath and G. Wahba, Generalized cross-validation as a method for choosing a good ridge parameter,
+    1979. R. Rifkin and R. Lippert, Notes on regularized least squares, 2007.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.linear_model import RidgeCV
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = RidgeCV(alphas=np.logspace(-3, 1, 100)).fit(X, y)
+    >>> print(f"alpha {model.alpha_:.4f}, error {np.sqrt(-model.best_score_):.2f}")
+    alpha 0.0040, error 54.77
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "alphas": Array() | Real(0, math.inf, "neither"),
+        "fit_intercept": Boolean(),
+        "scoring": Text() | Function() | Nothing(),
+        "cv": FOLDS,
+        "gcv_mode": Choice("auto", "svd", "eigen") | Nothing(),
+        "store_cv_results": Boolean(),
+        "alpha_per_target": Boolean(),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+
+    def __init__(
+        self,
+        alphas: Any = (0.1, 1.0, 10.0),
+        *,
+        fit_intercept: bool = True,
+        scoring: Any = None,
+        cv: Any = None,
+        gcv_mode: str | None = None,
+        store_cv_results: bool = False,
+        alpha_per_target: bool = False,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.alphas = alphas
+        self.fit_intercept = fit_intercept
+        self.scoring = scoring
+        self.cv = cv
+        self.gcv_mode = gcv_mode
+        self.store_cv_results = store_cv_results
+        self.alpha_per_target = alpha_per_target
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> "RidgeCV":
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+        sample_weight : float or array-like of shape (n_samples,) or None, default=None
+            Weights; a weight of two is the row twice.
+        **params : dict
+            For the scorer and the splitter, with scikit-learn's metadata routing.
+
+        Returns
+        -------
+        self : RidgeCV
+        """
+        source = self._open(X, y, sample_weight, targets="numbers", accept_sparse="csr")
+        flat = source.target_shape == ()
+        self._flat = (source.n_targets == 1, flat)
+        weight = None if sample_weight is None else source.weight
+        outcome = self._select(source, source.y, weight, params)
+        self._conclude(outcome)
+        return self
+
+    def _fitted(self, state: RidgeChoice) -> dict[str, Any]:
+        return self._linear_attributes(state, self._dtype, *self._flat) | self._chosen_alpha(state)
+
+    def _model(self, coef: np.ndarray, intercept: np.ndarray) -> Ridge:
+        model = Ridge(fit_intercept=self.fit_intercept, n_jobs=1)
+        model.n_features_in_ = len(coef)
+        model.coef_ = coef[:, 0] if self._flat[1] else coef.T
+        model.intercept_ = intercept[0] if self._flat[1] else intercept
+        return model

@@ -1,0 +1,1 @@
+"""Logistic regression, its search, and the test of linear separability."""

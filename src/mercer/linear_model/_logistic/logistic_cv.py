@@ -1,0 +1,321 @@
+"""Logistic regression whose penalty is chosen by cross-validation."""
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils.metadata_routing import UNUSED
+
+from mercer._base import fitting, seed_sequence
+from mercer._base.folds import FOLDS, routed_parameters, router, scorer_of, splits
+from mercer._base.linear.class_labels import label_classes
+from mercer._base.parameter import Array, Boolean, Choice, Function, Instance, Integer, Nothing, Real, Rule, Seed, Text
+from mercer._solver import Certificate, Dense, Solution, Solver, Step
+from mercer._solver.newton import NewtonState
+from mercer.linear_model._logistic.choices import Choices, read_choices
+from mercer.linear_model._logistic.logistic import LogisticRegression
+from mercer.linear_model._logistic.paths import Paths, Search, make_problem, worker_of
+
+__all__ = ["LogisticRegressionCV"]
+
+_AVERAGED = "Coefficients averaged over folds minimise no single objective; set refit=True for those that do."
+
+
+class LogisticRegressionCV(LogisticRegression):
+    """Logistic regression with the penalty that cross-validation chooses.
+
+    For each C in ``Cs`` and each r in ``l1_ratios`` the objective of :class:`LogisticRegression`,
+
+        J(W, b) = (1 / S) (sum_i s_i loss(W x_i + b, y_i) + (1 / C) (r |W|_1 + (1 - r) / 2 |W|_2^2)),
+
+    is minimised on the training rows of each fold, and the pair with the best mean score on the test rows is fitted to
+    all rows.
+
+    Parameters
+    ----------
+    Cs : an integer in [1, inf) or an array-like, default=10
+        Inverse strengths of the penalty; a number means so many between 1e-4 and 1e4, evenly on a log scale.
+    l1_ratios : an array-like or one of 'warn' or None, default='warn'
+        Shares of the l1 penalty. 'warn' and None mean l2 alone; scikit-learn 1.10 will ask for ``(0,)``.
+    fit_intercept : a boolean, default=True
+        Whether to learn b; the penalty leaves it out, except with "liblinear".
+    cv : an integer in [2, inf) or a cross-validation splitter or an iterable of splits or None, default=None
+        Folds, stratified where a number is given; None means five.
+    dual : a boolean, default=False
+        Solve the dual; for ``solver="liblinear"`` with an l2 penalty only.
+    penalty : one of 'l1', 'l2', 'elasticnet', 'deprecated', default='deprecated'
+        Deprecated by scikit-learn 1.8: use `l1_ratios`.
+    scoring : a string or a callable or None, default='warn'
+        What is to be largest on the test rows. 'warn' and None mean accuracy; scikit-learn 1.11 will take
+        'neg_log_loss', which also sees how sure a model is.
+    solver : one of 'lbfgs', 'liblinear', 'newton-cg', 'newton-cholesky', 'sag', 'saga', 'auto', default='lbfgs'
+        The method, as for :class:`LogisticRegression`.
+    tol : a number in [0, inf), default=0.0001
+        When a fit ends, as for :class:`LogisticRegression`.
+    max_iter : an integer in [0, inf), default=100
+        The most steps of one fit.
+    class_weight : one of 'balanced' or an instance of dict or None, default=None
+        Weights of the classes; "balanced" makes them inverse to the frequencies in all rows.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads, over folds and then over blocks of rows; results do not depend on it.
+    verbose : an integer in [0, inf) or a boolean, default=0
+        Whether to print a line per step of the last fit.
+    refit : a boolean, default=True
+        Whether to fit all rows with the best penalty; otherwise the coefficients of each fold's best are averaged.
+    intercept_scaling : a number in (0, inf), default=1.0
+        The constant column of "liblinear".
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        Decides the order of rows in "sag", "saga" and the dual of "liblinear"; folds have their own.
+    use_legacy_attributes : a boolean or one of 'warn', default='warn'
+        Whether attributes have the shapes of scikit-learn before 1.10: 'warn' means True.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which fits on folds, and the last fit, end at their next step.
+
+    Attributes
+    ----------
+    classes_, coef_, intercept_
+        As of :class:`LogisticRegression`.
+    Cs_, l1_ratios_ : ndarray
+        What was searched.
+    C_, l1_ratio_ : float; in legacy form ndarray of shape (1,) or (n_classes,)
+        The best C and l1 ratio; without ``refit``, means of each fold's best.
+    scores_ : ndarray of shape (n_folds, n_l1_ratios, n_cs)
+        Scores on the test rows; in legacy form a dict by class.
+    coefs_paths_ : ndarray of shape (n_folds, n_l1_ratios, n_cs, 1 or n_classes, n_features + 1)
+        Coefficients and, last, intercepts on each fold; in legacy form a dict by class.
+    n_iter_ : ndarray of shape (n_folds, n_l1_ratios, n_cs)
+        Steps of each fit on a fold.
+    solver_used_, history_, converged_, certificate_
+        How the last fit went, as of :class:`LogisticRegression`. Averages have no certificate.
+    n_features_in_, feature_names_in_
+        Number and names of the columns.
+
+    Notes
+    -----
+    Rows of a fold are not copied: those left out weigh nothing. Along the path each fit starts from the last one, and
+    the moments that set its metric are summed once a fold. Extra memory is n numbers a thread and a copy of one fold's
+    test rows. Rows in memory: NumPy, frames, memory maps, CSR.
+
+    Examples
+    --------
+    >>> from mercer.linear_model import LogisticRegressionCV
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> search = LogisticRegressionCV(Cs=5, l1_ratios=(0,), scoring="neg_log_loss", use_legacy_attributes=False)
+    >>> model = search.fit(X / X.std(axis=0), y)
+    >>> print(f"C = {model.C_:g}, log loss {-model.scores_.mean(axis=0).max():.2f}")
+    C = 1, log loss 0.08
+    """
+
+    # Arrays, or dictionaries and arrays by class, as `use_legacy_attributes` says.
+    C_: Any
+    l1_ratio_: Any
+    scores_: Any
+    coefs_paths_: Any
+
+    # Weights are the scorer's: score itself takes no other part in them.
+    __metadata_request__score = {"sample_weight": UNUSED}
+    _places: ClassVar[tuple[str, ...]] = ("memory",)
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "Cs": Integer(1) | Array(),
+        "l1_ratios": Array() | Choice("warn") | Nothing(),
+        "fit_intercept": Boolean(),
+        "cv": FOLDS,
+        "dual": Boolean(),
+        "penalty": Choice("l1", "l2", "elasticnet", "deprecated"),
+        "scoring": Text() | Function() | Nothing(),
+        "solver": Choice("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga", "auto"),
+        "tol": Real(0, math.inf, "left"),
+        "max_iter": Integer(0),
+        "class_weight": Choice("balanced") | Instance(dict) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+        "verbose": Integer(0) | Boolean(),
+        "refit": Boolean(),
+        "intercept_scaling": Real(0, math.inf, "neither"),
+        "random_state": Seed(),
+        "use_legacy_attributes": Boolean() | Choice("warn"),
+        "max_time": Real(0) | Nothing(),
+    }
+
+    def __init__(
+        self,
+        *,
+        Cs: Any = 10,
+        l1_ratios: Any = "warn",
+        fit_intercept: bool = True,
+        cv: Any = None,
+        dual: bool = False,
+        penalty: str = "deprecated",
+        scoring: Any = "warn",
+        solver: str = "lbfgs",
+        tol: float = 1e-4,
+        max_iter: int = 100,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        refit: bool = True,
+        intercept_scaling: float = 1.0,
+        random_state: Any = None,
+        use_legacy_attributes: Any = "warn",
+        max_time: float | None = None,
+    ) -> None:
+        self.Cs = Cs
+        self.l1_ratios = l1_ratios
+        self.fit_intercept = fit_intercept
+        self.cv = cv
+        self.dual = dual
+        self.penalty = penalty
+        self.scoring = scoring
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.refit = refit
+        self.intercept_scaling = intercept_scaling
+        self.random_state = random_state
+        self.use_legacy_attributes = use_legacy_attributes
+        self.max_time = max_time
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> "LogisticRegressionCV":
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+            The rows.
+        y : array-like of shape (n,)
+            Their labels.
+        sample_weight : array-like of shape (n,), default=None
+            Their weights: a weight of 2 equals the row twice; scorers get them too.
+        **params : dict
+            For the scorer and the splitter, with scikit-learn's metadata routing.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        choices = read_choices(self)
+        opened = self._open(X, y, sample_weight, targets="labels", accept_sparse="csr")
+        classes, source = label_classes(self, opened)
+        self._check_class_count(len(classes))
+        to_scorer, to_splitter = routed_parameters(self, "fit", opened.weight, params)
+        folds = splits(self.cv, opened.whole(), opened.y, classifier=True, **to_splitter)
+        search = Search(
+            self, source, opened.y, classes, folds, choices.Cs, choices.ratios, self._get_scorer(), to_scorer
+        )
+        self._precision = source.host_dtype.name
+        found: dict[str, Any] = {}
+        outcome = self._drive(
+            lambda start: self._search(search, found, start),
+            source,
+            max_steps=max(1, self.max_iter),
+            attributes={"classes_": classes},
+        )
+        self.solver_used_ = found["method"]
+        self._show(found["paths"], found["best"], choices)
+        self._conclude(outcome)
+        return self
+
+    def _search(self, search: Search, found: dict[str, Any], start: Any) -> Solver:
+        """Score the paths, then fit all rows with the best penalty, or average the folds."""
+        paths = found["paths"] = yield Dense(search.run)
+        if not self.refit:
+            return (yield from self._average(search, paths, found))
+        total = np.sum(paths.scores, axis=0)
+        ratio, C = found["best"] = np.unravel_index(np.argmax(total.T), total.T.shape)[::-1]
+        source = search.source
+        # The last child belongs to this fit; the others were the folds'.
+        seed = seed_sequence(self.random_state).spawn(paths.scores[..., 0].size + 1)[-1]
+        model = worker_of(self, int(seed.generate_state(1)[0]))
+        problem = make_problem(
+            model, search.loss, search.Cs[C], search.ratios[ratio], source.n_features, source.total_weight()
+        )
+        found["method"], solve = model._choose(problem, source)
+        # From where a LogisticRegression with this penalty starts, so that both end at the same coefficients.
+        return (yield from solve(start))
+
+    def _average(self, search: Search, paths: Paths, found: dict[str, Any]) -> Solver:
+        """The mean of the coefficients that scored best on each fold."""
+        n_folds = len(search.folds)
+        flat = np.swapaxes(paths.scores, 1, 2).reshape(n_folds, -1).argmax(axis=1)
+        C, ratio = np.unravel_index(flat, (len(search.Cs), len(search.ratios)))
+        found["best"], found["method"] = (ratio, C), "mean of folds"
+        parameters = paths.parameters[np.arange(n_folds), ratio, C].mean(axis=0)
+        state, certificate = NewtonState(parameters, 1), Certificate.none(_AVERAGED)
+        score = float(paths.scores[np.arange(n_folds), ratio, C].mean())
+        yield Step(-score, state, certificate, {"score": score})
+        return Solution(state, True, certificate)
+
+    def _show(self, paths: Paths, best: tuple[Any, Any], choices: Choices) -> None:
+        """Set the attributes of the search, in the new form or in the old."""
+        width = self.coef_.shape[1] + int(self.fit_intercept)
+        parameters = paths.parameters[..., :width]
+        ratio, C = (float(np.mean(values[one])) for values, one in zip((choices.ratios, choices.Cs), best))
+        self.Cs_ = choices.Cs
+        if not choices.legacy:
+            self.l1_ratios_ = choices.ratios if choices.has_ratios else np.asarray([None])
+            self.C_, self.l1_ratio_ = C, ratio
+            self.scores_, self.coefs_paths_, self.n_iter_ = paths.scores, parameters, paths.n_steps  # type: ignore[assignment]
+            return
+        self._show_as_before(paths, parameters, (ratio, C), choices)
+
+    def _show_as_before(
+        self, paths: Paths, parameters: np.ndarray, best: tuple[float, float], choices: Choices
+    ) -> None:
+        """Dictionaries by class, C before l1 ratio, and no axis for l1 ratios that were not given."""
+        labels = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
+        scores, n_steps = np.swapaxes(paths.scores, 1, 2), np.swapaxes(paths.n_steps, 1, 2)[None]
+        coefs = np.moveaxis(parameters, (3, 2), (0, 2))
+        ratio: Any = best[0]
+        self.l1_ratios_ = choices.ratios
+        if not choices.has_ratios:
+            scores, n_steps, coefs = scores[..., 0], n_steps[..., 0], coefs[:, :, :, 0]
+            self.l1_ratios_ = np.asarray([None])
+            ratio = None if self.refit else 0.0
+        self.C_, self.l1_ratio_ = (np.asarray([one] * len(labels)) for one in (best[1], ratio))
+        self.scores_ = {label: scores.copy() for label in labels}
+        self.coefs_paths_ = dict(zip(labels, coefs))
+        self.n_iter_ = n_steps  # type: ignore[assignment]
+
+    def _fitted(self, state: Any) -> dict[str, Any]:
+        """Scores may shift by a constant in all classes: intercepts that no penalty holds are made to sum to zero."""
+        parameters = state.parameters
+        if len(parameters) > 1 and self.fit_intercept:
+            parameters = parameters.copy()
+            parameters[:, -1] -= parameters[:, -1].mean()
+        parameters = parameters.astype(self._precision)
+        return {"coef_": parameters[:, :-1].copy(), "intercept_": parameters[:, -1].copy()}
+
+    # As in scikit-learn, weights are named: beside them there may be others that metadata routing carries.
+    def score(self, X: Any, y: Any, *, sample_weight: Any = None, **score_params: Any) -> float:  # type: ignore[override]
+        """The score that ``scoring`` names; without it, the accuracy.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+            The rows.
+        y : array-like of shape (n,)
+            Their labels.
+        sample_weight : array-like of shape (n,), default=None
+            Their weights.
+        **score_params : dict
+            For the scorer, with scikit-learn's metadata routing.
+
+        Returns
+        -------
+        float
+            The score.
+        """
+        to_scorer, _ = routed_parameters(self, "score", sample_weight, score_params)
+        return float(self._get_scorer()(self, X, y, **to_scorer))
+
+    def _get_scorer(self) -> Any:
+        return scorer_of(self, "accuracy")
+
+    def get_metadata_routing(self) -> Any:
+        """Who asks for which metadata; see scikit-learn's guide on metadata routing."""
+        return router(self, self._get_scorer(), ("fit", "score"))

@@ -1,0 +1,207 @@
+"""Paths of logistic regression along C on the folds of cross-validation: warm starts, shared moments, any threads."""
+
+import math
+import threading
+import time
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sklearn
+from sklearn.exceptions import ConvergenceWarning
+
+from mercer._base import seed_sequence
+from mercer._base.folds import fold_source, of_rows
+from mercer._objective import Logistic, Loss, Softmax
+from mercer._solver import Step, drive
+from mercer._solver.linear_problem import LinearProblem
+from mercer._source import Source
+from mercer._source.threads import run_numbered
+from mercer._statistic.class_moments import LabelledScatter
+from mercer.linear_model._logistic.logistic import LogisticRegression
+from mercer.linear_model._logistic.penalty import strengths
+
+__all__ = ["Paths", "Search", "make_problem", "worker_of"]
+
+_SHARED = ("dual", "tol", "fit_intercept", "intercept_scaling", "solver", "max_iter")
+
+
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """For each fold, l1 ratio and C: parameters (f, r, a, k, d + 1), steps and scores (f, r, a)."""
+
+    parameters: np.ndarray
+    n_steps: np.ndarray
+    scores: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """What is searched: rows with numbered labels, folds, penalties, and what scores them.
+
+    Parameters
+    ----------
+    estimator : LogisticRegressionCV
+    source : Source
+        Rows in memory with numbers for labels.
+    labels : array of shape (n,)
+        The labels themselves, for the scorer.
+    classes : array
+    folds : list of pairs
+    Cs, ratios : array
+    scorer : callable
+    parameters : dict
+        For the scorer.
+    """
+
+    estimator: Any
+    source: Source
+    labels: Any
+    classes: np.ndarray
+    folds: list
+    Cs: np.ndarray
+    ratios: np.ndarray
+    scorer: Any
+    parameters: dict[str, Any]
+
+    @property
+    def loss(self) -> Loss:
+        return Logistic() if len(self.classes) == 2 else Softmax(len(self.classes))
+
+    def run(self) -> Paths:
+        """Fit the paths on all threads, a fold and an l1 ratio at a time, then score them in this one."""
+        shape = (len(self.folds), len(self.ratios), len(self.Cs))
+        seeds = seed_sequence(self.estimator.random_state).spawn(shape[0] * shape[1])
+        found: list[tuple[np.ndarray, np.ndarray, int]] = []
+        watch = _Stop(_deadline(self.estimator))
+
+        def path(number: int) -> tuple[np.ndarray, np.ndarray, int]:
+            fold, ratio = divmod(number, shape[1])
+            try:
+                return self._path(self.folds[fold][0], self.ratios[ratio], seeds[number], watch)
+            except BaseException:
+                # Whoever is still at work ends at its next step, so that Ctrl-C does not wait for it.
+                watch.event.set()
+                raise
+
+        run_numbered(path, shape[0] * shape[1], self.source.threads, found.append)
+        _warn_of_limits(self.estimator, sum(short for _, _, short in found), math.prod(shape))
+        parameters = np.stack([one for one, _, _ in found])
+        parameters = parameters.reshape(*shape, *parameters.shape[2:])
+        n_steps = np.stack([steps for _, steps, _ in found]).reshape(shape)
+        return Paths(parameters, n_steps, self._scores(parameters))
+
+    def _path(
+        self, train: np.ndarray, ratio: float, seed: np.random.SeedSequence, watch: "_Stop"
+    ) -> tuple[np.ndarray, np.ndarray, int]:
+        """Parameters and steps for each C on the training rows of a fold, and how many fits fell short."""
+        source: Any = _Remembering(fold_source(self.source, train, 1))
+        total = source.total_weight()
+        model = worker_of(self.estimator, int(seed.generate_state(1)[0]))
+        found: list[np.ndarray] = []
+        steps, short = [], 0
+        for C in self.Cs:
+            problem = make_problem(model, self.loss, C, ratio, source.n_features, total)
+            _, solve = model._choose(problem, source)
+            # The dual's state is a number for each row, which the coefficients do not give.
+            begin = found[-1] if found and not model.dual else None
+            outcome = drive(solve(begin), source, [watch])
+            found.append(outcome.state.parameters)
+            steps.append(outcome.state.n_steps)
+            short += not outcome.converged
+        return np.stack(found), np.array(steps, dtype=np.int32), short
+
+    def _scores(self, parameters: np.ndarray) -> np.ndarray:
+        # One fold in a call, so that its test rows are gone when those of the next are taken.
+        return np.stack([self._fold_scores(test, found) for (_, test), found in zip(self.folds, parameters)])
+
+    def _fold_scores(self, test: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+        """Scores (r, a) of the paths of a fold on its test rows."""
+        chosen = of_rows(self.parameters, test, self.source.n_rows)
+        X, y = self.source.whole()[test], np.asarray(self.labels)[test]
+        scores = np.empty(parameters.shape[:2])
+        for place in np.ndindex(*scores.shape):
+            scores[place] = self._score(self.model(parameters[place]), X, y, chosen)
+        return scores
+
+    def _score(self, model: LogisticRegression, X: Any, y: Any, chosen: dict[str, Any]) -> float:
+        """The score; a metric that misses classes in the test rows is told of them."""
+        try:
+            return self.scorer(model, X, y, **chosen)
+        except ValueError as error:
+            extra: dict[str, Any] = {"labels": self.classes}
+            for more in ({"pos_label": self.classes[-1]}, {}) if len(self.classes) == 2 else ({},):
+                try:
+                    with sklearn.config_context(enable_metadata_routing=True):
+                        return self.scorer(model, X, y, **chosen, **extra, **more)
+                except (TypeError, ValueError):
+                    continue
+            raise error
+
+    def model(self, parameters: np.ndarray) -> LogisticRegression:
+        """A fitted model, for a scorer."""
+        model = worker_of(self.estimator, None)
+        model.n_features_in_, model.classes_ = parameters.shape[1] - 1, self.classes
+        model.coef_, model.intercept_ = parameters[:, :-1], parameters[:, -1]
+        return model
+
+
+def worker_of(estimator: Any, seed: int | None) -> LogisticRegression:
+    """A logistic regression with the parameters that an estimator shares with it, one thread, and its own seed."""
+    shared = {name: getattr(estimator, name) for name in _SHARED}
+    return LogisticRegression(**shared, random_state=seed, n_jobs=1)
+
+
+def make_problem(model: Any, loss: Loss, C: float, ratio: float, n_features: int, total: float) -> LinearProblem:
+    """The penalised mean loss for a C and an l1 ratio."""
+    penalty = strengths(model, float(C), float(ratio), n_features, total)
+    return LinearProblem(loss, penalty, total, model.fit_intercept, model.tol)
+
+
+class _Remembering:
+    """A source that sums the moments of the labelled rows once: they are the same for every penalty."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._moments: dict[bool, Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._source, name)
+
+    def reduce(self, statistic: Any) -> Any:
+        if not isinstance(statistic, LabelledScatter):
+            return self._source.reduce(statistic)
+        if statistic.diagonal not in self._moments:
+            self._moments[statistic.diagonal] = self._source.reduce(statistic)
+        return self._moments[statistic.diagonal]
+
+
+class _Stop:
+    """Ends fits at their next step when one of them has failed, or when time is up."""
+
+    def __init__(self, deadline: float) -> None:
+        self.event = threading.Event()
+        self.deadline = deadline
+
+    def step(self, number: int, step: Step) -> str | None:
+        return "max_time" if self.event.is_set() or time.perf_counter() >= self.deadline else None
+
+    def preferred(self, last: Step) -> Step:
+        return last
+
+
+def _deadline(estimator: Any) -> float:
+    """When the folds must be done: the limits of the estimator and of its callbacks, counted from now."""
+    limits = [estimator.max_time, *(getattr(one, "seconds", None) for one in getattr(estimator, "_skl_callbacks", []))]
+    limits = [limit for limit in limits if limit is not None]
+    return time.perf_counter() + min(limits) if limits else math.inf
+
+
+def _warn_of_limits(estimator: Any, short: int, total: int) -> None:
+    if short:
+        message = (
+            f"{type(estimator).__name__}: {short} of {total} fits on folds ended before they met "
+            f"tol={estimator.tol:g}; raise max_iter (now {estimator.max_iter}) or tol, or scale the columns."
+        )
+        warnings.warn(message, ConvergenceWarning, stacklevel=2)

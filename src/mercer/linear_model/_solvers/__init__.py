@@ -1,0 +1,1 @@
+"""Solvers that only linear models use, one folder per kind of method."""

@@ -1,0 +1,1 @@
+"""Least squares and ridge: normal equations, their dual, LSQR, conjugate gradients, spectra, leave-one-out errors."""

@@ -1,0 +1,193 @@
+"""Bayesian linear regression: the posterior, the evidence, and its maximisation over the two precisions.
+
+Targets have noise of precision alpha, coefficients a prior of precision lambda:
+
+    y ~ N(X w, I / alpha),    w ~ N(0, I / lambda)
+
+so that w given y is N(m, S) with S = (alpha X^T X + lambda I)^-1 and m = alpha S X^T y, and y itself is
+N(0, I / alpha + X X^T / lambda): its density is the evidence. In the eigenvectors of X^T X all of it costs O(d), so a
+step of the maximisation costs next to nothing and the rows are seen once.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._plain import plain
+from mercer._solver.driver import Solver
+from mercer._solver.step import Certificate, Solution, Step
+from mercer.linear_model._solvers.closed_form.linear_spectrum import LinearSpectrum
+
+__all__ = ["Evidence", "EvidenceState", "Precisions", "maximise_evidence"]
+
+_STATIONARY = "The largest derivative of the log evidence by log alpha and log lambda: zero where it is stationary."
+# Precisions of zero and infinity, as far as numbers go whose products are still numbers.
+_LEAST, _MOST = 1e-150, 1e150
+_GIVEN = "Norm of alpha X^T r - lambda coef over alpha |X| |y| (X and y centred): zero at the posterior mean."
+
+
+@plain
+@dataclass(frozen=True)
+class Precisions:
+    """The precisions of the noise and of the coefficients."""
+
+    alpha: float
+    lambda_: float
+
+    @classmethod
+    def within(cls, alpha: float, lambda_: float) -> "Precisions":
+        """Precisions held to numbers that can be multiplied: a flat prior, or targets without noise, as good as."""
+        return cls(min(max(float(alpha), _LEAST), _MOST), min(max(float(lambda_), _LEAST), _MOST))
+
+
+@plain
+@dataclass(frozen=True)
+class EvidenceState:
+    """Precisions, the spectrum they belong to, the log evidence at the start and after each step."""
+
+    precisions: Precisions
+    spectrum: LinearSpectrum
+    scores: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The log evidence of one target as a function of the precisions, with Gamma priors on both.
+
+    Parameters
+    ----------
+    spectrum : LinearSpectrum
+    noise_prior, weight_prior : tuple of float
+        Shape and rate of the priors on alpha and lambda: a log alpha - b alpha is added to the log evidence.
+    """
+
+    spectrum: LinearSpectrum
+    noise_prior: tuple[float, float] = (0.0, 0.0)
+    weight_prior: tuple[float, float] = (0.0, 0.0)
+
+    def value(self, at: Precisions) -> float:
+        """The log evidence and the log priors."""
+        spectrum, freedom = self.spectrum, self.spectrum.directions.shape[0]
+        squares, size, _ = self._parts(at)
+        # log |S| over all d directions; those without data keep the prior's precision.
+        log_determinant = float(np.sum(np.log(at.lambda_ + at.alpha * spectrum.values)))
+        log_determinant += (freedom - len(spectrum.values)) * math.log(at.lambda_)
+        likelihood = spectrum.weight * math.log(at.alpha / (2 * math.pi)) - at.alpha * squares
+        prior = freedom * math.log(at.lambda_) - at.lambda_ * size - log_determinant
+        return (
+            0.5 * (likelihood + prior)
+            + _log_prior(at.alpha, self.noise_prior)
+            + _log_prior(at.lambda_, self.weight_prior)
+        )
+
+    def _parts(self, at: Precisions) -> tuple[float, float, float]:
+        """At the posterior mean: the residual sum of squares, |m|^2, and the number of coefficients the data fix."""
+        values, along = self.spectrum.values, self.spectrum.along[:, 0]
+        total = at.alpha * values + at.lambda_
+        mean = at.alpha * along / total
+        least = np.divide(along**2, values, out=np.zeros_like(values), where=values > 0)
+        squares = float(self.spectrum.unexplained[0] + np.sum(least * (at.lambda_ / total) ** 2))
+        return squares, float(mean @ mean), float(np.sum(at.alpha * values / total))
+
+    def slope(self, at: Precisions) -> tuple[float, float]:
+        """Derivatives by log alpha and log lambda."""
+        squares, size, known = self._parts(at)
+        by_alpha = 0.5 * (self.spectrum.weight - known - at.alpha * squares)
+        by_lambda = 0.5 * (known - at.lambda_ * size)
+        (a, b), (c, d) = self.noise_prior, self.weight_prior
+        return by_alpha + a - b * at.alpha, by_lambda + c - d * at.lambda_
+
+    def fixed_point(self, at: Precisions) -> Precisions:
+        """MacKay's step: solve the two stationarity conditions with the rest held; fast, with no promise of ascent."""
+        squares, size, known = self._parts(at)
+        return self._balanced(self.spectrum.weight - known, squares, known, size)
+
+    def expectation_step(self, at: Precisions) -> Precisions:
+        """The step of expectation-maximisation: slower, and the evidence never falls."""
+        squares, size, known = self._parts(at)
+        freedom = self.spectrum.directions.shape[0]
+        spread = (freedom - known) / at.lambda_
+        return self._balanced(self.spectrum.weight, squares + known / at.alpha, freedom, size + spread)
+
+    def _balanced(self, count: float, squares: float, freedom: float, size: float) -> Precisions:
+        (a, b), (c, d) = self.noise_prior, self.weight_prior
+        alpha = (count + 2 * a) / max(squares + 2 * b, _LEAST)
+        lambda_ = (freedom + 2 * c) / max(size + 2 * d, _LEAST)
+        return Precisions.within(alpha, lambda_)
+
+    def better(self, at: Precisions) -> Precisions:
+        """MacKay's step where it raises the evidence, else that of expectation-maximisation."""
+        quick = self.fixed_point(at)
+        return quick if self.value(quick) >= self.value(at) else self.expectation_step(at)
+
+
+def _log_prior(value: float, prior: tuple[float, float]) -> float:
+    return prior[0] * math.log(value) - prior[1] * value
+
+
+def maximise_evidence(
+    spectrum: Any,
+    first: Any,
+    priors: tuple[tuple[float, float], tuple[float, float]],
+    tol: float,
+    max_iter: int,
+    start: EvidenceState | None,
+) -> Solver:
+    """Raise the evidence until coefficients and precisions rest; `max_iter` of zero leaves the precisions as they are.
+
+    Parameters
+    ----------
+    spectrum : generator
+        Gives the LinearSpectrum; asked only where there is no state to start from.
+    first : callable
+        From the spectrum to the precisions to start from.
+    priors : pair of pairs
+        Of alpha and of lambda.
+    tol : float
+        What the sum of changes of the coefficients and the slope of the evidence must come down to.
+    max_iter : int
+    start : EvidenceState or None
+    """
+    if start is None:
+        found = yield from spectrum
+        evidence = Evidence(found, *priors)
+        at = first(found)
+        state = EvidenceState(at, found, np.array([evidence.value(at)]))
+        if max_iter == 0:
+            return (yield from _given(evidence, state, tol))
+    else:
+        state, evidence = start, Evidence(start.spectrum, *priors)
+    coef = _mean(state)
+    certificate = _stationarity(evidence, state.precisions, tol)
+    for _ in range(len(state.scores) - 1, max_iter):
+        at = evidence.better(state.precisions)
+        state = EvidenceState(at, state.spectrum, np.append(state.scores, evidence.value(at)))
+        previous, coef = coef, _mean(state)
+        change = float(np.sum(np.abs(coef - previous)))
+        certificate = _stationarity(evidence, at, tol)
+        yield Step(float(state.scores[-1]), state, certificate, {"change": change})
+        if change < tol and certificate.satisfied:
+            return Solution(state, True, certificate)
+    return Solution(state, False, certificate)
+
+
+def _mean(state: EvidenceState) -> np.ndarray:
+    return state.spectrum.coef(state.precisions.lambda_ / state.precisions.alpha)[:, 0]
+
+
+def _stationarity(evidence: Evidence, at: Precisions, tol: float) -> Certificate:
+    return Certificate.of("gradient norm", max(map(abs, evidence.slope(at))), tol, _STATIONARY)
+
+
+def _given(evidence: Evidence, state: EvidenceState, tol: float) -> Solver:
+    """One step at given precisions: the posterior in closed form."""
+    spectrum, ratio = state.spectrum, state.precisions.lambda_ / state.precisions.alpha
+    shrunk = spectrum.shrunk(ratio)
+    gradient = spectrum.along - (spectrum.values[:, None] + ratio) * shrunk
+    scale = math.sqrt(float(np.sum(spectrum.values)) * float(spectrum.y_scatter[0]))
+    size = float(np.linalg.norm(gradient))
+    certificate = Certificate.of("residual", size / scale if scale else size, tol, _GIVEN)
+    yield Step(evidence.value(state.precisions), state, certificate)
+    return Solution(state, True, certificate)

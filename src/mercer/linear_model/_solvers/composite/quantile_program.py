@@ -1,0 +1,192 @@
+"""Quantile regression to its exact optimum: a linear programme that only the rows near the plane enter.
+
+Smoothed by a barrier, the problem is solved to a part in ten thousand. The rows far from the plane found then keep
+their sides: each is a constant slope in the dual. What is left is a linear programme over the slopes of the near rows,
+
+    min sum_i s_i u_i y_i    with    |sum_i s_i u_i x_i| <= alpha S,  sum_i s_i u_i = 0,  u_i between the slopes,
+
+whose multipliers are the coefficients; the simplex method gives a vertex, with coefficients exactly zero. If all far
+rows are still on their sides, that is the optimum of the whole; else those that are not join the near ones (Portnoy and
+Koenker, 1997). The slopes of all rows are a dual point, so there is a duality gap after every round.
+"""
+
+import math
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linprog
+
+from mercer._plain import plain
+from mercer._solver.composite.composite_problem import CompositePoint, CompositeProblem, Survey
+from mercer._solver.composite.irls import IrlsState, irls
+from mercer._solver.request import Dense
+from mercer._solver.step import Certificate, Solution, Step
+from mercer.linear_model._solvers.composite.residual_rows import NearCounts, NearRows, RowSums, SideChanges
+
+__all__ = ["ProgramState", "quantile_program"]
+
+# The share of J at zero coefficients that the last barrier has before the programme.
+_ROUGH = 1e-4
+# Rows of the first programme: this many for each column, and some.
+_PER_COLUMN, _SOME = 10, 500
+_ROUNDS = 50
+# The tightest that HiGHS takes.
+_TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class ProgramState:
+    """The best parameters (1, d + 1), J there, the best lower bound of J, the plane that tells near rows from far, how
+    near they are, the numbers of rows that joined them, and the steps taken.
+    """
+
+    parameters: Any
+    objective: float
+    bound: float
+    reference: Any
+    size: float
+    numbers: Any
+    n_steps: int
+
+
+def quantile_program(
+    problem: CompositeProblem,
+    start: IrlsState | ProgramState | None,
+    max_iter: int,
+    n_rows: int | None,
+    *,
+    method: str = "highs-ds",
+    options: dict[str, Any] | None = None,
+) -> Generator[Any, Any, Solution]:
+    """Minimise `problem`, a pinball loss with an l1 penalty or none.
+
+    Parameters
+    ----------
+    problem : CompositeProblem
+    start : IrlsState, ProgramState or None
+        A state of an earlier run.
+    max_iter : int
+        The most steps of the smoothed problem.
+    n_rows : int or None
+        So few rows that all are near enough go to the programme at once; None where the number is not known.
+    method, options
+        Of :func:`scipy.optimize.linprog`.
+    """
+    options = _TIGHT if options is None else options
+    survey = yield from problem.survey()
+    state = start
+    if start is None and n_rows is not None and n_rows <= 2 * _wanted(problem):
+        begin, none = survey.start, np.empty(0, dtype=np.int64)
+        state = ProgramState(begin.parameters, begin.objective, -math.inf, begin.parameters, math.inf, none, 0)
+    if not isinstance(state, ProgramState):
+        rough = yield from irls(problem, start, max_iter, rough=_ROUGH)
+        if rough.state.n_steps >= max_iter:
+            return rough
+        state = yield from _near(problem, rough.state, survey)
+    certificate = None
+    for _ in range(_ROUNDS):
+        rows = yield NearRows(problem.loss, state.reference, state.size, state.numbers)
+        found = yield Dense(partial(_solved, problem, survey, rows, method, options), heavy=True)
+        if found is None and math.isinf(state.size):
+            break
+        if found is None:
+            # The near rows cannot balance the far ones: more of them are needed.
+            state = replace(state, size=4.0 * state.size)
+            continue
+        parameters, slopes = found
+        check = SideChanges(problem.loss, state.reference, state.size, state.numbers, parameters)
+        sides = yield check
+        point = _point(problem, rows, parameters, slopes, sides.loss)
+        state, certificate = _judged(problem, state, point, survey)
+        yield Step(state.objective, state, certificate, {"rows": float(len(rows.y))})
+        if certificate.satisfied or not len(sides.numbers):
+            return Solution(state, certificate.satisfied, certificate)
+        numbers = np.union1d(state.numbers, sides.numbers).astype(np.int64)
+        state = replace(state, numbers=numbers)
+    certificate = certificate or Certificate.none("HiGHS did not solve the linear programme.")
+    return Solution(state, False, certificate)
+
+
+def _wanted(problem: CompositeProblem) -> int:
+    return _PER_COLUMN * (problem.n_features + 1) + _SOME
+
+
+def _near(problem: CompositeProblem, rough: IrlsState, survey: Survey) -> Generator[Any, Any, ProgramState]:
+    """The state from which the programme starts: as many of the nearest rows as are likely to decide."""
+    sizes = abs(survey.start.objective) * np.geomspace(1e-8, 1e8, 65)
+    counts = yield NearCounts(rough.parameters, sizes)
+    size = float(sizes[min(int(np.searchsorted(counts, _wanted(problem))), len(sizes) - 1)])
+    none = np.empty(0, dtype=np.int64)
+    return ProgramState(rough.parameters, rough.objective, rough.bound, rough.parameters, size, none, rough.n_steps)
+
+
+def _solved(
+    problem: CompositeProblem, survey: Survey, rows: RowSums, method: str, options: dict[str, Any]
+) -> tuple[Any, Any] | None:
+    """Parameters (1, d + 1) and slopes of the near rows that solve the programme; None if nothing is feasible."""
+    # Numbers of the size of one: HiGHS has absolute tolerances. Targets may all be alike, and cost nothing.
+    largest = float(np.max(np.abs(rows.y), initial=0.0))
+    size = (abs(survey.start.objective) if abs(survey.start.objective) > 1e-12 * largest else largest) or 1.0
+    scale = survey.scale[:-1]
+    unit = float(np.mean(rows.weight)) if len(rows.weight) else 1.0
+    heavy = rows.weight[:, None] / unit
+    design = heavy * rows.X / scale
+    fixed = rows.gradient / unit
+    limit = problem.elastic.l1 * (problem.total_weight / unit) / scale
+    free = limit == 0
+    columns, targets = design[:, free].T, -(fixed[:-1] / scale)[free]
+    if problem.fit_intercept:
+        columns, targets = np.vstack([columns, heavy[:, 0]]), np.append(targets, -fixed[-1])
+    bounded = design[:, ~free].T
+    above = (limit - fixed[:-1] / scale)[~free]
+    below = (limit + fixed[:-1] / scale)[~free]
+    answer = linprog(
+        heavy[:, 0] * rows.y / size,
+        A_ub=np.vstack([bounded, -bounded]) if len(bounded) else None,
+        b_ub=np.concatenate([above, below]) if len(bounded) else None,
+        A_eq=columns if len(columns) else None,
+        b_eq=targets if len(columns) else None,
+        bounds=problem.loss.limits,
+        method=method,
+        options=options,
+    )
+    if answer.status != 0:
+        return None
+    parameters = np.zeros((1, problem.n_features + 1))
+    if len(bounded):
+        prices = answer.ineqlin.marginals
+        parameters[0, :-1][~free] = prices[: len(bounded)] - prices[len(bounded) :]
+    if len(columns):
+        prices = answer.eqlin.marginals
+        parameters[0, :-1][free] = prices[: int(free.sum())]
+        if problem.fit_intercept:
+            parameters[0, -1] = prices[-1] * size
+    parameters[0, :-1] *= size / scale
+    return parameters + 0.0, np.clip(answer.x, *problem.loss.limits)
+
+
+def _point(problem: CompositeProblem, rows: RowSums, parameters: Any, slopes: Any, loss: float) -> CompositePoint:
+    """The vertex with the slopes of all rows as its dual point."""
+    total, heavy = problem.total_weight, rows.weight * slopes
+    slope = (rows.gradient + np.append(rows.X.T @ heavy, heavy.sum()))[None, :] / total
+    if not problem.fit_intercept:
+        slope[:, -1] = 0.0
+    conjugate = float(rows.products + heavy @ rows.y) / total
+    objective = loss / total + (0.0 if problem.penalty is None else problem.penalty.value(parameters[:, :-1]))
+    return CompositePoint(parameters, objective, loss / total, slope, conjugate)
+
+
+def _judged(
+    problem: CompositeProblem, state: ProgramState, point: CompositePoint, survey: Survey
+) -> tuple[ProgramState, Certificate]:
+    """Keep the lower J and the higher bound, and say how far apart they are."""
+    state = replace(state, bound=max(state.bound, problem.bound(point, survey)), n_steps=state.n_steps + 1)
+    # A vertex as good as the best to rounding is better: its zeros are zeros.
+    if point.objective <= state.objective + 1e-12 * abs(state.objective):
+        state = replace(state, parameters=point.parameters, objective=min(point.objective, state.objective))
+    slackness = math.nan if problem.has_gap else problem.slackness(point, survey)
+    return state, problem.certify(state.objective, state.bound, slackness, survey)

@@ -1,0 +1,187 @@
+"""Huber regression with its scale, by Newton's method on coefficients, intercept and scale together.
+
+    J(w, b, v) = sum_i s_i v (1 + H((y_i - w . x_i - b) / v)) + alpha |w|^2
+
+is convex in all three (Owen, 2007), and quadratic over linear where rows bend, so few steps do. Its dual has a slope
+u_i for each row, with |u_i| <= 2 epsilon, sum_i s_i u_i = 0 and sum_i s_i u_i^2 <= 4 S:
+
+    min J >= sum_i s_i u_i y_i - |sum_i s_i u_i x_i|^2 / (4 alpha).
+
+Rows far off do not bend, so few rows may bend at all; then Newton's method would leap. Where its last step had to be
+cut short, the next has parabolas above the straight pieces of the loss in their place, as reweighted least squares has.
+
+The slopes at any point, mixed with a constant and scaled down until they meet the conditions, give a bound; the best
+scaling is known in closed form.
+"""
+
+import math
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mercer._plain import plain
+from mercer._solver.composite.irls import solve_semidefinite
+from mercer._solver.request import Dense
+from mercer._solver.step import Certificate, Solution, Step
+from mercer._statistic import Moments, MomentSums
+from mercer.linear_model._solvers.composite.scaled_huber_sums import ScaledHuber, ScaledHuberCurvature, ScaledHuberSums
+
+__all__ = ["HuberProblem", "HuberState", "scaled_huber"]
+
+_GAP = "J is at most this far above its minimum: a dual point bounds it from below."
+_GRADIENT = (
+    "The largest entry of the gradient of J over the sum of weights, by coefficients in units of the deviation of "
+    "their columns, by the intercept and by the scale (where it could still fall): zero at the optimum."
+)
+_TRIALS = 40
+_ROUNDING = 1e-15
+_FEW = 2
+# Trials of a step that can still be taken cautiously.
+_BRIEF = 8
+# The least scale, beside the deviation of the targets: rows that a plane meets exactly would take it to zero.
+_LEAST = 1e-10
+_TINY = 10 * float(np.finfo(np.float64).eps)
+_HEAVY = 200  # columns from which a step takes long enough (some 10 ms) to deserve its own thread
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class HuberState:
+    """Coefficients and intercept (d + 1,), the scale, the steps taken, and whether the next should be cautious."""
+
+    parameters: Any
+    scale: float
+    n_steps: int
+    cautious: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    parameters: Any
+    scale: float
+    objective: float
+    gradient: Any
+    sums: ScaledHuberSums
+
+
+@dataclass(frozen=True, eq=False)
+class HuberProblem:
+    """What is minimised, and to which relative gap `tol`."""
+
+    epsilon: float
+    alpha: float
+    fit_intercept: bool
+    tol: float
+
+    def evaluate(self, parameters: Any, scale: float, weight: float) -> Generator[Any, Any, _Point]:
+        """One pass: J and its gradient by coefficients, intercept and scale (d + 2,)."""
+        sums = yield ScaledHuber(parameters, scale, self.epsilon)
+        gradient = np.append(sums.gradient, weight - sums.squares)
+        gradient[:-2] += 2.0 * self.alpha * parameters[:-1]
+        if not self.fit_intercept:
+            gradient[-2] = 0.0
+        objective = sums.value + self.alpha * float(parameters[:-1] @ parameters[:-1])
+        return _Point(parameters, scale, objective, gradient, sums)
+
+    def bound(self, point: _Point, moments: MomentSums) -> float:
+        """The value of the dual at the slopes of a point, made feasible; see the module."""
+        weight, sums, scale = moments.weight, point.sums, point.scale
+        slopes, total = -sums.gradient[:-1], -float(sums.gradient[-1])
+        squares = 4.0 * sums.squares
+        # Fenchel and Young is an equality at the slopes of the loss itself.
+        product = sums.value - scale * (weight - sums.squares) + float(point.parameters[:-1] @ slopes)
+        product += float(point.parameters[-1]) * total
+        if self.fit_intercept and total != 0.0:
+            other = -math.copysign(min(2.0 * self.epsilon, 2.0), total)
+            mix = abs(total) / (abs(total) + abs(other) * weight)
+            slopes = (1.0 - mix) * slopes + mix * other * weight * moments.mean
+            squares = (1.0 - mix) * squares + mix * other**2 * weight
+            product = (1.0 - mix) * product + mix * other * weight * float(moments.y_mean[0])
+        most = min(1.0, math.sqrt(4.0 * weight / squares)) if squares > 0 else 1.0
+        bend = float(slopes @ slopes) / (2.0 * self.alpha) if self.alpha > 0 else math.inf
+        best = min(most, max(product, 0.0) / bend) if bend > 0 else most
+        return best * product - (0.5 * best**2 * bend if best > 0 else 0.0)
+
+    def certify(self, point: _Point, moments: MomentSums, least: float) -> Certificate:
+        """A relative duality gap; without a penalty, the gradient."""
+        if self.alpha > 0:
+            gap = max(0.0, point.objective - self.bound(point, moments))
+            allowed = self.tol * abs(point.objective) + moments.weight * least
+            return Certificate.of("duality gap", gap, allowed, _GAP)
+        deviation = np.sqrt(moments.scatter / moments.weight + (0.0 if self.fit_intercept else moments.mean**2))
+        units = np.concatenate([np.where(deviation > 0, deviation, 1.0), np.ones(2)])
+        gradient = np.abs(point.gradient) / units / moments.weight
+        if point.scale <= least:
+            gradient[-1] = max(0.0, -point.gradient[-1]) / moments.weight
+        return Certificate.of("gradient norm", float(np.max(gradient)), self.tol, _GRADIENT)
+
+
+def scaled_huber(problem: HuberProblem, start: HuberState | None, max_iter: int) -> Generator[Any, Any, Solution]:
+    """Minimise from the mean of the targets, or from a state of an earlier run."""
+    moments = yield Moments(problem.fit_intercept, diagonal=True)
+    spread = math.sqrt(float(moments.y_scatter[0]) / moments.weight)
+    least = _LEAST * spread if spread > 0 else _TINY
+    if start is None:
+        parameters = np.append(np.zeros(len(moments.mean)), moments.y_mean[0])
+        start = HuberState(parameters, max(spread, least), 0)
+    state = start
+    point = yield from problem.evaluate(state.parameters, max(state.scale, least), moments.weight)
+    certificate = problem.certify(point, moments, least)
+    while True:
+        if certificate.satisfied or state.n_steps >= max_iter:
+            return Solution(state, certificate.satisfied, certificate)
+        sums = yield ScaledHuberCurvature(point.parameters, point.scale, problem.epsilon, state.cautious)
+        direction = yield Dense(partial(_direction, problem, point, sums, least), heavy=len(sums) > _HEAVY)
+        if -float(point.gradient @ direction) <= _ROUNDING * abs(point.objective):
+            # No step promises more than rounding, which may well be more than the gap that was asked for.
+            return Solution(state, True, certificate)
+        found = yield from _search(problem, point, direction, moments.weight, least, state.cautious)
+        if found is None and state.cautious:
+            return Solution(state, certificate.satisfied, certificate)
+        if found is None:
+            state = replace(state, cautious=True)
+            continue
+        point, trials = found
+        state = HuberState(point.parameters, point.scale, state.n_steps + 1, trials > _FEW)
+        certificate = problem.certify(point, moments, least)
+        yield Step(point.objective, state, certificate, {certificate.kind.split()[-1]: certificate.value})
+
+
+def _direction(problem: HuberProblem, point: _Point, sums: Any, least: float) -> Any:
+    """The Newton step; the scale falls to a tenth or grows tenfold at most, the rest is best for where it gets to."""
+    hessian = np.array(sums) * (2.0 / point.scale)
+    index = np.arange(len(hessian) - 2)
+    hessian[index, index] += 2.0 * problem.alpha
+    kept = np.ones(len(hessian), dtype=bool)
+    kept[-2] = problem.fit_intercept
+    step = np.zeros(len(hessian))
+    step[kept] = solve_semidefinite(hessian[np.ix_(kept, kept)], -point.gradient[kept])
+    reached = min(max(point.scale + step[-1], least, 0.1 * point.scale), 10.0 * point.scale)
+    if point.scale + step[-1] != reached:
+        step[:] = 0.0
+        step[-1], kept[-1] = reached - point.scale, False
+        right = -point.gradient - hessian[:, -1] * step[-1]
+        step[kept] = solve_semidefinite(hessian[np.ix_(kept, kept)], right[kept])
+    return step
+
+
+def _search(
+    problem: HuberProblem, point: _Point, direction: Any, weight: float, least: float, cautious: bool
+) -> Generator[Any, Any, tuple[_Point, int] | None]:
+    """The first of shorter and shorter steps that keeps a share of the promised decrease, and how many were tried."""
+    slope, step = float(point.gradient @ direction), 1.0
+    if not slope < 0:
+        return None
+    slack = 1e-15 * abs(point.objective)
+    for trials in range(1, (_TRIALS if cautious else _BRIEF) + 1):
+        moved = point.parameters + step * direction[:-1]
+        scale = max(point.scale + step * float(direction[-1]), least)
+        trial = yield from problem.evaluate(moved, scale, weight)
+        if trial.objective <= point.objective + 1e-4 * step * slope + slack:
+            return trial, trials
+        ahead = float(trial.gradient @ direction)
+        step *= min(0.5, max(0.1, slope / (slope - ahead) if ahead > 0 else 0.5))
+    return None

@@ -1,0 +1,250 @@
+"""Columns of rows in memory, taken one by one: what coordinate descent on wide rows works with.
+
+A store holds the columns taken so far, in the order they came, and answers for all others by a pass over the rows. Its
+columns are those of X~ = W^(1/2) (X - 1 mean^T), and its vectors, one number a row, live in the same space.
+"""
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csc_array, issparse
+
+from mercer._native.sums import columns as native
+from mercer._source import Block, Source
+from mercer._source.memory import forecast
+from mercer._source.threads import run_numbered
+from mercer._statistic import Statistic
+from mercer._statistic.statistic import folded
+
+__all__ = ["ColumnStore", "OpenColumns", "WeightedProduct"]
+
+Array = Any
+# Columns multiplied at once, by one thread: fixed, so that threads do not change a bit.
+_STRIP = 128
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedProduct(Statistic):
+    """X^T v for one number v_i a row; weights play no part."""
+
+    vector: Array
+
+    def of(self, block: Block) -> Array:
+        return block.transpose_matmul(self.vector[block.start : block.start + block.n])
+
+    def native_run(self, block: Block, unit: int) -> Array:
+        if block.n > unit:
+            return self._by_parts(block, unit, self.native)
+        out = np.zeros(block.X.shape[1])
+        native.add_products(block.X, self.vector[block.start : block.start + block.n], out)
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class OnThreads:
+    """A request: ``function(number)`` for each number, on all threads."""
+
+    function: Any
+    n_items: int
+
+    def answer(self, source: Source) -> None:
+        run_numbered(self.function, self.n_items, source.threads)
+
+
+class ColumnStore:
+    """Columns taken so far, and how to take more."""
+
+    def __init__(self, rows: Any, mean: Array, weight: Array | None) -> None:
+        self.rows = rows
+        self.mean = mean
+        self.weight = weight
+        self.root = None if weight is None else np.sqrt(weight)
+        self.size = 0
+
+    def scaled(self, vector: Array) -> Array:
+        """A vector with the roots of the weights multiplied in."""
+        return vector if self.root is None else self.root * vector
+
+    def take(self, indices: Array) -> Generator[Any, Any, None]:
+        """Append columns of the rows."""
+        raise NotImplementedError  # each store below defines its own
+
+    def all_products(self, vector: Array) -> Generator[Any, Any, Array]:
+        """X~^T v for every column of the rows, by one pass."""
+        raise NotImplementedError  # each store below defines its own
+
+    def some_products(self, indices: Array, vector: Array) -> Generator[Any, Any, Array]:
+        """X~^T v for some columns of the rows."""
+        raise NotImplementedError  # each store below defines its own
+
+    def products(self, vector: Array) -> Array:
+        """X~^T v for the columns taken."""
+        raise NotImplementedError  # each store below defines its own
+
+    def combined(self, w: Array) -> Array:
+        """X~ w for the columns taken."""
+        raise NotImplementedError  # each store below defines its own
+
+    def gram_strip(self, first: int, strip: slice) -> Array:
+        """Inner products of the columns from number `first` on with those of a strip."""
+        raise NotImplementedError  # each store below defines its own
+
+    def descend(self, order: Array, squares: Array, price: Any, w: Array, residual: Array) -> tuple[float, Array]:
+        """Visit coordinates once; the largest move and the residual after it."""
+        raise NotImplementedError  # each store below defines its own
+
+    def extend_gram(self, G: Array, first: int) -> Generator[Any, Any, None]:
+        """Fill the rows and columns of `G` from number `first` on."""
+
+        def fill(number: int) -> None:
+            strip = slice(number * _STRIP, min((number + 1) * _STRIP, self.size))
+            G[first : self.size, strip] = self.gram_strip(first, strip)
+
+        yield OnThreads(fill, -(-self.size // _STRIP))
+        G[:first, first : self.size] = G[first : self.size, :first].T
+        # One triangle is copied onto the other: BLAS may round the two differently.
+        corner = G[first : self.size, first : self.size]
+        upper = np.triu_indices(len(corner), 1)
+        corner[upper] = corner.T[upper]
+
+
+class DenseColumns(ColumnStore):
+    """Columns of dense rows, one contiguous row each, centred and weighted."""
+
+    def __init__(self, rows: Any, mean: Array, weight: Array | None) -> None:
+        super().__init__(rows, mean, weight)
+        self.table = np.empty((0, rows.shape[0]))
+
+    def bytes_for(self, size: int) -> int:
+        return 8 * size * self.table.shape[1]
+
+    def take(self, indices: Array) -> Generator[Any, Any, None]:
+        first, self.size = self.size, self.size + len(indices)
+        if self.size > len(self.table):
+            wider = np.empty((max(self.size, 3 * len(self.table) // 2), self.table.shape[1]))
+            wider[:first] = self.table[:first]
+            self.table = wider
+        new = self.table[first : self.size]
+        yield OnThreads(partial(self._copy, indices, new), -(-new.shape[1] // 256))
+
+    def _copy(self, indices: Array, new: Array, number: int) -> None:
+        rows = slice(256 * number, 256 * (number + 1))
+        part = self.rows[rows, indices].T - self.mean[indices, None]
+        new[:, rows] = part if self.root is None else part * self.root[rows]
+
+    def all_products(self, vector: Array) -> Generator[Any, Any, Array]:
+        heavy = self.scaled(vector)
+        product = yield WeightedProduct(heavy)
+        return product - self.mean * heavy.sum()
+
+    def some_products(self, indices: Array, vector: Array) -> Generator[Any, Any, Array]:
+        heavy = self.scaled(vector)
+        partial_sums = np.empty((-(-len(heavy) // 256), len(indices)))
+
+        def fill(number: int) -> None:
+            rows = slice(256 * number, 256 * (number + 1))
+            partial_sums[number] = heavy[rows] @ self.rows[rows, indices]
+
+        yield OnThreads(fill, len(partial_sums))
+        return folded(partial_sums) - self.mean[indices] * heavy.sum()
+
+    def products(self, vector: Array) -> Array:
+        return self.table[: self.size] @ vector
+
+    def combined(self, w: Array) -> Array:
+        used = np.flatnonzero(w)
+        if 2 * len(used) > len(w):
+            return w @ self.table[: self.size]
+        return w[used] @ self.table[used]
+
+    def gram_strip(self, first: int, strip: slice) -> Array:
+        return self.table[first : self.size] @ self.table[strip].T
+
+    def descend(self, order: Array, squares: Array, price: Any, w: Array, residual: Array) -> tuple[float, Array]:
+        moved = native.column_descent(self.table[: self.size], squares, *price, order, w, residual)
+        return moved, residual
+
+
+class SparseColumns(ColumnStore):
+    """Columns of a CSC copy of sparse rows; means are taken off by algebra, and nothing is made dense."""
+
+    def __init__(self, rows: Any, mean: Array, weight: Array | None) -> None:
+        super().__init__(rows, mean, weight)
+        self.weights = np.ones(rows.shape[0]) if weight is None else weight
+        self.total = float(self.weights.sum())
+        self.chosen = np.empty(0, dtype=np.intp)
+        self.table = self.rows[:, :0]
+
+    def bytes_for(self, size: int) -> int:
+        return 12 * self.rows.nnz * size // max(1, self.rows.shape[1])
+
+    def take(self, indices: Array) -> Generator[Any, Any, None]:
+        self.chosen = np.concatenate([self.chosen, indices])
+        self.size = len(self.chosen)
+        self.table = csc_array(self.rows[:, self.chosen])
+        return
+        yield
+
+    def all_products(self, vector: Array) -> Generator[Any, Any, Array]:
+        heavy, X = self.scaled(vector), self.rows
+        product = np.empty(X.shape[1])
+        columns = max(1, X.shape[1] // 64)
+
+        def fill(number: int) -> None:
+            first, stop = number * columns, min((number + 1) * columns, X.shape[1])
+            native.sparse_products(X.data, X.indices, X.indptr, heavy, first, stop, product)
+
+        yield OnThreads(fill, -(-X.shape[1] // columns))
+        return product - self.mean * heavy.sum()
+
+    def some_products(self, indices: Array, vector: Array) -> Generator[Any, Any, Array]:
+        return self._products(self.rows[:, indices], indices, vector)
+        yield
+
+    def products(self, vector: Array) -> Array:
+        return self._products(self.table, self.chosen, vector)
+
+    def _products(self, table: Any, chosen: Array, vector: Array) -> Array:
+        heavy, product = self.scaled(vector), np.empty(len(chosen))
+        native.sparse_products(table.data, table.indices, table.indptr, heavy, 0, len(chosen), product)
+        return product - self.mean[chosen] * heavy.sum()
+
+    def combined(self, w: Array) -> Array:
+        return self.scaled(self._combined(w))
+
+    def _combined(self, w: Array) -> Array:
+        return self.table @ w - self.mean[self.chosen] @ w
+
+    def gram_strip(self, first: int, strip: slice) -> Array:
+        heavy = self.table[:, strip] if self.weight is None else self.table[:, strip].multiply(self.weight[:, None])
+        product = (self.table[:, first:].T @ heavy).toarray()
+        return product - self.total * np.outer(self.mean[self.chosen[first:]], self.mean[self.chosen[strip]])
+
+    def descend(self, order: Array, squares: Array, price: Any, w: Array, residual: Array) -> tuple[float, Array]:
+        before, shift, table = w.copy(), np.zeros(1), self.table
+        # Rows of no weight have no residual to divide; what stands there is multiplied by their weight.
+        u = residual.copy()
+        if self.root is not None:
+            np.divide(residual, self.root, where=self.root > 0, out=u)
+        mean = self.mean[self.chosen]
+        stored = table.data, table.indices, table.indptr, mean, self.weights, self.total
+        moved = native.sparse_descent(*stored, squares, *price, order, w, u, shift)
+        return moved, residual - self.combined(w - before)
+
+
+@dataclass(frozen=True, eq=False)
+class OpenColumns:
+    """A request: stores of the columns of rows in memory, for each of some means and weights."""
+
+    means: Sequence[Array]
+    weights: Sequence[Array | None]
+
+    def answer(self, source: Source) -> list[ColumnStore]:
+        rows, kind = source.whole(), DenseColumns
+        if issparse(rows):
+            forecast("coordinate descent", 16 * rows.nnz, "a copy of the rows by columns", "select columns")
+            rows, kind = rows.tocsc(), SparseColumns
+        return [kind(rows, mean, weight) for mean, weight in zip(self.means, self.weights, strict=True)]

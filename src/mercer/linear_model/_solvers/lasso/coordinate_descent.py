@@ -1,0 +1,227 @@
+"""Coordinate descent for the lasso and the elastic net: a fit for one penalty, target by target, and a path of them.
+
+Minimised is, for each target,
+
+    sum_i s_i (y_i - b - x_i . w)^2 / (2 S) + alpha (l1_ratio |w|_1 + (1 - l1_ratio) |w|^2 / 2),   S = sum_i s_i.
+
+Inside, everything is S times that, so that the quadratic part is that of the scatter.
+"""
+
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mercer._plain import plain
+from mercer._solver.driver import Solver
+from mercer._solver.step import Certificate, Solution, Step
+from mercer._source import Source
+from mercer._statistic import Moments, MomentSums
+from mercer.errors import DataError
+from mercer.linear_model._solvers.lasso.column_store import OpenColumns
+from mercer.linear_model._solvers.lasso.given_gram import given_scatter
+from mercer.linear_model._solvers.lasso.gram_descent import GramDescent
+from mercer.linear_model._solvers.lasso.price import Price
+from mercer.linear_model._solvers.lasso.sweep_order import Orders
+from mercer.linear_model._solvers.lasso.working_set import WorkingSet
+
+__all__ = [
+    "DescentPlan",
+    "DescentState",
+    "check_sums",
+    "coordinate_descent",
+    "follow",
+    "open_problems",
+    "summed",
+]
+
+Array = Any
+STATEMENT = (
+    "The objective exceeds its minimum by this at most: the duality gap at a feasible point made of the residual, for "
+    "objectives divided by the sum of the weights."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class DescentPlan:
+    """What is to be minimised, by what, and how well.
+
+    Attributes
+    ----------
+    subject : str
+        Who asks, for errors.
+    centre : bool
+        Whether there is an intercept.
+    positive : bool
+    tol : float
+        The duality gap to reach, as a share of the objective without coefficients, twice.
+    max_iter : int
+        The most sweeps for a target.
+    on_gram : bool
+        Whether to descend on the scatter of all columns; otherwise on working sets of columns in memory.
+    gram : ndarray or None
+        The scatter, where the user knows it.
+    single : bool
+        Whether the rows, and so perhaps that scatter, are float32.
+    seed : tuple of int or None
+        Of the order in which coordinates are visited; None for the order of columns.
+    """
+
+    subject: str
+    centre: bool
+    positive: bool
+    tol: float
+    max_iter: int
+    on_gram: bool
+    gram: Array = None
+    single: bool = False
+    seed: tuple[int, ...] | None = None
+
+    def moments(self) -> Moments:
+        """The statistic to begin with."""
+        return Moments(self.centre, diagonal=not self.on_gram or self.gram is not None)
+
+    def price(self, alpha: float, l1_ratio: float, total: float) -> Price:
+        """The penalty, times the sum of the weights."""
+        return Price(total * alpha * l1_ratio, total * alpha * (1.0 - l1_ratio), self.positive)
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class DescentState:
+    """The model (``coef`` is features x targets), how far each target is, and what the current one goes on from."""
+
+    coef: Array
+    intercept: Array
+    sweeps: Array
+    gaps: Array
+    objectives: Array
+    total: float
+    method: str
+    target: int
+    settled: bool
+    n_drawn: int
+    record: tuple[Array, ...]
+
+
+def coordinate_descent(
+    plan: DescentPlan, alpha: float, l1_ratio: float, begin: Array, start: DescentState | None
+) -> Solver:
+    """Fit every target from the coefficients `begin`, or from a state of an earlier run."""
+    moments = yield from summed(plan)
+    price, goals = plan.price(alpha, l1_ratio, moments.weight), plan.tol * moments.y_scatter
+    n_targets = len(goals)
+    first = 0 if start is None else start.target
+    problems = {}
+    for target in range(first, n_targets):
+        [problems[target]] = yield from open_problems(plan, [moments], [target])
+    state = start or DescentState(
+        begin, np.zeros(n_targets), np.zeros(n_targets, dtype=np.int64), np.zeros(n_targets), np.zeros(n_targets),
+        moments.weight, problems[0].method, 0, False, 0, (),
+    )  # fmt: skip
+    for target, problem in problems.items():
+        resumed = start is not None and target == first
+        if resumed:
+            yield from problem.restore(*state.record)
+            problem.settled, problem.orders.n_drawn = state.settled, state.n_drawn
+            problem.gap = float(state.gaps[target])
+        yield from problem.start(state.coef[:, target])
+        if not resumed:
+            yield from problem.round(price, float(goals[target]), plan.tol, 0)
+            state = _advanced(state, moments, target, problem, price)
+    # Targets wait their turn with what they began with.
+    current = problems[first]
+    state = replace(
+        state, target=first, settled=current.settled, n_drawn=current.orders.n_drawn, record=current.record()
+    )
+    if start is None:
+        yield _step(state, moments, goals)
+    finished = True
+    for target in range(first, n_targets):
+        problem, goal = problems.pop(target), float(goals[target])
+        while not problem.settled and (left := plan.max_iter - int(state.sweeps[target])) > 0:
+            most = min(left, max(problem.pace, 2 * int(state.sweeps[target])))
+            yield from problem.round(price, goal, plan.tol, most)
+            state = _advanced(state, moments, target, problem, price)
+            yield _step(state, moments, goals)
+        finished &= problem.settled and problem.gap <= goal
+    return Solution(state, bool(finished and np.all(state.gaps <= goals)), _certificate(state, moments, goals))
+
+
+def _advanced(state: DescentState, moments: MomentSums, target: int, problem: Any, price: Price) -> DescentState:
+    """The state after a round of one target."""
+    coef, sweeps, gaps, objectives = (a.copy() for a in (state.coef, state.sweeps, state.gaps, state.objectives))
+    coef[:, target] = problem.coef
+    sweeps[target] += problem.sweeps
+    gaps[target], objectives[target] = problem.gap, problem.objective(price)
+    intercept = moments.y_mean - moments.mean @ coef
+    drawn, record = problem.orders.n_drawn, problem.record()
+    return DescentState(
+        coef, intercept, sweeps, gaps, objectives, state.total, problem.method, target, problem.settled, drawn, record
+    )
+
+
+def _step(state: DescentState, moments: MomentSums, goals: Array) -> Step:
+    certificate = _certificate(state, moments, goals)
+    objective = float(state.objectives.sum()) / moments.weight
+    return Step(objective, state, certificate, {"gap": certificate.value, "sweeps": float(state.sweeps.sum())})
+
+
+def _certificate(state: DescentState, moments: MomentSums, goals: Array) -> Certificate:
+    total = moments.weight
+    return Certificate.of("duality gap", float(state.gaps.sum()) / total, float(goals.sum()) / total, STATEMENT)
+
+
+def open_problems(
+    plan: DescentPlan, moments: list[MomentSums], targets: list[int], weights: list[Array | None] | None = None
+) -> Generator[Any, Any, list[Any]]:
+    """One problem for each of some moments, with the targets and the weights they are of."""
+    if plan.on_gram:
+        return [GramDescent(one, target, Orders(plan.seed)) for one, target in zip(moments, targets, strict=True)]
+    y, own = yield Targets()
+    weights = [own] * len(moments) if weights is None else weights
+    stores = yield OpenColumns([one.mean for one in moments], weights)
+    problems = []
+    for one, target, store in zip(moments, targets, stores, strict=True):
+        centred = store.scaled(y[:, target] - one.y_mean[target])
+        problems.append(WorkingSet(store, one, target, centred, Orders(plan.seed), plan.subject))
+    return problems
+
+
+@dataclass(frozen=True)
+class Targets:
+    """A request: the targets of rows in memory as float64 columns, and the weights."""
+
+    def answer(self, source: Source) -> tuple[Array, Array | None]:
+        y = source.y if source.y.ndim == 2 else source.y[:, None]
+        return y.astype(np.float64, copy=False), source.weight
+
+
+def summed(plan: DescentPlan) -> Generator[Any, Any, MomentSums]:
+    """The moments that a plan begins with; an error where sums of squares are not numbers."""
+    moments = yield plan.moments()
+    check_sums(plan.subject, moments)
+    if plan.gram is None:
+        return moments
+    return (yield from given_scatter(plan.subject, plan.gram, moments, plan.centre, plan.single))
+
+
+def check_sums(subject: str, moments: MomentSums) -> None:
+    """Raise an error where sums of squares overflow."""
+    if not all(np.isfinite(sums).all() for sums in (moments.scatter, moments.cross, moments.y_scatter)):
+        message = (
+            f"{subject}: Coordinate descent iterations resulted in non-finite parameter values: the sums of squares "
+            f"overflow. Scale the columns and the target to values below 1e150."
+        )
+        raise DataError(message)
+
+
+def follow(problem: Any, price: Price, goal: float, small: float, max_iter: int) -> Generator[Any, Any, int]:
+    """Solve a problem for a penalty from where it is; the sweeps it took."""
+    sweeps = 0
+    while True:
+        yield from problem.round(price, goal, small, max_iter - sweeps)
+        sweeps += problem.sweeps
+        if problem.settled or sweeps >= max_iter:
+            return sweeps

@@ -1,0 +1,142 @@
+"""Stochastic average gradients: SAG (Schmidt, Le Roux, Bach, 2017) and SAGA (Defazio, Bach, Lacoste-Julien, 2014).
+
+Every row's last residual is remembered, so that a step costs one row and the noise of the gradient vanishes towards the
+optimum. A step of the solver is an epoch: as many visits as there are rows, in an order drawn from the seed and the
+epoch's number. What is minimised, and how far each visit may go, is the business of a
+:class:`~mercer.linear_model._solvers.stochastic.finite_sum.FiniteSum`.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from mercer._native.linear import average_gradient as native
+from mercer._native.linear import centred_gradient
+from mercer._plain import plain
+from mercer._solver.driver import Solver
+from mercer._solver.step import Solution
+from mercer._source import Source
+from mercer.linear_model._solvers.stochastic.finite_sum import Course, FiniteSum
+
+__all__ = ["AverageState", "average_gradient"]
+
+# Numbers touched in one native call: some 10 ms of work, after which Ctrl-C is heard.
+_CHUNK = 2**22
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class AverageState:
+    """The best parameters (m, d + 1) after an epoch, and all that the next epoch needs.
+
+    ``current`` are the parameters where visits go on, ``average`` the sum of remembered gradients, ``table`` the
+    remembered residuals (groups, n, scores), ``steps`` the epochs of each group, ``change`` the largest change of a
+    parameter in the last one relative to the largest parameter. Groups are visited one after the other: the targets of
+    a regression; the classes of a softmax are one group of several scores.
+    """
+
+    parameters: np.ndarray
+    current: np.ndarray
+    average: np.ndarray
+    table: np.ndarray
+    steps: np.ndarray
+    change: float
+    seed: tuple[int, ...]
+    method: str
+
+    @property
+    def n_steps(self) -> int:
+        """Epochs done."""
+        return int(self.steps.max(initial=0))
+
+
+def average_gradient(
+    total: FiniteSum, start: AverageState | np.ndarray, max_iter: int, seed: tuple[int, ...], method: str
+) -> Solver:
+    """Minimise `total` by `method`, "sag" or "saga", from parameters or from a state of an earlier run."""
+    course = yield from total.prepare(averaged=method == "sag")
+    resumed = isinstance(start, AverageState)
+    point = yield from total.evaluate(start.parameters if resumed else start)
+    state = start if resumed else _begin(point.parameters, start, course.n_rows, total.n_scores, seed, method)
+    while True:
+        active = total.unsolved(point, state.change)
+        if not active.any() or state.n_steps >= max_iter:
+            return Solution(state, not active.any(), total.certify(point))
+        # A step's state is kept by watches: the epoch writes to copies.
+        working = replace(
+            state,
+            current=state.current.copy(),
+            average=state.average.copy(),
+            table=state.table.copy(),
+            steps=state.steps + active,
+        )
+        yield Epoch(course, working, active, _order(state))
+        reached = yield from total.evaluate(working.current)
+        point = total.better(reached, point)
+        change = np.max(np.abs(working.current - state.current)) / max(np.max(np.abs(working.current)), 1e-300)
+        state = replace(working, parameters=point.parameters, change=float(change))
+        yield total.step(point, state)
+
+
+def _begin(
+    parameters: np.ndarray, start: np.ndarray, n_rows: int, n_scores: int, seed: tuple[int, ...], method: str
+) -> AverageState:
+    """The state at `start`; nothing is remembered yet.
+
+    Remembering the true residuals at the start instead takes a sixth to a half more epochs (SAGA) and twice as many
+    (SAG) for the logistic loss: far from the optimum they mislead for as long as their rows are not met.
+    """
+    n_groups = len(start) // n_scores
+    table, steps = np.zeros((n_groups, n_rows, n_scores)), np.zeros(n_groups, dtype=np.int64)
+    return AverageState(parameters, start, np.zeros_like(start), table, steps, np.inf, seed, method)
+
+
+def _order(state: AverageState) -> np.ndarray:
+    n_rows = state.table.shape[1]
+    random = np.random.default_rng(np.random.SeedSequence(state.seed, spawn_key=(state.n_steps,)))
+    # SAG's memory resonates with an order in which no row comes twice (it diverges at 1 / L); SAGA gains from one.
+    return random.integers(n_rows, size=n_rows, dtype=np.intp) if state.method == "sag" else random.permutation(n_rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Epoch:
+    """A request: visit each row in `order` for every active group, in place."""
+
+    course: Course
+    state: AverageState
+    active: np.ndarray
+    order: np.ndarray
+
+    def answer(self, source: Source) -> None:
+        X, course, state = source.whole(), self.course, self.state
+        weight = np.ones(source.n_rows) if source.weight is None else source.weight
+        weight = weight / course.total_weight
+        y = course.targets(source.y)
+        n_scores = state.table.shape[2]
+        stored = X.nnz / source.n_rows if issparse(X) else X.shape[1]
+        length = max(1, int(_CHUNK / (n_scores * max(1.0, stored))))
+        for group in np.flatnonzero(self.active).tolist():
+            rows = slice(group * n_scores, (group + 1) * n_scores)
+            own = (state.current[rows], state.average[rows], state.table[group])
+            for first in range(0, source.n_rows, length):
+                _visit(course, X, y[group], weight, self.order[first : first + length], group, own)
+
+
+def _visit(course: Course, X: Any, y: Any, weight: Any, order: Any, group: int, own: tuple[Any, ...]) -> None:
+    """One native call; `own` are the parameters, the average and the table of the group."""
+    share = 0.0 if course.averaged else float(X.shape[0])
+    step, l2 = course.step[group], course.l2[group]
+    w, average, table = own
+    method = (course.loss, share, course.fit_intercept, step)
+    if not issparse(X):
+        mean = np.zeros(X.shape[1]) if course.mean is None else course.mean
+        penalty = (step * course.l1, 1.0 / (1.0 + step * l2))
+        native.visit_dense(X, mean, y, weight, order, *method, *penalty, *own, np.empty(len(w)), np.empty(len(mean)))
+    elif course.mean is None:
+        rows, room = (X.data, X.indices, X.indptr), (np.empty(len(w)), np.empty(X.shape[1], dtype=np.intp))
+        native.visit_sparse(*rows, y, weight, order, *method, course.l1, l2, *own, *room)
+    else:
+        given = (course.mean, y, weight, order, share, step[0], l2[0], w[0], average[0], table)
+        centred_gradient.visit_centred(X.data, X.indices, X.indptr, *given, np.empty((2, X.shape[1])))

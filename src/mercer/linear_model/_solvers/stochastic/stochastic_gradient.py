@@ -1,0 +1,245 @@
+"""Stochastic gradient descent on a penalised loss, one row or a small batch at a time (Robbins and Monro, 1951).
+
+A step of the solver is an epoch: every row is visited once, in an order drawn from the seed and the epoch's number. In
+memory that is any order of all rows; rows that are read front to back are shuffled within their blocks only. Several
+scores (one class against the rest, each) are descents of their own over the same order, and end one by one.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mercer._plain import plain
+from mercer._solver.driver import Solver
+from mercer._solver.request import Map
+from mercer._solver.step import Certificate, Solution, Step
+from mercer._source import Block
+from mercer.errors import DataError
+from mercer.linear_model._solvers.stochastic.epoch import Epoch, EpochSums
+
+__all__ = ["Descent", "StochasticState", "stochastic_gradient"]
+
+Array = Any
+_STATEMENT = (
+    "The steps follow the gradients of single rows, and no bound is known on how far the last one is from the optimum."
+)
+# Below this an adaptive rate is not lowered further.
+_LOWEST_RATE = 1e-6
+# Beyond this slope native steps are clipped.
+_STEEPEST = 1e12
+# A running loss that many times the loss of all-zero scores, and rising, is on its way to infinity.
+_DIVERGED = 1e6
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class StochasticState:
+    """Parameters of k scores after an epoch, and all that the next one needs.
+
+    ``coef`` (k, d) and ``intercept`` (k,) are where steps go on, ``average_*`` their averages, ``owed`` and ``due``
+    the account of the l1 penalty, ``t`` the number of each score's next step, ``rate`` its learning rate, ``best`` its
+    best objective or validation score (negated), ``stale`` the epochs since, ``active`` whether it goes on; ``last``
+    the objective of the last epoch.
+    """
+
+    coef: Array
+    intercept: Array
+    average_coef: Array
+    average_intercept: Array
+    owed: Array
+    due: Array
+    t: Array
+    rate: Array
+    best: Array
+    stale: Array
+    active: Array
+    last: Array
+    epochs: int
+    seed: tuple[int, ...]
+
+    @classmethod
+    def begin(cls, coef: Array, intercept: Array, descent: "Descent", seed: tuple[int, ...]) -> "StochasticState":
+        """The state before the first epoch."""
+        k, d = coef.shape
+        return cls(
+            coef,
+            intercept,
+            np.zeros((k, d if descent.average else 0)),
+            np.zeros(k),
+            np.zeros((k, d if descent.l1 > 0 else 0)),
+            np.zeros(k),
+            np.ones(k),
+            np.full(k, descent.rate),
+            np.full(k, np.inf),
+            np.zeros(k, dtype=np.int64),
+            np.ones(k, dtype=bool),
+            np.full(k, np.nan),
+            0,
+            seed,
+        )
+
+    def model(self, average: int) -> tuple[Array, Array]:
+        """The coefficients and intercepts to predict with: the averages of those scores whose averaging has begun."""
+        begun = (self.t > average) if average else np.zeros(len(self.t), dtype=bool)
+        if not begun.any():
+            return self.coef, self.intercept
+        coef = np.where(begun[:, None], self.average_coef, self.coef)
+        return coef, np.where(begun, self.average_intercept, self.intercept)
+
+    def resumed(self, descent: "Descent") -> "StochasticState":
+        """The state as the start of further epochs on other rows; what parameters have switched on starts at zero."""
+        k, d = self.coef.shape
+        average = np.zeros((k, d)) if descent.average and not self.average_coef.size else self.average_coef
+        return replace(
+            self,
+            average_coef=average if descent.average else np.zeros((k, 0)),
+            # A new account: what was owed is owed by the earlier rows.
+            owed=np.zeros((k, d if descent.l1 > 0 else 0)),
+            due=np.zeros(k),
+            best=np.full(k, np.inf),
+            stale=np.zeros(k, dtype=np.int64),
+            active=np.ones(k, dtype=bool),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Descent:
+    """What is minimised and by which steps.
+
+    Parameters
+    ----------
+    loss, shape : int and float
+        The loss by its native number; the corner of a hinge, delta or epsilon.
+    labels : bool
+        Whether targets are the numbers of classes.
+    l1, l2 : float
+        Strengths of the penalties |w| and |w|^2 / 2.
+    fit_intercept : bool
+    schedule, rate, power, origin : int and floats
+        The learning rates; see :mod:`mercer._native.linear.stochastic`.
+    adaptive : bool
+        Whether a rate is divided by five where the descent would otherwise end.
+    average : int
+        The step from which parameters are averaged; 0 for never.
+    batch_size : int
+    shuffle : bool
+    tol : float or None
+    n_iter_no_change : int
+    judge : request or None
+        Gives a validation score for each score's parameters, which the stopping rule then looks at.
+    training : array or None
+        The numbers of the rows to learn from; None for all.
+    """
+
+    loss: int
+    shape: float
+    labels: bool
+    l1: float
+    l2: float
+    fit_intercept: bool
+    schedule: int
+    rate: float
+    power: float
+    origin: float
+    adaptive: bool
+    average: int
+    batch_size: int
+    shuffle: bool
+    tol: float | None
+    n_iter_no_change: int
+    judge: Any = None
+    training: Array = None
+
+    @property
+    def slope_is_bounded(self) -> bool:
+        """Whether no step can be longer than the rate times a row, so that rates cannot diverge exponentially."""
+        return self.loss not in (1, 4, 7)
+
+    def penalties(self, coef: Array) -> Array:
+        """The penalty of each score's coefficients."""
+        with np.errstate(all="ignore"):
+            return self.l1 * np.abs(coef).sum(axis=1) + 0.5 * self.l2 * np.square(coef).sum(axis=1)
+
+
+def stochastic_gradient(descent: Descent, state: StochasticState, last_epoch: int, subject: str) -> Solver:
+    """Run epochs up to the one of that number, or until every score has met its stopping rule."""
+    certificate = Certificate.none(_STATEMENT)
+    while state.active.any() and state.epochs < last_epoch:
+        before = state
+        state, sums = yield Epoch(descent, before)
+        _check_finite(state, subject, None if _is_finite(state, sums) else (yield Map(_squared_lengths)))
+        _check_reach(descent, sums, subject)
+        score = None if descent.judge is None else (yield replace(descent.judge, state=state))
+        state = _judged(descent, before, state, sums, score)
+        extra = {"updates": float(sums.updates.sum())}
+        if score is not None:
+            extra["validation_score"] = float(np.mean(score))
+        yield Step(float(state.last.sum()), state, certificate, extra)
+        if _is_lost(descent, before, state, sums):
+            return Solution(state, False, certificate, reason="diverged")
+    return Solution(state, bool(not state.active.any() or descent.tol is None), certificate)
+
+
+def _judged(
+    descent: Descent, before: StochasticState, state: StochasticState, sums: EpochSums, score: Array | None
+) -> StochasticState:
+    """The state with its stopping rules brought up to date."""
+    active = before.active
+    objective = np.where(active, sums.loss + descent.penalties(state.coef), before.last)
+    watched = objective if score is None else -score
+    stuck = np.zeros(len(active), dtype=bool) if descent.tol is None else watched > before.best - descent.tol
+    stale = np.where(active, np.where(stuck, before.stale + 1, 0), before.stale)
+    best = np.where(active, np.minimum(before.best, watched), before.best)
+    ended = active & (stale >= descent.n_iter_no_change)
+    rate = state.rate
+    if descent.adaptive:
+        lowered = ended & (rate > _LOWEST_RATE)
+        rate, stale, ended = np.where(lowered, rate / 5.0, rate), np.where(lowered, 0, stale), ended & ~lowered
+    if descent.l1 == 0 and descent.l2 == 0:
+        # No update and no penalty: all later epochs would be the same.
+        ended = ended | (active & (sums.updates == 0))
+    return replace(state, rate=rate, best=best, stale=stale, active=active & ~ended, last=objective)
+
+
+def _is_lost(descent: Descent, before: StochasticState, state: StochasticState, sums: EpochSums) -> bool:
+    """Whether the losses run away: far above those of all-zero scores, twice running and rising."""
+    if descent.slope_is_bounded or descent.schedule == 1:
+        return False
+    far = _DIVERGED * sums.loss_at_zero
+    return bool(np.any((before.last > far) & (state.last > before.last)))
+
+
+def _is_finite(state: StochasticState, sums: EpochSums) -> bool:
+    return bool(np.isfinite(state.coef).all() and np.isfinite(state.intercept).all() and not np.isnan(sums.loss).any())
+
+
+def _check_finite(state: StochasticState, subject: str, lengths: Array | None) -> None:
+    if lengths is None:
+        return
+    largest = float(np.max(lengths))
+    cure = f" or try eta0={1.0 / (1.0 + largest):.1g} with learning_rate='constant'" if math.isfinite(largest) else ""
+    message = (
+        f"{subject}: Floating-point under-/overflow occurred at epoch #{state.epochs}. Scaling input data with "
+        f"StandardScaler or MinMaxScaler might help. The largest squared norm of a row is {largest:.3g}; scale the "
+        f"columns{cure}."
+    )
+    raise DataError(message)
+
+
+def _check_reach(descent: Descent, sums: EpochSums, subject: str) -> None:
+    """An error where residuals are so large that their steps are clipped: such targets are not reached."""
+    if descent.slope_is_bounded or not np.any(sums.loss_at_zero > 0.5 * _STEEPEST**2):
+        return
+    message = (
+        f"{subject}: steps are clipped where the loss is steeper than {_STEEPEST:.0e}, and with targets of a mean "
+        f"square of {2.0 * float(np.max(sums.loss_at_zero)):.3g} it is. Scale the targets, for instance by "
+        f"scikit-learn's TransformedTargetRegressor."
+    )
+    raise DataError(message)
+
+
+def _squared_lengths(block: Block) -> Array:
+    with np.errstate(all="ignore"):
+        return block.squared_norms()

@@ -1,0 +1,1 @@
+"""Estimators that learn row by row: SGDClassifier, SGDRegressor and Perceptron."""

@@ -1,0 +1,181 @@
+"""The perceptron: learn from mistakes only."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from mercer._base.parameter import Choice, Instance, Nothing, Real, Rule
+from mercer._objective import Perceptron as PerceptronLoss
+from mercer._solver import Certificate, Outcome
+from mercer._source import Block, Source
+from mercer._statistic import Statistic
+from mercer.linear_model._stochastic.stochastic import PARAMETERS
+from mercer.linear_model._stochastic.stochastic_classifier import StochasticClassifier
+
+__all__ = ["Perceptron"]
+
+_SEPARATED = (
+    "The weight of rows on the wrong side of a boundary or on it, summed over the classes; zero exactly where the "
+    "perceptron has separated every class from the rest and would not move again."
+)
+
+
+class Perceptron(StochasticClassifier):
+    r"""The perceptron of Rosenblatt, with every class against the rest.
+
+    Each row on the wrong side, :math:`t_i (w^\top x_i + b) \le 0` with :math:`t_i = \pm 1`, moves the boundary towards
+    itself,
+
+    .. math:: w \leftarrow w + \eta s_i t_i x_i, \qquad b \leftarrow b + \eta s_i t_i ,
+
+    a step down the mean of :math:`\max(0, -t z)`, the perceptron loss. If some boundary through the origin keeps all
+    rows on their sides at a distance :math:`\gamma`, and no row is longer than R, then there are at most
+    :math:`(R / \gamma)^2` mistakes from w = 0 without an intercept, in any order (Novikoff).
+
+    Parameters
+    ----------
+    penalty : one of 'l2', 'l1', 'elasticnet' or None, default=None
+        The penalty on w: alpha |w|_2^2 / 2, alpha |w|_1, or their mixture by `l1_ratio`.
+    alpha : a number in [0, inf), default=0.0001
+        Strength of the penalty.
+    l1_ratio : a number in [0, 1], default=0.15
+        Share of the l1 penalty in 'elasticnet'.
+    fit_intercept : a boolean, default=True
+        Whether to learn b, which is never penalised; otherwise it is zero.
+    max_iter : an integer in [1, inf), default=1000
+        The most epochs: passes over the rows.
+    tol : a number in [0, inf) or None, default=0.001
+        An epoch counts as no progress if its objective is not below the best one by `tol`; None switches this rule off.
+    shuffle : a boolean, default=True
+        Whether each epoch draws a new order of the rows.
+    verbose : an integer in [0, inf) or a boolean, default=0
+        Whether to print a line per epoch.
+    eta0 : a number in (0, inf), default=1.0
+        The learning rate. Without a penalty it only scales the parameters and changes no prediction.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=0
+        Seed of the orders and of the held-out rows.
+    early_stopping : a boolean, default=False
+        Whether to hold rows out, and to watch the score on them instead of the objective. Rows in memory only.
+    validation_fraction : a number in (0, 1), default=0.1
+        Share of the rows that is held out.
+    n_iter_no_change : an integer in [1, inf), default=5
+        The fit ends after so many epochs without progress.
+    class_weight : one of 'balanced' or an instance of dict or None, default=None
+        Factors of the rows of each class; "balanced" makes them inverse to the class frequencies.
+    warm_start : a boolean, default=False
+        Whether ``fit`` starts from the last solution.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which the fit ends.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads over classes; results do not depend on it.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    coef_ : ndarray of shape (1, d) or (n_classes, d)
+        w; one row for two classes, whose score speaks for the second.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        b.
+    n_iter_ : int
+        Epochs; with several classes, those of the slowest.
+    t_ : float
+        Number of the next step: one more than the rows visited.
+    history_ : dict of ndarray
+        Per epoch: ``objective`` (the mean loss met on the way plus the penalty at its end, summed over the classes),
+        ``updates`` (mistakes on the way), ``validation_score`` with `early_stopping`, ``seconds``.
+    converged_ : bool
+        Whether the stopping rule was met; also True after `max_iter` epochs without a rule.
+    certificate_ : Certificate
+        Of kind "mistakes": the weight of rows that are not on their side at the end; zero proves that the classes are
+        separable, and separated. None exists with a penalty.
+    n_features_in_, feature_names_in_
+        Number and names of the columns seen by ``fit``.
+
+    Notes
+    -----
+    Without a penalty the fit also ends after an epoch without mistakes, since none will follow. Rows that are not
+    separable (XOR) never end it: it then stops as `tol` or `max_iter` say. An epoch costs n d multiplications for each
+    class at the speed of memory, and as many again for the mistakes. Runs over rows in memory, files and streams (these
+    shuffled within blocks only), dense or sparse.
+
+    References
+    ----------
+    F. Rosenblatt, The perceptron, 1958. A. B. J. Novikoff, On convergence proofs on perceptrons, 1962.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.linear_model import Perceptron
+    >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    >>> model = Perceptron().fit(X, [0, 0, 0, 1])
+    >>> model.certificate_.value, model.score(X, [0, 0, 0, 1])
+    (0.0, 1.0)
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = PARAMETERS | {
+        "l1_ratio": Real(0, 1),
+        "class_weight": Choice("balanced") | Instance(dict) | Nothing(),
+    }
+    loss = "perceptron"
+    learning_rate = "constant"
+
+    def __init__(
+        self,
+        *,
+        penalty: str | None = None,
+        alpha: float = 0.0001,
+        l1_ratio: float = 0.15,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        shuffle: bool = True,
+        verbose: int = 0,
+        eta0: float = 1.0,
+        random_state: Any = 0,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.penalty = penalty
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.verbose = verbose
+        self.eta0 = eta0
+        self.random_state = random_state
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    def _certify(self, outcome: Outcome, source: Source) -> None:
+        if outcome.interrupt is not None or self.penalty is not None:
+            return
+        wrong = source.reduce(_WrongSides(outcome.state.coef, outcome.state.intercept, len(self.classes_)))
+        self.certificate_ = Certificate.of("mistakes", wrong, 0.0, _SEPARATED)
+
+
+@dataclass(frozen=True, eq=False)
+class _WrongSides(Statistic):
+    """The weight of rows on the wrong side of each class's boundary, or on it."""
+
+    coef: Any
+    intercept: Any
+    n_classes: int
+
+    def of(self, block: Block) -> float:
+        xp = block.xp
+        scores = block.matmul(self.coef.T) + self.intercept[None, :]
+        signs = PerceptronLoss(self.n_classes).signs(block.y, xp, scores.dtype)
+        wrong = xp.sum(xp.astype(signs * scores <= 0, block.wide), axis=1)
+        return float(xp.sum(block.weighted(wrong)))

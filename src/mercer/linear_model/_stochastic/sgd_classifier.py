@@ -1,0 +1,199 @@
+"""Linear classifiers by stochastic gradients, for any of nine losses."""
+
+from typing import Any, ClassVar
+
+from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule
+from mercer.linear_model._stochastic.stochastic import PARAMETERS
+from mercer.linear_model._stochastic.stochastic_classifier import StochasticClassifier
+
+__all__ = ["SGDClassifier"]
+
+
+class SGDClassifier(StochasticClassifier):
+    """A linear classifier (support vector machine, logistic regression, ...) by stochastic gradient descent.
+
+    Descends on the penalised mean loss of the scores :math:`w^\\top x + b`,
+
+    .. math:: \\frac{1}{S} \\sum_i s_i \\ell(w^\\top x_i + b, t_i)
+              + \\alpha \\Big(r \\lVert w \\rVert_1 + \\frac{1 - r}{2} \\lVert w \\rVert_2^2\\Big)
+
+    with :math:`t_i = \\pm 1`, r the `l1_ratio` of the penalty and S the sum of the weights, by one step per row,
+
+    .. math:: w \\leftarrow (1 - \\eta_t \\alpha (1 - r)) w - \\eta_t s_i \\ell'(z_i, t_i) x_i ,
+
+    the l1 part as a cumulative penalty. With more than two classes, each is set against the rest.
+
+    Parameters
+    ----------
+    loss : one of 'hinge', 'log_loss', 'modified_huber', 'squared_hinge', 'perceptron', 'squared_error', 'huber', \
+'epsilon_insensitive', 'squared_epsilon_insensitive', default='hinge'
+        The loss of a score. "hinge" is a linear support vector machine, "log_loss" logistic regression; this and
+        "modified_huber" give probabilities.
+    penalty : one of 'l2', 'l1', 'elasticnet' or None, default='l2'
+        The penalty on w: alpha |w|_2^2 / 2, alpha |w|_1, or their mixture by `l1_ratio`.
+    alpha : a number in [0, inf), default=0.0001
+        Strength of the penalty, and scale of the rates of ``learning_rate="optimal"``.
+    l1_ratio : a number in [0, 1] or None, default=0.15
+        Share of the l1 penalty in 'elasticnet'.
+    fit_intercept : a boolean, default=True
+        Whether to learn b, which is never penalised; otherwise it is zero.
+    max_iter : an integer in [1, inf), default=1000
+        The most epochs: passes over the rows.
+    tol : a number in [0, inf) or None, default=0.001
+        An epoch counts as no progress if its objective is not below the best one by `tol`; None switches this rule off.
+    shuffle : a boolean, default=True
+        Whether each epoch draws a new order of the rows.
+    verbose : an integer in [0, inf) or a boolean, default=0
+        Whether to print a line per epoch.
+    epsilon : a number in [0, inf), default=0.1
+        Where the losses "huber", "epsilon_insensitive" and "squared_epsilon_insensitive" bend.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        Seed of the orders and of the held-out rows.
+    learning_rate : one of 'constant', 'optimal', 'invscaling', 'adaptive', 'pa1', 'pa2', default='optimal'
+        The rate of step t: "constant" is `eta0`; "optimal" 1 / (alpha (t + t0)), t0 by Bottou's rule; "invscaling"
+        eta0 / t^power_t; "adaptive" is `eta0`, divided by 5 whenever the stopping rule is met, down to 1e-6; "pa1"
+        and "pa2" are passive-aggressive steps, which just mend the loss of the row, bounded or damped by `eta0`.
+    eta0 : a number in (0, inf), default=0.01
+        The first learning rate, where it does not follow from `alpha`.
+    power_t : a number in (-inf, inf), default=0.5
+        Exponent of "invscaling"; negative values are deprecated by scikit-learn.
+    early_stopping : a boolean, default=False
+        Whether to hold rows out, and to watch the score on them instead of the objective. Rows in memory only.
+    validation_fraction : a number in (0, 1), default=0.1
+        Share of the rows that is held out.
+    n_iter_no_change : an integer in [1, inf), default=5
+        The fit ends after so many epochs without progress.
+    class_weight : one of 'balanced' or an instance of dict or None, default=None
+        Factors of the rows of each class; "balanced" makes them inverse to the class frequencies.
+    warm_start : a boolean, default=False
+        Whether ``fit`` starts from the last solution.
+    average : an integer in [1, inf) or a boolean, default=False
+        Predict with the average of the parameters over all steps from that one on; True means from the first.
+    batch_size : an integer in [1, inf), default=1
+        Rows per step, which then follows their mean gradient.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which the fit ends.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads over classes; results do not depend on it.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    coef_ : ndarray of shape (1, d) or (n_classes, d)
+        w; one row for two classes, whose score speaks for the second.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        b.
+    n_iter_ : int
+        Epochs; with several classes, those of the slowest.
+    t_ : float
+        Number of the next step: one more than the rows visited.
+    history_ : dict of ndarray
+        Per epoch: ``objective`` (the mean loss met on the way plus the penalty at its end, summed over the classes),
+        ``updates`` (rows that moved the parameters), ``validation_score`` with `early_stopping`, ``seconds``.
+    converged_ : bool
+        Whether the stopping rule was met; also True after `max_iter` epochs without a rule.
+    certificate_ : Certificate
+        The statement that there is none: :class:`GeneralizedLinearEstimator` minimises the same objective with a
+        duality gap.
+    n_features_in_, feature_names_in_
+        Number and names of the columns seen by ``fit``.
+
+    Notes
+    -----
+    Approximate. An epoch costs n d multiplications twice for each class, at the speed of memory; sparse rows cost what
+    they store, and are treated like dense ones (scikit-learn slows their intercept down). Memory is a few k d numbers
+    and an order of n. Runs over rows in memory in any order, over files and streams with rows shuffled within their
+    blocks only: shuffle a sorted file first. Scale the columns: one rate serves them all. A factor of a class weighs
+    its rows in the problems of all classes, like ``sample_weight``. With an l1 penalty, averages over sparse rows take
+    the penalty in when a column is met.
+
+    References
+    ----------
+    H. Robbins and S. Monro, A stochastic approximation method, 1951. L. Bottou, Stochastic gradient descent tricks,
+    2012. W. Xu, Towards optimal one pass large scale learning with averaged stochastic gradient descent, 2011.
+    Y. Tsuruoka, J. Tsujii and S. Ananiadou, Stochastic gradient descent training for l1-regularized log-linear models
+    with cumulative penalty, 2009. K. Crammer et al., Online passive-aggressive algorithms, 2006.
+
+    Examples
+    --------
+    >>> from mercer.linear_model import SGDClassifier
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = (X - X.mean(axis=0)) / X.std(axis=0)
+    >>> model = SGDClassifier(average=True, random_state=0).fit(X, y)
+    >>> round(model.score(X, y), 2)
+    0.99
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = PARAMETERS | {
+        "loss": Choice(
+            "hinge",
+            "log_loss",
+            "modified_huber",
+            "squared_hinge",
+            "perceptron",
+            "squared_error",
+            "huber",
+            "epsilon_insensitive",
+            "squared_epsilon_insensitive",
+        ),
+        "l1_ratio": Real(0, 1) | Nothing(),
+        "epsilon": Real(0),
+        "learning_rate": Choice("constant", "optimal", "invscaling", "adaptive", "pa1", "pa2"),
+        "power_t": Real(),
+        "class_weight": Choice("balanced") | Instance(dict) | Nothing(),
+        "average": Integer(1) | Boolean(),
+        "batch_size": Integer(1),
+    }
+
+    def __init__(
+        self,
+        loss: str = "hinge",
+        *,
+        penalty: str | None = "l2",
+        alpha: float = 0.0001,
+        l1_ratio: float | None = 0.15,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        shuffle: bool = True,
+        verbose: int = 0,
+        epsilon: float = 0.1,
+        random_state: Any = None,
+        learning_rate: str = "optimal",
+        eta0: float = 0.01,
+        power_t: float = 0.5,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        average: bool | int = False,
+        batch_size: int = 1,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.loss = loss
+        self.penalty = penalty
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.verbose = verbose
+        self.epsilon = epsilon
+        self.random_state = random_state
+        self.learning_rate = learning_rate
+        self.eta0 = eta0
+        self.power_t = power_t
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.average = average
+        self.batch_size = batch_size
+        self.max_time = max_time
+        self.n_jobs = n_jobs

@@ -1,0 +1,215 @@
+"""What estimators by stochastic gradients share: from their parameters to a descent, its first state and its end."""
+
+import math
+import warnings
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.exceptions import ConvergenceWarning
+
+from mercer._base import Estimator, seed_sequence
+from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._solver import Outcome
+from mercer._source import Block, Source
+from mercer.errors import DataError, ParameterError
+from mercer.linear_model._solvers.stochastic.stochastic_gradient import Descent, StochasticState, stochastic_gradient
+from mercer.linear_model._validation import ValidationScore, held_out_rows
+
+__all__ = ["PARAMETERS", "StochasticModel"]
+
+# Native number, and corner or None where epsilon sets the shape.
+_LOSSES: dict[str, tuple[int, float | None]] = {
+    "hinge": (0, 1.0),
+    "perceptron": (0, 0.0),
+    "squared_hinge": (1, 0.0),
+    "log_loss": (2, 0.0),
+    "modified_huber": (3, 0.0),
+    "squared_error": (4, 0.0),
+    "huber": (5, None),
+    "epsilon_insensitive": (6, None),
+    "squared_epsilon_insensitive": (7, None),
+}
+_SCHEDULES = {"constant": 0, "adaptive": 0, "optimal": 1, "invscaling": 2, "pa1": 3, "pa2": 4}
+
+# What all of the estimators take.
+PARAMETERS: dict[str, Rule] = {
+    "penalty": Choice("l2", "l1", "elasticnet") | Nothing(),
+    "alpha": Real(0, math.inf, "left"),
+    "fit_intercept": Boolean(),
+    "max_iter": Integer(1),
+    "tol": Real(0, math.inf, "left") | Nothing(),
+    "shuffle": Boolean(),
+    "verbose": Integer(0) | Boolean(),
+    "random_state": Seed(),
+    "eta0": Real(0, math.inf, "neither"),
+    "early_stopping": Boolean(),
+    "validation_fraction": Real(0, 1, "neither"),
+    "n_iter_no_change": Integer(1),
+    "warm_start": Boolean(),
+    "max_time": Real(0) | Nothing(),
+    "n_jobs": Integer() | Nothing(),
+}
+_VISITED = "rows are visited one by one, in a random order: weights are repetitions in expectation, not step for step"
+
+
+class StochasticModel(Estimator):
+    """A linear model of one or several scores, fitted by stochastic gradient steps."""
+
+    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
+    _objective_moves = None
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "weights": _VISITED,
+        "row order": "each step starts from where the last one ended, so the answer depends on who comes first",
+    }
+    _check_exceptions: ClassVar[dict[str, str]] = Estimator._check_exceptions | {
+        "check_sample_weight_equivalence_on_dense_data": _VISITED,
+        "check_sample_weight_equivalence_on_sparse_data": _VISITED,
+    }
+    loss: str
+    learning_rate: str
+    power_t: float = 0.5
+    epsilon: float = 0.1
+    average: Any = False
+    batch_size: int = 1
+    penalty: Any
+    alpha: float
+    l1_ratio: float | None
+    fit_intercept: bool
+    max_iter: int
+    tol: float | None
+    shuffle: bool
+    random_state: Any
+    eta0: float
+    early_stopping: bool
+    validation_fraction: float
+    n_iter_no_change: int
+    warm_start: bool
+    coef_: Any
+    intercept_: Any
+
+    def _check_together(self, by_batches: bool = False) -> None:
+        """Raise ParameterError where parameters do not go together."""
+        name, wrong = type(self).__name__, ""
+        aggressive = self.learning_rate in ("pa1", "pa2")
+        partner = "hinge" if hasattr(self, "class_weight") else "epsilon_insensitive"
+        if by_batches and self.early_stopping:
+            wrong = "early_stopping should be False with partial_fit, which sees a batch once; got True"
+        elif self.learning_rate == "optimal" and self.alpha == 0:
+            wrong = "alpha must be > 0 since learning_rate is 'optimal', whose rates are 1 / (alpha t); got 0"
+        elif aggressive and self.loss != partner:
+            wrong = f"learning_rate={self.learning_rate!r} only works with loss={partner!r}; got {self.loss!r}"
+        elif aggressive and self.batch_size > 1:
+            wrong = f"learning_rate={self.learning_rate!r} takes rows one by one; got batch_size={self.batch_size}"
+        elif self.penalty == "elasticnet" and self.l1_ratio is None:
+            wrong = "l1_ratio must be set when penalty is 'elasticnet'; got None"
+        if wrong:
+            message = f"{name}: {wrong}."
+            raise ParameterError(message)
+        if self.power_t < 0:
+            message = (
+                f"{name}: Negative values for `power_t` are deprecated in scikit-learn 1.8 and will raise an error in "
+                f"1.10; got {self.power_t}. Use values in the range [0.0, inf) instead."
+            )
+            warnings.warn(message, FutureWarning, stacklevel=6)
+
+    def _descent(self, labels: bool, source: Source) -> Descent:
+        """The steps that the parameters ask for, on these rows."""
+        number, corner = _LOSSES[self.loss]
+        ratio = {"l1": 1.0, "elasticnet": self.l1_ratio or 0.0}.get(self.penalty, 0.0)
+        strength = 0.0 if self.penalty is None else float(self.alpha)
+        optimal = self.learning_rate == "optimal"
+        training = judge = None
+        if self.early_stopping:
+            self._needs_memory(source, "early_stopping=True", "use the callback mercer.watch.EarlyStopping")
+            training, held_out = held_out_rows(self, source, labels)
+            judge = ValidationScore(held_out, labels, self._averaging())
+        return Descent(
+            loss=number,
+            shape=float(self.epsilon if corner is None else corner),
+            labels=labels,
+            l1=strength * ratio,
+            l2=strength * (1.0 - ratio),
+            fit_intercept=self.fit_intercept,
+            schedule=_SCHEDULES[self.learning_rate],
+            rate=float(self.alpha if optimal else self.eta0),
+            power=float(self.power_t),
+            # Bottou's rule: the first rate is the typical size of a coefficient, alpha^(-1/4).
+            origin=float(self.alpha) ** -0.75 if optimal else 0.0,
+            adaptive=self.learning_rate == "adaptive",
+            average=self._averaging(),
+            batch_size=int(self.batch_size),
+            shuffle=bool(self.shuffle),
+            tol=self.tol,
+            n_iter_no_change=int(self.n_iter_no_change),
+            judge=judge,
+            training=training,
+        )
+
+    def _averaging(self) -> int:
+        """The step from which parameters are averaged; 0 for never. True counts as 1."""
+        return int(self.average)
+
+    def _begin(
+        self, descent: Descent, n_scores: int, n_features: int, coef_init: Any, intercept_init: Any
+    ) -> StochasticState:
+        """The state before the first epoch: zero, what the user gives, or the last solution."""
+        if self.warm_start and hasattr(self, "coef_"):
+            last = self.coef_.toarray() if issparse(self.coef_) else self.coef_
+            coef_init = last if coef_init is None else coef_init
+            intercept_init = self.intercept_ if intercept_init is None else intercept_init
+        coef = self._given("coef_init", coef_init, (n_scores, n_features))
+        intercept = self._given("intercept_init", intercept_init, (n_scores,))
+        seed = tuple(seed_sequence(self.random_state).generate_state(4).tolist())
+        return StochasticState.begin(coef, intercept, descent, seed)
+
+    def _given(self, what: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
+        if value is None:
+            return np.zeros(shape)
+        array = np.asarray(value, dtype=np.float64)
+        single = shape[0] == 1 and array.size == math.prod(shape) and array.ndim <= len(shape)
+        if array.shape != shape and not single:
+            message = (
+                f"{type(self).__name__}: Provided {what} does not match dataset; expected shape {shape}, got "
+                f"{array.shape}. Give one of that shape, or set warm_start=False."
+            )
+            raise DataError(message)
+        return array.reshape(shape).copy()
+
+    def _learn(
+        self, descent: Descent, start: StochasticState, last_epoch: int, source: Source, attributes: dict[str, Any]
+    ) -> Outcome:
+        """Drive the epochs and store what they found."""
+        name = type(self).__name__
+        self._precision = source.host_dtype.name
+        outcome = self._drive(
+            lambda state: stochastic_gradient(descent, start if state is None else state, last_epoch, name),
+            source,
+            max_steps=last_epoch - start.epochs,
+            attributes=attributes,
+        )
+        self._state = outcome.state
+        if outcome.reason == "diverged":
+            self._warn_of_divergence(source, descent)
+        return outcome
+
+    def _warn_of_divergence(self, source: Source, descent: Descent) -> None:
+        longest = float(np.max(source.map(_squared_lengths)))
+        # Along the longest row, steps of a squared loss are stable below 2 / curvature; half of that is safe.
+        rate = 1.0 / ((1.0 if descent.loss == 4 else 2.0) * (longest + float(self.fit_intercept)))
+        message = (
+            f"{type(self).__name__}: the losses grow without end with eta0={self.eta0:g}: the learning rate is too "
+            f"large for rows of squared norm {longest:.3g}. Scale the columns, or try eta0={rate:.1g}."
+        )
+        warnings.warn(message, ConvergenceWarning, stacklevel=6)
+
+    def _parameters_of(self, state: StochasticState) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients and intercepts of the model, in the precision of the rows."""
+        coef, intercept = state.model(self._averaging())
+        with np.errstate(all="ignore"):
+            return coef.astype(self._precision), intercept.astype(self._precision)
+
+
+def _squared_lengths(block: Block) -> Any:
+    with np.errstate(all="ignore"):
+        return block.squared_norms()

@@ -1,0 +1,176 @@
+"""Totals of columns over the rows of each class: what naive Bayes counts."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mercer._native.sums import class_sums
+from mercer._plain import plain
+from mercer._source import Block
+from mercer._source.namespace import namespace_of
+from mercer._source.source import SumTree
+from mercer._statistic.by_class import merged_labels, numbered, spread
+from mercer._statistic.statistic import Statistic, folded
+
+__all__ = ["CategoryCounts", "ClassTotalSums", "ClassTotals"]
+
+Array = Any
+_EMPTY = np.empty(0)
+# Numbers in a table of the sums of several blocks.
+_TABLE = 2**15
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class ClassTotalSums:
+    """For each of k classes its weight and an array of totals, (k, d) or (k, d, m); and the least value met.
+
+    Totals by category grow with the largest category: shorter ones count zeros beyond their end.
+    """
+
+    classes: Array
+    weights: Array
+    totals: Array
+    least: float
+
+    def __add__(self, other: "ClassTotalSums") -> "ClassTotalSums":
+        classes = merged_labels(self.classes, other.classes)
+        first, second = self.over(classes), other.over(classes)
+        one, two = first.totals, second.totals
+        if one.ndim == 3 and one.shape[2] != two.shape[2]:
+            most = max(one.shape[2], two.shape[2])
+            one, two = _lengthened(one, most), _lengthened(two, most)
+        weights = first.weights + second.weights
+        return ClassTotalSums(classes, weights, one + two, min(self.least, other.least))
+
+    def absorb(self, other: "ClassTotalSums") -> "ClassTotalSums":
+        """The sum, in this one's own totals: tables of text are large, and new ones cost more than adding."""
+        if self.totals.shape != other.totals.shape or not np.array_equal(self.classes, other.classes):
+            return self + other
+        totals = self.totals
+        totals += other.totals
+        return replace(self, weights=self.weights + other.weights, least=min(self.least, other.least))
+
+    def over(self, classes: Array) -> "ClassTotalSums":
+        """The same for all `classes`, of which those without rows have weight zero."""
+        if classes is self.classes:
+            return self
+        weights, totals = (spread(one, self.classes, classes) for one in (self.weights, self.totals))
+        return ClassTotalSums(classes, weights, totals, self.least)
+
+    def present(self) -> "ClassTotalSums":
+        """The same without classes of weight zero: a row of weight zero is no row."""
+        kept = self.weights > 0
+        if kept.all():
+            return self
+        return replace(self, classes=self.classes[kept], weights=self.weights[kept], totals=self.totals[kept])
+
+    def plainly(self) -> "ClassTotalSums":
+        return self
+
+
+def _lengthened(totals: Array, length: int) -> Array:
+    xp = namespace_of(totals)
+    shape = (*totals.shape[:2], length - totals.shape[2])
+    more = xp.zeros(shape, dtype=totals.dtype, device=None if xp is np else totals.device)
+    return xp.concat([totals, more], axis=2)
+
+
+@dataclass(frozen=True)
+class ClassTotals(Statistic):
+    """The sum of each column over the rows of each label, or the weight of its values above a threshold.
+
+    Parameters
+    ----------
+    threshold : float or None
+        Not negative, so that values which sparse rows do not store are below it.
+    """
+
+    threshold: float | None = None
+
+    def of(self, block: Block) -> ClassTotalSums:
+        xp = block.xp
+        classes, numbers = numbered(block.y, xp)
+        if block.is_sparse:
+            return self._of_sparse(block, classes, numbers)
+        groups = block.grouped(numbers, classes.shape[0])
+        heavy = xp.ones(block.n, dtype=block.wide, device=block.device) if block.weight is None else block.weight
+        values = block.X if self.threshold is None else self.threshold < block.X
+        totals = groups.sums(block.weighted(xp.astype(values, block.wide, copy=False)), block.wide)
+        return ClassTotalSums(classes, groups.sums(heavy, block.wide), totals, self._least(block.X, xp))
+
+    def _least(self, values: Array, xp: Any) -> float:
+        """Values above a threshold count, whatever they are."""
+        return float(xp.min(values)) if self.threshold is None and values.shape[0] else 0.0
+
+    def native_run(self, block: Block, unit: int) -> ClassTotalSums:
+        classes, numbers = numbered(block.y)
+        run = type(block)(block.X, block.start, numbers, block.weight)
+        # As many blocks in one call as make a table that a cache holds.
+        most = max(1, _TABLE // max(1, len(classes) * block.X.shape[1]))
+        tree = SumTree()
+        for part in run.parts(unit * 2 ** (most.bit_length() - 1)):
+            tree.add(self._native_part(part, classes, unit))
+        return tree.total()
+
+    def _native_part(self, block: Block, classes: Array, unit: int) -> ClassTotalSums:
+        k, d = len(classes), block.X.shape[1]
+        weight = _EMPTY if block.weight is None else block.weight
+        n_parts = -(-block.n // unit)
+        weights, table = np.zeros((n_parts, k)), np.zeros((n_parts, k, d))
+        if self.threshold is None:
+            least = np.full(d, np.inf)
+            class_sums.add_counts(block.X, block.y, weight, unit, least, weights, table)
+            return ClassTotalSums(classes, folded(weights), folded(table), float(least.min()))
+        class_sums.add_exceeding(block.X, block.y, weight, unit, self.threshold, weights, table)
+        return ClassTotalSums(classes, folded(weights), folded(table), 0.0)
+
+    def _of_sparse(self, block: Block, classes: Array, numbers: Array) -> ClassTotalSums:
+        k, d = len(classes), block.X.shape[1]
+        weights = np.bincount(numbers, block.weight, k).astype(np.float64)
+        stored = block.X.data
+        values = stored if self.threshold is None else (stored > self.threshold).astype(np.float64)
+        weight = _EMPTY if block.weight is None else block.weight
+        totals = np.zeros((k, d))
+        class_sums.add_stored(values, block.X.indices, block.X.indptr, numbers, weight, totals)
+        return ClassTotalSums(classes, weights, totals, min(0.0, self._least(stored, np)))
+
+
+@dataclass(frozen=True)
+class CategoryCounts(Statistic):
+    """The weight of the rows of each label with each category of each column: (k, d, m).
+
+    Categories are whole numbers from 0 to below `most`; where some are not, ``least`` is minus one or NaN, or infinity
+    where one is too large, and nothing is counted.
+    """
+
+    most: int
+
+    def of(self, block: Block) -> ClassTotalSums:
+        xp = block.xp
+        classes, numbers = numbered(block.y, xp)
+        k, d = classes.shape[0], block.X.shape[1]
+        heavy = xp.ones(block.n, dtype=block.wide, device=block.device) if block.weight is None else block.weight
+        weights = block.grouped(numbers, k).sums(heavy, block.wide)
+        fault = self._fault(block.X, xp)
+        if fault is not None:
+            return ClassTotalSums(classes, weights, xp.zeros((k, d, 1), dtype=block.wide, device=block.device), fault)
+        X = xp.astype(block.X, xp.int64)
+        m = int(xp.max(X)) + 1
+        columns = xp.arange(d, dtype=xp.int64, device=block.device)
+        places = xp.reshape((numbers[:, None] * d + columns[None, :]) * m + X, (-1,))
+        spread_weight = xp.reshape(xp.broadcast_to(heavy[:, None], (block.n, d)), (-1,))
+        if xp is np:
+            totals = np.bincount(places, spread_weight, k * d * m)
+        else:
+            totals = block.grouped(places, k * d * m).sums(spread_weight, block.wide)
+        return ClassTotalSums(classes, weights, xp.reshape(totals, (k, d, m)), 0.0)
+
+    def _fault(self, X: Array, xp: Any) -> float | None:
+        low, high = float(xp.min(X)), float(xp.max(X))
+        if low < 0:
+            return -1.0
+        if high >= self.most:
+            return -np.inf
+        return None if bool(xp.all(xp.floor(X) == X)) else -0.5

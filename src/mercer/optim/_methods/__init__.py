@@ -1,0 +1,1 @@
+"""The minimisation methods, one module each."""

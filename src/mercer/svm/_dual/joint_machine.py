@@ -1,0 +1,85 @@
+"""The joint machine of several classes: one program for all of them (Crammer and Singer, 2001).
+
+    minimise  1/2 sum_m |w_m|^2 + sum_i C_i max over m of (1 - [m = y_i] + w_m . x_i - w_(y_i) . x_i)
+
+through its dual, a coefficient for each row and class, see :mod:`mercer._native.dual.joint_descent`. There is no
+intercept. The whole kernel matrix is in memory.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._native.dual import joint_descent as native
+from mercer._plain import plain
+from mercer._solver.driver import Solver
+from mercer._solver.step import Certificate, Solution, Step
+from mercer._source.memory import forecast
+from mercer.svm._dual.gram_rows import Gram
+
+__all__ = ["JointMachine", "JointState"]
+
+Array = Any
+# Entries of scores that one native call may touch: some 50 ms.
+_TOUCHED = 4e7
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class JointState:
+    """Coefficients and scores (n, k), steps taken, and whether the machine is solved."""
+
+    coefficients: Array
+    scores: Array
+    steps: Array
+    settled: bool
+
+
+@dataclass(frozen=True, eq=False)
+class JointMachine:
+    """The solver: rows of the source, the class of each and its box."""
+
+    gram: Gram
+    rows: Array
+    own: Array
+    box: Array
+    n_classes: int
+    tol: float
+    max_iter: int | None
+    subject: str
+
+    def solve(self, state: JointState | None = None) -> Solver:
+        """Solve the machine from zero, or from a state of an earlier run."""
+        n, k = len(self.rows), self.n_classes
+        purpose, cure = f"the {n} x {n} kernel matrix of a joint machine", "use one machine for each pair or class"
+        forecast(self.subject, 8.0 * n * n, purpose, cure)
+        K = self.gram.square(self.rows, np.float64)
+        if state is None:
+            state = JointState(np.zeros((n, k)), np.zeros((n, k)), np.zeros(1, dtype=np.int64), False)
+        while not state.settled and (self.max_iter is None or state.steps[0] < self.max_iter):
+            A, scores, worst = state.coefficients.copy(), state.scores.copy(), np.empty(1)
+            most = int(_TOUCHED / (n * k)) + 1
+            most = most if self.max_iter is None else min(most, int(self.max_iter - state.steps[0]))
+            given = (K, self.box, self.own, self.tol, most)
+            taken = native.descend_rows(*given, A, scores, np.empty((2, k)), worst)
+            state = JointState(A, scores, state.steps + taken, bool(worst[0] <= self.tol))
+            certificate = self.certify(state)
+            extra = {"violation": float(worst[0]), "gap": certificate.value, "pair_steps": float(state.steps[0])}
+            yield Step(self.objective(state), state, certificate, extra)
+        return Solution(state, state.settled, self.certify(state))
+
+    def objective(self, state: JointState) -> float:
+        """The dual, to be minimised."""
+        rows = np.arange(len(self.own))
+        return float(0.5 * np.sum(state.coefficients * state.scores) - np.sum(state.coefficients[rows, self.own]))
+
+    def certify(self, state: JointState) -> Certificate:
+        """Primal minus dual."""
+        rows = np.arange(len(self.own))
+        ahead = state.scores - state.scores[rows, self.own][:, None] + 1.0
+        ahead[rows, self.own] = 0.0
+        primal = 0.5 * np.sum(state.coefficients * state.scores) + np.sum(self.box * ahead.max(axis=1))
+        statement = "The dual objective, and the penalised loss, are within this of their optimum: primal minus dual."
+        gap = max(float(primal) + self.objective(state), 0.0)
+        return Certificate.of("duality gap", gap, self.tol * float(np.sum(self.box)), statement)

@@ -1,0 +1,126 @@
+"""The dual of every support vector machine, as one quadratic program over a coefficient per row.
+
+    minimise  1/2 b' (K + ridge) b + linear' b + kink sum |b|    with  lower <= b <= upper
+
+and the sum of b (or, in two groups, both sums) kept at that of the start. A classifier has linear = -y and coefficients
+of the sign of y, a regression linear = -y and the kink epsilon, a one-class machine linear = 0 and sum one. With
+`slope` for K b + linear the optimality conditions say that some number c, the offset, lies between what lowering any
+coefficient gains and what raising any other costs; then the decision function is f(x) = sum_j b_j k(x_j, x) - c.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mercer._native.dual import pair_descent as native
+
+__all__ = ["DualProgram"]
+
+Array = Any
+
+
+@dataclass(frozen=True, eq=False)
+class DualProgram:
+    """One machine.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (m,), intp
+        Which row of the source each coefficient belongs to.
+    linear, lower, upper, start : ndarray of shape (m,)
+    kink : float
+    split : int
+        Where the second group of coefficients begins; m if there is one group.
+    ridge : ndarray of shape (m,) or None
+        Added to the diagonal of K: squared slacks.
+    families : tuple of int
+        The names of two sets of rows, which other programs may have too: the first `first` rows, and the rest.
+    first : int
+    """
+
+    rows: Array
+    linear: Array
+    lower: Array
+    upper: Array
+    start: Array
+    kink: float = 0.0
+    split: int = -1
+    ridge: Array = None
+    families: tuple[int, ...] = ()
+    first: int = 0
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @cached_property
+    def groups(self) -> tuple[slice, ...]:
+        """The groups of coefficients, each with a fixed sum."""
+        whole = len(self)
+        if self.split in (-1, whole):
+            return (slice(0, whole),)
+        return slice(0, self.split), slice(self.split, whole)
+
+    @property
+    def end_of_first(self) -> int:
+        """Where the first group ends."""
+        return self.groups[0].stop
+
+    def part(self, chosen: Array) -> "DualProgram":
+        """The program of some coefficients, in rising order; all others are held."""
+        ridge = None if self.ridge is None else self.ridge[chosen]
+        first = int(np.searchsorted(chosen, self.end_of_first))
+        linear, lower, upper = self.linear[chosen], self.lower[chosen], self.upper[chosen]
+        return DualProgram(self.rows[chosen], linear, lower, upper, self.start[chosen], self.kink, first, ridge)
+
+    def moves(self, b: Array) -> tuple[Array, Array]:
+        """What is added to a slope when its coefficient rises and falls; infinite at a bound."""
+        rise, fall = np.empty(len(b)), np.empty(len(b))
+        native.mark_moves(b, self.lower, self.upper, self.kink, rise, fall)
+        return rise, fall
+
+    def count_free(self, b: Array) -> int:
+        """How many coefficients are neither at a bound nor at the kink."""
+        free = (b > self.lower) & (b < self.upper)
+        return int(np.count_nonzero(free if self.kink == 0 else free & (b != 0)))
+
+    def _measured(self, b: Array, slope: Array) -> list[Array]:
+        """Of each group the most that lowering gains, the least that raising costs, and the sum and number of prices
+        that are both."""
+        found = np.empty((len(self.groups), 4))
+        for group, one in zip(self.groups, found, strict=True):
+            native.measure(b, slope, self.lower, self.upper, self.kink, group.start, group.stop, one)
+        return found.tolist()
+
+    def violation(self, b: Array, slope: Array) -> float:
+        """By how much the pair that breaks the optimality conditions most breaks them; never below zero."""
+        return max(0.0, *(highest - lowest for highest, lowest, _, _ in self._measured(b, slope)))
+
+    def objective(self, b: Array, slope: Array) -> float:
+        """The value of the program."""
+        return native.measure_value(b, slope, self.linear, self.kink)
+
+    def offsets(self, b: Array, slope: Array) -> Array:
+        """The number c of each group: the mean over free coefficients, or the middle of what is possible."""
+        found = []
+        for low, high, total, count in self._measured(b, slope):
+            ends = [end for end in (low, high) if np.isfinite(end)]
+            found.append(total / count if count > 0 else sum(ends) / max(len(ends), 1))
+        return np.array(found)
+
+    def gap(self, b: Array, slope: Array) -> float:
+        """How far the value can be above the optimum: primal minus dual, at the present offset.
+
+        For any c the optimum is at least value - (b' slope + kink |b|) + min over the box of v' (slope - c) + kink |v|,
+        plus c times the sum of b. Infinite where a box is and its row is beyond the offset.
+        """
+        total = 0.0
+        for group, c in zip(self.groups, self.offsets(b, slope), strict=True):
+            total += native.measure_gap(b, slope, self.lower, self.upper, self.kink, c, group.start, group.stop)
+        return max(total, 0.0)
+
+    @cached_property
+    def widths(self) -> float:
+        """The sum of the lengths of all boxes, by which a violation bounds the gap."""
+        return float(np.sum(self.upper - self.lower))

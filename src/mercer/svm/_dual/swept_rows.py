@@ -1,0 +1,56 @@
+"""Kernel rows that a team of threads makes on its sweeps: as many as there is room for stay, the others pass."""
+
+from typing import Any
+
+import numpy as np
+
+from mercer.svm._dual.gram_rows import LeastRecent
+
+__all__ = ["Sweep", "SweptRows"]
+
+Array = Any
+# Rows are made so many at a time, and added while a core has them in its own cache: 64 KB of a tile of 512 columns.
+GROUP = 32
+# Places for rows that pass: the last few of a group may wait for the next, to be added four at a time.
+_PASSING = 2 * GROUP
+# Rows begin at an odd multiple of so many columns, so that they do not share their places in caches.
+_ACROSS = 32
+
+
+class Sweep:
+    """What is to be done with rows of some positions: the fresh ones are made at `room`; all are then in `slots`.
+
+    ``groups`` (k, 2) says how many are made, and how many added, when each group is done. The latter are multiples of
+    four but for the last, as rows are added four at a time: sums do not depend on which rows are there already.
+    """
+
+    def __init__(self, missing: Array, slots: Array) -> None:
+        self.missing, self.room, self.slots = missing, slots[missing], slots
+        made = np.arange(GROUP, len(missing) + GROUP, GROUP)
+        added = np.full(len(made), len(slots))
+        added[:-1] = missing[made[:-1]] // 4 * 4
+        made[-1:] = len(missing)
+        self.groups = np.stack([made, added], axis=1) if len(made) else np.array([[0, len(slots)]])
+
+
+class SweptRows:
+    """Kernel rows over some columns, as many as `room` bytes hold: some are for those that pass, whatever the room."""
+
+    def __init__(self, columns: int, room: int, dtype: Any) -> None:
+        stride = (-(-columns // _ACROSS) | 1) * _ACROSS
+        capacity = room // (stride * np.dtype(dtype).itemsize)
+        self.kept = LeastRecent(columns, max(0, min(capacity - _PASSING, columns)))
+        self.values = np.empty((len(self.kept) + _PASSING, stride), dtype=dtype)
+
+    def sweep(self, positions: Array) -> Sweep:
+        """Find places for the rows of some positions among the columns, in rising order."""
+        missing = np.flatnonzero(self.kept.slot[positions] < 0)
+        count = min(len(missing), len(self.kept) - (len(positions) - len(missing)))
+        self.kept.made_room(positions, positions[missing[:count]])
+        slots, passing = self.kept.slot[positions], missing[count:]
+        slots[passing] = len(self.kept) + np.arange(len(passing)) % _PASSING
+        return Sweep(missing, slots)
+
+    def pass_by(self, count: int) -> Sweep:
+        """Find places for so many rows, of which none will stay."""
+        return Sweep(np.arange(count), len(self.kept) + np.arange(count) % _PASSING)

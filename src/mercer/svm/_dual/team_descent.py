@@ -1,0 +1,259 @@
+"""Block descent whose passes over all rows are taken by a team of threads that stays for the whole fit.
+
+Making kernel rows and adding them to slopes, marking which coefficients may move, searching for the worst violators and
+making the square of a working set are passes of :mod:`mercer._native.dual.dual_rounds`, in tiles of columns; each
+column is summed in the order of the rows, so that neither tiles nor threads can be seen. Between them the calling
+thread descends on the square, and some of the others share its steps (see :mod:`mercer.svm._dual.step_sharing`), with
+the same bits. A pass of a later round takes 50 microseconds: on 16 cores it takes 800 to call 16 threads together, so
+that they are called once.
+"""
+
+from contextlib import ExitStack
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from mercer._native.dual import dual_choice, dual_rounds
+from mercer._source.threads import accompanied
+from mercer.svm._dual.block_descent import BlockDescent, choose
+from mercer.svm._dual.gram_rows import Gram
+from mercer.svm._dual.program import DualProgram
+from mercer.svm._dual.step_sharing import StepSharing
+from mercer.svm._dual.swept_rows import Sweep, SweptRows
+
+__all__ = ["TeamDescent"]
+
+Array = Any
+# Rows of a block of a square, bytes of a line of a panel, and bins in which candidates are counted.
+_BLOCK, _PANEL, _BINS = 128, 128, 256
+# Nanoseconds that the calling thread works before it looks for Ctrl-C; those of a value made, of each column in it, and
+# of a value added to a slope.
+_LONG, _MADE, _COLUMN, _ADDED = 3e7, 1.0, 0.02, 0.25
+# Columns of a tile: multiples of those of a panel. Rows of one pass at most: a multiple of four, some 7 ms for a tile.
+_WIDTHS, _AT_ONCE = range(128, 513, 32), 8192
+# A member of the team is called for so many rows.
+_SHARE = 128
+_NO_ROWS, _NO_CHANGE = np.empty(0, np.intp), np.empty(0)
+_NO_SWEEP = Sweep(_NO_ROWS, _NO_ROWS)
+
+
+class TeamDescent(BlockDescent):
+    """A program under way, of a kernel whose values native code makes from dense rows."""
+
+    @staticmethod
+    def serves(gram: Gram, dtype: Any) -> bool:
+        """Whether this is for such values, of a type."""
+        return gram.keeps_rows and not gram.given and gram.kernel.profile(gram.rows(dtype)) is not None
+
+    def __post_init__(self) -> None:
+        form = self.gram.kernel.profile(self.gram.rows(self.dtype)).form
+        self._members = max(1, min(self.gram.threads, len(self.program) // _SHARE))
+        self._counts = np.zeros((self._members, 4, _BINS), np.int32)
+        self._work = dual_rounds.Rounds(form, np.zeros(32, np.int64), _BLOCK, self._counts)
+        self._crew: ExitStack | None = None
+        try:
+            super().__post_init__()
+        except BaseException:
+            self.close()
+            raise
+
+    def _new_table(self) -> SweptRows:
+        return SweptRows(len(self.active), self._room_for_rows(), self.dtype)
+
+    def _renew_table(self) -> None:
+        super()._renew_table()
+        self._work.hold_table(self.table.values)
+
+    def close(self) -> None:
+        """Send the team home."""
+        if self._crew is not None:
+            self._crew.close()
+        self._crew = None
+
+    def _gather(self) -> None:
+        """Call the team."""
+        if self._crew is None:
+            self._crew = ExitStack()
+            self._work.call()
+            self._crew.enter_context(accompanied(self._work.help, self._work.dismiss, self._members))
+
+    def _enter(self) -> None:
+        super()._enter()
+        self._gather()
+        self._own = (self.b, self.slope) if self.is_whole else (self.b[self.active], self.slope[self.active])
+        self._reach = np.full(4, np.nan)
+        # The positions of the last working set, once there is one among these rows.
+        self._kept: Array = None
+        self._sharing = StepSharing(self._members)
+        self._hold(self.part, self._own, self.table)
+        self._mark()
+
+    def _hold(self, part: DualProgram, own: tuple[Array, Array], table: SweptRows) -> None:
+        """Let the team work on a program, its coefficients and slopes."""
+        m = len(part)
+        self._moves = np.empty(m), np.empty(m)
+        self._width = width = tile_width(m, self._members)
+        tiles = -(-m // width)
+        self._found, self._lengths = np.empty((4, tiles * width), np.intp), np.empty((tiles, 4), np.intp)
+        self._ends = np.empty((tiles, 4))
+        self._work.hold_tiles(width, self._found, self._lengths, self._ends)
+        self._work.hold_program(part.rows, part.lower, part.upper, part.kink, part.end_of_first, own + self._moves)
+        self._hold_values(m)
+        self._work.hold_table(table.values)
+        self._work.offer_pack()
+        self._advance(width * self._n_features)
+
+    def _hold_values(self, m: int) -> None:
+        """Give the team rows in the present type, with room for the panels of m of them, and its scratch."""
+        prepared, dtype = self.gram.rows(self.dtype), np.dtype(self.dtype)
+        self._n_features = d = prepared.rows.shape[1]
+        across, widest = _PANEL // dtype.itemsize, max(self._width, _BLOCK)
+        panels = np.empty((-(-m // across), d, across), dtype)
+        own = np.empty((self._members, _BLOCK // across, d, across), dtype)
+        left, tiles = np.empty((self._members, 8, d), dtype), np.empty((self._members, 8, widest), dtype)
+        values = (prepared.rows, prepared.squares, panels, np.empty(m, dtype), own, left, tiles)
+        self._work.hold_values(int(dtype == np.float64), values)
+
+    def _advance(self, item: float) -> None:
+        """Work until a pass is done; an item takes so many nanoseconds."""
+        turns = max(1, int(_LONG / max(item, 1.0)))
+        while self._work.advance(turns):
+            pass
+
+    def _mark(self, sweep: Sweep = _NO_SWEEP, rows: Array = _NO_ROWS, change: Array = _NO_CHANGE) -> None:
+        """Add rows, of which some are made first, times their change to the slopes; see which coefficients may move."""
+        self._work.offer_sweep(rows[sweep.missing], sweep.room, sweep.slots, change, sweep.groups)
+        made = (_MADE + _COLUMN * self._n_features) * len(sweep.missing)
+        self._advance(self._width * (made + _ADDED * len(sweep.slots) + 2.0))
+
+    def violation(self) -> float:
+        """The largest among the rows that take part."""
+        found = np.empty(4)
+        dual_choice.widen(self._ends, found)
+        least, most, others_least, others_most = found.tolist()
+        return max(0.0, most - least, others_most - others_least if len(self.part.groups) > 1 else 0.0)
+
+    def _present(self) -> tuple[Array, Array, Array, Array]:
+        return *self._own, *self._moves
+
+    def _square(self, rows: Array) -> Array:
+        K = self.gram.room(len(rows), self.dtype)
+        lengths = self.gram.rows(self.dtype).squares[rows]
+        self._work.offer_square(rows, lengths, np.arange(len(rows)), _pairs(-(-len(rows) // _BLOCK)), K)
+        self._advance(_BLOCK**2 * (_MADE + _COLUMN * self._n_features))
+        return K
+
+    def _solve_set(
+        self,
+        program: DualProgram,
+        rows: Array,
+        goal: float,
+        most: int,
+        b: Array,
+        slope: Array,
+        rise: Array,
+        fall: Array,
+    ) -> int:
+        called = self._sharing.call(len(rows))
+        if not called:
+            return super()._solve_set(program, rows, goal, most, b, slope, rise, fall)
+        K = self._square(rows)
+        self._inner[6] = K.diagonal()
+        if program.ridge is not None:
+            self._inner[6] += program.ridge
+        self._work.hold_steps(*self._sharing.room(len(rows)))
+        rules = self._sharing.rules(program.kink, program.end_of_first, goal, most)
+        self._work.descend(self._inner, rules, called)
+        self.gram.leave(K)
+        return self._sharing.note(len(rows))
+
+    def _inside(
+        self, chosen: Array, b: Array, slope: Array, rise: Array, fall: Array
+    ) -> tuple[DualProgram, Array, tuple[Array, Array, Array]]:
+        part, out = self.part, np.empty((7, len(chosen)))
+        dual_choice.gather(chosen, b, slope, rise, fall, part.lower, part.upper, out[:6])
+        at, slope, rise, fall, lower, upper, _ = self._inner = out
+        self._kept = chosen
+        split = int(np.searchsorted(chosen, part.end_of_first))
+        ridge = None if part.ridge is None else part.ridge[chosen]
+        return DualProgram(chosen, None, lower, upper, None, part.kink, split, ridge), at, (slope, rise, fall)
+
+    def _chosen(self, slope: Array, rise: Array, fall: Array) -> Array:
+        size, groups = self.size, self.part.groups
+        if size == len(self.active):
+            return np.arange(size)
+        kept = self._kept
+        if kept is None:
+            last = np.zeros(len(self.program), dtype=bool)
+            last[self.working] = True
+            kept = np.flatnonzero(last[self.active])
+        share = -(-(size - min(len(kept), size // 2)) // len(groups))
+        counts = np.array([min(share, group.stop - group.start) for group in groups])
+        lists = np.empty((2 * len(groups), share), np.intp)
+        if not self._search(counts.repeat(2), lists, slope, (rise, fall)):
+            return choose(self.part, slope, rise, fall, kept, size)
+        chosen, order = np.empty(size + 1, np.intp), np.empty((len(groups), 2 * share), np.intp)
+        known = np.zeros(len(slope), np.uint8)
+        return chosen[: dual_choice.choose(lists, counts, share, kept, rise, fall, known, order, chosen[:size])]
+
+    def _search(self, wanted: Array, lists: Array, slope: Array, moves: tuple[Array, Array]) -> bool:
+        """Write those that cost least to raise and to lower, of each group; False if so many cannot move.
+
+        Candidates are counted in bins from the least cost on, up to twice as far as the list reached last time; those
+        in the bins that suffice are sorted.
+        """
+        edges, cuts = np.empty((4, 2)), np.empty(4, np.intp)
+        if dual_choice.place_bins(self._ends, self._reach, _BINS, edges) < len(lists):
+            return False
+        self._work.offer_count(edges)
+        self._advance(5.0 * self._width)
+        if not dual_choice.cut(self._counts, wanted, cuts):
+            return False
+        self._work.offer_collect(cuts)
+        self._advance(5.0 * self._width)
+        for k, one in enumerate(wanted):
+            values = np.empty(one)
+            dual_choice.sort_candidates(self._found[k], self._lengths, k, slope, moves[k % 2], values, lists[k, :one])
+            self._reach[k] = values[-1] - edges[k, 0]
+        return True
+
+    def _add(self, positions: Array, change: Array, known: Array) -> None:
+        (b, slope), places = self._own, self.active[positions]
+        b[positions] = self.b[places]
+        if len(known) == len(slope):
+            slope[:] = known
+            self._mark()
+        else:
+            if self.part.ridge is not None:
+                slope[positions] += self.part.ridge[positions] * change
+            self._mark(self.table.sweep(positions), self.part.rows[positions], change)
+        if not self.is_whole:
+            self.slope[self.active] = slope
+            for missed in self.pending:
+                missed[places] += change
+
+    def _sums(self, used: Array, coefficients: Array, out: Array) -> Array:
+        # All rows take part again once this is done: their table will be another.
+        self.table, passing, sums = None, SweptRows(len(out), 0, self.dtype), np.zeros(len(out))
+        self._hold(self.program.part(out), (np.zeros(len(out)), sums), passing)
+        for first in range(0, len(used), _AT_ONCE):
+            some = slice(first, first + _AT_ONCE)
+            rows = self.program.rows[used[some]]
+            self._mark(passing.pass_by(len(rows)), rows, coefficients[some])
+        return sums
+
+
+def tile_width(columns: int, members: int) -> int:
+    """Columns of a tile, of which all members take as many: the last ones leave nobody idle.
+
+    Tiles of 1024 columns, of which 100 000 have 98, kept one of 16 members in seven idle. A tile costs as much as ten
+    columns more: of 20 000 x 30 rows a value was made in 1.24 ns in tiles of 128 columns, in 1.18 in those of 320.
+    """
+    return min(_WIDTHS, key=lambda width: -(-columns // (width * members)) * (width + 10))
+
+
+@cache
+def _pairs(count: int) -> Array:
+    """The blocks of a square at and above its diagonal."""
+    return np.array([(i, j) for j in range(count) for i in range(j + 1)], dtype=np.intp)

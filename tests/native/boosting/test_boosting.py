@@ -1,0 +1,327 @@
+"""Native boosting: bins, histograms, partitions, splits and walks against NumPy, at every level."""
+
+import importlib
+import threading
+
+import numpy as np
+import pytest
+
+from mercer._native.boosting import leaves
+from mercer._statistic.statistic import folded
+from mercer.ensemble._histogram.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
+
+UNIT = 32
+
+
+def module(level, name):
+    return importlib.import_module(f"mercer._native.{level}.boosting_{name}")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_bins_count_the_edges_below(level, dtype):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 3)).astype(dtype)
+    X[::7, 1] = np.nan
+    X[0, 0], X[1, 0] = np.inf, -np.inf
+    edges = np.full((3, 7), np.inf)
+    for line, count in zip(edges, (7, 4, 1), strict=True):
+        line[:count] = np.sort(rng.normal(size=count))
+    missing = np.array([8, 5, 2])
+    out = np.empty(X.shape, np.uint8)
+    module(level, "bins").assign_bins(X, edges, missing, out)
+    below = (edges[None] < X.astype(float)[:, :, None]).sum(axis=2)
+    np.testing.assert_array_equal(out, np.where(np.isnan(X), missing, below))
+
+
+def field(rng, code):
+    n, d, width = 75, 5, 9
+    bins = rng.integers(0, width, (n, d)).astype(code)
+    return n, d, width, bins, (np.arange(d + 1) * width).astype(np.int32)
+
+
+def histogram_of(bins, words, offsets, rows):
+    out = np.zeros(2 * int(offsets[-1]), np.int64)
+    for j in range(bins.shape[1]):
+        for part in range(2):
+            np.add.at(out, 2 * (offsets[j] + bins[rows, j].astype(int)) + part, words[rows, part])
+    return out
+
+
+class Ground:
+    """A native ground of few rows, its leader, and the arrays that they work on."""
+
+    def __init__(self, level, bins, offsets, counts=(), limits=(), members=1, monotone=None):
+        n, d = bins.shape
+        width, size, n_blocks = int(np.diff(offsets).max()), 2 * int(offsets[-1]), -(-n // UNIT)
+        rules = np.array([1.0, 5.0, 0.0, 10.0, np.inf, 31.0])
+        rules[: len(limits)] = limits
+        self.n_nodes = max(63, 2 * int(rules[5]))
+        self.words, self.order = np.empty((n, 2), np.int64), np.empty(n, np.uint16)
+        self.spans = np.zeros((n_blocks, self.n_nodes, 2), np.int32)
+        self.numbers, self.reals = np.zeros((self.n_nodes, 11), np.int64), np.zeros((self.n_nodes, 6))
+        self.tables, self.histograms = np.zeros((self.n_nodes, width), np.uint8), np.empty((32, size), np.int64)
+        self.totals, self.question = np.zeros((members, 8), np.int64), np.zeros(6, np.int64)
+        self.chosen, self.n_chosen = np.tile(np.arange(d, dtype=np.int32), (2, 1)), np.full(2, d)
+        self.units, self.scales, self.d = np.empty(2), np.empty(2), d
+        monotone = np.zeros(d, np.int32) if monotone is None else np.array(monotone, np.int32)
+        asked = np.empty((2, 6)), np.ones((2, d), np.uint8), np.empty((2, d)), np.empty((2, d), np.int64)
+        sums, sorted_bins = np.empty((members, 4, width)), np.empty((members, width), np.int32)
+        used, piece, control = np.zeros((members, 64), np.uint8), np.zeros(14, np.int64), np.zeros(32, np.int64)
+        self.native = module(level, "growth").Ground(
+            (bins, np.ascontiguousarray(bins.T), np.array(counts, np.int64), self.words, self.order),
+            (offsets, np.zeros(d, np.uint8), monotone, rules, self.scales, self.units),
+            (
+                *(np.zeros((members, size), np.int64), np.empty((members, UNIT), np.uint16)),
+                *(sums, sorted_bins, used, self.totals),
+            ),
+            (*asked, self.chosen, self.n_chosen),
+            *(piece, control, 8, UNIT),
+        )
+        self.leader = module(level, "leaves").Leader(
+            (offsets, monotone, rules, self.units),
+            (sums, sorted_bins, used, self.totals),
+            (*asked, self.n_chosen),
+            *(self.question, piece, control, (n, n_blocks, 8, 64)),
+        )
+        walks = np.empty((members, 2, self.n_nodes), np.int32)
+        self.native.hold(self.spans, self.numbers, self.tables, walks, self.histograms)
+        self.leader.hold(self.numbers, self.reals, self.tables, np.zeros(self.n_nodes, np.int32))
+        self.leader.keep(self.histograms, np.zeros(32, np.int32), 32)
+
+    def start(self, gradients, scales, drawn=(), direct=False, scores=None):
+        """Offer the rows of the root, add them, and make it a node."""
+        self.scales[:], self.units[:] = scales, 1 / np.array(scales)
+        scores = np.zeros((len(gradients), 1)) if scores is None else scores
+        y, losses = np.zeros(len(gradients)), np.zeros((len(self.spans), 3))
+        self.native.aim(np.ascontiguousarray(gradients[None]), scores, y, np.empty(0), losses)
+        self.native.draw(np.array(drawn, np.int64), 0, 0.0)
+        self.leader.sow(0, direct)
+        self.advance()
+        assert self.leader.plant()
+
+    def search(self):
+        """Search what was added, the histogram of which is that of the root, or of the smaller child."""
+        self.leader.search(*self.question[3:5].tolist())
+        self.advance()
+
+    def advance(self):
+        while self.native.advance(1):
+            pass
+
+    def grow(self):
+        """Grow the tree to its end; its nodes."""
+        self.search()
+        while (step := self.leader.open()) != 0:
+            self.leader.part()
+            self.advance()
+            if step == 2:
+                self.search()
+        return int(self.question[5])
+
+    def rows(self, node):
+        places = enumerate(self.spans[:, node])
+        found = [b * UNIT + self.order[b * UNIT + first : b * UNIT + last].astype(int) for b, (first, last) in places]
+        return np.concatenate(found)
+
+    def histogram(self, node):
+        return self.histograms[self.numbers[node, leaves.SLOT]]
+
+
+def slopes(rng, n):
+    return np.column_stack([rng.normal(size=n), rng.random(n)])
+
+
+def test_histograms_and_partitions_are_those_of_numpy(level):
+    rng = np.random.default_rng(0)
+    n, _, _, bins, offsets = field(rng, np.uint8)
+    gradients = slopes(rng, n)
+    ground = Ground(level, bins, offsets)
+    ground.start(gradients, [2.0**20, 2.0**10])
+    words = ground.words
+    np.testing.assert_allclose(words[:, 0] / 2.0**20, gradients[:, 0], atol=2.0**-21)
+    np.testing.assert_allclose((words[:, 1] >> 8) / 2.0**10, gradients[:, 1], atol=2.0**-11)
+    assert np.all(words[:, 1] & 255 == 1)
+    np.testing.assert_array_equal(ground.totals.sum(axis=0)[:2], words.sum(axis=0))
+    ground.search()
+    np.testing.assert_array_equal(ground.histogram(0), histogram_of(bins, words, offsets, np.arange(n)))
+    assert ground.leader.open() == 2
+    ground.leader.part()
+    ground.advance()
+    left = np.flatnonzero(ground.tables[0, bins[:, ground.question[2]]])
+    right = np.setdiff1d(np.arange(n), left)
+    np.testing.assert_array_equal(ground.rows(1), left)
+    np.testing.assert_array_equal(ground.rows(2), right)
+    ground.search()
+    np.testing.assert_array_equal(ground.histogram(1), histogram_of(bins, words, offsets, left))
+    np.testing.assert_array_equal(ground.histogram(2), histogram_of(bins, words, offsets, right))
+
+
+def test_rows_that_are_not_drawn_are_not_in_the_root_but_walk_to_the_leaves(level):
+    rng = np.random.default_rng(2)
+    n, _, _, bins, offsets = field(rng, np.uint8)
+    counts, gradients = rng.integers(1, 4, n), slopes(rng, n)
+    drawn, scores = rng.integers(0, counts + 1), rng.normal(size=(n, 1))
+    ground, before = Ground(level, bins, offsets, counts, (1.0, 20.0)), scores.copy()
+    ground.start(gradients * counts[:, None], [2.0**20, 2.0**10], drawn, scores=scores)
+    np.testing.assert_array_equal(ground.rows(0), np.flatnonzero(drawn))
+    ground.search()
+    single = Ground(level, np.repeat(bins, drawn, axis=0), offsets)
+    single.start(np.repeat(gradients, drawn, axis=0), [2.0**20, 2.0**10])
+    single.search()
+    np.testing.assert_array_equal(ground.histogram(0), single.histogram(0))
+    nodes = ground.grow()
+    assert nodes > 3
+    values = rng.normal(size=nodes)
+    ground.native.value(values)
+    ground.leader.move(0, 1)
+    ground.advance()
+    node = np.zeros(n, int)
+    for number, left in enumerate(ground.numbers[:nodes, leaves.LEFT]):
+        if left:
+            here = np.flatnonzero(node == number)
+            node[here] = left + 1 - ground.tables[number, bins[here, ground.numbers[number, leaves.FEATURE]]]
+    np.testing.assert_array_equal(scores, before + values[node][:, None])
+
+
+def test_a_team_adds_what_one_thread_adds(level):
+    rng = np.random.default_rng(3)
+    n, _, _, bins, offsets = field(rng, np.uint8)
+    gradients = slopes(rng, n)
+    alone, ground = Ground(level, bins, offsets), Ground(level, bins, offsets, members=3)
+    alone.start(gradients, [2.0**20, 2.0**10])
+    nodes = alone.grow()
+    helpers = [threading.Thread(target=ground.native.help, args=(member,)) for member in (1, 2)]
+    ground.native.call()
+    for helper in helpers:
+        helper.start()
+    for _ in range(10):
+        ground.start(gradients, [2.0**20, 2.0**10])
+        assert ground.grow() == nodes
+        for table in ("numbers", "reals", "tables"):
+            np.testing.assert_array_equal(getattr(ground, table)[:nodes], getattr(alone, table)[:nodes])
+    ground.native.dismiss()
+    for helper in helpers:
+        helper.join(10)
+        assert not helper.is_alive()
+
+
+def test_some_columns_of_a_node_are_those_of_all(level):
+    rng = np.random.default_rng(4)
+    n, _, _, bins, offsets = field(rng, np.uint8)
+    ground = Ground(level, bins, offsets)
+    ground.start(slopes(rng, n), [2.0**20, 2.0**10], direct=True)
+    ground.leader.add(0)
+    ground.advance()
+    ground.search()
+    assert ground.leader.open() == 2
+    ground.leader.part()
+    ground.advance()
+    ground.chosen[1, :2], ground.n_chosen[1] = (1, 4), 2
+    ground.histograms[ground.numbers[2, leaves.SLOT]] = -1
+    ground.leader.add(1)
+    ground.advance()
+    ground.leader.search(False, True)
+    ground.advance()
+    expected = histogram_of(bins, ground.words, offsets, ground.rows(2))
+    for column in range(5):
+        place = slice(2 * offsets[column], 2 * offsets[column + 1])
+        np.testing.assert_array_equal(ground.histogram(2)[place], expected[place] if column in (1, 4) else -1)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_the_split_found_is_the_best_of_all(level, missing):
+    rng = np.random.default_rng(1)
+    n, d, width, bins, offsets = field(rng, np.uint8)
+    if not missing:
+        bins[bins == width - 1] = 0
+    gradient, curvature = rng.integers(-1000, 1000, n).astype(float), rng.integers(1, 50, n).astype(float)
+    ground = Ground(level, bins, offsets)
+    ground.start(np.column_stack([gradient, curvature]), [1.0, 1.0])
+    ground.search()
+    assert ground.leader.open() == 2
+    most = 0.0
+    for j in range(d):
+        for b in range(width - 1):
+            for with_missing in (False, True):
+                left = (bins[:, j] <= b) | (with_missing & (bins[:, j] == width - 1))
+                if min(left.sum(), (~left).sum()) >= 5:
+                    parts = (gradient[side].sum() ** 2 / (curvature[side].sum() + 1) for side in (left, ~left))
+                    most = max(most, sum(parts))
+    saved = gradient.sum() ** 2 / (curvature.sum() + 1)
+    assert ground.reals[0, leaves.GAIN] == pytest.approx(most - saved, rel=1e-12)
+    left = ground.tables[0, bins[:, ground.question[2]]].astype(bool)
+    for side, chosen in enumerate((left, ~left)):
+        found = ground.numbers[1 + side, [leaves.GRADIENT_WORD, leaves.REST_WORD]]
+        np.testing.assert_array_equal(found, ground.words[chosen].sum(axis=0))
+        assert ground.numbers[1 + side, leaves.COUNT] == chosen.sum()
+        value = -gradient[chosen].sum() / (curvature[chosen].sum() + 1)
+        assert ground.reals[1 + side, leaves.VALUE] == pytest.approx(value, rel=1e-12)
+
+
+def test_the_leaf_that_gains_most_is_split_first_and_bounds_hold_below_a_monotone_column(level):
+    rng = np.random.default_rng(5)
+    n, _, _, bins, offsets = field(rng, np.uint8)
+    ground = Ground(level, bins, offsets, limits=(0.0, 2.0, 0.0, 10.0, np.inf, 9.0), monotone=[1, -1, 1, 0, 0])
+    ground.start(slopes(rng, n), [2.0**20, 2.0**10])
+    assert ground.grow() == 17
+    left, gain = ground.numbers[:17, leaves.LEFT], ground.reals[:17, leaves.GAIN]
+    # A node that was open when another was split, and was split later or not at all, gained less.
+    order = np.argsort(np.where(left > 0, left, 99))
+    for place, node in enumerate(order[:8]):
+        for other in order[place + 1 :]:
+            if other < left[node]:
+                assert gain[other] <= gain[node]
+    for node in np.flatnonzero(left):
+        values = ground.reals[left[node] : left[node] + 2, leaves.VALUE]
+        direction = [1, -1, 1, 0, 0][ground.numbers[node, leaves.FEATURE]]
+        assert direction * (values[1] - values[0]) >= 0
+        assert np.all(values >= ground.reals[node, leaves.LOWER])
+        assert np.all(values <= ground.reals[node, leaves.UPPER])
+
+
+@pytest.mark.parametrize("loss", [SquaredLoss(), LogisticLoss(), SoftmaxLoss(3)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_gradients_are_derivatives_of_the_loss_and_blocks_leave_their_sums(level, loss, weighted):
+    rng = np.random.default_rng(6)
+    n, _, _, bins, offsets = field(rng, np.uint8)
+    k, ground = loss.n_scores, Ground(level, bins, offsets)
+    scores, y = rng.normal(size=(n, k)), rng.integers(0, max(k, 2), n).astype(float)
+    weight = rng.random(n) if weighted else np.empty(0)
+    gradients, losses = np.empty((k, n, 2)), np.empty((3, 1 + 2 * k))
+    ground.native.aim(gradients, scores, y, weight, losses)
+    ground.native.value(np.empty(0))
+    ground.leader.move(loss.native, k)
+    ground.advance()
+    share, step = weight if weighted else np.ones(n), 1e-5
+    for j in range(k):
+        up, down = (loss.value(scores + sign * step * np.eye(k)[j], y) for sign in (1, -1))
+        np.testing.assert_allclose(gradients[j, :, 0], share * (up - down) / (2 * step), atol=1e-8)
+        bend = (up - 2 * loss.value(scores, y) + down) / step**2
+        np.testing.assert_allclose(gradients[j, :, 1], share * bend, atol=1e-4)
+    np.testing.assert_allclose(losses[:, 0].sum(), share @ loss.value(scores, y), rtol=1e-12)
+    np.testing.assert_allclose(losses[:, 1::2].sum(axis=0), np.abs(gradients[:, :, 0]).sum(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(losses[1, 2::2], gradients[:, UNIT : 2 * UNIT, 1].sum(axis=1), rtol=1e-12)
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 7, 64])
+def test_sums_of_blocks_are_folded_as_everywhere(level, blocks):
+    sums = np.random.default_rng(0).normal(size=(blocks, 3))
+    expected = folded(sums.copy())
+    module(level, "gradients").fold(sums)
+    np.testing.assert_array_equal(sums[0], expected)
+
+
+def test_rows_walk_to_the_leaves_that_their_values_name(level):
+    native, rng = module(level, "forest"), np.random.default_rng(0)
+    X = rng.normal(size=(11, 2))
+    X[3, 0] = np.nan
+    # Column 0 up to 0.2 goes left, missing values too; on the right, column 1 up to -0.1.
+    left, columns, flags = np.array([1, 1, 3, 3, 4]), np.array([0, 0, 1, 0, 0]), np.array([1, 1, 0, 1, 1])
+    words = left << 32 | columns << 8 | flags
+    thresholds, values = np.array([0.2, np.inf, -0.1, np.inf, np.inf]), np.array([0.0, 1.0, 0.0, 2.0, 3.0])
+    scores, root = np.zeros((11, 1)), np.zeros(1, np.int32)
+    native.add_scores(
+        X, words, thresholds, values, np.zeros((1, 8), np.uint32), root, np.full(1, 2, np.int32), root, scores
+    )
+    right = np.where(X[:, 1] <= -0.1, 2.0, 3.0)
+    np.testing.assert_array_equal(scores[:, 0], np.where(np.isnan(X[:, 0]) | (X[:, 0] <= 0.2), 1.0, right))
