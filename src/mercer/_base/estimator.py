@@ -128,8 +128,10 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         solve: Callable[[Any], Solver],
         source: Source,
         *,
+        fitted: Callable[[Any], dict[str, Any]] | None = None,
         max_steps: int | None = None,
         attributes: dict[str, Any] | None = None,
+        seconds_spent: float = 0.0,
     ) -> "Outcome":
         """Run ``solve(start)`` over `source`, store what comes out, and say how it ended.
 
@@ -139,20 +141,26 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             From a state to resume from, or None, to a solver.
         source : Source
             The rows.
+        fitted : callable or None
+            From a solver's state to the fitted attributes that it stands for, enough of them to predict; by default
+            the method ``_fitted``. What else the attributes depend on is bound to it, not kept on the estimator.
         max_steps : int or None
             The most steps the solver can yield; progress bars show it.
         attributes : dict or None
             Fitted attributes that do not depend on the solver's state, such as ``classes_``.
+        seconds_spent : float
+            Seconds that count against ``max_time`` but have passed before the solver starts.
         """
         given = attributes or {}
-        watches, bridge, start, recorder = self._watches(source, max_steps, given)
+        fitted = self._fitted if fitted is None else fitted
+        watches, bridge, start, recorder = self._watches(source, max_steps, given, fitted, seconds_spent)
         # Products between the solver's requests sum in one order too, and the guard is entered once, not per pass.
         try:
             with one_blas_thread():
                 outcome = drive(solve(start), source, watches, recorder)
         finally:
             source.release()
-        for name, value in (given | self._fitted(outcome.state)).items():
+        for name, value in (given | fitted(outcome.state)).items():
             setattr(self, name, value)
         # What was said of the last fit on demand does not hold for this one.
         vars(self).pop("inference_", None)
@@ -169,7 +177,12 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         return outcome
 
     def _watches(
-        self, source: Source, max_steps: int | None, given: dict[str, Any]
+        self,
+        source: Source,
+        max_steps: int | None,
+        given: dict[str, Any],
+        fitted: Callable[[Any], dict[str, Any]],
+        seconds_spent: float,
     ) -> tuple[list[Any], CallbackBridge | None, Any, Recorder]:
         watches: list[Any] = []
         bridge = start = None
@@ -180,7 +193,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             bridge = CallbackBridge(
                 self,
                 root,
-                lambda state: placed_attributes(given | self._fitted(state), source.placement),
+                lambda state: placed_attributes(given | fitted(state), source.placement),
                 X=lambda: source.whole(),
                 y=lambda: self._labels(source, given),
             )
@@ -190,7 +203,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
                 start, recorder = resumed_state(callback, self, source)
                 watches.append(CheckpointWriter(callback, self, source, recorder))
         if getattr(self, "max_time", None) is not None:
-            watches.append(TimeLimit(self.max_time))
+            watches.append(TimeLimit(max(0.0, self.max_time - seconds_spent)))
         if getattr(self, "verbose", False):
             watches.append(StepPrinter(self._describe_step))
         return watches, bridge, start, recorder

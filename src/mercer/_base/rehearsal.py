@@ -61,8 +61,8 @@ class _Rehearsed:
         source = super()._open(*args, **options)  # type: ignore[misc]
         return counted(source, self.rehearsal.readings, self.rehearsal.n_rows)
 
-    def _watches(self, source: Source, max_steps: int | None, given: dict[str, Any]) -> Any:
-        watches, *others = super()._watches(source, max_steps, given)  # type: ignore[misc]
+    def _watches(self, source: Source, max_steps: int | None, *rest: Any) -> Any:
+        watches, *others = super()._watches(source, max_steps, *rest)  # type: ignore[misc]
         self.rehearsal.most_steps = max_steps
         return [*watches, self.rehearsal], *others
 

@@ -30,7 +30,6 @@ from mercer.ensemble._histogram.scores import Answers, Contributions, Scores
 from mercer.ensemble._histogram.solver import Boosting, BoostingState, Judge
 from mercer.ensemble._histogram.tree import pack_trees
 from mercer.errors import DataError
-from mercer.watch.time_limit import TimeLimit
 
 __all__ = ["HistBoosting"]
 
@@ -133,8 +132,9 @@ class HistBoosting(Estimator):
         }
         self.__dict__.update(given)
         left = plan.max_iter - len(start.trees) // loss.n_scores
-        self._spent = plan.seconds
-        outcome = self._drive(partial(solver.solve, start), source, max_steps=left, attributes=given)
+        outcome = self._drive(
+            partial(solver.solve, start), source, max_steps=left, attributes=given, seconds_spent=plan.seconds
+        )
         self.n_iter_ = len(self._state.trees) // loss.n_scores
         self._conclude(outcome)
 
@@ -147,13 +147,6 @@ class HistBoosting(Estimator):
         held = dict(zip(("X_val", "y_val", "sample_weight_val"), validation, strict=True))
         plan, self.budget_trials_ = plan_rounds(self, lambda trial: trial.fit(*rows, **held), n, seed)
         return plan
-
-    def _watches(self, *arguments: Any) -> Any:
-        """As of any estimator, with the time that the trials of a budget took off the limit."""
-        watches, *others = super()._watches(*arguments)
-        spent = self.__dict__.pop("_spent", 0.0)
-        limit = self.max_time
-        return [TimeLimit(max(0.0, limit - spent)) if isinstance(one, TimeLimit) else one for one in watches], *others
 
     # From parameters and data to what a solver wants.
 
