@@ -81,7 +81,7 @@ lint: $(VENV)/ready-test,lint
 	ruff check .
 	ruff format --check .
 	$(PYTHON) tools/house_rules.py
-	MESONPY_EDITABLE_SKIP=$(EDITABLE) PYTHONPATH=src lint-imports
+	MESONPY_EDITABLE_SKIP=$(EDITABLE) PYTHONPATH=src:. lint-imports
 	mypy
 
 format: $(VENV)/ready-test,lint

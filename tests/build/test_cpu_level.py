@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+import mercer._native.tree
 from mercer import _native
 from mercer._native.level import LEVELS, choose_level, list_levels
 from mercer.errors import CpuLevelError
@@ -74,9 +75,9 @@ def test_levels_are_a_prefix_of_what_exists():
 
 def test_an_absent_native_module_is_an_attribute_error():
     with pytest.raises(AttributeError, match="has no native module 'absent'"):
-        _native.absent  # noqa: B018
+        _native.tree.absent  # noqa: B018
 
 
 def test_reading_a_private_name_imports_nothing():
     with pytest.raises(AttributeError, match="has no attribute '_absent'"):
-        _native._absent  # noqa: B018
+        _native.tree._absent  # noqa: B018
