@@ -145,7 +145,7 @@ class CovarianceEstimator(Estimator):
         self._conclude(outcome)
 
     def _share(self, moments: Any) -> Generator[Any, Any, float | None]:
-        """The share of the identity; None where there is none."""
+        """Return the weight of the identity in the estimate; None without shrinkage."""
         raise NotImplementedError  # each estimate defines its own
 
     def _fitted(self, state: CovarianceState) -> dict[str, Any]:
@@ -168,7 +168,7 @@ class CovarianceEstimator(Estimator):
         warnings.warn(message, stacklevel=6)
 
     def get_precision(self) -> Any:
-        """The inverse of the covariance.
+        """Return the inverse of the covariance.
 
         Returns
         -------
@@ -210,7 +210,7 @@ class CovarianceEstimator(Estimator):
         return log_likelihood(moments.scatter / moments.weight + np.outer(step, step), precision)
 
     def score_samples(self, X: Any) -> Any:
-        """Log-density of each row under the Gaussian of this mean and covariance.
+        """Compute the log-density of each row under the Gaussian of this mean and covariance.
 
         Parameters
         ----------
@@ -227,7 +227,7 @@ class CovarianceEstimator(Estimator):
         return 0.5 * (float(logarithm) - self.n_features_in_ * math.log(2.0 * math.pi)) - 0.5 * distances
 
     def error_norm(self, comp_cov: Any, norm: str = "frobenius", scaling: bool = True, squared: bool = True) -> float:
-        """Distance of the covariance to another one.
+        """Return the distance between this covariance and another one.
 
         Parameters
         ----------
@@ -255,7 +255,7 @@ class CovarianceEstimator(Estimator):
         return size if squared else math.sqrt(size)
 
     def mahalanobis(self, X: Any) -> Any:
-        """Squared distance of rows to the mean, in the metric of the precision.
+        """Return the squared distance of rows to the mean, in the metric of the precision.
 
         Parameters
         ----------

@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
+from mercer._statistic.shrinkage import shrink_covariance
 from mercer.covariance._empirical import EmpiricalCovariance
 from mercer.covariance._shrunk import OAS, LedoitWolf
-from mercer.covariance._state import shrink
 from mercer.errors import ParameterError
 
 __all__ = ["empirical_covariance", "ledoit_wolf", "ledoit_wolf_shrinkage", "oas", "shrunk_covariance"]
 
 
 def empirical_covariance(X: Any, *, assume_centered: bool = False, sample_weight: Any = None) -> Any:
-    """Covariance by maximum likelihood (divided by the weight of the rows).
+    """Compute the covariance by maximum likelihood: the scatter divided by the sum of the weights.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def empirical_covariance(X: Any, *, assume_centered: bool = False, sample_weight
 
 
 def shrunk_covariance(emp_cov: Any, shrinkage: float = 0.1) -> np.ndarray:
-    """(1 - shrinkage) C + shrinkage (tr C / d) I.
+    """Compute (1 - shrinkage) C + shrinkage (tr C / d) I.
 
     Parameters
     ----------
@@ -67,13 +67,13 @@ def shrunk_covariance(emp_cov: Any, shrinkage: float = 0.1) -> np.ndarray:
     if not 0.0 <= shrinkage <= 1.0:
         message = f"shrunk_covariance: shrinkage must be a number in [0, 1]; got {shrinkage!r}."
         raise ParameterError(message)
-    return shrink(check_array(emp_cov, allow_nd=True, dtype=[np.float64, np.float32]), shrinkage)
+    return shrink_covariance(check_array(emp_cov, allow_nd=True, dtype=[np.float64, np.float32]), shrinkage)
 
 
 def ledoit_wolf(
     X: Any, *, assume_centered: bool = False, block_size: int = 1000, sample_weight: Any = None
 ) -> tuple[Any, float]:
-    """Covariance shrunk by the share of Ledoit and Wolf, and that share.
+    """Compute the covariance shrunk as Ledoit and Wolf (2004) propose, and the weight of the identity in it.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def ledoit_wolf(
 
 
 def ledoit_wolf_shrinkage(X: Any, assume_centered: bool = False, block_size: int = 1000) -> float:
-    """The share of Ledoit and Wolf alone.
+    """Compute the weight of the identity in the shrinkage of Ledoit and Wolf (2004).
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def ledoit_wolf_shrinkage(X: Any, assume_centered: bool = False, block_size: int
 
 
 def oas(X: Any, *, assume_centered: bool = False, sample_weight: Any = None) -> tuple[Any, float]:
-    """Covariance by oracle approximating shrinkage, and the share of the identity in it.
+    """Compute the covariance by oracle approximating shrinkage, and the weight of the identity in it.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def oas(X: Any, *, assume_centered: bool = False, sample_weight: Any = None) -> 
 
 
 def _as_rows(X: Any) -> Any:
-    """The rows; one dimension of numbers is one row."""
+    """Return the rows; an array of one dimension becomes one row, with a warning."""
     if np.ndim(X) == 1 and np.asarray(X).dtype.kind in "fiub":
         warnings.warn("Only one sample available. You may want to reshape your data array.", stacklevel=3)
         return np.reshape(X, (1, -1))

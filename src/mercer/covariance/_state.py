@@ -12,8 +12,9 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._statistic import Moments, MomentSums
 from mercer._statistic.fourth_norms import FourthNorms
+from mercer._statistic.shrinkage import compute_ledoit_wolf_weight, shrink_covariance
 
-__all__ = ["CovarianceState", "Shrinking", "estimate", "ledoit_wolf_share", "oas_share", "shrink", "spectrum"]
+__all__ = ["CovarianceState", "Shrinking", "estimate", "ledoit_wolf_share", "oas_share", "spectrum"]
 
 Array = Any
 # From the moments to a generator that may ask for more and returns the share of the identity, or None.
@@ -39,12 +40,12 @@ class CovarianceState:
 
 
 def estimate(centre: bool, shrinking: Shrinking, with_precision: bool) -> Solver:
-    """One pass for the moments, one more where the shrinkage wants it, and one factorisation."""
+    """Estimate a covariance: a pass for the moments, a second one if `shrinking` asks for it, a factorisation."""
     moments = yield Moments(centre)
     share = yield from shrinking(moments)
     covariance = moments.scatter / moments.weight
     empirical = covariance if share is None else covariance.copy()
-    covariance = covariance if share is None else shrink(covariance, share)
+    covariance = covariance if share is None else shrink_covariance(covariance, share)
     values, vectors = yield Dense(
         lambda: eigh(covariance) if with_precision else (eigh(covariance, eigvals_only=True), None),
         heavy=len(covariance) > _HEAVY,
@@ -67,15 +68,8 @@ def spectrum(values: Array) -> tuple[int, float]:
     return rank, largest / float(values[0]) if rank == len(values) else math.inf
 
 
-def shrink(covariance: Array, share: float) -> Array:
-    """(1 - share) C + share tr(C) / d I, of a matrix or of a stack of them."""
-    d = covariance.shape[-1]
-    level = np.trace(covariance, axis1=-2, axis2=-1) / d
-    return (1.0 - share) * covariance + np.expand_dims(share * level, (-2, -1)) * np.eye(d)
-
-
 def ledoit_wolf_share(moments: MomentSums) -> Generator[Any, Any, float]:
-    """The share of Ledoit and Wolf (2004); asks for one more pass."""
+    """Return the weight of Ledoit and Wolf (2004), after one more pass for the fourth powers of row lengths."""
     d = len(moments.mean)
     level = float(np.trace(moments.scatter)) / moments.weight / d
     if d == 1 or level <= 0:
@@ -83,23 +77,11 @@ def ledoit_wolf_share(moments: MomentSums) -> Generator[Any, Any, float]:
     # In units of the mean variance, so that fourth powers neither overflow nor vanish.
     scales = np.full((1, d), 1.0 / math.sqrt(level))
     fourth = yield FourthNorms(np.array(moments.mean)[None, :], scales)
-    return share_of_fourth_norm(moments.scatter / moments.weight / level, float(fourth[0]), moments.weight)
-
-
-def share_of_fourth_norm(covariance: Array, fourth: float, weight: float) -> float:
-    """Ledoit and Wolf's share for a covariance of mean variance one: the least expected squared Frobenius error.
-
-    delta is the squared distance of the covariance from the identity, beta what of it is noise of estimation.
-    """
-    d = len(covariance)
-    squares = float(np.sum(covariance * covariance))
-    delta = (squares - d) / d
-    beta = min((fourth / weight - squares) / (d * weight), delta)
-    return 0.0 if beta <= 0 or delta <= 0 else beta / delta
+    return compute_ledoit_wolf_weight(moments.scatter / moments.weight / level, float(fourth[0]), moments.weight)
 
 
 def oas_share(moments: MomentSums) -> Generator[Any, Any, float]:
-    """The share of the oracle approximating shrinkage of Chen and others (2010), for Gaussian rows."""
+    """Return the weight of oracle approximating shrinkage, which assumes Gaussian rows (Chen et al., 2010)."""
     yield from ()
     d = len(moments.mean)
     level = float(np.trace(moments.scatter)) / moments.weight / d
@@ -114,7 +96,10 @@ def oas_share(moments: MomentSums) -> Generator[Any, Any, float]:
 
 
 def _mean_log_likelihood(empirical: Array, values: Array, precision: Array) -> float:
-    """Of a row, under the Gaussian of the estimate; of a singular one, within its span, where the trace is the rank."""
+    """Return the mean log-likelihood of a row under the estimated Gaussian.
+
+    A singular covariance is taken within its span, where the trace of C P is the rank.
+    """
     kept = values[values > len(values) * np.finfo(np.float64).eps * max(float(values[-1]), 0.0)]
     trace = len(kept) if precision is None else float(np.sum(empirical * precision))
     return -0.5 * (len(kept) * math.log(2.0 * math.pi) + float(np.sum(np.log(kept))) + trace)

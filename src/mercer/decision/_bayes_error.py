@@ -14,8 +14,10 @@ from mercer.errors import DataError, ParameterError
 
 __all__ = ["ClassDensities", "Risk"]
 
-# Samples that set the limits of a quadrature, and how far beyond the outermost they reach, in ranges.
-_SCOUTS, _BEYOND = 4096, 0.75
+# Samples drawn to find the limits of a quadrature; the outermost of 4096 reach far into the tails.
+_SCOUTS = 4096
+# How far the limits lie beyond the outermost samples, as a fraction of their range.
+_BEYOND = 0.75
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class ClassDensities:
         object.__setattr__(self, "priors", priors)
 
     def log_joint(self, X: Any) -> np.ndarray:
-        """The log of p(x | c) P(c) for each row and class.
+        """Return the log of p(x | c) P(c) for each row and class.
 
         Parameters
         ----------
@@ -79,7 +81,7 @@ class ClassDensities:
         return log_joint(np.stack([one.logpdf(X) for one in self.densities], axis=-1), self.priors)
 
     def posterior(self, X: Any) -> np.ndarray:
-        """The posterior probabilities of the classes.
+        """Return the posterior probabilities of the classes.
 
         Parameters
         ----------
@@ -93,11 +95,11 @@ class ClassDensities:
         return posterior(np.stack([one.logpdf(X) for one in self.densities], axis=-1), self.priors, log=True)
 
     def decide(self, X: Any) -> np.ndarray:
-        """The number of the most probable class of each observation."""
+        """Return the index of the most probable class of each observation."""
         return self.log_joint(X).argmax(axis=-1)
 
     def sample(self, n: int, random_state: Any = None) -> tuple[np.ndarray, np.ndarray]:
-        """Observations with their classes.
+        """Draw observations and their classes.
 
         Parameters
         ----------
@@ -129,7 +131,7 @@ class ClassDensities:
         n_samples: int = 100_000,
         random_state: Any = None,
     ) -> Risk:
-        """The expected cost of the best action: the integral of min_a R(a | x) p(x).
+        """Return the expected cost of the best action: the integral of min_a R(a | x) p(x).
 
         Parameters
         ----------
@@ -161,18 +163,18 @@ class ClassDensities:
         d = 1 if scouts.ndim == 1 else scouts.shape[1]
         whole = bool(np.all(scouts == np.floor(scouts)))
         if method == "monte_carlo" or (method == "auto" and (d > 2 or whole)):
-            return self._simulated(matrix, n_samples, random_state)
+            return self._simulate_risk(matrix, n_samples, random_state)
         if d > 2 or whole:
             message = (
                 f"ClassDensities: quadrature is for continuous observations of one or two dimensions; got {d} columns"
                 f"{' of whole numbers' if whole else ''}. Use method='monte_carlo'."
             )
             raise DataError(message)
-        found = self._integrated(matrix, scouts, limits, tol)
+        found = self._integrate_risk(matrix, scouts, limits, tol)
         if limits is not None or self._is_likely(found.value, matrix, scouts):
             return found
         if method == "auto":
-            return self._simulated(matrix, n_samples, random_state)
+            return self._simulate_risk(matrix, n_samples, random_state)
         message = (
             "ClassDensities: the densities are too narrow, or too far apart, for quadrature over all. Give limits, "
             "or use method='monte_carlo'."
@@ -180,7 +182,7 @@ class ClassDensities:
         raise DataError(message)
 
     def bayes_error(self, **options: Any) -> Risk:
-        """The error rate of the best classifier there can be: the risk with 0-1 costs.
+        """Return the error rate of the best classifier there can be: the risk with 0-1 costs.
 
         Parameters
         ----------
@@ -193,7 +195,7 @@ class ClassDensities:
         """
         return self.risk(accuracy_costs(len(self.densities)), **options)
 
-    def _integrated(self, matrix: np.ndarray, scouts: np.ndarray, limits: Any, tol: float) -> Risk:
+    def _integrate_risk(self, matrix: np.ndarray, scouts: np.ndarray, limits: Any, tol: float) -> Risk:
         flat = scouts.reshape(len(scouts), -1)
         if limits is None:
             low, high = flat.min(axis=0), flat.max(axis=0)
@@ -208,11 +210,14 @@ class ClassDensities:
         return Risk(found.value, found.error, "quadrature")
 
     def _is_likely(self, value: float, matrix: np.ndarray, scouts: np.ndarray) -> bool:
-        """Whether a risk by quadrature agrees with samples: cells may be wider than the densities, and miss them."""
+        """Return whether a risk by quadrature agrees with samples.
+
+        The cells of the quadrature may be wider than a density and so miss it; samples would not.
+        """
         risks = (self.posterior(scouts) @ matrix.T).min(axis=1)
         return bool(abs(value - risks.mean()) <= 6 * risks.std() / np.sqrt(len(risks)) + 1e-3 * np.abs(risks).max())
 
-    def _simulated(self, matrix: np.ndarray, n_samples: int, random_state: Any) -> Risk:
+    def _simulate_risk(self, matrix: np.ndarray, n_samples: int, random_state: Any) -> Risk:
         X, _ = self.sample(n_samples, random_state)
         # The expected cost given x, not the cost of the class drawn with it: the same mean with less scatter.
         risks = (self.posterior(X) @ matrix.T).min(axis=1)

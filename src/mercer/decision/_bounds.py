@@ -15,7 +15,7 @@ __all__ = ["NeighborBounds", "bhattacharyya_bound", "chernoff_bound", "neighbor_
 
 
 def prior_bounds(priors: Any) -> dict[str, float]:
-    """What the class probabilities alone say of the Bayes error: it cannot exceed any of these.
+    """Return the upper bounds on the Bayes error that follow from the class probabilities alone.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def prior_bounds(priors: Any) -> dict[str, float]:
 
 
 def chernoff_bound(first: Any, second: Any, priors: Any = (0.5, 0.5), *, exponent: float | None = None) -> float:
-    """An upper bound on the Bayes error of two Gaussian classes.
+    """Return an upper bound on the Bayes error of two Gaussian classes.
 
     min(a, b) <= a^s b^(1 - s) for every s in [0, 1], so the error is at most P1^s P2^(1 - s) exp(-k(s)) with
     k(s) = s (1 - s)/2 d' [(1 - s) S1 + s S2]^-1 d + 1/2 log(det[(1 - s) S1 + s S2] / (det S1^(1 - s) det S2^s)).
@@ -93,7 +93,7 @@ def chernoff_bound(first: Any, second: Any, priors: Any = (0.5, 0.5), *, exponen
 
 
 def bhattacharyya_bound(first: Any, second: Any, priors: Any = (0.5, 0.5)) -> float:
-    """Chernoff's bound at s = 1/2: sqrt(P1 P2) times the overlap, the integral of sqrt(p1 p2).
+    """Compute Chernoff's bound at s = 1/2: sqrt(P1 P2) times the overlap, the integral of sqrt(p1 p2).
 
     Parameters
     ----------

@@ -159,7 +159,7 @@ class DecisionClassifier(ClassifierMixin, Estimator):
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Class probabilities, corrected for the priors where they are given.
+        """Predict class probabilities, corrected for the priors where they are given.
 
         Parameters
         ----------
@@ -181,7 +181,7 @@ class DecisionClassifier(ClassifierMixin, Estimator):
         return corrected.astype(float_type(shares))
 
     def expected_costs(self, X: Any, costs: Any = None) -> np.ndarray:
-        """The expected cost of each action for each row.
+        """Return the expected cost of each action for each row.
 
         Parameters
         ----------
@@ -199,7 +199,7 @@ class DecisionClassifier(ClassifierMixin, Estimator):
         return shares @ self.costs_.T if costs is None else expected_cost(shares, self._row_costs(costs, len(shares)))
 
     def predict(self, X: Any, costs: Any = None) -> np.ndarray:
-        """The action of least expected cost for each row; the first of equals.
+        """Return the action of least expected cost for each row; the first of equals.
 
         Parameters
         ----------
@@ -217,7 +217,7 @@ class DecisionClassifier(ClassifierMixin, Estimator):
         return self.actions_[best]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, costs: Any = None) -> float:
-        """How well it decides: accuracy where every error costs the same, else minus the mean cost incurred.
+        """Return the accuracy if every error costs the same, else minus the mean cost of the decisions.
 
         Parameters
         ----------
@@ -270,7 +270,7 @@ class DecisionClassifier(ClassifierMixin, Estimator):
         return counts / counts.sum() if counts.any() else np.full(len(self.classes_), 1 / len(self.classes_))
 
     def _read_costs(self) -> tuple[np.ndarray, np.ndarray]:
-        """The cost matrix and the names of its rows, with one more of each where declining is allowed."""
+        """Return the cost matrix and the names of its rows, with one more of each where declining is allowed."""
         name, c = type(self).__name__, len(self.classes_)
         costs = accuracy_costs(c) if self.costs is None else read_costs(name, self.costs, c)
         if costs.ndim == 3:
@@ -289,7 +289,7 @@ class DecisionClassifier(ClassifierMixin, Estimator):
         if label in actions.tolist():
             message = f"{name}: reject_label must not be an action; got {label!r}. Choose another."
             raise ParameterError(message)
-        return add_reject(costs, self.reject_cost), _joined(actions, label)
+        return add_reject(costs, self.reject_cost), _join_names(actions, label)
 
     def _row_costs(self, costs: Any, n: int) -> np.ndarray:
         if costs is None:
@@ -315,8 +315,8 @@ class DecisionClassifier(ClassifierMixin, Estimator):
         return tags
 
 
-def _joined(actions: np.ndarray, label: Any) -> np.ndarray:
-    """The names of the actions and one more: all text or all numbers where they are, else objects as they are."""
+def _join_names(actions: np.ndarray, label: Any) -> np.ndarray:
+    """Return the names of the actions and one more, as one array of text or of numbers, else of objects."""
     names = [*actions.tolist(), label]
     alike = actions.dtype.kind == "U" if isinstance(label, str) else actions.dtype.kind in "iuf"
     return np.array(names) if alike else np.array(names, dtype=object)

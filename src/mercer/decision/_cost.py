@@ -26,7 +26,7 @@ class Decision(NamedTuple):
 
 
 def expected_cost(posteriors: Any, costs: Any) -> np.ndarray:
-    """The expected cost of each action: R(a | x) = sum_c cost(a, c) P(c | x).
+    """Return the expected cost of each action: R(a | x) = sum_c cost(a, c) P(c | x).
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def expected_cost(posteriors: Any, costs: Any) -> np.ndarray:
 
 
 def optimal_action(posteriors: Any, costs: Any) -> Decision:
-    """The action of least expected cost, and that cost; the first of equals.
+    """Return the action of least expected cost, and that cost; the first of equals.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def optimal_action(posteriors: Any, costs: Any) -> Decision:
 
 
 def accuracy_costs(n_classes: int, *, gain: bool = False) -> np.ndarray:
-    """Costs under which the best action is the most probable class.
+    """Return costs under which the best action is the most probable class.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def accuracy_costs(n_classes: int, *, gain: bool = False) -> np.ndarray:
 
 
 def add_reject(costs: Any, reject_cost: Any) -> np.ndarray:
-    """Costs with one more action, the last: to decline, at a cost that does not depend on the class.
+    """Return costs with one more action, the last: to decline, at a cost that does not depend on the class.
 
     With 0-1 costs a row is rejected where 1 - max P(c | x) exceeds the cost (Chow's rule).
 
@@ -135,7 +135,7 @@ def add_reject(costs: Any, reject_cost: Any) -> np.ndarray:
 
 
 def conditional_error(posteriors: Any, decisions: Any = None) -> np.ndarray:
-    """The probability that a decision is wrong: the posteriors of the classes that were not chosen.
+    """Return the probability that a decision is wrong: the posteriors of the classes that were not chosen.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def conditional_error(posteriors: Any, decisions: Any = None) -> np.ndarray:
 
 
 def correct_priors(posteriors: Any, old: Any, new: Any) -> np.ndarray:
-    """Posteriors under other class frequencies than those a classifier was trained with.
+    """Compute posteriors under other class frequencies than those a classifier was trained with.
 
     P'(c | x) is proportional to P(c | x) P'(c) / P(c).
 

@@ -15,7 +15,7 @@ _FORMS = ("posterior", "joint", "log_joint", "difference")
 
 
 def log_joint(log_likelihoods: Any, priors: Any) -> np.ndarray:
-    """The log of p(x | c) P(c) for each row and class.
+    """Return the log of p(x | c) P(c) for each row and class.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def log_joint(log_likelihoods: Any, priors: Any) -> np.ndarray:
 
 
 def posterior(likelihoods: Any, priors: Any, *, log: bool = False, return_evidence: bool = False) -> Any:
-    """Posterior probabilities of classes: P(c | x) = p(x | c) P(c) / p(x), computed in log space.
+    """Return posterior probabilities of classes: P(c | x) = p(x | c) P(c) / p(x), computed in log space.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def discriminant_functions(
     form: str = "log_joint",
     transform: Callable[[np.ndarray], Any] | None = None,
 ) -> np.ndarray:
-    """Functions whose largest decides: any increasing function of the posteriors does.
+    """Compute discriminant functions, whose largest decides; any increasing function of the posteriors serves.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def discriminant_functions(
 
 
 def bayes_decision(log_likelihoods: Any, priors: Any) -> np.ndarray:
-    """The class of highest posterior probability, by the log-joint; the first of equals.
+    """Return the class of highest posterior probability, by the log-joint; the first of equals.
 
     Parameters
     ----------

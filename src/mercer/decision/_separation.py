@@ -11,7 +11,7 @@ __all__ = ["mean_direction", "separation_ratio"]
 
 
 def mean_direction(first: Any, second: Any) -> tuple[np.ndarray, float]:
-    """The direction along which two class means are farthest apart, and how far.
+    """Return the direction along which two class means are farthest apart, and how far.
 
     The maximum over unit vectors w of w'(m2 - m1) is at w proportional to m2 - m1; positive projections are then on the
     side of the second class.
@@ -42,7 +42,7 @@ def mean_direction(first: Any, second: Any) -> tuple[np.ndarray, float]:
 
 
 def separation_ratio(first: Any, second: Any, direction: Any = None) -> Any:
-    """Signal to noise of two classes: the difference of means over the root of the summed variances.
+    """Compute the signal-to-noise ratio of two classes: difference of means over root of summed variances.
 
     Its square along a direction is Fisher's criterion there, and is largest along (S1 + S2)^-1 (m2 - m1).
 

@@ -66,7 +66,7 @@ class ClassConditionalClassifier(JointScores, Estimator):
     Parameters
     ----------
     density : an object with a method fit or an instance of list or dict or None, default=None
-        One density, of which a copy is fitted for each class; or a list of them in the order of the sorted labels, or a
+        One density; a copy of it is fitted for each class. Or a list of them in the order of the sorted labels, or a
         dict by label. It must have ``score_samples``, ``logpdf`` or ``logpmf``. In a list or dict, those with a method
         ``fit`` are fitted and the others, such as scipy's frozen distributions, are known. None means Gaussians, each
         with its own covariance, shrunk by :class:`mercer.covariance.OAS`.
@@ -191,7 +191,7 @@ class ClassConditionalClassifier(JointScores, Estimator):
 
     @classmethod
     def from_parameters(cls, densities: Any, priors: Any, n_features: int = 1) -> "ClassConditionalClassifier":
-        """The optimal classifier of known densities.
+        """Return the optimal classifier of known densities.
 
         Parameters
         ----------
@@ -210,13 +210,13 @@ class ClassConditionalClassifier(JointScores, Estimator):
         model = cls(densities, priors=priors)
         labels = np.array(sorted(densities)) if isinstance(densities, dict) else np.arange(len(densities))
         chosen = class_priors(cls.__name__, priors, np.ones(len(labels)), exact=True)
-        densities = [model._given(k, label) for k, label in enumerate(labels)]
+        densities = [model._choose_density(k, label) for k, label in enumerate(labels)]
         state = ConditionalState(labels, chosen, np.zeros(len(labels)), densities)
         model.__dict__.update(model._fitted(state) | {"n_features_in_": n_features})
         return model
 
     def decision_function(self, X: Any) -> Any:
-        """log P_k + log p(x | k) for each row and class.
+        """Return log P_k + log p(x | k) for each row and class.
 
         Parameters
         ----------
@@ -239,7 +239,7 @@ class ClassConditionalClassifier(JointScores, Estimator):
             message = f"{type(self).__name__}: densities need more than one row; got one sample. Add rows."
             raise DataError(message)
         if declared is not None:
-            weights = self._spread(classes, weights, declared, seen)
+            weights = self._spread_weights(classes, weights, declared, seen)
             classes = declared
         self._check_densities(classes)
         total = weights if seen is None else weights + seen.weights
@@ -248,7 +248,9 @@ class ClassConditionalClassifier(JointScores, Estimator):
         for k, (label, weight) in enumerate(zip(classes, weights, strict=True)):
             rows = ClassRows(source, label, counts.n_rows)
             before = None if seen is None else seen.densities[k]
-            densities.append(learnt(before or self._given(k, label), rows, weight, partial=declared is not None))
+            densities.append(
+                learnt(before or self._choose_density(k, label), rows, weight, partial=declared is not None)
+            )
             if weight > 0:
                 likely = float(np.mean(log_density(densities[-1], rows.first(1000))))
                 mean += weight / float(weights.sum()) * (likely + float(np.log(priors[k])))
@@ -256,8 +258,8 @@ class ClassConditionalClassifier(JointScores, Estimator):
         yield Step(mean, state, _CERTIFICATE)
         return Solution(state, True, _CERTIFICATE)
 
-    def _spread(self, classes: Array, weights: Array, declared: Array, seen: ConditionalState | None) -> Array:
-        """The weights of these rows, for all classes there are."""
+    def _spread_weights(self, classes: Array, weights: Array, declared: Array, seen: ConditionalState | None) -> Array:
+        """Return the weight of each class in these rows."""
         name = type(self).__name__
         unknown = np.setdiff1d(classes, declared)
         if len(unknown):
@@ -288,8 +290,8 @@ class ClassConditionalClassifier(JointScores, Estimator):
                 message = f"{name}: density must have an entry for each class; got none for {lacking[0]!r}."
                 raise ParameterError(message)
 
-    def _given(self, number: int, label: Any) -> Any:
-        """The density of a class, as it was given."""
+    def _choose_density(self, number: int, label: Any) -> Any:
+        """Return the density of a class, as it was given."""
         if self.density is None:
             return OAS(n_jobs=self.n_jobs)
         if isinstance(self.density, list):

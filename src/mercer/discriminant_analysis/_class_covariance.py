@@ -10,7 +10,7 @@ import numpy as np
 from mercer._source import Source
 from mercer._statistic.by_class import ClassMomentSums, flat_columns
 from mercer._statistic.fourth_norms import FourthNorms
-from mercer.covariance._state import share_of_fourth_norm, shrink
+from mercer._statistic.shrinkage import compute_ledoit_wolf_weight, shrink_covariance
 from mercer.errors import DataError
 
 __all__ = ["covariances_by", "shrunk_by_class", "shrunk_total"]
@@ -19,13 +19,13 @@ Array = Any
 
 
 def shrunk_by_class(sums: ClassMomentSums, shrinkage: Any) -> Generator[Any, Any, Array]:
-    """The covariance of each class (k, d, d); 'auto' asks for a pass."""
+    """Return the covariance of each class (k, d, d); 'auto' asks for a pass."""
     weights = np.where(sums.weights > 0, sums.weights, 1.0)
     covariances = sums.scatter / weights[:, None, None]
     if shrinkage is None:
         return covariances
     if shrinkage != "auto":
-        return shrink(covariances, shrinkage)
+        return shrink_covariance(covariances, shrinkage)
     units = [_Standardised(one, mean) for one, mean in zip(covariances, sums.means, strict=True)]
     fourth = yield FourthNorms(sums.means, np.stack([one.scales for one in units]), sums.classes)
     parts = zip(units, fourth, weights, strict=True)
@@ -33,10 +33,10 @@ def shrunk_by_class(sums: ClassMomentSums, shrinkage: Any) -> Generator[Any, Any
 
 
 def shrunk_total(sums: ClassMomentSums, shrinkage: Any) -> Generator[Any, Any, Array]:
-    """The covariance of all rows together (d, d); 'auto' asks for a pass."""
+    """Return the covariance of all rows together (d, d); 'auto' asks for a pass."""
     covariance = (sums.within() + sums.between()) / sums.weight
     if shrinkage != "auto":
-        return covariance if shrinkage is None else shrink(covariance, shrinkage)
+        return covariance if shrinkage is None else shrink_covariance(covariance, shrinkage)
     unit = _Standardised(covariance, sums.mean)
     fourth = yield FourthNorms(sums.mean[None, :], unit.scales[None, :])
     return unit.shrunk(float(fourth[0]), sums.weight)
@@ -54,15 +54,15 @@ class _Standardised:
         self.scales = 1.0 / (self.deviations * np.sqrt(self.level))
 
     def shrunk(self, fourth: float, weight: float) -> Array:
-        """Ledoit and Wolf's estimate, in the units of the rows."""
+        """Return Ledoit and Wolf's estimate, in the units of the rows."""
         share = 0.0
         if len(self.correlation) > 1:
-            share = share_of_fourth_norm(self.correlation / self.level, fourth, weight)
-        return shrink(self.correlation, share) * self.deviations[:, None] * self.deviations[None, :]
+            share = compute_ledoit_wolf_weight(self.correlation / self.level, fourth, weight)
+        return shrink_covariance(self.correlation, share) * self.deviations[:, None] * self.deviations[None, :]
 
 
 def covariances_by(estimator: Any, subject: str, source: Source, classes: Array) -> list[Array]:
-    """The ``covariance_`` of an estimator fitted to the rows of each class, and to all rows, which come last."""
+    """Return the ``covariance_`` of an estimator fitted to the rows of each class, and to all rows, which come last."""
     X, y, weight = source.whole(), source.y, source.weight
     if weight is not None and "sample_weight" not in inspect.signature(estimator.fit).parameters:
         message = (

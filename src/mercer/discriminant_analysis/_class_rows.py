@@ -28,13 +28,13 @@ class ClassRows:
             yield rows if weight is None else (rows, None, weight)
 
     def for_density(self, density: Any) -> tuple[Any, Array]:
-        """Rows and weights as `density` takes them: block by block where it can, else as arrays."""
+        """Return rows and weights as `density` takes them: block by block where it can, else as arrays."""
         if self.source.place != "memory" and "stream" in getattr(density, "_places", ()):
             return self, None
         return self.arrays()
 
     def arrays(self) -> tuple[Array, Array]:
-        """All rows of the class, and their weights or None."""
+        """Return all rows of the class, and their weights or None."""
         if self.source.place != "memory":
             n_bytes = 2 * self.n_rows * self.source.n_features * self.source.host_dtype.itemsize
             cure = "use a density that is fitted block by block, such as OAS or GaussianMixture"
@@ -44,7 +44,7 @@ class ClassRows:
         return rows, None if parts[0][1] is None else np.concatenate([one for _, one in parts])
 
     def first(self, count: int) -> Array:
-        """Some rows of the class."""
+        """Return at most `count` rows of the class."""
         return np.concatenate([rows for rows, _ in islice(self._parts(), 1)])[:count]
 
     def _parts(self) -> Iterator[tuple[Array, Array]]:

@@ -18,14 +18,14 @@ _NAME = "ClassConditionalClassifier"
 
 
 def log_density(density: Any, X: Array) -> Array:
-    """The log-density of each row: ``score_samples``, ``logpdf`` or ``logpmf``, whichever the density has.
+    """Return the log-density of each row: ``score_samples``, ``logpdf`` or ``logpmf``, whichever the density has.
 
     Densities of one variable are given its column; what they give of several columns is added up.
     """
     for name in ("score_samples", "logpdf", "logpmf"):
         method = getattr(density, name, None)
         if method is not None:
-            values = np.asarray(_called(method, X, name), dtype=np.float64)
+            values = np.asarray(_call_density(method, X, name), dtype=np.float64)
             return values.sum(axis=1) if values.ndim == 2 else values.reshape(-1)
     message = (
         f"ClassConditionalClassifier: a density must have score_samples, logpdf or logpmf; got "
@@ -34,15 +34,15 @@ def log_density(density: Any, X: Array) -> Array:
     raise ParameterError(message)
 
 
-def _called(method: Any, X: Array, name: str) -> Array:
-    """scipy's densities of one variable take values, those of several take rows; estimators take rows."""
+def _call_density(method: Any, X: Array, name: str) -> Array:
+    """Call a density's method: SciPy's densities of one variable take values, all others take rows."""
     if name == "score_samples" or X.shape[1] > 1:
         return method(X)
     return method(X[:, 0])
 
 
 def learns_in_parts(estimator: Any) -> bool:
-    """Whether each density that is to be fitted has ``partial_fit``; an error that says so where one has not."""
+    """Check that each density that is to be fitted has ``partial_fit``."""
     given = estimator.density
     each = given.values() if isinstance(given, dict) else given if isinstance(given, list) else [given or OAS()]
     for density in each:
@@ -56,7 +56,7 @@ def learns_in_parts(estimator: Any) -> bool:
 
 
 def learnt(density: Any, rows: ClassRows, weight: float, *, partial: bool) -> Any:
-    """A copy of the density, fitted; a known one itself, and one that gets no rows as it was."""
+    """Return a copy of the density, fitted; a known one itself, and one that gets no rows as it was."""
     if not hasattr(density, "fit") or weight == 0:
         return density
     goes_on = partial and hasattr(density, "n_features_in_")

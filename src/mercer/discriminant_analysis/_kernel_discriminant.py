@@ -241,7 +241,7 @@ class KernelDiscriminantAnalysis(
         return KernelSum(self.kernel_, self.X_fit_, self.dual_coef_, 0.0, others)
 
     def _joint(self, X: Any) -> Array:
-        """Logarithms of the joint densities of classes and rows, up to a constant a row."""
+        """Return the log of the joint density of class and row, up to a constant for each row."""
         scores = self.transform(X)
         covariance = self.covariance_.astype(np.float64)
         # A direction in which classes have no spread tells them apart for certain; its scale keeps numbers finite.

@@ -19,7 +19,7 @@ from mercer._source import Block, Source
 from mercer._source.memory import forecast
 from mercer._statistic import Statistic
 from mercer._statistic.by_class import ClassMoments
-from mercer.covariance._state import shrink
+from mercer._statistic.shrinkage import shrink_covariance
 from mercer.discriminant_analysis._class_covariance import covariances_by, shrunk_by_class, shrunk_total
 from mercer.discriminant_analysis._gaussian_classes import GaussianClasses
 from mercer.discriminant_analysis._linear_solvers import (
@@ -66,7 +66,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
     ----------
     solver : one of 'svd', 'lsqr', 'eigen', default='svd'
         'svd' whitens by the spectrum of the within-class correlation and leaves singular directions out; 'lsqr' solves
-        S c_k = m_k - m, of which the axes are combinations; 'eigen' solves S_b w = J S w. The last two can shrink S.
+        S c_k = m_k - m and combines the c_k to axes; 'eigen' solves S_b w = J S w. The last two can shrink S.
     shrinkage : one of 'auto' or a number in [0, 1] or None, default=None
         The share of tr(S)/d I in S; 'auto' is that of Ledoit and Wolf, class by class, of standardised columns.
     priors : an array-like or None, default=None
@@ -177,7 +177,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
     def from_parameters(
         cls, means: Any, covariance: Any, priors: Any, classes: Any = None
     ) -> "LinearDiscriminantAnalysis":
-        """The optimal classifier of known Gaussian classes.
+        """Return the optimal classifier of known Gaussian classes.
 
         Parameters
         ----------
@@ -254,7 +254,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         super()._learn(X, y, weight, partial=partial, **options)
 
     def _is_wide(self, source: Source) -> bool:
-        """Whether n x n products do, and columns need not be multiplied: all rows are here, and they are few."""
+        """Return whether to work with n x n products of rows: all rows are in memory and fewer than the columns."""
         here = source.place == "memory" and not self._adds
         return here and self.solver == "svd" and not self.store_covariance and source.n_rows < source.n_features
 
@@ -288,10 +288,10 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
             if self.store_covariance:
                 covariance = yield from self._within(sums, priors, source)
         else:
-            covariance, axes = yield from self._solved(sums, priors, means, centre, source)
+            covariance, axes = yield from self._solve_axes(sums, priors, means, centre, source)
         stored = covariance if self.solver != "svd" or self.store_covariance else None
         density = yield Dense(lambda: mean_log_density(within, covariance))
-        return _combined(sums, priors, means, centre, axes, stored, density)
+        return _combine_state(sums, priors, means, centre, axes, stored, density)
 
     def _wide_state(
         self, sums: Any, priors: Array, means: Array, centre: Array, source: Source
@@ -302,7 +302,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         rows *= np.sqrt(heavy / sums.weight)[:, None]
         count = self._most_axes
         axes, density = yield Dense(lambda: by_rows(rows, sums, means, centre, priors, count, self.tol))
-        return _combined(sums, priors, means, centre, axes, None, density)
+        return _combine_state(sums, priors, means, centre, axes, None, density)
 
     def _check_sums(self, sums: Any) -> None:
         n_classes, n_features = sums.means.shape
@@ -328,7 +328,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         self._most_axes = self.n_components or most
 
     def _within(self, sums: Any, priors: Array, source: Source) -> Generator[Any, Any, Array]:
-        """The covariance within classes, each weighed by its prior."""
+        """Return the covariance within classes, each weighed by its prior."""
         if self.covariance_estimator is not None:
             parts = covariances_by(self.covariance_estimator, type(self).__name__, source, sums.classes)
             self._total = parts.pop()
@@ -338,9 +338,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
             return np.tensordot(priors, parts, axes=1)
         pooled = sums.within() / sums.weight
         # Shrinking by one share is linear: of the mean of covariances it is the mean of shrunk ones.
-        return pooled if self.shrinkage is None else shrink(pooled, self.shrinkage)
+        return pooled if self.shrinkage is None else shrink_covariance(pooled, self.shrinkage)
 
-    def _solved(
+    def _solve_axes(
         self, sums: Any, priors: Array, means: Array, centre: Array, source: Source
     ) -> Generator[Any, Any, tuple[Array, Axes]]:
         within = yield from self._within(sums, priors, source)
@@ -357,7 +357,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         return self._kept(state.sums) | self._of(state, state.sums.classes)
 
     def _of(self, state: DiscriminantState, classes: Array) -> dict[str, Any]:
-        """The attributes of a state; two classes have one score, that of the second less that of the first."""
+        """Return the attributes of a state; two classes have one score, that of the second less that of the first."""
         coef, intercept = state.coef, state.intercept
         if len(classes) == 2:
             with np.errstate(invalid="ignore"):
@@ -377,10 +377,10 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         return kept | {"classes_": classes}
 
 
-def _combined(
+def _combine_state(
     sums: Any, priors: Array, means: Array, centre: Array, axes: Axes, covariance: Array, density: float
 ) -> tuple[DiscriminantState, float]:
-    """The state, and the mean log-likelihood of rows and labels."""
+    """Return the state, and the mean log-likelihood of rows and labels."""
     parts = (axes.coef, axes.intercept, covariance, axes.scalings, axes.ratio, axes.criterion)
     likelihood = float(xlogy(sums.weights, priors).sum()) / sums.weight + density
     return DiscriminantState(sums, priors, means, centre, *parts), likelihood

@@ -61,7 +61,7 @@ class Axes:
 
 
 def scores(coef: Array, means: Array, centre: Array, priors: Array) -> tuple[Array, Array]:
-    """Coefficients and intercepts of classes from S^-1 (m_k - m)."""
+    """Return coefficients and intercepts of classes from S^-1 (m_k - m)."""
     with np.errstate(divide="ignore"):
         logarithms = np.log(priors)
     return coef, -0.5 * np.sum((means - centre) * coef, axis=1) - coef @ centre + logarithms
@@ -83,13 +83,13 @@ def by_spectrum(
     singular = np.sqrt(np.maximum(values[::-1], 0.0))
     rank = int(np.sum(singular > max(tolerance, floor)))
     whiten = vectors[:, ::-1][:, :rank] / deviations[:, None] / singular[:rank]
-    return _rotated(whiten, means, centre, priors, n_axes, max(tolerance, floor))
+    return _find_axes(whiten, means, centre, priors, n_axes, max(tolerance, floor))
 
 
 def by_rows(
     rows: Array, sums: ClassMomentSums, means: Array, centre: Array, priors: Array, n_axes: int, tolerance: float
 ) -> tuple[Axes, float]:
-    """The same of fewer rows than columns, by their n x n products; and the mean log-density in the span of the rows.
+    """Solve for fewer rows than columns by n x n products; also return the mean log-density in the span of the rows.
 
     `rows` are centred on their classes' means and times the square roots of their shares of the weight; they are
     overwritten.
@@ -106,29 +106,32 @@ def by_rows(
     whiten = rows.T @ (vectors[:, ::-1][:, :rank] / singular[:rank] ** 2) / deviations[:, None]
     spans = spans[spans > len(spans) * _EPSILON * spans[-1]]
     density = -0.5 * (len(spans) * (math.log(2.0 * math.pi) + 1.0) + float(np.sum(np.log(spans))))
-    return _rotated(whiten, means, centre, priors, n_axes, max(tolerance, floor)), density
+    return _find_axes(whiten, means, centre, priors, n_axes, max(tolerance, floor)), density
 
 
 def _deviations(variances: Array, centre: Array) -> tuple[Array, Array]:
-    """Which columns are constant, and the standard deviations, one where a column is."""
+    """Return which columns are constant, and the standard deviations, with 1 for constant columns."""
     flat = flat_columns(variances, centre)
     return flat, np.where(flat, 1.0, np.sqrt(np.where(flat, 1.0, variances)))
 
 
-def _rotated(whiten: Array, means: Array, centre: Array, priors: Array, n_axes: int, least: float) -> Axes:
-    """Axes along which class means, whitened within classes, spread most; those under `least` of the first are none."""
+def _find_axes(whiten: Array, means: Array, centre: Array, priors: Array, n_axes: int, least: float) -> Axes:
+    """Find the axes along which class means, whitened within classes, spread most.
+
+    Axes whose criterion is below `least` times that of the first are dropped.
+    """
     spread = np.sqrt(priors)[:, None] * (means - centre) @ whiten
     _, sizes, rotation = np.linalg.svd(spread, full_matrices=False)
     criterion = sizes**2
     kept = int(np.sum(sizes > least * sizes[0])) if len(sizes) else 0
-    scalings = _turned(whiten @ rotation.T[:, :kept])
+    scalings = _flip_axes(whiten @ rotation.T[:, :kept])
     coef, intercept = scores((means - centre) @ scalings @ scalings.T, means, centre, priors)
     total = float(criterion.sum()) or 1.0
     return Axes(coef, intercept, scalings, criterion[:n_axes] / total, criterion[:n_axes])
 
 
 def by_least_squares(means: Array, centre: Array, priors: Array, covariance: Array, n_axes: int) -> Axes:
-    """S c_k = m_k - m, by least squares of least norm where S is singular.
+    """Solve S c_k = m_k - m by least squares, with the solution of least norm where S is singular.
 
     The axes are combinations of the c_k: of S-length one and at right angles in S where U diag(J) U^T are the
     eigenvectors of the k x k matrix sqrt(P_k P_l) (m_k - m)^T c_l.
@@ -139,7 +142,7 @@ def by_least_squares(means: Array, centre: Array, priors: Array, covariance: Arr
     values, vectors = eigh((products + products.T) / 2.0)
     values, vectors = values[::-1], vectors[:, ::-1]
     kept = values > len(values) * _EPSILON * max(float(values[0]), 0.0)
-    scalings = _turned((roots * coef).T @ (vectors[:, kept] / np.sqrt(values[kept])))
+    scalings = _flip_axes((roots * coef).T @ (vectors[:, kept] / np.sqrt(values[kept])))
     total = float(values[kept].sum()) or 1.0
     return Axes(*scores(coef, means, centre, priors), scalings, values[:n_axes] / total, values[:n_axes])
 
@@ -147,7 +150,7 @@ def by_least_squares(means: Array, centre: Array, priors: Array, covariance: Arr
 def by_eigenvectors(
     means: Array, centre: Array, priors: Array, within: Array, total: Array, n_axes: int, subject: str
 ) -> Axes:
-    """S_b w = J S_w w with S_b the total less the within-class covariance: J is Fisher's criterion along w."""
+    """Solve S_b w = J S_w w; S_b is the total minus the within-class covariance, J Fisher's criterion along w."""
     try:
         values, vectors = eigh(total - within, within)
     except LinAlgError as error:
@@ -156,13 +159,13 @@ def by_eigenvectors(
             f"determined by others within classes; got a singular one. Use solver='svd', or shrinkage."
         )
         raise DataError(message) from error
-    values, vectors = values[::-1], _turned(vectors[:, ::-1])
+    values, vectors = values[::-1], _flip_axes(vectors[:, ::-1])
     coef, intercept = scores((means - centre) @ vectors @ vectors.T, means, centre, priors)
     return Axes(coef, intercept, vectors, values[:n_axes] / (float(values.sum()) or 1.0), values[:n_axes])
 
 
-def _turned(axes: Array) -> Array:
-    """Axes (columns) turned so that the entry of largest magnitude in each is positive."""
+def _flip_axes(axes: Array) -> Array:
+    """Flip axes (columns) so that the entry of largest magnitude in each is positive."""
     most = axes[np.argmax(np.abs(axes), axis=0), np.arange(axes.shape[1])]
     return axes * np.where(most < 0, -1.0, 1.0)
 

@@ -188,7 +188,7 @@ class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
     def from_parameters(
         cls, means: Any, covariances: Any, priors: Any, classes: Any = None
     ) -> "QuadraticDiscriminantAnalysis":
-        """The optimal classifier of known Gaussian classes.
+        """Return the optimal classifier of known Gaussian classes.
 
         Parameters
         ----------
@@ -217,7 +217,7 @@ class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
         return model
 
     def decision_function(self, X: Any) -> Any:
-        """Scores of each row.
+        """Return the scores of each row.
 
         Parameters
         ----------
@@ -278,7 +278,10 @@ class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
                 raise DataError(message)
 
     def _principal(self, covariance: Array, label: Any, weight: float) -> tuple[Array, Array]:
-        """Variances along principal axes, falling, and the axes; a class without rows is as good as any."""
+        """Return variances along principal axes, in decreasing order, and the axes.
+
+        A class without rows gets the unit matrix: its weight is zero.
+        """
         d = len(covariance)
         if weight == 0:
             return np.ones(d), np.eye(d)
@@ -327,7 +330,7 @@ class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
 
 
 def _mean_log_likelihood(state: QuadraticState) -> float:
-    """Of rows and labels: in each class, that of its scatter under its Gaussian."""
+    """Return the mean log-likelihood of rows and labels, class by class from the scatter."""
     sums, total = state.sums, 0.0
     for k, weight in enumerate(sums.weights):
         along = np.sum((sums.scatter[k] @ state.rotations[k]) * state.rotations[k], axis=0)

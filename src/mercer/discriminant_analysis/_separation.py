@@ -16,7 +16,7 @@ Array = Any
 
 
 def mean_separation(X: Any, y: Any) -> tuple[np.ndarray, float]:
-    """The direction along which the means of two classes are farthest apart, and how far.
+    """Return the direction along which the means of two classes are farthest apart, and how far.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def mean_separation(X: Any, y: Any) -> tuple[np.ndarray, float]:
 
 
 def separation_ratio(X: Any, y: Any, direction: Any = None) -> Any:
-    """Distance of the means of two classes over the root of their summed variances: a signal-to-noise ratio.
+    """Compute the distance of two class means over the root of their summed variances: a signal-to-noise ratio.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def separation_ratio(X: Any, y: Any, direction: Any = None) -> Any:
 
 
 def fisher_criterion(X: Any, y: Any, direction: Any = None) -> float:
-    """Fisher's criterion of two classes, J(w) = (w . (m_2 - m_1))^2 / w^T (C_1 + C_2) w.
+    """Compute Fisher's criterion of two classes, J(w) = (w . (m_2 - m_1))^2 / w^T (C_1 + C_2) w.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def fisher_criterion(X: Any, y: Any, direction: Any = None) -> float:
 
 
 def _two_classes(subject: str, X: Any, y: Any) -> tuple[Array, Array]:
-    """Means and covariances of two classes, in the order of their labels."""
+    """Return means and covariances of two classes, in the order of their labels."""
     X, y = check_X_y(X, y, dtype=[np.float64, np.float32], order="C")
     with one_blas_thread():
         sums: ClassMomentSums = open_source(X, y).reduce(ClassMoments("own")).plainly()

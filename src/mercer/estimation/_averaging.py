@@ -185,7 +185,7 @@ class ModelAveragingRegressor(RegressorMixin, _ModelAveraging):
         return self._fit_members(X, column_or_1d(y, warn=True, dtype=np.float64), sample_weight)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The average of the members' predictions.
+        """Return the average of the members' predictions.
 
         Parameters
         ----------
@@ -296,7 +296,7 @@ class ModelAveragingClassifier(ClassifierMixin, _ModelAveraging):
         return self._fit_members(X, y, sample_weight)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The average of the members' class probabilities.
+        """Return the average of the members' class probabilities.
 
         Parameters
         ----------
@@ -312,7 +312,7 @@ class ModelAveragingClassifier(ClassifierMixin, _ModelAveraging):
         return np.tensordot(self.weights_[::-1], np.stack(answers), axes=1).astype(self._precision)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The label of the highest average probability.
+        """Return the label of the highest average probability.
 
         Parameters
         ----------

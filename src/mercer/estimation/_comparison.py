@@ -21,7 +21,7 @@ __all__ = [
 
 
 def bayes_factor(first: Any, second: Any) -> Any:
-    """How much more probable one model made the data than another: m_1 / m_2.
+    """Return how much more probable one model made the data than another: m_1 / m_2.
 
     Posterior odds are the Bayes factor times the prior odds; the two are equal only for models that were equally
     probable before.
@@ -48,7 +48,7 @@ def bayes_factor(first: Any, second: Any) -> Any:
 
 
 def model_probabilities(log_evidences: Any, priors: Any = None) -> np.ndarray:
-    """Posterior probabilities of models.
+    """Compute the posterior probabilities of models.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def compare_models(log_evidences: dict[str, Any], priors: Any = None) -> ModelCo
 
 
 def bayesian_criterion(log_likelihood: Any, n_parameters: Any, n_samples: Any) -> Any:
-    """Schwarz's criterion, k ln n - 2 ln L: minus twice the log-evidence, up to terms that do not grow with n.
+    """Compute Schwarz's criterion, k ln n - 2 ln L: minus twice the log-evidence, up to terms that do not grow with n.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def bayesian_criterion(log_likelihood: Any, n_parameters: Any, n_samples: Any) -
 
 
 def akaike_criterion(log_likelihood: Any, n_parameters: Any) -> Any:
-    """Akaike's criterion, 2 k - 2 ln L: minus twice the expected log-likelihood of new data.
+    """Compute Akaike's criterion, 2 k - 2 ln L: minus twice the expected log-likelihood of new data.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def akaike_criterion(log_likelihood: Any, n_parameters: Any) -> Any:
 
 
 def description_length(log_likelihood: Any, n_parameters: Any, n_samples: Any) -> Any:
-    """The two-part code length in nats, k/2 ln n - ln L: parameters as precisely as n samples tell, then the data.
+    """Compute the two-part code length in nats, k/2 ln n - ln L: first the parameters, then the data.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ class Conjugate:
         return np.broadcast_shapes(*(np.shape(getattr(self, part.name)) for part in fields(self)))  # type: ignore[arg-type]
 
     def update(self: Own, X: Any, sample_weight: Any = None) -> Own:
-        """The posterior after some observations, from which the next update goes on.
+        """Return the posterior after some observations, from which the next update goes on.
 
         Parameters
         ----------
@@ -55,13 +55,13 @@ class Conjugate:
         Conjugate
             Of the same kind.
         """
-        x, weight = self._observed(X, sample_weight)
+        x, weight = self._read_observations(X, sample_weight)
         if sample_weight is None:
             return self.update_sums(float(len(x)), x.sum(axis=0))
         return self.update_sums(weight.sum(axis=0), (weight * x).sum(axis=0))
 
     def update_groups(self: Own, X: Any, groups: Any, n_groups: int | None = None) -> Own:
-        """The posteriors of many groups from one long array of observations.
+        """Return the posteriors of many groups from one long array of observations.
 
         Parameters
         ----------
@@ -78,7 +78,7 @@ class Conjugate:
             With parameters of shape (n_groups,).
         """
         name = type(self).__name__
-        x, groups = self._checked(X), np.asarray(groups)
+        x, groups = self._check_observations(X), np.asarray(groups)
         if groups.shape != x.shape or x.ndim != 1 or groups.dtype.kind not in "iu" or (groups < 0).any():
             message = f"{name}: groups must be one non-negative integer for each of {x.size} observations."
             raise DataError(message)
@@ -90,7 +90,7 @@ class Conjugate:
         )
 
     def update_sums(self: Own, count: Any, total: Any) -> Own:
-        """The posterior after `count` observations whose sum is `total`, for one group or many.
+        """Return the posterior after `count` observations whose sum is `total`, for one group or many.
 
         Parameters
         ----------
@@ -106,7 +106,7 @@ class Conjugate:
         raise NotImplementedError  # each family defines its own
 
     def log_predictive(self, X: Any) -> np.ndarray:
-        """The log-density of each of some new observations, the parameter integrated out.
+        """Return the log-density of each of some new observations, the parameter integrated out.
 
         Parameters
         ----------
@@ -124,7 +124,7 @@ class Conjugate:
         return np.where(inside, logs, -np.inf)
 
     def log_evidence(self, X: Any, sample_weight: Any = None) -> Any:
-        """The log-probability of all observations together, the parameter integrated out.
+        """Return the log-probability of all observations together, the parameter integrated out.
 
         Parameters
         ----------
@@ -138,12 +138,12 @@ class Conjugate:
         float or ndarray
             A number for each group.
         """
-        x, weight = self._observed(X, sample_weight)
+        x, weight = self._read_observations(X, sample_weight)
         after = self.update_sums(weight.sum(axis=0), (weight * x).sum(axis=0))
         return (weight * self._log_base(x)).sum(axis=0) + after._log_normaliser() - self._log_normaliser()
 
     def predictive(self) -> "PredictiveDensity":
-        """What is believed of the next observation, as a density.
+        """Return the predictive distribution of the next observation, as a density.
 
         Returns
         -------
@@ -152,7 +152,7 @@ class Conjugate:
         return PredictiveDensity(self)
 
     def logpdf(self, parameter: Any) -> np.ndarray:
-        """The log-density of the belief at some values of the parameter.
+        """Return the log-density of the belief at some values of the parameter.
 
         Parameters
         ----------
@@ -166,7 +166,7 @@ class Conjugate:
         return self.belief.logpdf(parameter)
 
     def sample(self, n: int, random_state: Any = None) -> np.ndarray:
-        """Values of the parameter, drawn from the belief.
+        """Draw values of the parameter from its distribution.
 
         Parameters
         ----------
@@ -182,7 +182,7 @@ class Conjugate:
         return self.belief.sample(n, random_state)
 
     def sample_predictive(self, n: int, random_state: Any = None) -> np.ndarray:
-        """Observations drawn from what is believed of the next one: a parameter, then an observation, for each.
+        """Draw observations from the predictive distribution: a parameter, then an observation, for each.
 
         Parameters
         ----------
@@ -219,15 +219,15 @@ class Conjugate:
         return self.belief.variance
 
     def _density(self, parameter: Any) -> Any:
-        """The density of observations where the parameter is known."""
+        """Return the density of observations where the parameter is known."""
         raise NotImplementedError  # each family defines its own
 
     def _log_base(self, x: np.ndarray) -> Any:
-        """The part of an observation's log-density that does not depend on the parameter."""
+        """Return the part of an observation's log-density that does not depend on the parameter."""
         return np.zeros_like(x)
 
     def _log_normaliser(self) -> Any:
-        """The log of the integral of the belief before it is normalised."""
+        """Return the log of the integral of the belief before it is normalised."""
         raise NotImplementedError  # each family defines its own
 
     def _inside(self, x: np.ndarray) -> np.ndarray:
@@ -236,13 +236,16 @@ class Conjugate:
         return inside & (x == np.floor(x)) if self._whole else inside
 
     def _are_inside(self, x: np.ndarray, whole: bool) -> bool:
-        """Whether all observations are plainly inside the support: two reads of them, and no array of verdicts."""
+        """Return whether all observations are inside the support, by their minimum and maximum alone.
+
+        Two passes over the data need no array of booleans.
+        """
         if type(self)._inside is not Conjugate._inside or not x.size:
             return False
         low, high = self._support
         return bool(x.min() >= low and x.max() <= high and (whole or not self._whole))
 
-    def _checked(self, X: Any) -> np.ndarray:
+    def _check_observations(self, X: Any) -> np.ndarray:
         x = np.asarray(X, dtype=np.float64)
         if self._are_inside(x, np.asarray(X).dtype.kind in "iub"):
             return x
@@ -257,8 +260,8 @@ class Conjugate:
             raise DataError(message)
         return x
 
-    def _observed(self, X: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray]:
-        x = self._checked(X)
+    def _read_observations(self, X: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray]:
+        x = self._check_observations(X)
         if x.ndim == 0:
             message = f"{type(self).__name__}: observations lie along the first axis; got a single number. Give [x]."
             raise DataError(message)
@@ -297,9 +300,9 @@ class PredictiveDensity:
         return replace(self, belief=self.belief.update(X, sample_weight))
 
     def logpdf(self, X: Any) -> np.ndarray:
-        """The log of the predictive density of each observation."""
+        """Return the log of the predictive density of each observation."""
         return self.belief.log_predictive(X)
 
     def sample(self, n: int, random_state: Any = None) -> np.ndarray:
-        """`n` observations."""
+        """Draw `n` observations."""
         return self.belief.sample_predictive(n, random_state)

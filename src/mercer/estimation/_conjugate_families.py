@@ -67,7 +67,7 @@ class BetaBernoulli(_BetaConjugate):
     _whole: ClassVar[bool] = True
 
     def update_sums(self, count: Any, total: Any) -> "BetaBernoulli":
-        """The posterior after `count` observations with `total` successes."""
+        """Return the posterior after `count` observations with `total` successes."""
         return BetaBernoulli(self.a + np.asarray(total), self.b + np.asarray(count) - total)
 
     def _density(self, parameter: Any) -> BernoulliDensity:
@@ -109,7 +109,7 @@ class BetaBinomial(_BetaConjugate):
         check_trials("BetaBinomial", self.trials)
 
     def update_sums(self, count: Any, total: Any) -> "BetaBinomial":
-        """The posterior after `count` observations with `total` successes."""
+        """Return the posterior after `count` observations with `total` successes."""
         failures = np.asarray(count) * self.trials - total
         return BetaBinomial(self.a + np.asarray(total), self.b + failures, self.trials)
 
@@ -150,7 +150,7 @@ class BetaGeometric(_BetaConjugate):
     _whole: ClassVar[bool] = True
 
     def update_sums(self, count: Any, total: Any) -> "BetaGeometric":
-        """The posterior after `count` observations with `total` failures."""
+        """Return the posterior after `count` observations with `total` failures."""
         return BetaGeometric(self.a + np.asarray(count), self.b + np.asarray(total))
 
     def _density(self, parameter: Any) -> GeometricDensity:
@@ -201,7 +201,7 @@ class GammaPoisson(_GammaConjugate):
     _whole: ClassVar[bool] = True
 
     def update_sums(self, count: Any, total: Any) -> "GammaPoisson":
-        """The posterior after `count` observations whose sum is `total`."""
+        """Return the posterior after `count` observations whose sum is `total`."""
         return GammaPoisson(self.concentration + np.asarray(total), self.rate + np.asarray(count))
 
     def _log_base(self, x: np.ndarray) -> Any:
@@ -233,7 +233,7 @@ class GammaExponential(_GammaConjugate):
     _support: ClassVar[tuple[float, float]] = (0.0, np.inf)
 
     def update_sums(self, count: Any, total: Any) -> "GammaExponential":
-        """The posterior after `count` observations whose sum is `total`."""
+        """Return the posterior after `count` observations whose sum is `total`."""
         return GammaExponential(self.concentration + np.asarray(count), self.rate + np.asarray(total))
 
     def _density(self, parameter: Any) -> ExponentialDensity:
@@ -293,44 +293,44 @@ class DirichletCategorical(Conjugate):
         return self.mean * (1 - self.mean) / (self.concentration.sum(axis=-1, keepdims=True) + 1)
 
     def update(self, X: Any, sample_weight: Any = None) -> "DirichletCategorical":
-        """The posterior after some observations along the first axis."""
-        x = self._checked(X)
+        """Return the posterior after some observations along the first axis."""
+        x = self._check_observations(X)
         weight = read_weight(type(self).__name__, sample_weight, len(x)).reshape((-1,) + (1,) * (x.ndim - 1))
         counts = [(weight * (x == k)).sum(axis=0) for k in range(self.concentration.shape[-1])]
         return self.update_counts(np.stack(counts, axis=-1))
 
     def update_groups(self, X: Any, groups: Any, n_groups: int | None = None) -> "DirichletCategorical":
-        """The posteriors of many groups from one long array of observations."""
-        x, groups = self._checked(X).astype(np.int64), np.asarray(groups)
+        """Return the posteriors of many groups from one long array of observations."""
+        x, groups = self._check_observations(X).astype(np.int64), np.asarray(groups)
         k = self.concentration.shape[-1]
         n = n_groups or (int(groups.max()) + 1 if groups.size else 0)
         return self.update_counts(np.bincount(groups * k + x, minlength=n * k).reshape(n, k))
 
     def update_counts(self, counts: Any) -> "DirichletCategorical":
-        """The posterior after so many observations of each category, along the last axis."""
+        """Return the posterior after `counts` observations of each category, along the last axis."""
         return DirichletCategorical(self.concentration + np.asarray(counts))
 
     def update_sums(self, count: Any, total: Any) -> "DirichletCategorical":
-        """Refused: a sum of category numbers says nothing."""
+        """Refuse: a sum of category indices carries no information."""
         message = "DirichletCategorical: needs a count for each category; use update_counts."
         raise DataError(message)
 
     def log_predictive(self, X: Any) -> np.ndarray:
-        """The log-probability of each of some new observations: that of the expected probabilities."""
+        """Return the log-probability of each of some new observations: that of the expected probabilities."""
         return CategoricalDensity(self.mean).logpdf(X)
 
     def log_evidence(self, X: Any, sample_weight: Any = None) -> Any:
-        """The log-probability of all observations together, in the order given."""
+        """Return the log-probability of all observations together, in the order given."""
         return self.update(X, sample_weight)._log_normaliser() - self._log_normaliser()
 
     def logpdf(self, parameter: Any) -> np.ndarray:
-        """The log-density of the belief at some probabilities, along the last axis."""
+        """Return the log-density of the belief at some probabilities, along the last axis."""
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = np.where(self.concentration == 1, 0.0, (self.concentration - 1) * np.log(parameter))
         return logs.sum(axis=-1) - self._log_normaliser()
 
     def sample(self, n: int, random_state: Any = None) -> np.ndarray:
-        """Probabilities drawn from the belief."""
+        """Draw probabilities from their distribution."""
         random = np.random.default_rng(seed_sequence(random_state))
         draws = random.standard_gamma(np.broadcast_to(self.concentration, (n, *self.concentration.shape)))
         return draws / draws.sum(axis=-1, keepdims=True)

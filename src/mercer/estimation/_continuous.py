@@ -61,7 +61,7 @@ class GaussianDensity(NumberDensity):
     def _logpdf(self, x: np.ndarray) -> np.ndarray:
         return -0.5 * (_LOG_TWO_PI + np.log(self.variance) + (x - self.mean) ** 2 / self.variance)
 
-    def _sampled(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    def _draw(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
         return self.mean + np.sqrt(self.variance) * random.standard_normal(shape)
 
     def _score(self, x: np.ndarray) -> tuple[Any, ...]:
@@ -116,7 +116,7 @@ class LaplaceDensity(NumberDensity):
     def _logpdf(self, x: np.ndarray) -> np.ndarray:
         return -np.abs(x - self.location) / self.scale - np.log(2 * np.asarray(self.scale))
 
-    def _sampled(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    def _draw(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
         return random.laplace(self.location, self.scale, shape)
 
     def _score(self, x: np.ndarray) -> tuple[Any, ...]:
@@ -172,7 +172,7 @@ class UniformDensity(NumberDensity):
         inside = (x >= self.low) & (x <= self.high)
         return np.where(inside, -np.log(np.asarray(self.high) - self.low), -np.inf)
 
-    def _sampled(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    def _draw(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
         return random.uniform(self.low, self.high, shape)
 
 
@@ -217,7 +217,7 @@ class ExponentialDensity(NumberDensity):
     def _logpdf(self, x: np.ndarray) -> np.ndarray:
         return np.log(self.rate) - self.rate * x
 
-    def _sampled(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    def _draw(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
         return random.exponential(1 / np.asarray(self.rate), shape)
 
     def _score(self, x: np.ndarray) -> tuple[Any, ...]:
@@ -280,7 +280,7 @@ class GammaDensity(NumberDensity):
         a, r = np.asarray(self.concentration), np.asarray(self.rate)
         return xlogy(a, r) + xlogy(a - 1, x) - r * x - gammaln(a)
 
-    def _sampled(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    def _draw(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
         return random.gamma(self.concentration, 1 / np.asarray(self.rate), shape)
 
     def _score(self, x: np.ndarray) -> tuple[Any, ...]:
@@ -340,7 +340,7 @@ class BetaDensity(NumberDensity):
         a, b = np.asarray(self.a), np.asarray(self.b)
         return xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b)
 
-    def _sampled(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    def _draw(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
         return random.beta(self.a, self.b, shape)
 
     def _score(self, x: np.ndarray) -> tuple[Any, ...]:

@@ -30,13 +30,13 @@ class Density(Protocol):
     """
 
     def fit(self, X: Any, sample_weight: Any = None) -> Any:
-        """The density of this kind under which the observations `X` are most likely."""
+        """Return the density of this kind under which the observations `X` are most likely."""
 
     def logpdf(self, X: Any) -> np.ndarray:
-        """The log of the density (or probability) of each observation."""
+        """Return the log of the density (or probability) of each observation."""
 
     def sample(self, n: int, random_state: Any = None) -> np.ndarray:
-        """`n` independent observations."""
+        """Draw `n` independent observations."""
 
 
 class NumberDensity:
@@ -78,7 +78,7 @@ class NumberDensity:
         NumberDensity
             A new density of the same kind.
         """
-        x = self._observed(X)
+        x = self._read_observations(X)
         if x.ndim == 0 or x.shape[0] == 0:
             message = f"{type(self).__name__}: fit needs at least one observation; got shape {x.shape}."
             raise DataError(message)
@@ -87,7 +87,7 @@ class NumberDensity:
             return self._fitted(x, weight.reshape((-1,) + (1,) * (x.ndim - 1)))
 
     def logpdf(self, X: Any) -> np.ndarray:
-        """The log of the density of each number; minus infinity outside the support.
+        """Return the log of the density of each number; minus infinity outside the support.
 
         Parameters
         ----------
@@ -119,10 +119,10 @@ class NumberDensity:
         ndarray of shape (n, ...)
             Further axes are those of the parameters.
         """
-        return self._sampled(np.random.default_rng(seed_sequence(random_state)), (n, *self.shape))
+        return self._draw(np.random.default_rng(seed_sequence(random_state)), (n, *self.shape))
 
     def score(self, X: Any) -> np.ndarray:
-        """The derivatives of the log-density by the parameters.
+        """Return the derivatives of the log-density by the parameters.
 
         Parameters
         ----------
@@ -134,10 +134,10 @@ class NumberDensity:
         ndarray of shape (..., n_parameters)
             In the order of the fields.
         """
-        return np.stack(np.broadcast_arrays(*self._score(self._observed(X))), axis=-1)
+        return np.stack(np.broadcast_arrays(*self._score(self._read_observations(X))), axis=-1)
 
     def fisher_information(self) -> np.ndarray:
-        """The expected outer product of the score, for one observation.
+        """Return the expected outer product of the score, for one observation.
 
         Returns
         -------
@@ -152,11 +152,11 @@ class NumberDensity:
         return inside & (x == np.floor(x)) if self._whole else inside
 
     def _somewhere(self) -> Any:
-        """A number inside the support, to stand in for those outside."""
+        """Return a number inside the support, to stand in for those outside."""
         low, high = self._support
         return 0.0 if low <= 0 <= high else low
 
-    def _observed(self, X: Any) -> np.ndarray:
+    def _read_observations(self, X: Any) -> np.ndarray:
         x = np.asarray(X, dtype=np.float64)
         inside = self._inside(x)
         if not inside.all():
@@ -175,7 +175,7 @@ class NumberDensity:
     def _logpdf(self, x: np.ndarray) -> np.ndarray:
         raise NotImplementedError  # each family defines its own
 
-    def _sampled(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    def _draw(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
         raise NotImplementedError  # each family defines its own
 
     def _score(self, x: np.ndarray) -> tuple[Any, ...]:
@@ -214,11 +214,11 @@ class IndependentDensity:
         return replace(self, density=self.density.fit(_rows("IndependentDensity", X), sample_weight))
 
     def logpdf(self, X: Any) -> np.ndarray:
-        """The log-density of each row."""
+        """Return the log-density of each row."""
         return self.density.logpdf(_rows("IndependentDensity", X)).sum(axis=-1)
 
     def sample(self, n: int, random_state: Any = None) -> np.ndarray:
-        """`n` rows."""
+        """Draw `n` rows."""
         drawn = self.density.sample(n, random_state)
         return drawn if drawn.ndim > 1 else drawn[:, None]
 
@@ -254,18 +254,18 @@ class MixtureDensity:
         object.__setattr__(self, "weights", weights)
 
     def fit(self, X: Any, sample_weight: Any = None) -> "MixtureDensity":
-        """Refused: which member an observation came from is not known."""
+        """Refuse: it is not known which member an observation came from."""
         message = "MixtureDensity: cannot be fitted in closed form. Fit its members, or use a mixture model with EM."
         raise NotImplementedError(message)
 
     def logpdf(self, X: Any) -> np.ndarray:
-        """The log-density of each observation."""
+        """Return the log-density of each observation."""
         logs = np.stack([one.logpdf(X) for one in self.densities])
         weights = self.weights.reshape((-1,) + (1,) * (logs.ndim - 1))
         return logsumexp(logs, axis=0, b=np.broadcast_to(weights, logs.shape))
 
     def sample(self, n: int, random_state: Any = None) -> np.ndarray:
-        """`n` observations."""
+        """Draw `n` observations."""
         chooser, *others = generators(random_state, 1 + len(self.densities))
         member = chooser.choice(len(self.densities), size=n, p=self.weights / self.weights.sum())
         drawn = [one.sample(int((member == k).sum()), others[k]) for k, one in enumerate(self.densities)]
@@ -276,7 +276,7 @@ class MixtureDensity:
 
 
 def log_likelihood(density: Any, X: Any, sample_weight: Any = None) -> float:
-    """The log-likelihood of a data set: the sum of the log-densities of its observations.
+    """Return the log-likelihood of a data set: the sum of the log-densities of its observations.
 
     Sums of logarithms do not underflow, however many observations there are.
 

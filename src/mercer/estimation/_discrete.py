@@ -54,7 +54,7 @@ class BernoulliDensity(NumberDensity):
     def _logpdf(self, x: np.ndarray) -> np.ndarray:
         return xlogy(x, self.probability) + xlog1py(1 - x, -np.asarray(self.probability))
 
-    def _sampled(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    def _draw(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
         return (random.random(shape) < self.probability).astype(np.float64)
 
     def _score(self, x: np.ndarray) -> tuple[Any, ...]:
@@ -115,7 +115,7 @@ class BinomialDensity(NumberDensity):
         ways = gammaln(m + 1) - gammaln(x + 1) - gammaln(m - x + 1)
         return ways + xlogy(x, p) + xlog1py(m - x, -p)
 
-    def _sampled(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    def _draw(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
         return random.binomial(np.asarray(self.trials, dtype=np.int64), self.probability, shape).astype(np.float64)
 
     def _score(self, x: np.ndarray) -> tuple[Any, ...]:
@@ -166,7 +166,7 @@ class GeometricDensity(NumberDensity):
     def _logpdf(self, x: np.ndarray) -> np.ndarray:
         return xlog1py(x, -np.asarray(self.probability)) + np.log(self.probability)
 
-    def _sampled(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    def _draw(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
         return random.geometric(self.probability, shape) - 1.0
 
     def _score(self, x: np.ndarray) -> tuple[Any, ...]:
@@ -214,7 +214,7 @@ class PoissonDensity(NumberDensity):
     def _logpdf(self, x: np.ndarray) -> np.ndarray:
         return xlogy(x, self.rate) - self.rate - gammaln(x + 1)
 
-    def _sampled(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    def _draw(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
         return random.poisson(self.rate, shape).astype(np.float64)
 
     def _score(self, x: np.ndarray) -> tuple[Any, ...]:
@@ -269,7 +269,7 @@ class CategoricalDensity(NumberDensity):
         spread = np.broadcast_to(logs, (*shape, logs.shape[-1]))
         return np.take_along_axis(spread, np.broadcast_to(category, shape)[..., None], axis=-1)[..., 0]
 
-    def _sampled(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    def _draw(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
         edges = np.cumsum(self.probabilities, axis=-1)
         edges = edges / edges[..., -1:]
         return (random.random(shape)[..., None] >= edges).sum(axis=-1).astype(np.float64)

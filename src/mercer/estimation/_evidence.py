@@ -38,7 +38,7 @@ class Evidence:
 def quadrature_evidence(
     log_density: Callable[[Any, np.ndarray], Any], prior: Any, X: Any, low: Any, high: Any, *, tol: float = 1e-9
 ) -> Evidence:
-    """The evidence by quadrature over one to three parameters.
+    """Return the evidence by quadrature over one to three parameters.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def quadrature_evidence(
 def laplace_evidence(
     log_density: Callable[[Any, np.ndarray], Any], prior: Any, X: Any, start: Any, **options: Any
 ) -> Evidence:
-    """The evidence of a posterior that is peaked: a Gaussian about its mode.
+    """Return the evidence of a posterior that is peaked: a Gaussian about its mode.
 
     log p(D) = log p(D | t) + log p(t) + p/2 log 2 pi - 1/2 log det H at the posterior mode t, with H minus the second
     derivatives there. The error falls like 1/n.
@@ -145,7 +145,7 @@ def monte_carlo_evidence(
     n_parameters: int = 1,
     random_state: Any = None,
 ) -> Evidence:
-    """The evidence as the mean likelihood of parameters drawn from the prior.
+    """Return the evidence as the mean likelihood of parameters drawn from the prior.
 
     Simple and unbiased, and of use where the posterior is not much narrower than the prior.
 

@@ -23,7 +23,7 @@ def fisher_information(
     n_samples: int = 100_000,
     random_state: Any = None,
 ) -> np.ndarray:
-    """What n independent observations tell of the parameters: the expected outer product of the score.
+    """Compute the Fisher information of n independent observations: the expected outer product of the score.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def fisher_information(
 
 
 def cramer_rao_bound(information: Any) -> np.ndarray:
-    """The least covariance of any unbiased estimator: the inverse of the Fisher information.
+    """Return the least covariance of any unbiased estimator: the inverse of the Fisher information.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class JeffreysPrior:
     parameters: Any = None
 
     def logpdf(self, theta: Any) -> float:
-        """The log of the prior, up to a constant, at some parameters.
+        """Return the log of the prior, up to a constant, at some parameters.
 
         Parameters
         ----------
@@ -154,7 +154,7 @@ def _has_closed_form(density: Any) -> bool:
 
 
 def _numerical_scores(density: Any, names: list[str], x: np.ndarray) -> np.ndarray:
-    """Derivatives of the log-densities of observations by the parameters, by central differences."""
+    """Return the derivatives of the log-densities of observations by the parameters, by central differences."""
     columns = []
     for name in names:
         value = float(getattr(density, name))

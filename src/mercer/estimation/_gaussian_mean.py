@@ -69,7 +69,7 @@ class GaussianMean(Conjugate):
         return self.noise + self.spread
 
     def update_sums(self, count: Any, total: Any) -> "GaussianMean":
-        """The posterior after `count` observations whose sum is `total`."""
+        """Return the posterior after `count` observations whose sum is `total`."""
         count = np.asarray(count, dtype=np.float64)
         # v0 s2 / (s2 + n v0): no reciprocals, so that very wide and very narrow priors keep their digits.
         shared = self.noise + count * self.spread
@@ -77,12 +77,12 @@ class GaussianMean(Conjugate):
         return GaussianMean(location, self.spread * (self.noise / shared), self.noise)
 
     def log_predictive(self, X: Any) -> np.ndarray:
-        """The log-density of each of some new observations."""
+        """Return the log-density of each of some new observations."""
         return GaussianDensity(self.location, self.predictive_variance).logpdf(X)
 
     def log_evidence(self, X: Any, sample_weight: Any = None) -> Any:
-        """The log-density of all observations together: Gaussian, with covariance s2 I + v0 11'."""
-        x, weight = self._observed(X, sample_weight)
+        """Return the log-density of all observations together: Gaussian, with covariance s2 I + v0 11'."""
+        x, weight = self._read_observations(X, sample_weight)
         n = weight.sum(axis=0)
         mean = (weight * x).sum(axis=0) / np.where(n > 0, n, 1.0)
         scatter = (weight * (x - mean) ** 2).sum(axis=0)
@@ -153,7 +153,7 @@ class GaussianVectorMean:
         return self.spread
 
     def update(self, X: Any, sample_weight: Any = None) -> "GaussianVectorMean":
-        """The posterior after some rows, from which the next update goes on.
+        """Return the posterior after some rows, from which the next update goes on.
 
         Parameters
         ----------
@@ -166,12 +166,12 @@ class GaussianVectorMean:
         -------
         GaussianVectorMean
         """
-        rows = self._checked(X)
+        rows = self._check_rows(X)
         weight = read_weight(type(self).__name__, sample_weight, len(rows)) if len(rows) else np.zeros(0)
         return self.update_sums(weight.sum(), weight @ rows)
 
     def update_sums(self, count: float, total: Any) -> "GaussianVectorMean":
-        """The posterior after `count` rows whose sum is `total`.
+        """Return the posterior after `count` rows whose sum is `total`.
 
         Parameters
         ----------
@@ -194,7 +194,7 @@ class GaussianVectorMean:
         return GaussianVectorMean(location, (spread + spread.T) / 2, self.noise)
 
     def log_predictive(self, X: Any) -> np.ndarray:
-        """The log-density of each of some new rows.
+        """Return the log-density of each of some new rows.
 
         Parameters
         ----------
@@ -208,7 +208,7 @@ class GaussianVectorMean:
         return MultivariateGaussianDensity(self.location, self.noise + self.spread).logpdf(X)
 
     def log_evidence(self, X: Any) -> float:
-        """The log-density of all rows together, the mean integrated out.
+        """Return the log-density of all rows together, the mean integrated out.
 
         Parameters
         ----------
@@ -220,29 +220,29 @@ class GaussianVectorMean:
         float
         """
         # p(D) = p(D | mu) p(mu) / p(mu | D) for every mu; the posterior mean loses the fewest digits.
-        rows = self._checked(X)
+        rows = self._check_rows(X)
         after = self.update(rows)
         mu = after.location
         likelihood = MultivariateGaussianDensity(mu, self.noise).logpdf(rows).sum()
         return float(likelihood + self.belief.logpdf(mu[None])[0] - after.belief.logpdf(mu[None])[0])
 
     def logpdf(self, parameter: Any) -> np.ndarray:
-        """The log-density of the belief at some means, row by row."""
+        """Return the log-density of the belief at some means, row by row."""
         return self.belief.logpdf(parameter)
 
     def sample(self, n: int, random_state: Any = None) -> np.ndarray:
-        """Means drawn from the belief, row by row."""
+        """Draw means from their distribution, row by row."""
         return self.belief.sample(n, random_state)
 
     def predictive(self) -> PredictiveDensity:
-        """What is believed of the next row, as a density."""
+        """Return the predictive distribution of the next row, as a density."""
         return PredictiveDensity(self)
 
     def sample_predictive(self, n: int, random_state: Any = None) -> np.ndarray:
-        """Rows drawn from what is believed of the next one."""
+        """Draw rows from the predictive distribution."""
         return MultivariateGaussianDensity(self.location, self.noise + self.spread).sample(n, random_state)
 
-    def _checked(self, X: Any) -> np.ndarray:
+    def _check_rows(self, X: Any) -> np.ndarray:
         rows = _rows(type(self).__name__, X)
         if rows.shape[1] != len(self.location):
             message = f"{type(self).__name__}: rows must have {len(self.location)} columns; got {rows.shape[1]}."

@@ -71,12 +71,12 @@ class GenerativeRegression:
         return cls(function, model.noise.fit(model._residuals(X, y)), multiplicative)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The function's value for each row."""
+        """Return the function's value for each row."""
         value = self.function.predict(X) if hasattr(self.function, "predict") else self.function(np.asarray(X))
         return np.asarray(value, dtype=np.float64)
 
     def logpdf(self, X: Any, y: Any) -> np.ndarray:
-        """The log-density of the target of each row.
+        """Return the log-density of the target of each row.
 
         Parameters
         ----------
@@ -93,11 +93,11 @@ class GenerativeRegression:
         return logs - np.log(np.abs(self.predict(X))) if self.multiplicative else logs
 
     def log_likelihood(self, X: Any, y: Any) -> float:
-        """The log-density of all targets together; with Gaussian noise -SSE / (2 v) plus a constant."""
+        """Return the log-density of all targets together; with Gaussian noise -SSE / (2 v) plus a constant."""
         return float(self.logpdf(X, y).sum())
 
     def sample(self, X: Any, n: int = 1, random_state: Any = None) -> np.ndarray:
-        """Targets drawn for given inputs.
+        """Draw targets for given inputs.
 
         Parameters
         ----------

@@ -56,7 +56,7 @@ class GridPosterior:
         return np.array([(self.probabilities * (g - m) ** 2).sum() for g, m in zip(grids, self.mean, strict=True)])
 
     def marginal(self, number: int) -> np.ndarray:
-        """The density of one parameter along its axis.
+        """Return the density of one parameter along its axis.
 
         Parameters
         ----------
@@ -71,14 +71,14 @@ class GridPosterior:
         return self.probabilities.sum(axis=other) / _cell_sizes((self.axes[number],))
 
     def credible_interval(self, level: float = 0.95, number: int = 0) -> tuple[float, float]:
-        """The interval that leaves equal shares on both sides.
+        """Return the interval that leaves equal shares on both sides.
 
         Parameters
         ----------
         level : float, default=0.95
             The probability inside.
         number : int, default=0
-            Of which parameter.
+            Index of the parameter.
 
         Returns
         -------
@@ -91,7 +91,7 @@ class GridPosterior:
         return float(low), float(high)
 
     def expect(self, function: Callable[..., Any]) -> Any:
-        """The expected value of a function of the parameters.
+        """Return the expected value of a function of the parameters.
 
         Parameters
         ----------
@@ -107,7 +107,7 @@ class GridPosterior:
         return (values * self.probabilities).sum(axis=summed)
 
     def predictive(self, density: Callable[..., Any], x: Any) -> np.ndarray:
-        """The predictive density of new observations: the density of each, averaged over the posterior.
+        """Return the predictive density of new observations: the density of each, averaged over the posterior.
 
         Parameters
         ----------
@@ -129,7 +129,7 @@ class GridPosterior:
 def grid_posterior(
     log_density: Callable[..., Any], prior: Any, X: Any, *axes: Any, sample_weight: Any = None
 ) -> GridPosterior:
-    """The posterior of one or two parameters, on a grid.
+    """Return the posterior of one or two parameters, on a grid.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def grid_posterior(
     (array([0.5]), 0.033333)
     """
     X = np.asarray(X)
-    grid = tuple(_checked_axis(axis) for axis in axes)
+    grid = tuple(_check_axis(axis) for axis in axes)
     if len(grid) not in (1, 2):
         message = f"grid_posterior: a grid has one or two parameters; got {len(grid)}. Use the Laplace approximation."
         raise DataError(message)
@@ -194,7 +194,7 @@ def _log_joint(log_density: Any, prior: Any, X: np.ndarray, weight: np.ndarray, 
     return joint if not np.isnan(joint) else -np.inf
 
 
-def _checked_axis(axis: Any) -> np.ndarray:
+def _check_axis(axis: Any) -> np.ndarray:
     values = read_numbers("grid_posterior", "an axis", axis, closed="neither")
     if values.ndim != 1 or len(values) < 3 or not (np.diff(values) > 0).all():
         message = "grid_posterior: an axis must have at least three increasing values. Sort them."
@@ -203,7 +203,7 @@ def _checked_axis(axis: Any) -> np.ndarray:
 
 
 def _cell_sizes(axes: tuple[np.ndarray, ...]) -> np.ndarray:
-    """Trapezoid weights of the points of a grid."""
+    """Return the trapezoid weights of the points of a grid."""
     sizes = np.ones(())
     for axis in axes:
         widths = np.zeros(len(axis))

@@ -12,7 +12,7 @@ __all__ = ["cross_entropy", "entropy", "gaussian_divergence", "kl_divergence", "
 
 
 def entropy(p: Any, *, base: float | None = None) -> Any:
-    """The expected surprise, -sum p log p, along the last axis; 0 log 0 is 0.
+    """Compute the entropy, -sum p log p, along the last axis; 0 log 0 is 0.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def entropy(p: Any, *, base: float | None = None) -> Any:
 
 
 def cross_entropy(p: Any, q: Any, *, base: float | None = None) -> Any:
-    """The expected length of a code made for q where p is true, -sum p log q; infinite where q = 0 < p.
+    """Return the expected length of a code made for q where p is true, -sum p log q; infinite where q = 0 < p.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def cross_entropy(p: Any, q: Any, *, base: float | None = None) -> Any:
 
 
 def kl_divergence(p: Any, q: Any, *, base: float | None = None) -> Any:
-    """The Kullback-Leibler divergence of q from p, sum p log(p / q): zero only for equals, else positive.
+    """Return the Kullback-Leibler divergence of q from p, sum p log(p / q): zero only for equals, else positive.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def kl_divergence(p: Any, q: Any, *, base: float | None = None) -> Any:
 
 
 def mutual_information(joint: Any, *, base: float | None = None) -> Any:
-    """What one variable tells of another: H(X) + H(Y) - H(X, Y).
+    """Compute the mutual information of two variables, H(X) + H(Y) - H(X, Y).
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def mutual_information(joint: Any, *, base: float | None = None) -> Any:
 
 
 def gaussian_divergence(first: Any, second: Any) -> float:
-    """The Kullback-Leibler divergence of one Gaussian from another, in nats.
+    """Return the Kullback-Leibler divergence of one Gaussian from another, in nats.
 
     1/2 [tr(S2^-1 S1) + (m2 - m1)' S2^-1 (m2 - m1) - d + log det S2 - log det S1].
 

@@ -64,7 +64,10 @@ def james_stein(X: Any, variance: Any = None, *, target: Any = 0.0, positive: bo
 
 
 def _mean_variance(rows: np.ndarray, variance: Any) -> float:
-    """The variance of a coordinate of the mean; one that is estimated is scaled to keep the risk below the mean's."""
+    """Return the variance of a coordinate of the mean.
+
+    An estimated variance is scaled so that the risk stays below that of the mean.
+    """
     n, d = rows.shape
     if variance is not None:
         return float(read_numbers("james_stein", "variance", variance, 0.0, closed="neither")) / n
@@ -76,7 +79,7 @@ def _mean_variance(rows: np.ndarray, variance: Any) -> float:
 
 
 def james_stein_risk(norm: Any, d: int, variance: float = 1.0) -> np.ndarray:
-    """The exact total mean squared error of James and Stein's estimator (without the positive part).
+    """Return the exact total mean squared error of James and Stein's estimator (without the positive part).
 
     v (d - (d - 2)^2 E[1 / chi2]), with chi2 non-central of d degrees at |mu|^2 / v; the mean of its inverse is a
     confluent hypergeometric function.

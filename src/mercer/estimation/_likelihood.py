@@ -194,7 +194,7 @@ def _climb(
 
 
 def log_prior(prior: Any, theta: np.ndarray) -> float:
-    """The log-density that a prior, given in any form, has at some parameters."""
+    """Return the log-density that a prior, given in any form, has at some parameters."""
     if prior is None:
         return 0.0
     value = prior.logpdf(theta) if hasattr(prior, "logpdf") else prior(theta)

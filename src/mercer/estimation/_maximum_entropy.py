@@ -72,7 +72,7 @@ def maximum_entropy(features: Any, targets: Any, *, sizes: Any = None, tol: floa
         raise DataError(message)
     size = np.ones(len(f)) if sizes is None else read_numbers(subject, "sizes", sizes, 0.0, closed="neither")
     if len(m) == 0:
-        return _described(np.log(size), f, m, size, np.zeros(0))
+        return _describe_constraints(np.log(size), f, m, size, np.zeros(0))
     low, high = f.min(axis=0), f.max(axis=0)
     if not ((low < m) & (m < high)).all():
         k = int(np.argmin((low < m) & (m < high)))
@@ -84,7 +84,7 @@ def maximum_entropy(features: Any, targets: Any, *, sizes: Any = None, tol: floa
     scale = high - low
     g = (f - m) / scale
     found = _multipliers(g, size, tol)
-    answer = _described(g @ found + np.log(size), f, m, size, found / scale)
+    answer = _describe_constraints(g @ found + np.log(size), f, m, size, found / scale)
     if answer.residual > 1e3 * tol * scale.max():
         message = (
             f"{subject}: no distribution on these points has the expected values {m}; the nearest found is off by "
@@ -95,7 +95,7 @@ def maximum_entropy(features: Any, targets: Any, *, sizes: Any = None, tol: floa
 
 
 def _multipliers(g: np.ndarray, size: np.ndarray, tol: float) -> np.ndarray:
-    """Where the dual, log Z of centred features, is least."""
+    """Find the multipliers that minimise the dual, log Z of the centred features."""
 
     def shares(multipliers: np.ndarray) -> tuple[float, np.ndarray]:
         logs = g @ multipliers + np.log(size)
@@ -117,7 +117,9 @@ def _multipliers(g: np.ndarray, size: np.ndarray, tol: float) -> np.ndarray:
     return minimize(dual, np.zeros(g.shape[1]), method="newton", grad=True, hess=curvature, stop=stop).x
 
 
-def _described(logs: np.ndarray, f: np.ndarray, m: np.ndarray, size: np.ndarray, found: np.ndarray) -> MaximumEntropy:
+def _describe_constraints(
+    logs: np.ndarray, f: np.ndarray, m: np.ndarray, size: np.ndarray, found: np.ndarray
+) -> MaximumEntropy:
     logs = logs - logsumexp(logs)
     p = np.exp(logs)
     residual = float(np.abs(p @ f - m).max(initial=0.0))

@@ -80,7 +80,7 @@ class MultivariateGaussianDensity:
 
     @classmethod
     def standard(cls, d: int, **options: Any) -> "MultivariateGaussianDensity":
-        """The density of d independent standard normal numbers.
+        """Return the density of d independent standard normal numbers.
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ class MultivariateGaussianDensity:
         -------
         MultivariateGaussianDensity
         """
-        X = self._checked(X)
+        X = self._check_rows(X)
         weight = read_weight(type(self).__name__, sample_weight, len(X))
         total, d = weight.sum(), len(self.mean)
         mean = self.mean if self.known == "mean" else weight @ X / total
@@ -121,7 +121,7 @@ class MultivariateGaussianDensity:
         return MultivariateGaussianDensity(mean, covariance, *options)
 
     def logpdf(self, X: Any) -> np.ndarray:
-        """The log-density of each row.
+        """Return the log-density of each row.
 
         Parameters
         ----------
@@ -137,7 +137,7 @@ class MultivariateGaussianDensity:
         return -0.5 * (constant + self.squared_distance(X))
 
     def squared_distance(self, X: Any) -> np.ndarray:
-        """The squared Mahalanobis distance of each row from the mean.
+        """Return the squared Mahalanobis distance of each row from the mean.
 
         Parameters
         ----------
@@ -148,7 +148,7 @@ class MultivariateGaussianDensity:
         -------
         ndarray of shape (n,)
         """
-        white = solve_triangular(self._factor, (self._checked(X) - self.mean).T, lower=True)
+        white = solve_triangular(self._factor, (self._check_rows(X) - self.mean).T, lower=True)
         return np.square(white).sum(axis=0)
 
     def sample(self, n: int, random_state: Any = None) -> np.ndarray:
@@ -169,7 +169,7 @@ class MultivariateGaussianDensity:
         return self.mean + random.standard_normal((n, len(self.mean))) @ self._factor.T
 
     def marginal(self, columns: Any) -> "MultivariateGaussianDensity":
-        """The density of some columns, whatever the others are.
+        """Return the density of some columns, whatever the others are.
 
         Parameters
         ----------
@@ -184,7 +184,7 @@ class MultivariateGaussianDensity:
         return MultivariateGaussianDensity(self.mean[kept], self.covariance[np.ix_(kept, kept)])
 
     def conditional(self, columns: Any, values: Any) -> "MultivariateGaussianDensity":
-        """The density of the other columns where some are known.
+        """Return the density of the other columns where some are known.
 
         With x the known columns and t the others: mean m_t + S_tx S_xx^-1 (x - m_x), covariance
         S_tt - S_tx S_xx^-1 S_xt, the same for every x.
@@ -212,7 +212,7 @@ class MultivariateGaussianDensity:
         return MultivariateGaussianDensity(mean[0], covariance)
 
     def conditional_moments(self, columns: Any, values: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Means of the other columns for many known values, and their covariance, which is the same for all.
+        """Return the means of the other columns for many known values, and their common covariance.
 
         Parameters
         ----------
@@ -241,7 +241,7 @@ class MultivariateGaussianDensity:
             raise DataError(message)
         return chosen
 
-    def _checked(self, X: Any) -> np.ndarray:
+    def _check_rows(self, X: Any) -> np.ndarray:
         X = _rows(type(self).__name__, X)
         if X.shape[1] != len(self.mean):
             message = f"{type(self).__name__}: rows must have {len(self.mean)} columns; got {X.shape[1]}."

@@ -22,7 +22,7 @@ def optimal_prediction(
     quantile: float | None = None,
     candidates: Any = None,
 ) -> np.ndarray:
-    """The prediction of least expected loss.
+    """Return the prediction of least expected loss.
 
     Squared loss gives the mean, absolute loss the median, 0-1 loss the mode, pinball loss a quantile; other losses are
     minimised numerically.
@@ -61,7 +61,7 @@ def optimal_prediction(
         raise DataError(message)
     if callable(loss):
         flat = zip(outcomes.reshape(-1, outcomes.shape[-1]), share.reshape(-1, share.shape[-1]), strict=True)
-        return np.array([_searched(v, w, loss, candidates) for v, w in flat]).reshape(outcomes.shape[:-1])
+        return np.array([_search_minimum(v, w, loss, candidates) for v, w in flat]).reshape(outcomes.shape[:-1])
     if loss not in _NAMED or (loss == "pinball") != (quantile is not None):
         message = (
             f"{subject}: loss must be a callable or one of {', '.join(map(repr, _NAMED))}, with quantile for 'pinball' "
@@ -77,7 +77,7 @@ def optimal_prediction(
 
 
 def _quantiles(outcomes: np.ndarray, share: np.ndarray, level: float) -> np.ndarray:
-    """The smallest outcome whose share of the weight, with those below it, reaches the level."""
+    """Return the smallest outcome whose share of the weight, with those below it, reaches the level."""
     order = outcomes.argsort(axis=-1, kind="stable")
     rising = np.cumsum(np.take_along_axis(share, order, axis=-1), axis=-1)
     # A level that a running sum meets exactly must not be missed by the rounding of the sum.
@@ -86,7 +86,7 @@ def _quantiles(outcomes: np.ndarray, share: np.ndarray, level: float) -> np.ndar
 
 
 def _modes(outcomes: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """The outcome with the most weight, where equal outcomes are one; the smallest of equals."""
+    """Return the outcome with the most weight, where equal outcomes are one; the smallest of equals."""
     found = np.empty(outcomes.shape[:-1])
     for at in np.ndindex(found.shape):
         distinct, which = np.unique(outcomes[at], return_inverse=True)
@@ -94,7 +94,7 @@ def _modes(outcomes: np.ndarray, share: np.ndarray) -> np.ndarray:
     return found
 
 
-def _searched(outcomes: np.ndarray, share: np.ndarray, loss: Callable[[Any, Any], Any], candidates: Any) -> float:
+def _search_minimum(outcomes: np.ndarray, share: np.ndarray, loss: Callable[[Any, Any], Any], candidates: Any) -> float:
     def risk(prediction: Any) -> Any:
         return share @ np.asarray(loss(outcomes, prediction), dtype=np.float64)
 

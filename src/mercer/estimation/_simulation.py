@@ -59,7 +59,7 @@ class EstimatorRisk:
         return float(squares.std(ddof=1) / np.sqrt(len(squares)))
 
     def efficiency(self, bound: Any) -> np.ndarray:
-        """The Cramer-Rao bound over the simulated variance; one for an efficient estimator.
+        """Return the Cramer-Rao bound over the simulated variance; one for an efficient estimator.
 
         Parameters
         ----------
@@ -197,7 +197,7 @@ def simulate_large_samples(
 
 
 def running_means(x: Any) -> np.ndarray:
-    """The mean of the first 1, 2, 3... numbers along the first axis: what the law of large numbers is about.
+    """Compute the mean of the first 1, 2, 3... values along the first axis: the law of large numbers at work.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def running_means(x: Any) -> np.ndarray:
 
 
 def standardised_sums(density: Any, n_terms: int, n_sums: int, *, random_state: Any = None) -> np.ndarray:
-    """Sums of independent terms, less their mean and over their spread: what the central limit theorem is about.
+    """Simulate sums of independent terms, minus their mean and over their standard deviation.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ def standardised_sums(density: Any, n_terms: int, n_sums: int, *, random_state: 
 
 
 def excess_kurtosis(x: Any) -> Any:
-    """The fourth moment over the squared second one, less the three of a Gaussian, along the first axis.
+    """Compute the excess kurtosis, fourth moment over squared second moment minus 3, along the first axis.
 
     Parameters
     ----------

@@ -46,10 +46,10 @@ class TransformedDensity:
         return replace(self, density=self.density.fit(self.inverse(np.asarray(X, dtype=np.float64)), sample_weight))
 
     def logpdf(self, X: Any) -> np.ndarray:
-        """The log-density of each number."""
+        """Return the log-density of each number."""
         x = self.inverse(np.asarray(X, dtype=np.float64))
         return self.density.logpdf(x) - np.log(np.abs(self.slope(x)))
 
     def sample(self, n: int, random_state: Any = None) -> np.ndarray:
-        """`n` independent numbers."""
+        """Draw `n` independent values."""
         return np.asarray(self.function(self.density.sample(n, random_state)))

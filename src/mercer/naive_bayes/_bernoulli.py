@@ -111,7 +111,7 @@ class BernoulliNB(DiscreteNB):
 
     @classmethod
     def from_parameters(cls, probabilities: Any, priors: Any, classes: Any = None) -> "BernoulliNB":
-        """The optimal classifier of known independent binary columns.
+        """Return the optimal classifier of known independent binary columns.
 
         Parameters
         ----------

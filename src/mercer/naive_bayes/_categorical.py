@@ -120,7 +120,7 @@ class CategoricalNB(DiscreteNB):
 
     @classmethod
     def from_parameters(cls, probabilities: Any, priors: Any, classes: Any = None) -> "CategoricalNB":
-        """The optimal classifier of known independent categories.
+        """Return the optimal classifier of known independent categories.
 
         Parameters
         ----------
@@ -144,7 +144,7 @@ class CategoricalNB(DiscreteNB):
             model.class_log_prior_ = np.log(class_priors(cls.__name__, priors, np.ones(k), exact=True))
             model.feature_log_prob_ = [np.log(one) for one in columns]
         model.n_categories_ = np.array([one.shape[1] for one in columns])
-        model._scores = _tabled(model.feature_log_prob_, model.n_categories_, model.class_log_prior_)
+        model._scores = _tabulate(model.feature_log_prob_, model.n_categories_, model.class_log_prior_)
         return model
 
     def _summed(self, source: Source) -> Statistic:
@@ -161,7 +161,7 @@ class CategoricalNB(DiscreteNB):
         raise DataError(message)
 
     def _sizes(self, totals: Array) -> Array:
-        """How many categories each column has: as many as the rows have, and as are asked for."""
+        """Return the number of categories of each column: those in the rows, at least ``min_categories``."""
         met = totals.sum(axis=0) > 0
         sizes = np.maximum(met.shape[1] - np.argmax(met[:, ::-1], axis=1), 1)
         if self.min_categories is None:
@@ -179,7 +179,7 @@ class CategoricalNB(DiscreteNB):
         return np.maximum(sizes, least)
 
     def _counts(self, sums: ClassTotalSums) -> list[Array]:
-        """Counts by category, column by column, each as long as its column has categories."""
+        """Return counts by category, column by column, each as long as its column has categories."""
         sizes = self._sizes(sums.totals)
         longest = max(int(sizes.max()), sums.totals.shape[2])
         totals = np.zeros((*sums.totals.shape[:2], longest))
@@ -206,7 +206,7 @@ class CategoricalNB(DiscreteNB):
             "feature_log_prob_": logarithms,
             "n_categories_": sizes,
             # Kept, so that one row is scored in microseconds.
-            "_scores": _tabled(logarithms, sizes, prior),
+            "_scores": _tabulate(logarithms, sizes, prior),
         }
 
     def _scorer(self) -> CategoryScores:
@@ -218,8 +218,8 @@ class CategoricalNB(DiscreteNB):
         return tags
 
 
-def _tabled(columns: list[Array], sizes: Array, prior: Array) -> CategoryScores:
-    """The columns' tables side by side, (k, d, m); what is beyond a column's end is never looked up."""
+def _tabulate(columns: list[Array], sizes: Array, prior: Array) -> CategoryScores:
+    """Return the columns' tables side by side, (k, d, m); what is beyond a column's end is never looked up."""
     table = np.zeros((len(columns[0]), len(columns), max(one.shape[1] for one in columns)))
     for j, one in enumerate(columns):
         table[:, j, : one.shape[1]] = one

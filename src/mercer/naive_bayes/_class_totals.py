@@ -40,12 +40,12 @@ class ClassTotalSums:
         one, two = first.totals, second.totals
         if one.ndim == 3 and one.shape[2] != two.shape[2]:
             most = max(one.shape[2], two.shape[2])
-            one, two = _lengthened(one, most), _lengthened(two, most)
+            one, two = _lengthen(one, most), _lengthen(two, most)
         weights = first.weights + second.weights
         return ClassTotalSums(classes, weights, one + two, min(self.least, other.least))
 
     def absorb(self, other: "ClassTotalSums") -> "ClassTotalSums":
-        """The sum, in this one's own totals: tables of text are large, and new ones cost more than adding."""
+        """Add `other` in place: tables of text are large, and new ones cost more than the additions."""
         if self.totals.shape != other.totals.shape or not np.array_equal(self.classes, other.classes):
             return self + other
         totals = self.totals
@@ -53,14 +53,14 @@ class ClassTotalSums:
         return replace(self, weights=self.weights + other.weights, least=min(self.least, other.least))
 
     def over(self, classes: Array) -> "ClassTotalSums":
-        """The same for all `classes`, of which those without rows have weight zero."""
+        """Return these sums for all `classes`; classes without rows have weight zero."""
         if classes is self.classes:
             return self
         weights, totals = (spread(one, self.classes, classes) for one in (self.weights, self.totals))
         return ClassTotalSums(classes, weights, totals, self.least)
 
     def present(self) -> "ClassTotalSums":
-        """The same without classes of weight zero: a row of weight zero is no row."""
+        """Return these sums without classes of weight zero: a row of weight zero counts as absent."""
         kept = self.weights > 0
         if kept.all():
             return self
@@ -70,7 +70,7 @@ class ClassTotalSums:
         return self
 
 
-def _lengthened(totals: Array, length: int) -> Array:
+def _lengthen(totals: Array, length: int) -> Array:
     xp = namespace_of(totals)
     shape = (*totals.shape[:2], length - totals.shape[2])
     more = xp.zeros(shape, dtype=totals.dtype, device=None if xp is np else totals.device)
@@ -101,7 +101,7 @@ class ClassTotals(Statistic):
         return ClassTotalSums(classes, groups.sums(heavy, block.wide), totals, self._least(block.X, xp))
 
     def _least(self, values: Array, xp: Any) -> float:
-        """Values above a threshold count, whatever they are."""
+        """Return the smallest value, to refuse negative counts; with a threshold any value is allowed."""
         return float(xp.min(values)) if self.threshold is None and values.shape[0] else 0.0
 
     def native_run(self, block: Block, unit: int) -> ClassTotalSums:

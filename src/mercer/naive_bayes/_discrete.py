@@ -34,11 +34,11 @@ class DiscreteNB(NaiveBayes):
         return ClassTotals()
 
     def _log_probabilities(self, sums: Any) -> Any:
-        """The logarithms of the smoothed probabilities, from the counts."""
+        """Return the logarithms of the smoothed probabilities, from the counts."""
         raise NotImplementedError  # each model smooths its own
 
     def _smoothing(self, n_features: int) -> Any:
-        """alpha, checked, and raised where it may be."""
+        """Check alpha and return it, raised to the smallest value allowed unless ``force_alpha`` is set."""
         name, alpha = type(self).__name__, self.alpha
         if not isinstance(alpha, Number):
             alpha = np.asarray(alpha, dtype=np.float64)
@@ -87,7 +87,7 @@ class DiscreteNB(NaiveBayes):
         raise DataError(message)
 
     def _logarithms(self, sums: Any) -> Any:
-        """:meth:`_log_probabilities`, made once for the objective and for the model: tables of text are large."""
+        """Return :meth:`_log_probabilities`, computed once for the objective and the model: text tables are large."""
         made = getattr(self, "_made", (None, None))
         self._made = made if made[0] is sums else (sums, self._log_probabilities(sums))
         return self._made[1]
@@ -116,7 +116,7 @@ class DiscreteNB(NaiveBayes):
 
 
 def times(counts: Array, logarithms: Array) -> float:
-    """The sum of counts times logarithms; what was never met does not count, however unlikely it is."""
+    """Return the sum of counts times logarithms, where a count of zero contributes zero even for log 0."""
     total = float(np.einsum("i,i->", counts.ravel(), logarithms.ravel()))
     # Zero times minus infinity is no number; only then the table is gone through again, with care.
     return total if np.isfinite(total) else float(np.sum(counts * np.where(counts > 0, logarithms, 0.0)))

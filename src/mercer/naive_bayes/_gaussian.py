@@ -89,7 +89,7 @@ class GaussianNB(NaiveBayes):
 
     @classmethod
     def from_parameters(cls, means: Any, variances: Any, priors: Any, classes: Any = None) -> "GaussianNB":
-        """The optimal classifier of known independent Gaussian columns.
+        """Return the optimal classifier of known independent Gaussian columns.
 
         Parameters
         ----------
@@ -116,7 +116,7 @@ class GaussianNB(NaiveBayes):
         return ClassMoments("diagonal")
 
     def _parameters_of(self, sums: ClassMomentSums) -> tuple[Array, Array, float]:
-        """Variances within classes, priors, and what is added to the variances."""
+        """Return variances within classes, priors, and what is added to the variances."""
         weights = np.where(sums.weights > 0, sums.weights, 1.0)
         largest = float(np.max(sums.within() + sums.between())) / sums.weight
         epsilon = self.var_smoothing * largest

@@ -21,8 +21,8 @@ Array = Any
 class MultinomialNB(DiscreteNB):
     """Naive Bayes with counts.
 
-    Within class k a row x is so many draws from categories of probabilities q_kj, so that by Bayes' rule it belongs to
-    the class of largest
+    Within class k a row x is sum_j x_j draws from categories of probabilities q_kj, so that by Bayes' rule it belongs
+    to the class of largest
 
         log P_k + sum_j x_j log q_kj
 
@@ -105,7 +105,7 @@ class MultinomialNB(DiscreteNB):
 
     @classmethod
     def from_parameters(cls, probabilities: Any, priors: Any, classes: Any = None) -> "MultinomialNB":
-        """The optimal classifier of known category probabilities.
+        """Return the optimal classifier of known category probabilities.
 
         Parameters
         ----------

@@ -57,7 +57,7 @@ class NaiveBayes(JointScores, ClassModel):
         return self
 
     def predict_joint_log_proba(self, X: Any) -> Any:
-        """log P(k) + log p(x | k) for each row x and class k.
+        """Return log P(k) + log p(x | k) for each row x and class k.
 
         Parameters
         ----------

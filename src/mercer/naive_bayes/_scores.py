@@ -141,12 +141,12 @@ class UnknownCategoryError(DataError, IndexError):
 
 
 def finite_logarithms(logarithms: Array) -> tuple[Array, Array]:
-    """Logarithms with zero for minus infinity, and where those were."""
+    """Replace minus infinity by zero, and return the logarithms and a mask of the replaced ones."""
     infinite = np.isneginf(logarithms)
     return np.where(infinite, 0.0, logarithms), infinite
 
 
 def log_of_rest(logarithms: Array) -> Array:
-    """log(1 - p) from log p, with all its digits where p is near one."""
+    """Compute log(1 - p) from log p without loss of digits where p is near one."""
     with np.errstate(divide="ignore"):
         return np.log(-np.expm1(logarithms))

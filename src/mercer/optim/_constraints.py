@@ -160,7 +160,7 @@ def _solve_kkt(H: np.ndarray, c: np.ndarray, A: np.ndarray, b: np.ndarray) -> Eq
 
 
 def _dual_value(H: np.ndarray, c: np.ndarray, A: np.ndarray, b: np.ndarray, multipliers: np.ndarray) -> float:
-    """min over x of the Lagrangian: minus infinity where it has no minimum."""
+    """Minimise the Lagrangian over x; return minus infinity where it has no minimum."""
     slope = c + A.T @ multipliers
     if np.linalg.eigvalsh(H).min() < -1e-10 * max(1.0, float(np.max(np.abs(H)))):
         return -np.inf
@@ -226,7 +226,7 @@ def check_kkt(
 
 
 def _constraint(name: str, function: Any, multipliers: Any, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Values of constraints, and the gradient of their sum weighted by multipliers."""
+    """Return the values of constraints, and the gradient of their sum weighted by multipliers."""
     weights = np.asarray(multipliers, dtype=np.float64)
     values = np.empty(0) if function is None else np.atleast_1d(np.asarray(function(x.copy()), dtype=np.float64))
     if values.shape != weights.shape:

@@ -59,7 +59,7 @@ class GradientCheck:
 def numerical_gradient(
     fun: Callable[[np.ndarray], Any], x: Any, *, scheme: str = "central", step: float | None = None
 ) -> np.ndarray:
-    """The gradient of a function by differences.
+    """Return the gradient of a function by differences.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def numerical_hessian(
     grad: Callable[[np.ndarray], Any] | None = None,
     step: float | None = None,
 ) -> np.ndarray:
-    """The matrix of second derivatives by central differences, made symmetric.
+    """Return the matrix of second derivatives by central differences, made symmetric.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def check_gradient(
 def differentiate(
     fun: Callable[[np.ndarray], Any], x: np.ndarray, scheme: str = "central", step: float | None = None
 ) -> np.ndarray:
-    """The gradient by a scheme, without checks; in float64, cast to the type of `x` by whoever needs it."""
+    """Return the gradient by a scheme, without checks, in float64; the caller casts it to the type of `x`."""
     eps = np.finfo(x.dtype).eps
     h = {"central": eps ** (1 / 3), "forward": eps**0.5, "complex": _COMPLEX_STEP}[scheme] if step is None else step
     place = x.astype(np.complex128) if scheme == "complex" else x.copy()
@@ -201,7 +201,7 @@ def differentiate(
 
 
 def differentiate_twice(grad: Callable[[np.ndarray], Any], x: np.ndarray, step: float | None = None) -> np.ndarray:
-    """The Hessian by central differences of a gradient, made symmetric."""
+    """Return the Hessian by central differences of a gradient, made symmetric."""
     h = np.finfo(x.dtype).eps ** (1 / 3) if step is None else step
     rows = []
     for i in range(x.size):

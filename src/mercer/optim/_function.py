@@ -25,7 +25,7 @@ __all__ = [
     "PenaltyValue",
     "Prox",
     "Value",
-    "checked_start",
+    "check_start",
 ]
 
 Array = Any
@@ -89,7 +89,7 @@ class Prox:
     step: float
 
     def answer(self, source: "FunctionSource") -> Array:
-        return source.checked_array("penalty.prox", source.penalty.prox(self.x, self.step), self.x)
+        return source.check_vector("penalty.prox", source.penalty.prox(self.x, self.step), self.x)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,25 +135,25 @@ class FunctionSource:
         self.hessian_used = "given" if hess or hess_product else "none"
 
     def value(self, x: Array) -> float:
-        """The value at `x`; infinite where it is not a number."""
+        """Return the value at `x`; infinite where it is not a number."""
         self.n_evaluations += 1
         result = self.fun(_copy(x))
         return self.read_number("fun", result[0] if self.grad is True else result)
 
     def evaluate(self, x: Array) -> FunctionPoint:
-        """Value and gradient at `x`."""
+        """Compute the value and the gradient at `x`."""
         self.n_gradients += 1
         if self.grad is True:
             self.n_evaluations += 1
             value, gradient = self.fun(_copy(x))
-            return FunctionPoint(x, self.read_number("fun", value), self.checked_array("fun", gradient, x))
+            return FunctionPoint(x, self.read_number("fun", value), self.check_vector("fun", gradient, x))
         if self.grad is not None and self.grad is not False:
             value = self.value(x)
-            return FunctionPoint(x, value, self.checked_array("grad", self.grad(_copy(x)), x))
-        return self._differentiated(x)
+            return FunctionPoint(x, value, self.check_vector("grad", self.grad(_copy(x)), x))
+        return self._differentiate(x)
 
-    def _differentiated(self, x: Array) -> FunctionPoint:
-        """Value and a gradient that the user did not give."""
+    def _differentiate(self, x: Array) -> FunctionPoint:
+        """Compute the value and, by differences or autograd, a gradient that the user did not give."""
         if isinstance(x, np.ndarray):
             self.gradient_used = "central differences"
             return FunctionPoint(x, self.value(x), differentiate(self.value, x))
@@ -167,10 +167,10 @@ class FunctionSource:
         leaf = x.detach().clone().requires_grad_(True)
         value = self.fun(leaf)
         (gradient,) = torch.autograd.grad(value, leaf)
-        return FunctionPoint(x, self.read_number("fun", _detached(value)), self.checked_array("fun", gradient, x))
+        return FunctionPoint(x, self.read_number("fun", _detach(value)), self.check_vector("fun", gradient, x))
 
     def hessian(self, x: np.ndarray) -> np.ndarray | None:
-        """The Hessian at `x`: as given, or by differences of the gradient; None where products were given."""
+        """Return the Hessian at `x`: as given, or by differences of the gradient; None where products were given."""
         if self.hess is None and self.products is not None:
             return None
         self.n_hessians += 1
@@ -184,15 +184,15 @@ class FunctionSource:
         return 0.5 * (matrix + matrix.T)
 
     def hessian_product(self, x: np.ndarray, vector: np.ndarray) -> np.ndarray:
-        """The Hessian at `x` times `vector`."""
+        """Return the Hessian at `x` times `vector`."""
         self.n_hessians += 1
         if self.products is None:
             message = f"{self.subject}: hess_product must be a callable; got None."
             raise ParameterError(message)
-        return self.checked_array("hess_product", self.products(_copy(x), _copy(vector)), x)
+        return self.check_vector("hess_product", self.products(_copy(x), _copy(vector)), x)
 
     def read_number(self, name: str, value: Any) -> float:
-        """One number of what a user's function returned."""
+        """Return the one value that a user's function returned, as a float."""
         number = self._real(name, value)
         if self.finite_at_first and not math.isfinite(number):
             message = f"{self.subject}: {name} must be finite at x0; got {number}. Start elsewhere."
@@ -211,9 +211,9 @@ class FunctionSource:
             raise DataError(message)
         return number
 
-    def checked_array(self, name: str, value: Any, x: Array) -> Array:
-        """A copy of what a user's function returned, which may be a buffer of the user's, like `x`."""
-        copied = namespace_of(x).asarray(_detached(value), dtype=x.dtype, copy=True)
+    def check_vector(self, name: str, value: Any, x: Array) -> Array:
+        """Return a copy of what a user's function returned, which may be a buffer of the user's, like `x`."""
+        copied = namespace_of(x).asarray(_detach(value), dtype=x.dtype, copy=True)
         if tuple(copied.shape) != tuple(x.shape):
             message = (
                 f"{self.subject}: {name} must return an array of the shape of x, {tuple(x.shape)}; "
@@ -223,11 +223,11 @@ class FunctionSource:
         return copied
 
 
-def checked_start(subject: str, x0: Any) -> Array:
-    """A copy of the start, with floating-point entries; arrays of other libraries stay where they are."""
+def check_start(subject: str, x0: Any) -> Array:
+    """Return a copy of the start, with floating-point entries; arrays of other libraries stay where they are."""
     if not hasattr(x0, "__array_namespace__") and type(x0).__module__.split(".")[0] not in ("torch", "cupy"):
         x0 = np.asarray(x0)
-    x0 = _detached(x0)
+    x0 = _detach(x0)
     xp = namespace_of(x0)
     if isinstance(x0, np.ndarray) and x0.dtype.kind in "iub":
         x0 = x0.astype(np.float64)
@@ -243,11 +243,11 @@ def checked_start(subject: str, x0: Any) -> Array:
     return _copy(x0)
 
 
-def _detached(array: Any) -> Any:
-    """An array outside the graph that torch may have recorded for it."""
+def _detach(array: Any) -> Any:
+    """Return an array outside the graph that torch may have recorded for it."""
     return array.detach() if hasattr(array, "detach") else array
 
 
 def _copy(x: Array) -> Array:
-    """Users may write into what they are given; solvers count on it staying as it is."""
+    """Copy `x` for the user's function, which may write into it; solvers rely on their own staying as it is."""
     return x.copy() if isinstance(x, np.ndarray) else namespace_of(x).asarray(x, copy=True)

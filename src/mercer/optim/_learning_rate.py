@@ -9,7 +9,7 @@ import numpy as np
 from mercer._base.parameter import Integer, Nothing, Real, Seed, check_parameters
 from mercer._base.randomness import seed_sequence
 from mercer.errors import DataError, ParameterError
-from mercer.optim._function import FunctionSource, checked_start
+from mercer.optim._function import FunctionSource, check_start
 from mercer.optim._methods.descent import FirstOrder, GradientDescent
 from mercer.optim._result import run
 from mercer.optim._stopping import MaxIter
@@ -18,7 +18,7 @@ __all__ = ["PilotRun", "classify_learning_rate", "pilot_learning_rates"]
 
 
 def classify_learning_rate(learning_rate: float, curvature: Any) -> str:
-    """What gradient descent does with a learning rate on a parabola.
+    """Tell what gradient descent does with a learning rate on a parabola.
 
     With curvature h each step multiplies the distance to the minimum by 1 - learning_rate * h. The best rate is 1 / h.
     In several dimensions the largest eigenvalue of the Hessian decides.
@@ -144,7 +144,7 @@ def pilot_learning_rates(
     check_parameters("pilot_learning_rates", rules | {"random_state": Seed()}, values)
     rates = np.logspace(-6, 2, 33) if learning_rates is None else np.sort(np.asarray(learning_rates, dtype=np.float64))
     fun, grad = _on_part(fun, grad, n_samples, subsample, random_state)
-    start = checked_start("pilot_learning_rates", x0)
+    start = check_start("pilot_learning_rates", x0)
     begun = FunctionSource("pilot_learning_rates", fun, grad).value(start)
     runs = [_try(fun, grad, start, method(float(rate)), n_steps, begun) for rate in rates]
     finals, stable = np.array([value for value, _ in runs]), np.array([held for _, held in runs])
@@ -154,7 +154,7 @@ def pilot_learning_rates(
 
 
 def _on_part(fun: Any, grad: Any, n_samples: int | None, subsample: int | None, random_state: Any) -> tuple[Any, Any]:
-    """Function and gradient on the rows chosen; as they are where there are no rows."""
+    """Restrict function and gradient to the chosen rows; without rows, return them unchanged."""
     if n_samples is None:
         if subsample is not None:
             message = f"pilot_learning_rates: subsample needs n_samples; got subsample={subsample} alone."
@@ -167,7 +167,7 @@ def _on_part(fun: Any, grad: Any, n_samples: int | None, subsample: int | None, 
 
 
 def _try(fun: Any, grad: Any, start: Any, method: FirstOrder, n_steps: int, begun: float) -> tuple[float, bool]:
-    """The value after a short run, and whether it was stable."""
+    """Return the value after a short run, and whether it was stable."""
     method.check()
     source = FunctionSource("pilot_learning_rates", fun, grad)
     result = run("pilot_learning_rates", "", method.solve(start), source, MaxIter(n_steps), warn=False)

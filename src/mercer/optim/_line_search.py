@@ -10,7 +10,7 @@ from mercer._solver import Certificate, Solution, drive
 from mercer._solver.line_search import search
 from mercer._solver.vector import inner
 from mercer.errors import ParameterError
-from mercer.optim._function import FunctionPoint, FunctionProblem, FunctionSource, Value, checked_start
+from mercer.optim._function import FunctionPoint, FunctionProblem, FunctionSource, Value, check_start
 
 __all__ = ["LineMinimum", "parabola_search", "search_by_parabola", "wolfe_search"]
 
@@ -82,7 +82,7 @@ def parabola_search(
     if first == 0:
         message = "parabola_search: first must not be zero; got 0."
         raise ParameterError(message)
-    start, line = checked_start("parabola_search", x), checked_start("parabola_search", direction)
+    start, line = check_start("parabola_search", x), check_start("parabola_search", direction)
     source = FunctionSource("parabola_search", fun)
 
     def solve() -> Generator[Any, Any, Solution]:
@@ -135,7 +135,7 @@ def wolfe_search(
     """
     rules: dict[str, Rule] = {"first": Real(0, closed="neither"), "flatness": Real(0, 1, closed="neither")}
     check_parameters("wolfe_search", rules, {"first": first, "flatness": flatness})
-    start, line = checked_start("wolfe_search", x), checked_start("wolfe_search", direction)
+    start, line = check_start("wolfe_search", x), check_start("wolfe_search", direction)
     source = FunctionSource("wolfe_search", fun, grad)
 
     def solve() -> Generator[Any, Any, Solution]:
@@ -153,7 +153,7 @@ def wolfe_search(
 def search_by_parabola(
     x: Array, direction: Array, value: float, first: float, tol: float = 1e-8, max_iter: int = _TRIALS
 ) -> Generator[Any, Any, LineMinimum]:
-    """The minimum along x + step * direction, as a solver's part: it yields requests for values."""
+    """Find the minimum along x + step * direction; a generator that yields requests for values."""
     line = _Line(x, direction)
     bracket = yield from _bracket(line, value, first, max_iter)
     if bracket is None:
@@ -165,7 +165,7 @@ def search_by_parabola(
         guess = _apart(bracket, _golden(bracket) if fit is None else fit[0], _resolution(bracket, first, tol))
         found = yield from line.at(guess)
         n_fits += fit is not None
-        bracket = _narrowed(bracket, (guess, found))
+        bracket = _narrow(bracket, (guess, found))
         # The parabola was the function, to rounding: its vertex is the minimum.
         if fit is not None and abs(found - fit[1]) <= 1e-10 * (ends - fit[1]):
             break
@@ -195,7 +195,7 @@ Bracket = tuple[tuple[float, float], tuple[float, float], tuple[float, float]]
 
 
 def _bracket(line: _Line, value: float, first: float, max_iter: int) -> Generator[Any, Any, Bracket | None]:
-    """Three points with the lowest in the middle; None where values fall for ever, or nothing is lower."""
+    """Find three points with the lowest in the middle; None if values fall without end or no point is lower."""
     middle, end = (0.0, value), (first, (yield from line.at(first)))
     if end[1] > value:
         # Uphill, or across the valley: look nearer, and on the other side.
@@ -220,12 +220,12 @@ def _width(bracket: Bracket) -> float:
 
 
 def _resolution(bracket: Bracket, first: float, tol: float) -> float:
-    """How near two steps may be and still count as two."""
+    """Return how near two steps may be and still count as two."""
     return tol * max(abs(bracket[1][0]), 1e-3 * abs(first))
 
 
 def _vertex(bracket: Bracket) -> tuple[float, float] | None:
-    """The vertex of the parabola through three points, and its value there; None if it is outside."""
+    """Return the vertex of the parabola through three points, and its value there; None if it is outside."""
     (a, high_a), (b, low), (c, high_c) = bracket
     if not math.isfinite(high_a + high_c):
         return None
@@ -241,21 +241,21 @@ def _vertex(bracket: Bracket) -> tuple[float, float] | None:
 
 
 def _golden(bracket: Bracket) -> float:
-    """The golden section of the longer side."""
+    """Return the golden section of the longer side."""
     (a, _), (b, _), (c, _) = bracket
     return b + _GOLDEN * (c - b) if abs(c - b) > abs(b - a) else b + _GOLDEN * (a - b)
 
 
 def _apart(bracket: Bracket, guess: float, distance: float) -> float:
-    """A guess that is not the middle point again: at least `distance` away, on the longer side."""
+    """Return a guess that is not the middle point again: at least `distance` away, on the longer side."""
     (a, _), (b, _), (c, _) = bracket
     if abs(guess - b) >= distance:
         return guess
     return b + math.copysign(distance, (c if abs(c - b) > abs(b - a) else a) - b)
 
 
-def _narrowed(bracket: Bracket, new: tuple[float, float]) -> Bracket:
-    """The three points that still bracket the minimum."""
+def _narrow(bracket: Bracket, new: tuple[float, float]) -> Bracket:
+    """Return the three points that still bracket the minimum."""
     left, middle, right = bracket
     beyond = (new[0] - middle[0]) * (right[0] - middle[0]) > 0
     if new[1] <= middle[1]:

@@ -32,27 +32,27 @@ class Method:
         check_parameters(type(self).__name__, self.rules, vars(self))
 
     def solve(self, start: Any) -> Solver:
-        """A solver that starts from parameters, or goes on from a state."""
+        """Return a solver that starts from parameters, or goes on from a state."""
         raise NotImplementedError  # each method defines its own
 
     def default_stop(self) -> StopRule:
-        """The rule in force where the user gives none."""
+        """Return the rule in force where the user gives none."""
         return MaxIter(1000) | GradientNorm(1e-6)
 
     def describe(self) -> str:
-        """The method as it would be written."""
+        """Return the method as it would be written."""
         options = ", ".join(f"{one.name}={getattr(self, one.name)!r}" for one in fields(self))  # type: ignore[arg-type]
         return f"{type(self).__name__}({options})"
 
 
 def certify_gradient(gradient: Array) -> Certificate:
-    """The size of the gradient: zero at every stationary point."""
+    """Return the size of the gradient: zero at every stationary point."""
     statement = "Largest entry of the gradient: zero where the function is stationary; it bounds no distance by itself."
     return Certificate.of("gradient norm", largest_entry(gradient), float("nan"), statement)
 
 
 def make_step(state: Any, before: Array, **measures: float) -> Step:
-    """The record of a step that ended in `state` and began at `before`."""
+    """Return the record of a step that ended in `state` and began at `before`."""
     certificate = certify_gradient(state.gradient)
     extra = {"gradient_norm": certificate.value, "step_norm": largest_entry(state.x - before), **measures}
     return Step(state.value, state, certificate, extra)

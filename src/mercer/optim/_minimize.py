@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer.errors import DataError, ParameterError
-from mercer.optim._function import FunctionSource, checked_start
+from mercer.optim._function import FunctionSource, check_start
 from mercer.optim._method import Method
 from mercer.optim._methods.adaptive import Adam, AdamW, RMSprop, Rprop
 from mercer.optim._methods.conjugate_gradient import ConjugateGradient
@@ -128,7 +128,7 @@ def minimize(
 
 
 def read_method(subject: str, method: str | Method, options: dict[str, Any], methods: dict[str, type[Any]]) -> Any:
-    """The method of a name and options, or as it is given; checked."""
+    """Return the method of a name and options, or as it is given; checked."""
     chosen: Any
     if isinstance(method, Method) and isinstance(method, tuple(methods.values())):
         if options:
@@ -150,7 +150,7 @@ def read_method(subject: str, method: str | Method, options: dict[str, Any], met
 
 
 def read_start(subject: str, x0: Any, method: Method) -> Any:
-    """The start as an array, or the state of an earlier result."""
+    """Return the start as an array, or the state of an earlier result."""
     if isinstance(x0, Result):
         if not isinstance(x0.state, method.state):
             message = (
@@ -158,7 +158,7 @@ def read_start(subject: str, x0: Any, method: Method) -> Any:
             )
             raise ParameterError(message)
         return x0.state
-    start = checked_start(subject, x0)
+    start = check_start(subject, x0)
     if not method.any_library and not isinstance(start, np.ndarray):
         message = (
             f"{subject}: method {method.name!r} works on NumPy arrays; got {type(start).__module__}. "
@@ -169,7 +169,7 @@ def read_start(subject: str, x0: Any, method: Method) -> Any:
 
 
 def _refuse_unused(method: Method, given: dict[str, Any]) -> None:
-    """Nothing is accepted and dropped."""
+    """Raise if an argument was given that the method does not use."""
     for name, value in given.items():
         if value is not None and name not in method.uses:
             users = [known for known, one in METHODS.items() if name in one.uses]

@@ -158,16 +158,16 @@ def run(
 
 def _read(subject: str, method: str, outcome: Outcome, source: Any, stop: StopRule, path: list[Array] | None) -> Result:
     state: State = outcome.state
-    rules = [] if outcome.interrupt or outcome.converged else stop.fired()
+    rules = [] if outcome.interrupt or outcome.converged else stop.list_fired()
     by_rule = bool(rules) and outcome.reason == " and ".join(map(repr, rules))
     converged = outcome.converged or (by_rule and any(rule.converges for rule in rules))
     certificate = _with_tolerance(outcome.certificate, stop)
     # Where values are flat to rounding there is nothing left to search, and the gradient may well be small enough.
     converged = converged or (outcome.reason == "no lower point" and certificate.satisfied)
     return Result(
-        x=_owned(state.x),
+        x=_copy_for_user(state.x),
         value=float(state.value),
-        gradient=None if state.gradient is None else _owned(state.gradient),
+        gradient=None if state.gradient is None else _copy_for_user(state.gradient),
         converged=bool(converged),
         reason=outcome.reason,
         message=f"{subject}: {_sentence(outcome)}",
@@ -212,12 +212,12 @@ def _conclude(subject: str, result: Result, outcome: Outcome, warn: bool) -> Non
 
 
 def _with_tolerance(certificate: Certificate, stop: StopRule) -> Certificate:
-    """A certificate by the gradient, beside what the stopping rules ask of it."""
+    """Return a certificate by the gradient, beside what the stopping rules ask of it."""
     if certificate.kind not in ("gradient norm", "proximal gradient norm"):
         return certificate
     return Certificate.of(certificate.kind, certificate.value, stop.tolerance(), certificate.statement)
 
 
-def _owned(array: Array) -> Array:
-    """A copy for the user to write into: states stay as they are, so that runs can continue from them."""
+def _copy_for_user(array: Array) -> Array:
+    """Return a copy for the user to write into: states stay as they are, so that runs can continue from them."""
     return array.copy() if isinstance(array, np.ndarray) else namespace_of(array).asarray(array, copy=True)

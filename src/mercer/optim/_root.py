@@ -13,7 +13,7 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Step
 from mercer._solver.vector import largest_entry
 from mercer.errors import DataError
-from mercer.optim._function import checked_start
+from mercer.optim._function import check_start
 from mercer.optim._result import Iterate, Result, run
 from mercer.optim._schedule import PowerDecay
 from mercer.optim._stopping import MaxIter, StopRule
@@ -55,7 +55,7 @@ class NoisySource:
         self.n_evaluations = 0
 
     def observe(self, x: Array, random: np.random.Generator) -> Array:
-        """One noisy value."""
+        """Return one noisy value."""
         self.n_evaluations += 1
         seen = np.array(self.fun(x.copy(), random), dtype=x.dtype)
         if seen.shape != x.shape:
@@ -153,6 +153,6 @@ def _approximate(schedule: Callable[[int], float], average: bool, state: RootSta
 def _read_start(x0: Any, random_state: Any) -> RootState:
     if isinstance(x0, Result) and isinstance(x0.state, RootState):
         return x0.state
-    start = np.asarray(checked_start("find_root", x0))
+    start = np.asarray(check_start("find_root", x0))
     seed = tuple(int(word) for word in seed_sequence(random_state).generate_state(4))
     return RootState(start, math.nan, None, start, 0, seed)

@@ -91,13 +91,13 @@ class RowObjective:
             )
             raise ParameterError(message)
         self.loss, self.penalty, self.fit_intercept = loss, penalty, fit_intercept
-        self._source = self._opened(X, y, sample_weight, n_jobs)
+        self._source = self._open_rows(X, y, sample_weight, n_jobs)
         self._total = self._source.total_weight()
         self._shape = (loss.n_scores, self._source.n_features)
         self.start = np.zeros(self._shape[0] * (self._shape[1] + fit_intercept))
         self._last: tuple[Array, float, Array] | None = None
 
-    def _opened(self, X: Any, y: Any, sample_weight: Any, n_jobs: int | None) -> Source:
+    def _open_rows(self, X: Any, y: Any, sample_weight: Any, n_jobs: int | None) -> Source:
         kind = self.loss.target
         source = _Rows(n_jobs)._open(X, y, sample_weight, targets=kind, accept_sparse="csr")
         if kind != "labels":
@@ -113,15 +113,15 @@ class RowObjective:
         return source.labelled(Labelling(expected, None))
 
     def __call__(self, x: Array) -> float:
-        """J at `x`."""
-        return self._evaluated(x)[1]
+        """Compute J at `x`."""
+        return self._evaluate(x)[1]
 
     def gradient(self, x: Array) -> Array:
-        """The gradient of J at `x`."""
-        return self._evaluated(x)[2].copy()
+        """Return the gradient of J at `x`."""
+        return self._evaluate(x)[2].copy()
 
     def hessian(self, x: Array) -> Array:
-        """The matrix of second derivatives of J at `x`."""
+        """Return the matrix of second derivatives of J at `x`."""
         (k, d), parameters = self._shape, self._matrix(x)
         matrix = np.array(self._source.reduce(LossCurvature(self.loss, parameters))) / self._total
         blocks = matrix.reshape(k, d + 1, k, d + 1)
@@ -132,7 +132,7 @@ class RowObjective:
         return blocks[:, :width, :, :width].reshape(k * width, k * width)
 
     def hessian_product(self, x: Array, vector: Array) -> Array:
-        """The Hessian at `x` times `vector`, without forming it."""
+        """Return the Hessian at `x` times `vector`, without forming it."""
         parameters, direction = self._matrix(x), self._matrix(vector)
         product = np.array(self._source.reduce(CurvatureProduct(self.loss, parameters, direction))) / self._total
         if self.penalty is not None:
@@ -140,7 +140,7 @@ class RowObjective:
                 product[i, :-1] += self.penalty.curvature(parameters[i, :-1]) @ direction[i, :-1]
         return self._vector(product)
 
-    def _evaluated(self, x: Array) -> tuple[Array, float, Array]:
+    def _evaluate(self, x: Array) -> tuple[Array, float, Array]:
         if self._last is None or not np.array_equal(self._last[0], x):
             parameters = self._matrix(x)
             sums = self._source.reduce(LossGradient(self.loss, parameters))
@@ -152,7 +152,7 @@ class RowObjective:
         return self._last
 
     def _matrix(self, x: Array) -> Array:
-        """Parameters (k, d + 1) of a vector."""
+        """Return the parameters (k, d + 1) that a vector holds."""
         if np.shape(x) != self.start.shape:
             message = f"RowObjective: x must have shape {self.start.shape}; got {np.shape(x)}."
             raise DataError(message)

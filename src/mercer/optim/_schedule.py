@@ -29,7 +29,7 @@ class Schedule:
     silences_noise: bool = False
 
     def __call__(self, t: int) -> float:
-        """The rate at step `t` = 1, 2, 3, ..."""
+        """Return the rate at step `t` = 1, 2, 3, ..."""
         raise NotImplementedError  # each schedule defines its own
 
     @property

@@ -44,19 +44,19 @@ class StopRule:
         """Forget an earlier run."""
 
     def holds(self, number: int, step: Step) -> bool:
-        """Whether the run should end after this step, the `number`-th (from zero)."""
+        """Return whether the run should end after this step, the `number`-th (from zero)."""
         raise NotImplementedError  # each rule below defines its own
 
-    def fired(self) -> "list[StopRule]":
-        """The simple rules that ended the run, once one did."""
+    def list_fired(self) -> "list[StopRule]":
+        """Return the simple rules that ended the run, once one did."""
         return [self]
 
     def tolerance(self) -> float:
-        """What is asked of the gradient; NaN where nothing is."""
+        """Return the tolerance for the gradient; NaN where the rule has none."""
         return math.nan
 
     def step(self, number: int, step: Step) -> str | None:
-        return " and ".join(map(repr, self.fired())) if self.holds(number, step) else None
+        return " and ".join(map(repr, self.list_fired())) if self.holds(number, step) else None
 
     def preferred(self, last: Step) -> Step:
         return last
@@ -73,7 +73,7 @@ class StopRule:
 
 
 class _Joined(StopRule):
-    """Several rules, of which any or all must hold."""
+    """Several rules; any or all of them must hold."""
 
     def __init__(self, enough: Callable[[list[bool]], bool], *members: StopRule) -> None:
         for member in members:
@@ -96,8 +96,8 @@ class _Joined(StopRule):
         self.held = [member.holds(number, step) for member in self.members]
         return self.enough(self.held)
 
-    def fired(self) -> list[StopRule]:
-        return [rule for member, held in zip(self.members, self.held) if held for rule in member.fired()]
+    def list_fired(self) -> list[StopRule]:
+        return [rule for member, held in zip(self.members, self.held) if held for rule in member.list_fired()]
 
     def tolerance(self) -> float:
         asked = [member.tolerance() for member in self.members]
@@ -114,7 +114,7 @@ class _Joined(StopRule):
 
 
 class MaxIter(StopRule):
-    """End after so many steps (epochs, where rows come in batches).
+    """End after a number of steps (epochs, where rows come in batches).
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ class MaxIter(StopRule):
 
 
 class TimeLimit(StopRule):
-    """End at the first step that completes after so many seconds; the limit of :class:`mercer.watch.TimeLimit`.
+    """End at the first step that completes after a number of seconds; the limit of :class:`mercer.watch.TimeLimit`.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ class SmallChange(StopRule):
     ----------
     tol : float
     patience : int, default=1
-        So many small changes in a row.
+        Number of consecutive small changes.
     """
 
     converges: ClassVar[bool] = True

@@ -40,7 +40,7 @@ class Surface:
     window: tuple[float, float, float, float]
 
     def __call__(self, x: Any) -> Any:
-        """The value at `x`; also for x of shape (2, ...), entry by entry."""
+        """Return the value at `x`; also for x of shape (2, ...), entry by entry."""
         return self.value(x)
 
 

@@ -25,7 +25,7 @@ ACCEPTANCE = Choice("heat bath", "metropolis")
 
 
 def acceptance_probability(change: Any, beta: float, rule: str = "heat bath") -> Any:
-    """The probability of accepting a proposal that changes the energy.
+    """Return the probability of accepting a proposal that changes the energy.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class EnergySource:
         self.n_evaluations = 0
 
     def energy_of(self, state: Array) -> float:
-        """The energy of a state."""
+        """Return the energy of a state."""
         self.n_evaluations += 1
         energy = float(self.energy(state))
         if math.isnan(energy):
@@ -100,7 +100,7 @@ class EnergySource:
         return energy
 
     def walk(self, state: AnnealingState, beta: float, rule: str, n_moves: int) -> tuple[AnnealingState, float]:
-        """The state after some proposals, and the share that was accepted."""
+        """Return the state after some proposals, and the share that was accepted."""
         random = np.random.default_rng(np.random.SeedSequence(state.seed, spawn_key=(state.n_levels,)))
         current, energy, best, least = state.current, state.energy, state.x, state.value
         accepted = 0
@@ -122,7 +122,7 @@ class EnergySource:
 
 
 def begin_walk(source: EnergySource, x0: Any, random_state: Any) -> AnnealingState:
-    """The first state of a walk, or where an earlier result stopped."""
+    """Return the first state of a walk, or where an earlier result stopped."""
     if isinstance(x0, Result) and isinstance(x0.state, AnnealingState):
         return x0.state
     start = np.array(x0)

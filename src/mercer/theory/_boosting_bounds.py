@@ -67,7 +67,7 @@ def edge_error_bound(gamma: float, n_rounds: int, *, loose: bool = False) -> flo
 
 
 def rounds_to_zero_error(gamma: float, n_samples: int) -> float:
-    r"""The rounds after which no training row is in error: any T above :math:`2 \ln N / \gamma^2`.
+    r"""Return the rounds after which no training row is in error: any T above :math:`2 \ln N / \gamma^2`.
 
     Then the bound on the error rate is below 1/N, and a rate below 1/N is zero.
 

@@ -50,7 +50,7 @@ def consistent_error_bound(
 
 
 def consistent_sample_size(log2_size: float, epsilon: float, delta: float = 0.05) -> int:
-    r"""The rows that suffice for a consistent hypothesis to have an error of at most :math:`\epsilon`.
+    r"""Return the rows that suffice for a consistent hypothesis to have an error of at most :math:`\epsilon`.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ __all__ = ["count_boolean_functions", "log2_tree_count"]
 
 
 def log2_tree_count(n_features: int, depth: int) -> float:
-    r"""The base-2 logarithm of the number of full binary trees over Boolean features.
+    r"""Return the base-2 logarithm of the number of full binary trees over Boolean features.
 
     :math:`|H_0| = 2` and :math:`|H_{k+1}| = n |H_k|^2`, hence :math:`\log_2 |H_k| = (2^k - 1)(1 + \log_2 n) + 1`. Trees
     that compute the same function count once each, so the number of functions is smaller.
@@ -42,7 +42,7 @@ def log2_tree_count(n_features: int, depth: int) -> float:
 
 
 def count_boolean_functions(n_features: int) -> int:
-    r"""The number of Boolean functions of n Boolean features, :math:`2^{2^n}`.
+    r"""Return the number of Boolean functions of n Boolean features, :math:`2^{2^n}`.
 
     Parameters
     ----------

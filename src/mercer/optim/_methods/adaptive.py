@@ -114,9 +114,9 @@ class Adam(FirstOrder):
         squares = self.beta2 * carried[1] + (1.0 - self.beta2) * gradient**2
         true_mean, true_squares = mean / (1.0 - self.beta1**t), squares / (1.0 - self.beta2**t)
         direction = true_mean / (namespace_of(x).sqrt(true_squares) + self.epsilon)
-        return self._moved(x, direction, self.rate(t)), (mean, squares)
+        return self._move_by(x, direction, self.rate(t)), (mean, squares)
 
-    def _moved(self, x: Array, direction: Array, rate: float) -> Array:
+    def _move_by(self, x: Array, direction: Array, rate: float) -> Array:
         return x - rate * direction
 
 
@@ -154,7 +154,7 @@ class AdamW(Adam):
     name: ClassVar[str] = "adamw"
     rules: ClassVar[dict[str, Rule]] = {**Adam.rules, "weight_decay": Real(0)}
 
-    def _moved(self, x: Array, direction: Array, rate: float) -> Array:
+    def _move_by(self, x: Array, direction: Array, rate: float) -> Array:
         return x - rate * (direction + self.weight_decay * x)
 
 

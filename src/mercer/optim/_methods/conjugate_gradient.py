@@ -90,26 +90,26 @@ def _conjugate_gradient(
         if found is None and state.n_since == 0:
             return Solution(state, False, certify_gradient(state.gradient), "no lower point")
         if found is None:
-            state = _restarted(state)
+            state = _restart(state)
             continue
-        before, state = state.x, _turned(state, found, period)
+        before, state = state.x, _turn_direction(state, found, period)
         yield make_step(state, before, restarted=float(state.n_since == 0))
 
 
 def _begun(start: Array) -> Generator[Any, Any, FunctionConjugateState]:
     point = yield Evaluate(start)
-    return _restarted(FunctionConjugateState(start, point.objective, point.gradient, point.gradient, 0.0, 0, 0))
+    return _restart(FunctionConjugateState(start, point.objective, point.gradient, point.gradient, 0.0, 0, 0))
 
 
-def _restarted(state: FunctionConjugateState) -> FunctionConjugateState:
-    """Along the gradient; the first trial moves by about one where nothing is known of the scale."""
+def _restart(state: FunctionConjugateState) -> FunctionConjugateState:
+    """Restart along the gradient; without a known scale, the first trial moves by about one."""
     length = inner(state.gradient, state.gradient) ** 0.5
     step = state.step if state.step > 0 else min(1.0, 1.0 / length) if length > 0 else 1.0
     return FunctionConjugateState(state.x, state.value, state.gradient, -state.gradient, step, state.n_steps, 0)
 
 
 def _along(method: ConjugateGradient, state: FunctionConjugateState) -> Generator[Any, Any, FunctionPoint | None]:
-    """The next point along the direction."""
+    """Return the next point along the direction."""
     point = FunctionPoint(state.x, state.value, state.gradient)
     if method.line_search != "parabola":
         flatness = _FLATNESS[method.line_search]
@@ -124,8 +124,8 @@ def _along(method: ConjugateGradient, state: FunctionConjugateState) -> Generato
     return (yield Evaluate(state.x + line.step * state.direction)) if line.value < state.value else None
 
 
-def _turned(state: FunctionConjugateState, found: FunctionPoint, period: int) -> FunctionConjugateState:
-    """The state at a point found, with its next direction."""
+def _turn_direction(state: FunctionConjugateState, found: FunctionPoint, period: int) -> FunctionConjugateState:
+    """Return the state at a point found, with its next direction."""
     moved, change = found.parameters - state.x, found.gradient - state.gradient
     step = (inner(moved, moved) / inner(state.direction, state.direction)) ** 0.5
     beta = inner(found.gradient, change) / inner(state.gradient, state.gradient)
@@ -135,7 +135,7 @@ def _turned(state: FunctionConjugateState, found: FunctionPoint, period: int) ->
         found.parameters, found.objective, found.gradient, direction, step, state.n_steps + 1, state.n_since + 1
     )
     if beta <= 0 or here.n_since >= period or not slope < 0:
-        return _restarted(here)
+        return _restart(here)
     # The next step is expected to promise as much as the last did.
     guess = step * inner(state.gradient, state.direction) / slope
     return FunctionConjugateState(here.x, here.value, here.gradient, direction, guess, here.n_steps, here.n_since)

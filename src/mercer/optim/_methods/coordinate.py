@@ -97,33 +97,33 @@ def _sweep(
         state = CoordinateSearchState(start, (yield Value(start)), None, np.ones(len(directions)), 0, seed)
     while True:
         x, value, moves = state.x, state.value, state.moves.copy()
-        for number in _ordered(method.order, len(directions), state):
+        for number in _order_directions(method.order, len(directions), state):
             # The last move along a direction tells how far to look along it this time.
             first = moves[number] or 1e-3
             line = yield from search_by_parabola(x, directions[number], value, float(first), method.tol)
             x, value, moves[number] = x + line.step * directions[number], line.value, line.step
         before, state = (
             state,
-            CoordinateSearchState(x, value, None, _kept(moves, state.moves), state.n_steps + 1, state.seed),
+            CoordinateSearchState(x, value, None, _keep_moves(moves, state.moves), state.n_steps + 1, state.seed),
         )
         moved = float(np.max(np.abs(x - before.x), initial=0.0))
         yield Step(value, state, Certificate.of("fixed point", moved, float("nan"), _STATEMENT), {"step_norm": moved})
 
 
-def _ordered(order: str, count: int, state: CoordinateSearchState) -> Iterator[int]:
+def _order_directions(order: str, count: int, state: CoordinateSearchState) -> Iterator[int]:
     if order == "cyclic":
         return iter(range(count))
     random = np.random.default_rng(np.random.SeedSequence(state.seed, spawn_key=(state.n_steps,)))
     return iter(random.permutation(count).tolist())
 
 
-def _kept(moves: np.ndarray, before: np.ndarray) -> np.ndarray:
-    """A direction that did not move is tried with a tenth of its last length."""
+def _keep_moves(moves: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """Return the trial length: a direction that did not move is tried with a tenth of its last length."""
     return np.where(moves != 0.0, moves, 0.1 * before)
 
 
 def _directions(x: np.ndarray, constraint: Any) -> list[np.ndarray]:
-    """Single coordinates, or the pairs that keep a linear constraint."""
+    """Return single coordinates, or pairs of them that keep a linear constraint."""
     if x.ndim != 1:
         message = f"CoordinateSearch: x0 must have one dimension; got {x.ndim}."
         raise DataError(message)

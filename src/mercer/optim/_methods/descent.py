@@ -53,23 +53,23 @@ class FirstOrder(Method):
     state: ClassVar[type] = FunctionDescentState
 
     def rate(self, t: int) -> float:
-        """The learning rate at step t = 1, 2, ..."""
+        """Return the learning rate at step t = 1, 2, ..."""
         return float(self.learning_rate(t)) if callable(self.learning_rate) else self.learning_rate
 
     def carry(self, x: Array) -> tuple[Array, ...]:
-        """The arrays that the rule carries along, at the start."""
+        """Return the arrays that the rule carries along, at the start."""
         return (0.0 * x,) * self.n_carried
 
     def place(self, x: Array, carried: tuple[Array, ...]) -> Array:
-        """Where the gradient is wanted."""
+        """Return the point at which the gradient is needed."""
         return x
 
     def move(self, x: Array, gradient: Array, carried: tuple[Array, ...], t: int) -> tuple[Array, tuple[Array, ...]]:
-        """The next parameters, and the arrays carried along."""
+        """Return the next parameters, and the arrays carried along."""
         raise NotImplementedError  # each method defines its own
 
     def longest_rate(self, curvature: float) -> float | None:
-        """The rate above which the method diverges on a parabola of this curvature, where that is known."""
+        """Return the rate above which the method diverges on a parabola of this curvature, where that is known."""
         return None
 
     def default_stop(self) -> StopRule:
@@ -130,7 +130,7 @@ def _descend(method: FirstOrder, start: Array | FunctionDescentState) -> Generat
         place = method.place(state.x, state.carried)
         gradient = state.gradient if place is state.x else (yield Evaluate(place)).gradient
         x, carried = method.move(state.x, gradient, state.carried, t)
-        before, state = state, _advanced(state, (yield Evaluate(x)), carried)
+        before, state = state, _advance(state, (yield Evaluate(x)), carried)
         best = state if state.value < best.value else best
         if rises(state.value, state):
             return Solution(best, False, divergence(method, t, before.curvature), "diverged")
@@ -138,12 +138,12 @@ def _descend(method: FirstOrder, start: Array | FunctionDescentState) -> Generat
 
 
 def rises(value: float, state: FunctionDescentState) -> bool:
-    """Whether a value is so far above the best that the run has diverged."""
+    """Return whether a value is so far above the best that the run has diverged."""
     height = max(state.start_value - state.best_value, abs(state.start_value), 1e-300)
     return not math.isfinite(value) or value - state.best_value > _RISE * height
 
 
-def _advanced(state: FunctionDescentState, point: FunctionPoint, carried: tuple[Array, ...]) -> FunctionDescentState:
+def _advance(state: FunctionDescentState, point: FunctionPoint, carried: tuple[Array, ...]) -> FunctionDescentState:
     step = point.parameters - state.x
     length = inner(step, step)
     curvature = inner(step, point.gradient - state.gradient) / length if length > 0 else math.nan
@@ -160,7 +160,7 @@ def _advanced(state: FunctionDescentState, point: FunctionPoint, carried: tuple[
 
 
 def divergence(method: FirstOrder, t: int, curvature: float) -> Certificate:
-    """The statement that the run diverged, with a rate that would not.
+    """Return the statement that the run diverged, with a rate that would not.
 
     A diverging run follows the steepest curvature, which the last steps measure: half the longest rate is safe there.
     """

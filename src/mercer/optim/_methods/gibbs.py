@@ -19,7 +19,7 @@ __all__ = ["GibbsDistribution", "list_states"]
 
 
 def list_states(n: int, values: Sequence[Any] = (-1, 1)) -> np.ndarray:
-    """All states of `n` variables that each take one of some values.
+    """Return all states of `n` variables that each take one of some values.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class GibbsDistribution:
 
     @classmethod
     def of(cls, energy: Callable[[Any], float], states: Any, beta: float = 1.0) -> "GibbsDistribution":
-        """The distribution of an energy over listed states."""
+        """Return the distribution of an energy over listed states."""
         return cls([float(energy(state)) for state in states], beta, states)
 
     @cached_property
@@ -151,7 +151,7 @@ class GibbsDistribution:
         return self.states[random.choice(len(self.energies), size=n, p=self.probabilities)]
 
     def transition_matrix(self, neighbours: Any, rule: str = "heat bath") -> np.ndarray:
-        """The matrix of a walk that proposes a neighbour at random and accepts it by `rule`.
+        """Return the matrix of a walk that proposes a neighbour at random and accepts it by `rule`.
 
         Parameters
         ----------

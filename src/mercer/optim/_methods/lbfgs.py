@@ -82,11 +82,11 @@ def _lbfgs(memory: int, start: Array | FunctionMemoryState) -> Generator[Any, An
             # The memory misleads: start it afresh from here.
             state = FunctionMemoryState(state.x, state.value, state.gradient, (), (), state.n_steps)
             continue
-        before, state = state.x, _remembered(state, found, memory)
+        before, state = state.x, _remember(state, found, memory)
         yield make_step(state, before)
 
 
-def _remembered(state: FunctionMemoryState, found: FunctionPoint, memory: int) -> FunctionMemoryState:
+def _remember(state: FunctionMemoryState, found: FunctionPoint, memory: int) -> FunctionMemoryState:
     step, change = found.parameters - state.x, found.gradient - state.gradient
     steps, changes = state.steps, state.changes
     if is_curved(step, change):

@@ -36,7 +36,7 @@ class MeanEnergy(Protocol):
     def __call__(self, means: np.ndarray) -> float: ...
 
     def field(self, means: np.ndarray, k: int) -> Any:
-        """The derivative with respect to the mean of variable k."""
+        """Return the derivative with respect to the mean of variable k."""
 
 
 class PairwiseEnergy:
@@ -76,15 +76,15 @@ class PairwiseEnergy:
             raise DataError(message)
 
     def __call__(self, states: np.ndarray) -> float:
-        """The energy of states, or the mean energy of independent variables with these means."""
+        """Return the energy of states, or the mean energy of independent variables with these means."""
         return float(-0.5 * np.sum(states * (self.couplings @ states)) - np.sum(self.external * states))
 
     def field(self, means: np.ndarray, k: int) -> Any:
-        """The derivative of the mean energy with respect to the mean of variable `k`: O(n)."""
+        """Return the derivative of the mean energy with respect to the mean of variable `k`: O(n)."""
         return -(self.couplings[k] @ means + self.external[k])
 
     def flip_change(self, spins: np.ndarray, k: int) -> float:
-        """The change of energy when spin `k` is turned over."""
+        """Return the change of energy when spin `k` is turned over."""
         return float(-2.0 * spins[k] * self.field(spins, k))
 
 
@@ -119,7 +119,7 @@ class MeanFieldSource:
         self.n_evaluations = self.n_gradients = 0
 
     def sweep(self, means: np.ndarray, beta: float) -> tuple[np.ndarray, float]:
-        """The means after a sweep, and their mean energy."""
+        """Return the means after a sweep, and their mean energy."""
         means = means.copy()
         self.n_gradients += len(means)
         self.n_evaluations += 1
@@ -130,12 +130,12 @@ class MeanFieldSource:
 
 
 def update_mean(field: Any, beta: float) -> Any:
-    """The mean of a variable in a field: a number for spins, a vector for one-of-M variables."""
+    """Return the mean of a variable in a field: a number for spins, a vector for one-of-M variables."""
     return softmax(-beta * field) if np.ndim(field) else -math.tanh(beta * field)
 
 
 def mean_field_entropy(means: Any) -> float:
-    """The entropy, in nats, of independent variables with the given means.
+    """Return the entropy, in nats, of independent variables with the given means.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ def anneal_mean_field(
 
 
 def _start(shape: int | tuple[int, int], random_state: Any) -> MeanFieldState:
-    """Means a little off the symmetric point."""
+    """Return means slightly off the symmetric point."""
     size = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
     noise = 1e-3 * np.random.default_rng(seed_sequence(random_state)).uniform(-1.0, 1.0, size=size)
     return MeanFieldState(softmax(noise, axis=1) if len(size) == 2 else noise, math.nan, None, 0, 0)

@@ -97,7 +97,7 @@ def _newton(damping: float | None, start: np.ndarray | FunctionNewtonState) -> G
 
 
 def _direct(point: FunctionPoint) -> Generator[Any, Any, tuple[np.ndarray, int]]:
-    """The direction of the step, and how many directions of negative curvature were met."""
+    """Return the direction of the step, and how many directions of negative curvature were met."""
     matrix = yield Hessian(point.parameters)
     if matrix is None:
         return (yield from _conjugate(point))
@@ -106,7 +106,7 @@ def _direct(point: FunctionPoint) -> Generator[Any, Any, tuple[np.ndarray, int]]
 
 
 def newton_direction(matrix: np.ndarray, gradient: np.ndarray) -> tuple[np.ndarray, int]:
-    """Minus the inverse of the matrix times the gradient, and the number of eigenvalues that had to be changed."""
+    """Return minus the inverse of the matrix times the gradient, and the number of eigenvalues changed for it."""
     try:
         factor = cho_factor(matrix, lower=True)
         if np.min(np.abs(np.diagonal(factor[0]))) ** 2 > _FLAT * np.max(np.abs(matrix)):
@@ -121,7 +121,7 @@ def newton_direction(matrix: np.ndarray, gradient: np.ndarray) -> tuple[np.ndarr
 
 
 def _conjugate(point: FunctionPoint) -> Generator[Any, Any, tuple[np.ndarray, int]]:
-    """Conjugate gradients on the Newton equation, to a residual that shrinks with the gradient (superlinear)."""
+    """Solve the Newton equation by conjugate gradients, to a residual that shrinks with the gradient (superlinear)."""
     result = np.zeros_like(point.gradient)
     residual = -point.gradient
     direction = residual

@@ -92,12 +92,12 @@ class Bounds:
         return 0.0
 
     def prox(self, x: Array, step: float) -> Array:
-        """The nearest point of the box."""
+        """Return the nearest point of the box."""
         return namespace_of(x).clip(x, self.low, self.high)
 
     @classmethod
     def read(cls, subject: str, bounds: Any, x: Array) -> "Bounds":
-        """A pair of numbers or arrays; None is no wall."""
+        """Return bounds as a pair of arrays; None means no bound."""
         if not isinstance(bounds, tuple | list) or len(bounds) != 2:
             message = f"{subject}: bounds must be a pair (low, high) of numbers or arrays; got {bounds!r}."
             raise DataError(message)
@@ -120,14 +120,14 @@ def _fista(method: ProximalGradient, start: Array | FunctionProximalState) -> Ge
         value = (yield Value(x)) + (yield PenaltyValue(x))
         state = FunctionProximalState(x, value, None, x, 1.0, method.first_step, 0)
     while True:
-        found = yield from _stepped(state.ahead, state.step)
+        found = yield from _take_step(state.ahead, state.step)
         if state.weight > 1.0 and (found is None or found.value > state.value):
             # Momentum overshot: a step from x itself cannot.
-            found = yield from _stepped(state.x, state.step)
+            found = yield from _take_step(state.x, state.step)
             state = FunctionProximalState(state.x, state.value, None, state.x, 1.0, state.step, state.n_steps)
         if found is None:
             return Solution(state, False, Certificate.none("No step lowers the function."), "no lower point")
-        before, state = state, _advanced(method, state, found)
+        before, state = state, _advance(method, state, found)
         measures = {
             "gradient_norm": found.residual,
             "step_norm": largest_entry(state.x - before.x),
@@ -145,8 +145,8 @@ class _Trial:
     residual: float
 
 
-def _stepped(y: Array, step: float) -> Generator[Any, Any, _Trial | None]:
-    """A proximal gradient step from `y`, halved until the parabola of that step lies above the function."""
+def _take_step(y: Array, step: float) -> Generator[Any, Any, _Trial | None]:
+    """Return a proximal gradient step from `y`, halved until the parabola of that step lies above the function."""
     point: FunctionPoint = yield Evaluate(y)
     for _ in range(60):
         x = yield Prox(y - step * point.gradient, step)
@@ -159,7 +159,7 @@ def _stepped(y: Array, step: float) -> Generator[Any, Any, _Trial | None]:
     return None
 
 
-def _advanced(method: ProximalGradient, state: FunctionProximalState, found: _Trial) -> FunctionProximalState:
+def _advance(method: ProximalGradient, state: FunctionProximalState, found: _Trial) -> FunctionProximalState:
     """Accept a step; lengthen the next a little, since the curvature may have fallen on the way."""
     # Momentum that points back from where the proximal step led has outlived its use.
     turned = inner(state.ahead - found.x, found.x - state.x) > 0

@@ -52,12 +52,12 @@ class Program:
     e: np.ndarray
 
     def state(self, x: np.ndarray, y: np.ndarray, z: np.ndarray, s: np.ndarray, n_steps: int) -> QuadraticProgramState:
-        """The state at a point with its multipliers and slack."""
+        """Return the state at a point with its multipliers and slack."""
         product = self.H @ x
         return QuadraticProgramState(x, float(0.5 * x @ product + self.c @ x), product + self.c, y, z, s, n_steps)
 
     def residuals(self, state: QuadraticProgramState) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What stationarity, inequalities and equations are off."""
+        """Return the residuals of stationarity, inequalities and equations."""
         y, z = state.equality_multipliers, state.inequality_multipliers
         return (
             state.gradient + self.A.T @ z + self.E.T @ y,
@@ -66,7 +66,7 @@ class Program:
         )
 
     def certify(self, state: QuadraticProgramState, tol: float) -> Certificate:
-        """The duality gap, relative to the size of the objective, with the residuals beside it."""
+        """Return the duality gap, relative to the size of the objective, with the residuals beside it."""
         stationarity, inequality, equality = (np.max(np.abs(part), initial=0.0) for part in self.residuals(state))
         scale = 1.0 + abs(state.value)
         slope = 1.0 + float(np.max(np.abs(self.c), initial=0.0))
@@ -146,7 +146,7 @@ def _interior(program: Program, tol: float) -> Generator[Any, Any, Solution]:
     certificate = yield Dense(partial(program.certify, state, tol))
     while not certificate.satisfied:
         before = state
-        state = yield Dense(partial(_stepped, program, state))
+        state = yield Dense(partial(_take_step, program, state))
         if not np.all(np.isfinite(state.x)) or _has_run_away(program, state):
             reason = Certificate.none("The constraints contradict each other, or the objective falls for ever.")
             return Solution(before, False, reason, "no solution")
@@ -157,22 +157,22 @@ def _interior(program: Program, tol: float) -> Generator[Any, Any, Solution]:
 
 
 def _has_run_away(program: Program, state: QuadraticProgramState) -> bool:
-    """Whether point or multipliers grow beyond all bounds: nothing is feasible, or nothing is lowest."""
+    """Return whether point or multipliers diverge: the program is infeasible or unbounded."""
     scale = 1.0 + max(float(np.max(np.abs(part), initial=0.0)) for part in (program.c, program.b, program.e))
     size = max(float(np.max(np.abs(part), initial=0.0)) for part in (state.x, state.inequality_multipliers))
     return size > _FAR * scale
 
 
 def _start(program: Program) -> QuadraticProgramState:
-    """The minimum under the equations alone; slack and multipliers well inside."""
+    """Return the minimum under the equations alone; slack and multipliers well inside."""
     x, y = _newton(program, np.zeros(len(program.b)), -program.c, program.e)
     slack = program.b - program.A @ x
     size = max(1.0, float(np.max(np.abs(slack), initial=0.0)))
     return program.state(x, y, np.full(len(slack), size), np.maximum(slack, size), 0)
 
 
-def _stepped(program: Program, state: QuadraticProgramState) -> QuadraticProgramState:
-    """Mehrotra: where a plain step would lead tells how far to centre, and what the next must correct."""
+def _take_step(program: Program, state: QuadraticProgramState) -> QuadraticProgramState:
+    """Take Mehrotra's predictor-corrector step: a plain Newton step decides how much to centre and to correct."""
     z, s = state.inequality_multipliers, state.slack
     dx, dy, dz, ds = _solve(program, state, s * z)
     if len(s):
@@ -187,7 +187,7 @@ def _stepped(program: Program, state: QuadraticProgramState) -> QuadraticProgram
 
 
 def _solve(program: Program, state: QuadraticProgramState, complementarity: np.ndarray) -> tuple[np.ndarray, ...]:
-    """The Newton step of the KKT system, for a given right side of slack times multiplier."""
+    """Return the Newton step of the KKT system, for a given right side of slack times multiplier."""
     z, s = state.inequality_multipliers, state.slack
     stationarity, inequality, equality = program.residuals(state)
     pull = program.A.T @ ((z * inequality - complementarity) / s)
@@ -212,7 +212,7 @@ def _newton(
 
 
 def _reach(s: np.ndarray, ds: np.ndarray, z: np.ndarray, dz: np.ndarray, longest: float = 1.0) -> float:
-    """How far slack and multipliers can go before one is zero."""
+    """Return how far slack and multipliers can go before one is zero."""
     values, changes = np.concatenate([s, z]), np.concatenate([ds, dz])
     falling = changes < 0
     return float(min(longest, np.min(-values[falling] / changes[falling], initial=np.inf)))

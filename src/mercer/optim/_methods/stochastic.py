@@ -13,7 +13,7 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Step
 from mercer._solver.vector import largest_entry
 from mercer.errors import ParameterError
-from mercer.optim._function import FunctionPoint, FunctionSource, checked_start
+from mercer.optim._function import FunctionPoint, FunctionSource, check_start
 from mercer.optim._methods.descent import FirstOrder, divergence
 from mercer.optim._minimize import METHODS, read_method
 from mercer.optim._result import Iterate, Result, run
@@ -179,7 +179,7 @@ def minimize_stochastic(
 
 
 def batches(order: np.ndarray, size: int) -> Iterator[np.ndarray]:
-    """The order cut into batches, rising inside each: rows are read forwards, and one batch of all is the whole."""
+    """Cut the order into batches, sorted inside each so that rows are read forwards."""
     for first in range(0, len(order), size):
         yield np.sort(order[first : first + size])
 
@@ -187,7 +187,7 @@ def batches(order: np.ndarray, size: int) -> Iterator[np.ndarray]:
 def _descend_in_batches(
     method: FirstOrder, state: BatchDescentState, n_samples: int, batch_size: int
 ) -> Generator[Any, Any, Solution]:
-    """Epoch after epoch, each in an order of its own; stopping rules end it."""
+    """Descend epoch by epoch, each in a newly drawn order of rows, until a stopping rule holds."""
     while True:
         random = np.random.default_rng(np.random.SeedSequence(state.seed, spawn_key=(state.n_epochs,)))
         x, carried, t, total = state.x, state.carried, state.n_updates, 0.0
@@ -211,6 +211,6 @@ def _read_start(x0: Any, method: FirstOrder, random_state: Any) -> BatchDescentS
             message = f"minimize_stochastic: x0 is a result of {x0.method}, which cannot be continued. Give its x."
             raise ParameterError(message)
         return x0.state
-    start = checked_start("minimize_stochastic", x0)
+    start = check_start("minimize_stochastic", x0)
     seed = tuple(int(word) for word in seed_sequence(random_state).generate_state(4))
     return BatchDescentState(start, math.nan, None, method.carry(start), 0, 0, math.nan, seed)
