@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Measure the shape of the code: files per folder, bodies, arguments, comments, private imports, ``Any``.
+
+``python tools/measure.py [SRC]`` prints one table, to compare before and after a change of structure.
+"""
+
+import ast
+import re
+import statistics
+import sys
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+SUFFIXES = {".py", ".pxd", ".pyi", ".h", ".cu"}
+
+
+def count_lines(files):
+    """Return the lines of Python by kind: code, docstrings, comments, blank."""
+    kinds = Counter()
+    for _, tree, lines in files:
+        docstrings = set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node, clean=False):
+                docstrings |= set(range(node.body[0].lineno - 1, node.body[0].end_lineno))
+        for number, line in enumerate(lines):
+            stripped = line.strip()
+            kind = "docstring" if number in docstrings else "blank" if not stripped else "code"
+            kinds["comment" if kind == "code" and stripped.startswith("#") else kind] += 1
+    return kinds
+
+
+def list_bodies(files):
+    """Return for each function its place, the lines of its body without the docstring, and its arguments."""
+    found = []
+    for path, tree, _ in files:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                body = node.body[1:] if ast.get_docstring(node) and len(node.body) > 1 else node.body
+                length = body[-1].end_lineno - body[0].lineno + 1
+                arguments = node.args.posonlyargs + node.args.args + node.args.kwonlyargs
+                names = [one.arg for one in arguments if one.arg not in ("self", "cls")]
+                found.append((path, node.name, length, len(names)))
+    return found
+
+
+def list_private_imports(files, source):
+    """Return the imports of a private module of one family by another family."""
+    found = []
+    for path, tree, _ in files:
+        family = path.relative_to(source).parts[0]
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mercer."):
+                parts = node.module.split(".")[1:]
+                private = any(part.startswith("_") for part in parts[1:])
+                if parts[0] != family and not parts[0].startswith("_") and private:
+                    found.append((path, node.module))
+    return found
+
+
+def measure(source):
+    """Yield the rows of the table, each a name and a value."""
+    paths = [path for path in source.rglob("*") if path.suffix in SUFFIXES and path.is_file()]
+    files = [(path, ast.parse(text := path.read_text()), text.splitlines()) for path in paths if path.suffix == ".py"]
+    folders = Counter(path.parent for path in paths)
+    kinds, bodies = count_lines(files), list_bodies(files)
+    is_native = {path for path, _, _ in files if "_native" in path.parts}
+    yield "source files", len(paths)
+    yield "lines, all source", sum(len(path.read_text().splitlines()) for path in paths)
+    yield (
+        "lines of Python: code, docstring, comment, blank",
+        [kinds[one] for one in ("code", "docstring", "comment", "blank")],
+    )
+    yield "comment lines per 100 of code", round(100 * kinds["comment"] / kinds["code"], 1)
+    fullest = [f"{folder.relative_to(source)} {count}" for folder, count in folders.most_common(4)]
+    yield "fullest folders", fullest
+    yield "folders with more than 25 files", sum(count > 25 for count in folders.values())
+    lengths = sorted(length for _, _, length, _ in bodies)
+    yield "body: median, 90 %, longest", [statistics.median(lengths), lengths[len(lengths) * 9 // 10], lengths[-1]]
+    yield "bodies over 60 lines", sum(length > 60 for length in lengths)
+    yield "native functions with more than 12 arguments", sum(n > 12 for path, _, _, n in bodies if path in is_native)
+    yield "most arguments of a native function", max(n for path, _, _, n in bodies if path in is_native)
+    yield "private imports across families", len(list_private_imports(files, source))
+    text = "\n".join("\n".join(lines) for _, _, lines in files)
+    yield "`Array = Any` aliases", len(re.findall(r"^Array = Any$", text, re.MULTILINE))
+    yield "annotations with Any", len(re.findall(r"\bAny\b", text)) - len(re.findall(r"import .*\bAny\b", text))
+    yield "`for one in`", len(re.findall(r"\bfor one in\b", text))
+    yield "`found =`", len(re.findall(r"\bfound = ", text))
+
+
+def main():
+    source = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "src" / "mercer"
+    for name, value in measure(source):
+        print(f"{name}: {value}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
