@@ -8,7 +8,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 LONGEST_FILE = 400
 MOST_FILES = 25  # in one folder: a reader takes them in at a glance
-SOURCE_SUFFIXES = {".py", ".pxd", ".pyi", ".h", ".cu", ".build"}
+SOURCE_SUFFIXES = {".py", ".pxd", ".pyi", ".h", ".cu", ".build", ".md"}
+# The reference has one page per public family, which a reader finds by its name.
+REFERENCE = ROOT / "docs" / "api"
 NAMELESS = {"utils", "helpers", "common", "misc"}
 PRIVATE_IMPORT = re.compile(r"^\s*(?:from|import)\s+sklearn(?:\.\w+)*\.(_\w+)")
 
@@ -27,9 +29,11 @@ def list_breaches(path):
 
 
 def list_full_folders():
-    """Yield a sentence for each folder of the package or its tests that has too many files."""
-    for top in ("src", "tests"):
-        for folder in sorted((ROOT / top).rglob("*/")):
+    """Yield a sentence for each folder of the package, its tests or its documentation that has too many files."""
+    for top in ("src", "tests", "docs"):
+        for folder in sorted({path.parent for path in (ROOT / top).rglob("*.*")} - {REFERENCE}):
+            if {"_build", "generated"} & {*folder.parts}:
+                continue
             files = [path for path in folder.glob("*") if path.suffix in SOURCE_SUFFIXES and not path.is_symlink()]
             if len(files) > MOST_FILES:
                 yield (

@@ -13,9 +13,13 @@ import matplotlib.pyplot as plt
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-# Every other module of this folder draws one figure, under its own name.
-NAMES = sorted(path.stem for path in Path(__file__).parent.glob("[!_]*.py") if path.stem != "make")
-DRAWINGS = {name: import_module(f"figures.{name}").draw for name in NAMES}
+# Every other module of this folder and its sub-folders draws one figure, under its own name.
+FOLDER = Path(__file__).parent
+PATHS = sorted(path for path in FOLDER.rglob("[!_]*.py") if path.stem != "make")
+DRAWINGS = {
+    path.stem: import_module(".".join(("figures", *path.relative_to(FOLDER).with_suffix("").parts))).draw
+    for path in PATHS
+}
 STYLE = {
     "figure.figsize": (8.0, 3.2),
     "figure.constrained_layout.use": True,

@@ -17,7 +17,7 @@ DOCUMENTS = Path(__file__).resolve().parents[2] / "docs"
 sys.path.insert(0, str(DOCUMENTS))
 MAKE = import_module("figures.make")
 DRAWINGS, STYLE = MAKE.DRAWINGS, MAKE.STYLE
-BED = import_module("figures.cluster_test_bed")
+BED = import_module("figures.clusters.cluster_test_bed")
 
 
 @pytest.fixture
