@@ -159,6 +159,7 @@ def search_by_parabola(
     if bracket is None:
         return LineMinimum(*line.best, line.n_evaluations, 0) if line.best[1] < value else _stay(line, value)
     n_fits, slow = 0, False
+    # Invariant: the middle point is the lowest of the three, so a minimum lies between the outer two.
     while line.n_evaluations < max_iter and _width(bracket) > 2.0 * _resolution(bracket, first, tol):
         width, ends = _width(bracket), min(bracket[0][1], bracket[2][1])
         fit = None if slow else _vertex(bracket)
@@ -169,6 +170,8 @@ def search_by_parabola(
         # The parabola was the function, to rounding: its vertex is the minimum.
         if fit is not None and abs(found - fit[1]) <= 1e-10 * (ends - fit[1]):
             break
+        # A parabola that did not halve the bracket is followed by a golden section, which guarantees linear
+        # convergence.
         slow = fit is not None and _width(bracket) > 0.5 * width
     step, low = bracket[1]
     return LineMinimum(step, low, line.n_evaluations, n_fits) if low < value else _stay(line, value, n_fits)
@@ -234,6 +237,7 @@ def _vertex(bracket: Bracket) -> tuple[float, float] | None:
     bend = ((high_c - low) / (c - b) - slope) / (c - a)
     if bend <= 0:
         return None
+    # The derivative slope + bend (2 t - a - b) vanishes at t = b + move.
     move = 0.5 * (a - b - slope / bend)
     if not min(a, c) < b + move < max(a, c):
         return None
@@ -257,6 +261,7 @@ def _apart(bracket: Bracket, guess: float, distance: float) -> float:
 def _narrow(bracket: Bracket, new: tuple[float, float]) -> Bracket:
     """Return the three points that still bracket the minimum."""
     left, middle, right = bracket
+    # Whether the new point lies between middle and right; brackets may run in either direction.
     beyond = (new[0] - middle[0]) * (right[0] - middle[0]) > 0
     if new[1] <= middle[1]:
         return (middle, new, right) if beyond else (left, new, middle)

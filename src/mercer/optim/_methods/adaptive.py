@@ -112,6 +112,7 @@ class Adam(FirstOrder):
     def move(self, x: Array, gradient: Array, carried: tuple[Array, ...], t: int) -> tuple[Array, tuple[Array, ...]]:
         mean = self.beta1 * carried[0] + (1.0 - self.beta1) * gradient
         squares = self.beta2 * carried[1] + (1.0 - self.beta2) * gradient**2
+        # Both averages start at zero, so after t steps they are too small by the factor 1 - beta^t.
         true_mean, true_squares = mean / (1.0 - self.beta1**t), squares / (1.0 - self.beta2**t)
         direction = true_mean / (namespace_of(x).sqrt(true_squares) + self.epsilon)
         return self._move_by(x, direction, self.rate(t)), (mean, squares)

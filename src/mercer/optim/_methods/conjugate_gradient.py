@@ -128,6 +128,8 @@ def _turn_direction(state: FunctionConjugateState, found: FunctionPoint, period:
     """Return the state at a point found, with its next direction."""
     moved, change = found.parameters - state.x, found.gradient - state.gradient
     step = (inner(moved, moved) / inner(state.direction, state.direction)) ** 0.5
+    # Polak and Ribiere: beta = g_new . (g_new - g) / g . g; negative values restart ("PR+"), which is globally
+    # convergent.
     beta = inner(found.gradient, change) / inner(state.gradient, state.gradient)
     direction = beta * state.direction - found.gradient
     slope = inner(found.gradient, direction)

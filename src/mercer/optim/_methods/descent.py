@@ -139,6 +139,7 @@ def _descend(method: FirstOrder, start: Array | FunctionDescentState) -> Generat
 
 def rises(value: float, state: FunctionDescentState) -> bool:
     """Return whether a value is so far above the best that the run has diverged."""
+    # A rise is judged against what the run has gained so far, or the size of the function where that is larger.
     height = max(state.start_value - state.best_value, abs(state.start_value), 1e-300)
     return not math.isfinite(value) or value - state.best_value > _RISE * height
 
@@ -146,6 +147,7 @@ def rises(value: float, state: FunctionDescentState) -> bool:
 def _advance(state: FunctionDescentState, point: FunctionPoint, carried: tuple[Array, ...]) -> FunctionDescentState:
     step = point.parameters - state.x
     length = inner(step, step)
+    # The Rayleigh quotient s . H s / s . s of the mean Hessian along the step, from gradients alone.
     curvature = inner(step, point.gradient - state.gradient) / length if length > 0 else math.nan
     return replace(
         state,

@@ -89,6 +89,7 @@ def _lbfgs(memory: int, start: Array | FunctionMemoryState) -> Generator[Any, An
 def _remember(state: FunctionMemoryState, found: FunctionPoint, memory: int) -> FunctionMemoryState:
     step, change = found.parameters - state.x, found.gradient - state.gradient
     steps, changes = state.steps, state.changes
+    # Only pairs with s . y > 0 keep the approximate inverse Hessian positive definite.
     if is_curved(step, change):
         steps, changes = (*steps, step)[-memory:], (*changes, change)[-memory:]
     return FunctionMemoryState(found.parameters, found.objective, found.gradient, steps, changes, state.n_steps + 1)

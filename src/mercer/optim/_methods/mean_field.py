@@ -125,6 +125,8 @@ class MeanFieldSource:
         self.n_evaluations += 1
         with one_blas_thread():
             for k in range(len(means)):
+                # One variable at a time with the others fixed: each update lowers the free energy, which a parallel one
+                # need not.
                 means[k] = update_mean(self.energy.field(means, k), beta)
             return means, float(self.energy(means))
 

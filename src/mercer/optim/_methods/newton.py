@@ -109,12 +109,17 @@ def newton_direction(matrix: np.ndarray, gradient: np.ndarray) -> tuple[np.ndarr
     """Return minus the inverse of the matrix times the gradient, and the number of eigenvalues changed for it."""
     try:
         factor = cho_factor(matrix, lower=True)
+        # The squared diagonal of the factor bounds the smallest eigenvalue; a nearly singular matrix would give a huge
+        # step.
         if np.min(np.abs(np.diagonal(factor[0]))) ** 2 > _FLAT * np.max(np.abs(matrix)):
             return -cho_solve(factor, gradient), 0
     except np.linalg.LinAlgError:
         pass
+    # Replacing eigenvalues by their magnitude turns steps towards a saddle or maximum into descent (saddle-free
+    # Newton).
     values, vectors = eigh(matrix)
     size = np.abs(values)
+    # Nearly flat directions get a curvature of at least `floor`, so that the step stays finite.
     floor = _FLAT * size.max() if size.max() > 0 else 1.0
     shares = (vectors.T @ gradient) / np.maximum(size, floor)
     return -(vectors @ shares), int(np.sum(values < 0))
@@ -126,11 +131,16 @@ def _conjugate(point: FunctionPoint) -> Generator[Any, Any, tuple[np.ndarray, in
     residual = -point.gradient
     direction = residual
     square = inner(residual, residual)
+    # Stop when |r| <= min(0.25, |g|^(1/2)) |g|: loose far from the minimum, ever tighter near it, which keeps Newton's
+    # superlinear rate (Dembo and Steihaug, 1983).
     goal = min(0.25, square**0.25) ** 2 * square
+    # In exact arithmetic d steps suffice; rounding may need a few more.
     for number in range(20 + residual.size):
         image = yield HessianProduct(point.parameters, direction)
         curvature = inner(direction, image)
         if curvature <= 0:
+            # Negative curvature: what was found before it is still a descent direction; at the first step, the gradient
+            # is.
             return (result if number else direction), 1
         result = result + square / curvature * direction
         residual = residual - square / curvature * image

@@ -152,7 +152,10 @@ def _take_step(y: Array, step: float) -> Generator[Any, Any, _Trial | None]:
         x = yield Prox(y - step * point.gradient, step)
         smooth = yield Value(x)
         moved = x - y
+        # f(y) + g . (x - y) + |x - y|^2 / (2 t) lies above f wherever t <= 1 / L; then the step cannot increase f +
+        # penalty.
         bound = point.objective + inner(point.gradient, moved) + 0.5 * inner(moved, moved) / step
+        # Near the minimum both sides agree to rounding, which must not shrink the step.
         if smooth <= bound + 1e-14 * max(1.0, abs(bound)):
             return _Trial(x, smooth + (yield PenaltyValue(x)), step, largest_entry(moved) / step)
         step *= 0.5
@@ -163,6 +166,7 @@ def _advance(method: ProximalGradient, state: FunctionProximalState, found: _Tri
     """Accept a step; lengthen the next a little, since the curvature may have fallen on the way."""
     # Momentum that points back from where the proximal step led has outlived its use.
     turned = inner(state.ahead - found.x, found.x - state.x) > 0
+    # Nesterov's sequence t_(k+1) = (1 + sqrt(1 + 4 t_k^2)) / 2 gives the rate O(1 / k^2) (Beck and Teboulle, 2009).
     weight = 1.0 if turned else 0.5 * (1.0 + (1.0 + 4.0 * state.weight**2) ** 0.5)
     push = 0.0 if turned or not method.accelerated else (state.weight - 1.0) / weight
     ahead = found.x + push * (found.x - state.x)

@@ -71,6 +71,7 @@ class Program:
         scale = 1.0 + abs(state.value)
         slope = 1.0 + float(np.max(np.abs(self.c), initial=0.0))
         limit = 1.0 + float(np.max(np.abs(np.concatenate([self.b, self.e])), initial=0.0))
+        # At a point that is primal and dual feasible, s . z is the difference of the primal and the dual objective.
         gap = float(state.slack @ state.inequality_multipliers) / scale
         off = max(stationarity / slope, inequality / limit, equality / limit)
         return Certificate.of("duality gap", gap + float(off), tol, _STATEMENT)
@@ -167,6 +168,7 @@ def _start(program: Program) -> QuadraticProgramState:
     """Return the minimum under the equations alone; slack and multipliers well inside."""
     x, y = _newton(program, np.zeros(len(program.b)), -program.c, program.e)
     slack = program.b - program.A @ x
+    # A start well inside the positive orthant: interior-point methods converge slowly from near its boundary.
     size = max(1.0, float(np.max(np.abs(slack), initial=0.0)))
     return program.state(x, y, np.full(len(slack), size), np.maximum(slack, size), 0)
 
@@ -176,10 +178,15 @@ def _take_step(program: Program, state: QuadraticProgramState) -> QuadraticProgr
     z, s = state.inequality_multipliers, state.slack
     dx, dy, dz, ds = _solve(program, state, s * z)
     if len(s):
+        # Complementarity s_i z_i should fall equally in all constraints. The predictor (a pure Newton step) shows how
+        # far it can fall: if far, centre little.
         mean = float(s @ z) / len(s)
         reach = _reach(s, ds, z, dz)
         ahead = float((s + reach * ds) @ (z + reach * dz)) / len(s)
+        # Mehrotra's heuristic: sigma = (mu_predicted / mu)^3.
         centring = (ahead / mean) ** 3 if mean > 0 else 0.0
+        # The corrector adds the second-order term ds dz that linearisation dropped, and aims at sigma mu instead of
+        # zero.
         dx, dy, dz, ds = _solve(program, state, s * z + ds * dz - centring * mean)
     reach = min(1.0, _TO_THE_WALL * _reach(s, ds, z, dz, longest=1.0 / _TO_THE_WALL))
     y = state.equality_multipliers
@@ -190,6 +197,7 @@ def _solve(program: Program, state: QuadraticProgramState, complementarity: np.n
     """Return the Newton step of the KKT system, for a given right side of slack times multiplier."""
     z, s = state.inequality_multipliers, state.slack
     stationarity, inequality, equality = program.residuals(state)
+    # Eliminating dz = -(complementarity + z ds) / s and ds = -inequality - A dx leaves a system in dx and dy alone.
     pull = program.A.T @ ((z * inequality - complementarity) / s)
     dx, dy = _newton(program, z / s, -stationarity - pull, -equality)
     ds = -inequality - program.A @ dx
@@ -207,6 +215,8 @@ def _newton(
     try:
         solution = np.linalg.solve(system, target)
     except np.linalg.LinAlgError:
+        # Dependent equality constraints or a flat objective make the system singular; the shortest solution still
+        # serves.
         solution = lstsq(system, target)[0]
     return solution[: len(right)], solution[len(right) :]
 
