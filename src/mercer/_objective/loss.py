@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mercer._types import Array
+
 __all__ = ["LabelLoss", "Loss"]
 
-Array = Any
 # Halvings of an interval: doubles have 53 bits.
 _HALVINGS = 60
 

@@ -16,10 +16,9 @@ from typing import Any
 
 from mercer._objective.loss import Loss
 from mercer._objective.piecewise_losses import PiecewiseLoss
+from mercer._types import Array
 
 __all__ = ["Smoothed", "rounded_corner"]
-
-Array = Any
 
 
 @dataclass(frozen=True)

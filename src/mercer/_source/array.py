@@ -7,10 +7,9 @@ import numpy as np
 
 from mercer._source.block import Block, DenseBlock, rows_per_block
 from mercer._source.source import Source
+from mercer._types import Array
 
 __all__ = ["ArraySource"]
-
-Array = Any
 
 
 class ArraySource(Source):

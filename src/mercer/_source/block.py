@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from mercer._source.groups import Groups
+from mercer._types import Array
 
 __all__ = ["Block", "DenseBlock", "SparseBlock", "rows_per_block", "rows_per_sparse_block"]
 
-Array = Any
 _FEW_BLOCKS = 8
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from mercer._source.block import Block
 from mercer._source.source import Source
+from mercer._types import Array
 
 __all__ = ["KINDS", "Readings", "counted"]
 
-Array = Any
 KINDS = ("passes", "parts", "tiles")
 
 

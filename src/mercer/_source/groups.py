@@ -8,9 +8,9 @@ All shapes follow from the number of rows and labels alone, so that a device nev
 from functools import cached_property
 from typing import Any, NamedTuple
 
-__all__ = ["Groups"]
+from mercer._types import Array
 
-Array = Any
+__all__ = ["Groups"]
 
 
 class _Level(NamedTuple):

@@ -3,17 +3,15 @@
 import itertools
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse, vstack
 
 from mercer._source.block import Block
 from mercer._source.source import Source
+from mercer._types import Array
 
 __all__ = ["Sample", "take_sample"]
-
-Array = Any
 
 
 @dataclass(frozen=True, eq=False)

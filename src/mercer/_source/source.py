@@ -21,10 +21,9 @@ import numpy as np
 from mercer._source.block import Block
 from mercer._source.placement import HOST, Placement
 from mercer._source.threads import run_numbered
+from mercer._types import Array
 
 __all__ = ["Source", "SumTree", "longest_run"]
-
-Array = Any
 
 
 class SumTree:

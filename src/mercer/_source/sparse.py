@@ -8,10 +8,9 @@ from scipy.sparse import csr_array
 
 from mercer._source.block import Block, DenseBlock, SparseBlock, rows_per_sparse_block
 from mercer._source.source import Source
+from mercer._types import Array
 
 __all__ = ["SparseSource"]
-
-Array = Any
 
 
 class SparseSource(Source):

@@ -5,11 +5,10 @@ from typing import Any
 
 from mercer._source.block import Block
 from mercer._source.source import Source
+from mercer._types import Array
 from mercer.errors import DataError
 
 __all__ = ["SummedSource"]
-
-Array = Any
 
 
 class SummedSource(Source):

@@ -17,6 +17,7 @@ from mercer._source import Block
 from mercer._source.namespace import namespace_of
 from mercer._source.source import SumTree
 from mercer._statistic.statistic import Statistic
+from mercer._types import Array
 
 __all__ = [
     "ClassMomentSums",
@@ -28,7 +29,6 @@ __all__ = [
     "spread",
 ]
 
-Array = Any
 _EMPTY = np.empty(0)
 # Integer labels within so wide a range are numbered by a table; others are sorted.
 _TABLE = 2**16

@@ -15,10 +15,10 @@ import numpy as np
 from mercer._native.sums import expectation
 from mercer._source import Block
 from mercer._statistic.statistic import Statistic, Sums, folded
+from mercer._types import Array
 
 __all__ = ["FORMS", "Expectation", "ExpectedSums", "features", "n_features_of", "pairs", "shared"]
 
-Array = Any
 _NONE = np.empty(0)
 # What follows one and the row among the features: nothing, its squared length, its squares, its products of pairs.
 FORMS = ("linear", "spherical", "diagonal", "full")

@@ -15,6 +15,7 @@ from mercer._source import Block
 from mercer._source.block import DenseBlock
 from mercer._statistic.moments import Moments
 from mercer._statistic.statistic import Statistic, Sums, folded
+from mercer._types import Array
 
 __all__ = [
     "CurvatureProduct",
@@ -26,7 +27,6 @@ __all__ = [
     "SmoothedSums",
 ]
 
-Array = Any
 # Numbers in the tables of a run of blocks at most; beyond, a block takes so long that runs gain nothing.
 _LARGEST_TABLE = 2**20
 

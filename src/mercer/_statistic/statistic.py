@@ -10,10 +10,9 @@ from typing import Any, ClassVar
 
 from mercer._source import Block, Source
 from mercer._source.source import SumTree
+from mercer._types import Array
 
 __all__ = ["Statistic", "Sums", "folded"]
-
-Array = Any
 
 
 class Sums:

@@ -19,10 +19,10 @@ from mercer._source.dask.map import mapped
 from mercer._source.file.local_table import LocalTable, forget
 from mercer._source.memory import forecast
 from mercer._source.source import Source
+from mercer._types import Array
 
 __all__ = ["DaskSource", "open_dask"]
 
-Array = Any
 # Sums that one task adds up. Fewer would lengthen the way to the last, more would bring more sums to one worker.
 _JOINED = 8
 

@@ -20,11 +20,11 @@ from mercer._source.file.piece import PieceRule
 from mercer._source.finite import checked_block
 from mercer._source.source import SumTree, longest_run
 from mercer._source.threads import one_blas_thread
+from mercer._types import Array
 from mercer.errors import DataError, MemoryForecastError
 
 __all__ = ["BlockChecksum", "BlockItself", "BlockWeight", "Chunk", "ChunkReader", "PlacedSums"]
 
-Array = Any
 Piece = tuple[Array, Array, Array]  # rows, targets or None, weights or None
 
 

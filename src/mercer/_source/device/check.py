@@ -4,11 +4,10 @@ import math
 from typing import Any
 
 from mercer._source.placement import Placement, is_on_device
+from mercer._types import Array
 from mercer.errors import DataError
 
 __all__ = ["check_finite", "checked_matrix", "checked_targets", "checked_weights"]
-
-Array = Any
 
 
 def checked_matrix(X: Array, placement: Placement, subject: str) -> Array:

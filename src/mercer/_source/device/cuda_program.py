@@ -15,9 +15,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from mercer._types import Array
+
 __all__ = ["CudaError", "CudaProgram", "capability_of", "compiled", "cuda_program", "device_of", "memory_of"]
 
-Array = Any
 # Numbers of the driver's attributes: the two parts of a compute capability, and the most dynamic shared memory.
 _MAJOR, _MINOR, _SHARED = 75, 76, 8
 # Shared memory that a program may use without asking.

@@ -18,10 +18,9 @@ from mercer._source.block import Block, DenseBlock, rows_per_block
 from mercer._source.device.check import check_finite, checked_matrix, checked_targets, checked_weights
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement, change_arrays
+from mercer._types import Array
 
 __all__ = ["DeviceSource", "full_precision", "open_device", "rows_per_device_block"]
-
-Array = Any
 
 
 def rows_per_device_block(n_features: int) -> int:

@@ -1,14 +1,12 @@
 """Blocks of torch tensors: the verbs that torch can spell with fewer passes over memory than the standard can."""
 
-from typing import Any
-
 from mercer._source.block import DenseBlock
 from mercer._source.device.fused_search import can_fuse, fused_nearest
 from mercer._source.groups import Groups
+from mercer._types import Array
 
 __all__ = ["TorchBlock"]
 
-Array = Any
 _MOST_SHORT = 2**15 - 1
 
 

@@ -5,11 +5,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from mercer._types import Array
 from mercer.errors import DataError
 
 __all__ = ["TableColumns", "columns_named"]
-
-Array = Any
 
 
 def columns_named(given: Any, names: list[str]) -> list[str] | None:

@@ -20,11 +20,11 @@ from mercer._source.file.piece import PieceRule
 from mercer._source.finite import checked_block
 from mercer._source.memory import forecast, small_table
 from mercer._source.source import Source, SumTree
+from mercer._types import Array
 from mercer.errors import DataError
 
 __all__ = ["NpySource"]
 
-Array = Any
 # How far ahead of the block being read the system is asked to read: the work of several threads on eight blocks each.
 _AHEAD_BYTES = 32 * 2**20
 # Blocks read and summed at once hold up to this much, so that a thread's share stays in its cache.

@@ -13,11 +13,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from mercer._types import Array
 from mercer.errors import DataError
 
 __all__ = ["NpyFile"]
 
-Array = Any
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 

@@ -6,11 +6,11 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from mercer._types import Array
 from mercer.errors import DataError
 
 __all__ = ["PieceRule"]
 
-Array = Any
 # What came from a file or over a network may lie off the grain of its type, where a BLAS cannot read it: NumPy then
 # multiplies copies of another layout, and the last digits of products differ.
 _PLAIN = ["C_CONTIGUOUS", "ALIGNED"]

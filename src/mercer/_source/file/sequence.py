@@ -20,11 +20,10 @@ from mercer._source.finite import checked_block
 from mercer._source.memory import forecast, small_table
 from mercer._source.source import Source, SumTree
 from mercer._source.threads import run_taken
+from mercer._types import Array
 from mercer.errors import DataError
 
 __all__ = ["Piece", "SequentialSource"]
-
-Array = Any
 
 
 class SequentialSource(Source):

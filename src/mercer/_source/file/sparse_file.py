@@ -18,11 +18,10 @@ from mercer._source.file.cutting import Piece
 from mercer._source.file.piece import PieceRule
 from mercer._source.file.sequence import SequentialSource
 from mercer._source.memory import forecast
+from mercer._types import Array
 from mercer.errors import DataError
 
 __all__ = ["SparseFile"]
-
-Array = Any
 
 
 class SparseFile(SequentialSource):

@@ -14,8 +14,6 @@ from mercer.errors import DataError
 
 __all__ = ["BlockStream"]
 
-Array = Any
-
 
 class BlockStream(SequentialSource):
     """Blocks ``X``, ``(X, y)`` or ``(X, y, weight)`` of any length, from an iterable or a function without arguments.
