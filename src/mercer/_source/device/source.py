@@ -117,7 +117,9 @@ class DeviceSource(ArraySource):
 
     def part(self, rows: Array) -> "DeviceSource":
         self._look()
-        return DeviceSource(self._taken(rows), placement=self.placement)
+        other = DeviceSource(self._taken(rows), placement=self.placement)
+        other.readings = self.readings
+        return other
 
     def take(self, indices: Array) -> Array:
         self._look()
