@@ -43,7 +43,7 @@ def fitting(fit: Fit) -> Fit:
     @with_callbacks
     @wraps(fit)
     def checked_fit(self: "Estimator", *args: Any, **kwargs: Any) -> Any:
-        before = dict(vars(self))
+        before = dict(self.__dict__)
         try:
             self._check_parameters()
             result = fit(self, *args, **kwargs)
@@ -54,9 +54,9 @@ def fitting(fit: Fit) -> Fit:
                 follow_rows(self, args[0] if args else kwargs.get("X"))
             else:
                 keep = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")
-                state = {name: value for name, value in vars(self).items() if name in keep}
-                vars(self).clear()
-                vars(self).update(before | state)
+                state = {name: value for name, value in self.__dict__.items() if name in keep}
+                self.__dict__.clear()
+                self.__dict__.update(before | state)
             raise
 
     return cast(Fit, checked_fit)
@@ -104,7 +104,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     _objective_moves: ClassVar[str | None] = "down"
 
     def _check_parameters(self) -> None:
-        check_parameters(type(self).__name__, self._parameters, vars(self))
+        check_parameters(type(self).__name__, self._parameters, self.__dict__)
 
     def _threads(self) -> int:
         return n_threads(getattr(self, "n_jobs", None))
@@ -181,7 +181,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         for name, value in (given | fitted(outcome.state)).items():
             setattr(self, name, value)
         # What was said of the last fit on demand does not hold for this one.
-        vars(self).pop("inference_", None)
+        self.__dict__.pop("inference_", None)
         self.history_ = outcome.history
         self.converged_ = outcome.converged
         self.certificate_ = outcome.certificate

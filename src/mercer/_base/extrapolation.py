@@ -80,7 +80,7 @@ class Extrapolation:
     def _growing(self, factor: float) -> float:
         """The most of three measures: of what grew at the peak, of what was left at the end, of what was asked for."""
         half, whole = self.half, self.whole
-        sizes = [(half.held_bytes, whole.held_bytes), (half.kept_bytes, whole.kept_bytes)]
+        sizes: list[tuple[float, float]] = [(half.held_bytes, whole.held_bytes), (half.kept_bytes, whole.kept_bytes)]
         sizes += [(before.n_bytes, after.n_bytes) for before, after in self.requests()]
         # Less than a byte for each row is bookkeeping, of steps for example.
         grown = [self._growth(before, after, factor) for before, after in sizes if after - before >= self.more]

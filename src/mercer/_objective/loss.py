@@ -71,6 +71,10 @@ class Loss:
         """argmin_u |u - scores|^2 / (2 step) + loss(u, y), by halving the interval that the derivative spans."""
         return _proximal(self, scores, y, step, xp)
 
+    def mean(self, scores: Array, xp: Any) -> Array:
+        """Return the expected targets (n, k) that the scores stand for, such as the probabilities of the classes."""
+        raise NotImplementedError  # each loss with a likelihood defines its own, and each that is not separable
+
     def targets(self, y: Array, xp: Any, dtype: Any = None) -> Array:
         """The targets in the shape of the scores, in `dtype`, which is float64 where none is given."""
         return xp.astype(y, xp.float64 if dtype is None else dtype, copy=False)[:, None]

@@ -23,7 +23,7 @@ from mercer._source.block import Block
 from mercer._source.placement import HOST, Placement
 from mercer._source.readings import Readings
 from mercer._source.threads import run_numbered
-from mercer._types import Array
+from mercer._types import Array, Rows
 
 __all__ = ["Source", "SumTree", "longest_run"]
 
@@ -123,7 +123,7 @@ class Source(ABC):
         """The rows of block `number`, with their targets and weights."""
 
     @abstractmethod
-    def whole(self) -> Array:
+    def whole(self) -> Rows:
         """All rows at once, as they are stored; ask the memory forecast before making anything of their size."""
 
     @property
@@ -271,7 +271,9 @@ class Source(ABC):
         """Rows by index, as a dense NumPy array."""
         indices = np.asarray(indices)
         numbers = self.numbers_of(indices)
-        work = {int(number): _Pick(indices[numbers == number]) for number in np.unique(numbers)}
+        work: dict[int, Callable[[Block], Any]] = {
+            int(number): _Pick(indices[numbers == number]) for number in np.unique(numbers)
+        }
         rows = np.empty((len(indices), self.n_features), self.host_dtype)
         for number, found in self.on_blocks(work).items():
             rows[numbers == number] = found
@@ -311,7 +313,7 @@ class Source(ABC):
         return {
             "shape": [self.n_rows, self.n_features],
             "dtype": str(self.dtype),
-            "data": [zlib.crc32(memoryview(np.ascontiguousarray(block.dense())).cast("B")) for block in ends],
+            "data": [zlib.crc32(np.ascontiguousarray(block.dense()).data.cast("B")) for block in ends],
         }
 
 

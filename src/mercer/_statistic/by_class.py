@@ -193,9 +193,11 @@ class PackedClassMoments:
     def _over(self, classes: Array) -> "PackedClassMoments":
         if classes is self.classes:
             return self
-        parts = [spread(one, self.classes, classes) for one in (self.weights, self.counts, self.means)]
+        weights, counts, means = (
+            spread(part, self.classes, classes) for part in (self.weights, self.counts, self.means)
+        )
         packed = self.packed if self.kind == "pooled" else spread(self.packed, self.classes, classes)
-        return PackedClassMoments(classes, *parts, packed, self.kind)
+        return PackedClassMoments(classes, weights, counts, means, packed, self.kind)
 
     def plainly(self) -> ClassMomentSums:
         """With whole matrices."""

@@ -122,7 +122,7 @@ class ChunkReader:
     def rows(self, chunk: Chunk, piece: Piece, begin: int, end: int) -> Block:
         """The rows of a chunk that was read, from `begin` to `end`, counted from its first."""
         X, y, weight = (None if part is None else part[begin:end] for part in piece)
-        block = (SparseBlock if issparse(X) else DenseBlock)(X, chunk.start + begin, y, weight)
+        block: Block = (SparseBlock if issparse(X) else DenseBlock)(X, chunk.start + begin, y, weight)
         block = block if self.finite else checked_block(block, _Whereabouts(self.rule, chunk))
         return block if self.labelling is None else self.labelling.on(block)
 
@@ -287,4 +287,4 @@ class BlockChecksum:
     """What tells the rows of a block from others."""
 
     def __call__(self, block: Block) -> int:
-        return zlib.crc32(memoryview(np.ascontiguousarray(block.dense())).cast("B"))
+        return zlib.crc32(np.ascontiguousarray(block.dense()).data.cast("B"))

@@ -134,7 +134,7 @@ class DeviceSource(ArraySource):
         return {
             "shape": [self.n_rows, self.n_features],
             "dtype": self.host_dtype.name,
-            "data": [zlib.crc32(memoryview(one).cast("B")) for one in sums],
+            "data": [zlib.crc32(total.data.cast("B")) for total in sums],
         }
 
 

@@ -6,7 +6,7 @@ crew works on these; what is held is those few blocks, whatever the length of th
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 import numpy as np
@@ -64,7 +64,7 @@ class SequentialSource(Source):
             self.each(_nothing)
         return self._known["n_rows"]
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Generator[Block]:
         """A pass over the blocks, front to back."""
         if self._known["passes"] and not self.restartable:
             message = (
@@ -109,7 +109,7 @@ class SequentialSource(Source):
                 )
                 raise DataError(message)
 
-    def _checked_blocks(self) -> Iterator[Block]:
+    def _checked_blocks(self) -> Generator[Block]:
         blocks = self.blocks()
         try:
             for block in blocks:
