@@ -15,9 +15,9 @@ from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer._base.model_placement import follow_rows, placed_attributes
 from mercer._base.opening import open_rows
 from mercer._base.parameter import Rule, check_parameters
-from mercer._base.placement import follow_rows, placed_attributes
 from mercer._base.rehearsal import find_rehearsal
 from mercer._base.resumption import CheckpointWriter, resumed_state
 from mercer._base.tags import placed_tags
@@ -98,7 +98,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             "devices unasked"
         )
     }
-    # Where the rows may be that this class is fitted to; see mercer._source.place.PLACES.
+    # Where the rows may be that this class is fitted to; see mercer._source.opening.PLACES.
     _places: ClassVar[tuple[str, ...]] = ("memory",)
     # Which way the objective in history_ moves: "down" for costs, "up" for likelihoods, None where neither is promised.
     _objective_moves: ClassVar[str | None] = "down"

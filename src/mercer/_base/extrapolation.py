@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 
 from mercer._base.rehearsal import Rehearsal
-from mercer._source.memory import Request, forecast
+from mercer._source.memory import Request, require_memory
 from mercer.errors import MemoryForecastError
 
 __all__ = ["Extrapolation"]
@@ -110,7 +110,7 @@ class Extrapolation:
         for _, asked in self.requests():
             try:
                 purpose = self._purpose(asked)
-                forecast(asked.subject, self.requested_bytes()[purpose], purpose, asked.cure)
+                require_memory(asked.subject, self.requested_bytes()[purpose], purpose, asked.cure)
             except MemoryForecastError as refusal:
                 said.append(str(refusal))
         return said

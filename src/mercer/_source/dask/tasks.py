@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from mercer._source.block import Block, DenseBlock, SparseBlock
-from mercer._source.file.piece import PieceRule
+from mercer._source.file.piece_rule import PieceRule
 from mercer._source.finite import checked_block
 from mercer._source.source import SumTree, longest_run
 from mercer._source.threads import one_blas_thread
