@@ -62,7 +62,7 @@ def render_exceptions(models: list[Any]) -> str:
 
 def render_places(models: list[Any]) -> str:
     """In which places each class runs, as its tags say."""
-    from mercer._source.place import PLACES
+    from mercer._source.opening import PLACES
 
     places = {type(model).__name__: model.__sklearn_tags__().places for model in models}
     lines = ["| class | " + " | ".join(PLACES) + " |", "|---|" + ":-:|" * len(PLACES)]

@@ -14,7 +14,7 @@ from mercer._version import __version__
 if TYPE_CHECKING:
     from mercer._base.forecasting import forecast
     from mercer._base.model_file import load, save
-    from mercer._base.placement import to_device
+    from mercer._base.model_placement import to_device
     from mercer._base.scaling import amdahl, measure_growth
     from mercer._versions import show_versions
     from mercer.app.job import run
@@ -80,7 +80,7 @@ _HOMES = {
     "load": "mercer._base.model_file",
     "measure_growth": "mercer._base.scaling",
     "show_versions": "mercer._versions",
-    "to_device": "mercer._base.placement",
+    "to_device": "mercer._base.model_placement",
 }
 
 

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 
 import mercer
 from mercer._base.rehearsal import rehearse
-from mercer._source.file.stream import BlockStream
+from mercer._source.file.block_stream import BlockStream
 from mercer._source.sample import Sample, take_sample
 from mercer.cluster import KMeans, MiniBatchKMeans
 from mercer.decomposition import PCA, IncrementalPCA

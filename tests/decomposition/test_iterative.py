@@ -34,7 +34,7 @@ def test_the_error_shrinks_by_the_ratio_of_the_eigenvalues():
         def step(self, number, step):
             states.append(step.state.axes[0])
 
-        def preferred(self, last):
+        def choose_step(self, last):
             return last
 
     drive(power(task, None), open_source(rows), [Seen()])

@@ -29,7 +29,7 @@ class StopAt:
     def step(self, number, step):
         return "enough" if number == self.number else None
 
-    def preferred(self, last):
+    def choose_step(self, last):
         return last
 
 

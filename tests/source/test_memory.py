@@ -3,15 +3,15 @@
 import pytest
 
 import mercer
-from mercer._source.memory import allowed_bytes, forecast, readable
+from mercer._source.memory import allowed_bytes, readable, require_memory
 from mercer.errors import MemoryForecastError, ParameterError
 
 
 def test_a_forecast_above_the_limit_raises_with_both_numbers_and_the_cure():
     with mercer.config_context(max_memory="1 GiB"):
-        forecast("Ridge", 2**30, "a matrix", "use another solver")
+        require_memory("Ridge", 2**30, "a matrix", "use another solver")
         with pytest.raises(MemoryError) as caught:
-            forecast("Ridge", 3 * 2**30, "the 20000 x 20000 Gram matrix", "use solver='lsqr'")
+            require_memory("Ridge", 3 * 2**30, "the 20000 x 20000 Gram matrix", "use solver='lsqr'")
     assert str(caught.value) == (
         "Ridge: the 20000 x 20000 Gram matrix needs 3 GiB (3221225472 bytes) and 1 GiB (1073741824 bytes) are allowed; "
         "use solver='lsqr', or raise the limit with mercer.set_config(max_memory=...)."
@@ -22,7 +22,7 @@ def test_a_forecast_above_the_limit_raises_with_both_numbers_and_the_cure():
 def test_without_a_setting_the_machine_sets_the_limit():
     assert 2**20 < allowed_bytes() < 2**50
     with pytest.raises(MemoryError):
-        forecast("Ridge", 1e18, "a matrix", "buy a bigger machine")
+        require_memory("Ridge", 1e18, "a matrix", "buy a bigger machine")
 
 
 @pytest.mark.parametrize(("text", "n_bytes"), [("2 GiB", 2**31), ("1.5KB", 1500), (1e6, 10**6), ("77", 77)])

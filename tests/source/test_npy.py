@@ -10,8 +10,8 @@ import pytest
 
 import mercer
 from mercer._source import ArraySource, Labelling
-from mercer._source.file.npy import NpySource
 from mercer._source.file.npy_file import NpyFile
+from mercer._source.file.npy_source import NpySource
 from mercer._statistic import Moments, Statistic
 from mercer._statistic.labels import Labels
 from mercer.cluster import KMeans, MiniBatchKMeans
@@ -170,7 +170,7 @@ def test_all_rows_at_once_go_through_the_forecast(tmp_path):
 def test_rows_that_are_told_to_come_soon_are_the_next_ones(tmp_path, monkeypatch):
     asked = []
     monkeypatch.setattr(NpyFile, "will_need", lambda self, start, stop: asked.append((start, stop)))
-    monkeypatch.setattr("mercer._source.file.npy._DISK_SPEED", 1e30)
+    monkeypatch.setattr("mercer._source.file.npy_source._DISK_SPEED", 1e30)
     source = opened(tmp_path, threads=1)
     for _ in range(2):
         source.reduce(Moments())

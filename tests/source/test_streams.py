@@ -11,8 +11,8 @@ import pyarrow
 import pytest
 import scipy.sparse
 
+from mercer._source.file.block_stream import BlockStream
 from mercer._source.file.read_ahead import ReadAhead
-from mercer._source.file.stream import BlockStream
 from mercer._statistic import Moments
 from mercer.cluster import KMeans, MiniBatchKMeans
 from mercer.decomposition import PCA, IncrementalPCA

@@ -8,8 +8,8 @@ import numpy as np
 
 from mercer._plain import plain
 from mercer._source import Source
-from mercer._source.memory import forecast
-from mercer._source.summed import SummedSource
+from mercer._source.batch_sums import SummedSource
+from mercer._source.memory import require_memory
 from mercer._statistic import Moments
 from mercer._statistic.batch import Batch, BatchSums
 from mercer.errors import DataError
@@ -62,7 +62,7 @@ def open_batch(
         )
         raise DataError(message)
     purpose = f"the sums of {source.n_features} x {source.n_features} products"
-    forecast(type(estimator).__name__, 24 * source.n_features**2, purpose, "select columns")
+    require_memory(type(estimator).__name__, 24 * source.n_features**2, purpose, "select columns")
     sums, dtype = source.reduce(Batch()).plainly(), source.host_dtype
     if seen is not None:
         sums, dtype = seen.sums + sums, np.promote_types(dtype, seen.dtype)

@@ -7,23 +7,26 @@ fourth and fifth.
 
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import wraps
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer._base.model_placement import follow_rows, placed_attributes
 from mercer._base.opening import open_rows
 from mercer._base.parameter import Rule, check_parameters
-from mercer._base.placement import follow_rows, placed_attributes
+from mercer._base.rehearsal import find_rehearsal
 from mercer._base.resumption import CheckpointWriter, resumed_state
 from mercer._base.tags import placed_tags
 from mercer._config import get_config
 from mercer._solver import Outcome, Solver, Step, drive
-from mercer._solver.driver import Recorder
+from mercer._solver.driver import Recorder, Watch
 from mercer._source import Source
 from mercer._source.threads import n_threads, one_blas_thread
+from mercer._types import State
 from mercer.errors import DataError, InterruptWarning
 from mercer.watch import Checkpoint, TimeLimit
 from mercer.watch.bridge import CallbackBridge
@@ -35,12 +38,12 @@ Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 
 def fitting(fit: Fit) -> Fit:
-    """Mark a method that fits: parameters are checked first, and a failure leaves the estimator as it was."""
+    """Mark a method that fits: check the parameters first, and restore the estimator's attributes if it fails."""
 
     @with_callbacks
     @wraps(fit)
     def checked_fit(self: "Estimator", *args: Any, **kwargs: Any) -> Any:
-        before = dict(vars(self))
+        before = dict(self.__dict__)
         try:
             self._check_parameters()
             result = fit(self, *args, **kwargs)
@@ -51,12 +54,22 @@ def fitting(fit: Fit) -> Fit:
                 follow_rows(self, args[0] if args else kwargs.get("X"))
             else:
                 keep = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")
-                state = {name: value for name, value in vars(self).items() if name in keep}
-                vars(self).clear()
-                vars(self).update(before | state)
+                state = {name: value for name, value in self.__dict__.items() if name in keep}
+                self.__dict__.clear()
+                self.__dict__.update(before | state)
             raise
 
-    return checked_fit  # type: ignore[return-value]
+    return cast(Fit, checked_fit)
+
+
+@dataclass
+class _Watching(Generic[State]):
+    """What follows a fit, and where it starts: the watches, the state to resume from, and the history so far."""
+
+    watches: list[Watch] = field(default_factory=list)
+    bridge: CallbackBridge | None = None
+    start: State | None = None
+    recorder: Recorder = field(default_factory=Recorder)
 
 
 class Estimator(CallbackSupportMixin, BaseEstimator):
@@ -85,13 +98,13 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             "devices unasked"
         )
     }
-    # Where the rows may be that this class is fitted to; see mercer._source.place.PLACES.
+    # Where the rows may be that this class is fitted to; see mercer._source.opening.PLACES.
     _places: ClassVar[tuple[str, ...]] = ("memory",)
     # Which way the objective in history_ moves: "down" for costs, "up" for likelihoods, None where neither is promised.
     _objective_moves: ClassVar[str | None] = "down"
 
     def _check_parameters(self) -> None:
-        check_parameters(type(self).__name__, self._parameters, vars(self))
+        check_parameters(type(self).__name__, self._parameters, self.__dict__)
 
     def _threads(self) -> int:
         return n_threads(getattr(self, "n_jobs", None))
@@ -99,9 +112,13 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     def _open(self, X: Any, y: Any = None, sample_weight: Any = None, **options: Any) -> Source:
         """Check rows, targets and weights as the user gave them, wherever they are, and open them as a source.
 
-        Takes ``targets`` (None, ``"numbers"`` or ``"labels"``) and what :func:`mercer._base.opening.open_rows` takes.
+        `options` are ``targets`` (None, ``"numbers"`` or ``"labels"``) and the others of
+        :func:`mercer._base.opening.open_rows`. In a rehearsal the source reports what is read of it.
         """
-        return open_rows(self, X, y, sample_weight, **options)
+        source = open_rows(self, X, y, sample_weight, **options)
+        if (rehearsal := find_rehearsal(self)) is not None:
+            source.readings = rehearsal.readings
+        return source
 
     def _needs_memory(self, source: Source, what: str, cure: str) -> None:
         """Raise if rows are not in memory where `what` must reach them one by one."""
@@ -116,24 +133,24 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         return placed_tags(super().__sklearn_tags__(), self._places)
 
     def _labels(self, source: Source, given: dict[str, Any]) -> Any:
-        """The targets as the user gave them, for callbacks; `given` holds the attributes known before the fit."""
+        """Return the targets as the user gave them, for callbacks; `given` holds the attributes known before."""
         return source.y
 
     def _fitted(self, state: Any) -> dict[str, Any]:
-        """The attributes that a solver's state stands for; enough of them to predict."""
+        """Return the fitted attributes that a solver's state stands for; enough of them to predict."""
         raise NotImplementedError  # each estimator that drives a solver defines its own
 
     def _drive(
         self,
-        solve: Callable[[Any], Solver],
+        solve: Callable[[State | None], Solver[State]],
         source: Source,
         *,
-        fitted: Callable[[Any], dict[str, Any]] | None = None,
+        fitted: Callable[[State], dict[str, Any]] | None = None,
         max_steps: int | None = None,
         attributes: dict[str, Any] | None = None,
         seconds_spent: float = 0.0,
-    ) -> "Outcome":
-        """Run ``solve(start)`` over `source`, store what comes out, and say how it ended.
+    ) -> Outcome[State]:
+        """Run ``solve(start)`` over `source`, store the fitted attributes, and return how the fit ended.
 
         Parameters
         ----------
@@ -153,77 +170,82 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         """
         given = attributes or {}
         fitted = self._fitted if fitted is None else fitted
-        watches, bridge, start, recorder = self._watches(source, max_steps, given, fitted, seconds_spent)
-        # Products between the solver's requests sum in one order too, and the guard is entered once, not per pass.
+        following: _Watching[State] = self._watch(source, max_steps, given, fitted, seconds_spent)
+        # One BLAS thread for the products between the solver's requests too, so that they sum in one order; set once
+        # here, it need not be set in every pass.
         try:
             with one_blas_thread():
-                outcome = drive(solve(start), source, watches, recorder)
+                outcome = drive(solve(following.start), source, following.watches, following.recorder)
         finally:
             source.release()
         for name, value in (given | fitted(outcome.state)).items():
             setattr(self, name, value)
         # What was said of the last fit on demand does not hold for this one.
-        vars(self).pop("inference_", None)
+        self.__dict__.pop("inference_", None)
         self.history_ = outcome.history
         self.converged_ = outcome.converged
         self.certificate_ = outcome.certificate
         if "n_iter_" not in given:
             self.n_iter_ = outcome.n_steps
-        if bridge is not None:
-            bridge.end(outcome.state)
-        for watch in watches:
+        if following.bridge is not None:
+            following.bridge.end(outcome.state)
+        for watch in following.watches:
             if isinstance(watch, CheckpointWriter) and outcome.interrupt is None:
                 watch.remove()
         return outcome
 
-    def _watches(
+    def _watch(
         self,
         source: Source,
         max_steps: int | None,
         given: dict[str, Any],
-        fitted: Callable[[Any], dict[str, Any]],
+        fitted: Callable[[State], dict[str, Any]],
         seconds_spent: float,
-    ) -> tuple[list[Any], CallbackBridge | None, Any, Recorder]:
-        watches: list[Any] = []
-        bridge = start = None
-        recorder = Recorder()
+    ) -> _Watching[State]:
+        """Collect the watches of a fit: callbacks, checkpoints, the time limit, printed lines, and a rehearsal."""
+        following: _Watching[State] = _Watching()
+        watches = following.watches
         callbacks = getattr(self, "_skl_callbacks", [])
         if callbacks or hasattr(self, "_parent_callback_ctx"):
             root = self._init_callback_context(max_subtasks=max_steps)
-            bridge = CallbackBridge(
+            following.bridge = CallbackBridge(
                 self,
                 root,
                 lambda state: placed_attributes(given | fitted(state), source.placement),
                 X=lambda: source.whole(),
                 y=lambda: self._labels(source, given),
             )
-            watches.append(bridge)
+            watches.append(following.bridge)
         for callback in callbacks:
             if isinstance(callback, Checkpoint):
-                start, recorder = resumed_state(callback, self, source)
-                watches.append(CheckpointWriter(callback, self, source, recorder))
+                following.start, following.recorder = resumed_state(callback, self, source)
+                watches.append(CheckpointWriter(callback, self, source, following.recorder))
         if getattr(self, "max_time", None) is not None:
             watches.append(TimeLimit(max(0.0, self.max_time - seconds_spent)))
         if getattr(self, "verbose", False):
             watches.append(StepPrinter(self._describe_step))
-        return watches, bridge, start, recorder
+        if (rehearsal := find_rehearsal(self)) is not None:
+            rehearsal.most_steps = max_steps
+            watches.append(rehearsal)
+        return following
 
-    def _describe_step(self, number: int, step: Step) -> str:
-        """A line about a step, for ``verbose``."""
+    def _describe_step(self, number: int, step: Step[Any]) -> str:
+        """Return the line about a step that ``verbose`` prints."""
         measures = "".join(f", {name} {value:.3g}" for name, value in step.extra.items())
         return f"{type(self).__name__}: step {number + 1}, objective {step.objective:.9g}{measures}"
 
-    def _conclude(self, outcome: "Outcome", cure: str = "raise max_iter or tol") -> None:
-        """Say how the fit ended: a warning if short of the goal, KeyboardInterrupt again if that ended it.
+    def _conclude(self, outcome: Outcome[Any], cure: str = "raise max_iter or tol") -> None:
+        """Warn if the fit did not reach its tolerance, and raise KeyboardInterrupt again if that ended it.
 
-        Called last in ``fit``, when every attribute is in place.
+        Called last in ``fit``, when every attribute is stored.
         """
         name = type(self).__name__
         if outcome.interrupt is not None:
             message = f"{name}: interrupted after {outcome.n_steps} steps; the last complete state was kept."
             warnings.warn(message, InterruptWarning, stacklevel=5)
             if get_config()["on_interrupt"] == "raise":
-                outcome.interrupt.mercer_state_kept = True  # type: ignore[attr-defined]
+                # Tells `fitting` not to restore the attributes from before the fit.
+                vars(outcome.interrupt)["mercer_state_kept"] = True
                 raise outcome.interrupt
         elif not outcome.converged and outcome.reason in ("max_iter", "max_time"):
             reached = outcome.certificate

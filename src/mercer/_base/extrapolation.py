@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 
 from mercer._base.rehearsal import Rehearsal
-from mercer._source.memory import Request, forecast
+from mercer._source.memory import Request, require_memory
 from mercer.errors import MemoryForecastError
 
 __all__ = ["Extrapolation"]
@@ -80,7 +80,7 @@ class Extrapolation:
     def _growing(self, factor: float) -> float:
         """The most of three measures: of what grew at the peak, of what was left at the end, of what was asked for."""
         half, whole = self.half, self.whole
-        sizes = [(half.held_bytes, whole.held_bytes), (half.kept_bytes, whole.kept_bytes)]
+        sizes: list[tuple[float, float]] = [(half.held_bytes, whole.held_bytes), (half.kept_bytes, whole.kept_bytes)]
         sizes += [(before.n_bytes, after.n_bytes) for before, after in self.requests()]
         # Less than a byte for each row is bookkeeping, of steps for example.
         grown = [self._growth(before, after, factor) for before, after in sizes if after - before >= self.more]
@@ -110,7 +110,7 @@ class Extrapolation:
         for _, asked in self.requests():
             try:
                 purpose = self._purpose(asked)
-                forecast(asked.subject, self.requested_bytes()[purpose], purpose, asked.cure)
+                require_memory(asked.subject, self.requested_bytes()[purpose], purpose, asked.cure)
             except MemoryForecastError as refusal:
                 said.append(str(refusal))
         return said

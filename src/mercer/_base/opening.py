@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base.placement import check_placement
+from mercer._base.model_placement import check_placement
 from mercer._base.validation import checked_rows, checked_rows_and_targets, checked_weight, few_rows
 from mercer._source import PLACES, Source, open_place, open_source, place_of
 from mercer.errors import DataError

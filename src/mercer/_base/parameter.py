@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral, Number
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -61,7 +61,9 @@ class Integer(Rule):
         return f"an integer in {_range(self.low, self.high, 'both')}"
 
     def accepts(self, value: Any) -> bool:
-        return isinstance(value, Integral) and not isinstance(value, bool | np.bool_) and self.low <= value <= self.high
+        if not isinstance(value, Integral) or isinstance(value, bool | np.bool_):
+            return False
+        return self.low <= int(value) <= self.high
 
     def refused(self) -> Iterator[Any]:
         yield from ("text", 1.5)
@@ -86,6 +88,7 @@ class Real(Rule):
     def accepts(self, value: Any) -> bool:
         if not isinstance(value, Number) or isinstance(value, bool | np.bool_ | complex):
             return False
+        value = cast(float, value)
         above = value > self.low or (value == self.low and self.closed in ("both", "left"))
         below = value < self.high or (value == self.high and self.closed in ("both", "right"))
         return bool(above and below)
@@ -188,7 +191,7 @@ class Seed(Rule):
     def accepts(self, value: Any) -> bool:
         if value is None or isinstance(value, np.random.RandomState | np.random.Generator):
             return True
-        return isinstance(value, Integral) and not isinstance(value, bool) and value >= 0
+        return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 0
 
     def refused(self) -> Iterator[Any]:
         yield from ("seed", -1, 1.5)
@@ -198,7 +201,7 @@ class _Either(Rule):
     """Any of several rules."""
 
     def __init__(self, first: Rule, second: Rule) -> None:
-        self.rules = (*(first.rules if isinstance(first, _Either) else (first,)), second)
+        self.rules: tuple[Rule, ...] = (*(first.rules if isinstance(first, _Either) else (first,)), second)
         self.text = " or ".join(rule.text for rule in self.rules)
 
     def accepts(self, value: Any) -> bool:

@@ -1,22 +1,31 @@
-"""A fit of a copy of an estimator to a sample, watched: rows read, steps taken, memory asked for, memory held."""
+"""The rehearsal of a fit: a copy of an estimator is fitted to a sample, and what it reads, takes and holds is measured.
+
+While the copy is fitted, a context variable names it and its rehearsal. ``Estimator`` asks for the rehearsal of itself
+when it opens rows and when it collects the watches of a fit; estimators that the copy fits in turn have none.
+"""
 
 import gc
 import time
 import tracemalloc
 import warnings
+from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from sklearn.base import clone
 
 from mercer._solver import Step
-from mercer._source import Source
-from mercer._source.counted import Readings, counted
 from mercer._source.memory import Request, collected_requests
+from mercer._source.readings import Readings
 from mercer._source.sample import Sample
 from mercer.errors import MemoryForecastError
 
-__all__ = ["Rehearsal", "rehearse"]
+__all__ = ["Rehearsal", "find_rehearsal", "rehearse"]
+
+# The copy that is fitted now and its rehearsal.
+_under_way: ContextVar["tuple[Any, Rehearsal] | None"] = ContextVar("mercer_rehearsal", default=None)
 
 
 @dataclass
@@ -24,7 +33,7 @@ class Rehearsal:
     """What one rehearsed fit took; a watch, so that it sees the steps."""
 
     n_rows: int
-    readings: Readings = field(default_factory=Readings)
+    readings: Readings
     requests: list[Request] = field(default_factory=list)
     seconds: float = 0.0
     held_bytes: int = 0  # at the peak
@@ -39,7 +48,7 @@ class Rehearsal:
         self.n_steps += 1
         return None
 
-    def preferred(self, last: Step) -> Step:
+    def choose_step(self, last: Step) -> Step:
         return last
 
     @property
@@ -52,54 +61,47 @@ class Rehearsal:
         return (self.readings.passes - self.first_step) / max(1, self.n_steps - 1)
 
 
-class _Rehearsed:
-    """Mixed into the class of the copy: its source counts, and its steps are watched."""
-
-    rehearsal: Rehearsal
-
-    def _open(self, *args: Any, **options: Any) -> Source:
-        source = super()._open(*args, **options)  # type: ignore[misc]
-        return counted(source, self.rehearsal.readings, self.rehearsal.n_rows)
-
-    def _watches(self, source: Source, max_steps: int | None, *rest: Any) -> Any:
-        watches, *others = super()._watches(source, max_steps, *rest)  # type: ignore[misc]
-        self.rehearsal.most_steps = max_steps
-        return [*watches, self.rehearsal], *others
-
-
 def rehearse(estimator: Any, sample: Sample, *, traced: bool = False) -> Rehearsal:
     """Fit a copy of `estimator` to `sample`; with `traced`, measure the memory it holds at its peak, else the time."""
-    rehearsal = Rehearsal(sample.n_rows)
+    rehearsal = Rehearsal(sample.n_rows, Readings(sample.n_rows))
     model = clone(estimator)
     vars(model).pop("_skl_callbacks", None)
     if hasattr(model, "verbose"):
         model.verbose = 0
-    cls = type(model)
-    model.__class__ = type(cls.__name__, (_Rehearsed, cls), {"rehearsal": rehearsal, "__module__": cls.__module__})
     options = {} if sample.weight is None else {"sample_weight": sample.weight}
+    token = _under_way.set((model, rehearsal))
     with collected_requests() as rehearsal.requests, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
+            fit = partial(model.fit, sample.X, sample.y, **options)
             begin = time.perf_counter()
             if traced:
-                # Which blocks are under way together is chance; one thread holds the same whenever it is asked.
+                # How many blocks are held at once depends on the scheduling of threads; one thread makes it repeatable.
                 model.set_params(n_jobs=1)
-                rehearsal.held_bytes, rehearsal.kept_bytes = _held(lambda: model.fit(sample.X, sample.y, **options))
+                rehearsal.held_bytes, rehearsal.kept_bytes = _measure_memory(fit)
             else:
-                model.fit(sample.X, sample.y, **options)
+                fit()
             rehearsal.seconds = time.perf_counter() - begin
         except MemoryForecastError as refusal:
             rehearsal.refusal = str(refusal)
+        finally:
+            _under_way.reset(token)
     return rehearsal
 
 
-def _held(function: Any) -> tuple[int, int]:
-    """The most bytes held at a time while `function` runs and those held after it, on top of those held before."""
+def find_rehearsal(estimator: Any) -> Rehearsal | None:
+    """Return the rehearsal under way if `estimator` is the copy that it fits; None for all other fits."""
+    under_way = _under_way.get()
+    return under_way[1] if under_way is not None and under_way[0] is estimator else None
+
+
+def _measure_memory(function: Callable[[], Any]) -> tuple[int, int]:
+    """Return the peak of the bytes held while `function` runs and the bytes held after it, less those held before."""
     was_tracing = tracemalloc.is_tracing()
     if not was_tracing:
         tracemalloc.start()
     try:
-        # What earlier rehearsals left behind must not be given back in this one.
+        # Garbage of earlier rehearsals must not be freed, and so subtracted, during this one.
         gc.collect()
         tracemalloc.reset_peak()
         before = tracemalloc.get_traced_memory()[0]

@@ -39,7 +39,7 @@ class CheckpointWriter:
             model_file.save_plain(record, self.checkpoint.path)
         return None
 
-    def preferred(self, last: Step) -> Step:
+    def choose_step(self, last: Step) -> Step:
         return last
 
     def remove(self) -> None:

@@ -5,10 +5,9 @@ from typing import Any, ClassVar
 
 from mercer._objective.loss import LabelLoss, Loss
 from mercer._plain import plain
+from mercer._types import Array
 
 __all__ = ["Tukey", "ZeroOne"]
-
-Array = Any
 
 
 @plain

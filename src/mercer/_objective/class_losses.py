@@ -12,10 +12,10 @@ from mercer._native.sums import gradients
 from mercer._native.sums import losses as native_losses
 from mercer._objective.loss import LabelLoss
 from mercer._plain import plain
+from mercer._types import Array
 
 __all__ = ["Logistic", "Softmax"]
 
-Array = Any
 _NO_WEIGHT = np.empty(0)
 # Rows whose scores are made at once: a divisor of every block's rows, and few enough to stay in the cache.
 _TILE = 256

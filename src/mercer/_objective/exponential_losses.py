@@ -7,10 +7,9 @@ import numpy as np
 
 from mercer._objective.loss import LabelLoss, Loss
 from mercer._plain import plain
+from mercer._types import Array
 
 __all__ = ["Exponential", "Poisson"]
-
-Array = Any
 
 
 @plain

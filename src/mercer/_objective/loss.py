@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mercer._types import Array
+
 __all__ = ["LabelLoss", "Loss"]
 
-Array = Any
 # Halvings of an interval: doubles have 53 bits.
 _HALVINGS = 60
 
@@ -69,6 +70,10 @@ class Loss:
     def prox(self, scores: Array, y: Array, step: float, xp: Any) -> Array:
         """argmin_u |u - scores|^2 / (2 step) + loss(u, y), by halving the interval that the derivative spans."""
         return _proximal(self, scores, y, step, xp)
+
+    def mean(self, scores: Array, xp: Any) -> Array:
+        """Return the expected targets (n, k) that the scores stand for, such as the probabilities of the classes."""
+        raise NotImplementedError  # each loss with a likelihood defines its own, and each that is not separable
 
     def targets(self, y: Array, xp: Any, dtype: Any = None) -> Array:
         """The targets in the shape of the scores, in `dtype`, which is float64 where none is given."""

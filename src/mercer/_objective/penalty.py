@@ -17,12 +17,12 @@ class Penalty:
     ``first + second`` is the sum of two, of which one at most may have corners.
     """
 
-    is_convex: bool = True
+    is_convex: ClassVar[bool] = True
     is_smooth: ClassVar[bool] = False
     # Whether the penalty is a sum over coefficients, so that each may have a step of its own in the proximal map.
     is_separable: ClassVar[bool] = False
     # Whether scaling a dual point down makes its conjugate finite, so that there is a duality gap.
-    has_gap: bool = True
+    has_gap: ClassVar[bool] = True
 
     @property
     def elastic(self) -> Any:

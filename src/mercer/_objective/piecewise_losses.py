@@ -19,6 +19,7 @@ import numpy as np
 
 from mercer._objective.loss import LabelLoss, Loss
 from mercer._plain import plain
+from mercer._types import Array
 
 __all__ = [
     "Absolute",
@@ -32,8 +33,6 @@ __all__ = [
     "SquaredEpsilonInsensitive",
     "SquaredHinge",
 ]
-
-Array = Any
 
 
 class PiecewiseLoss(Loss):

@@ -16,10 +16,9 @@ from typing import Any
 
 from mercer._objective.loss import Loss
 from mercer._objective.piecewise_losses import PiecewiseLoss
+from mercer._types import Array
 
 __all__ = ["Smoothed", "rounded_corner"]
-
-Array = Any
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ class Smoothed(Loss):
         return self.rounded(scores, y, xp)[2]
 
 
-def rounded_corner(distance: Array, low: float, high: float, barrier: Array, xp: Any) -> tuple[Array, Array, Array]:
+def rounded_corner(distance: Array, low: Array, high: Array, barrier: Array, xp: Any) -> tuple[Array, Array, Array]:
     """Value, slope and curvature of a corner rounded off, at some distance from it.
 
     The slope u solves t + b / (u - low) = b / (high - u); the smaller of u - low and high - u is computed without

@@ -9,33 +9,36 @@ and Ctrl-C are written once, here and in :mod:`mercer.watch`, and no solver know
 import time
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeAlias
 
 import numpy as np
 
+from mercer._solver.request import Request
 from mercer._solver.step import Certificate, Solution, Step
 from mercer._source import Source
+from mercer._types import State
 
 __all__ = ["Outcome", "Recorder", "Solver", "Watch", "drive"]
 
-Solver = Generator[Any, Any, Solution]
+# What is sent depends on the request, which no type can say: Any.
+Solver: TypeAlias = Generator[Request | Step[State], Any, Solution[State]]
 
 
 class Watch(Protocol):
     """Follows the steps of a fit."""
 
-    def step(self, number: int, step: Step) -> str | None:
+    def step(self, number: int, step: Step[Any]) -> str | None:
         """See a completed step; a returned reason, such as ``"max_time"``, ends the fit there."""
 
-    def preferred(self, last: Step) -> Step:
-        """The step whose state should be kept when the fit ends."""
+    def choose_step(self, last: Step[Any]) -> Step[Any]:
+        """Return the step whose state should be kept when the fit ends: `last`, or an earlier one."""
 
 
 @dataclass
-class Outcome:
+class Outcome(Generic[State]):
     """How a fit ended."""
 
-    state: Any
+    state: State
     converged: bool
     certificate: Certificate
     reason: str
@@ -45,7 +48,13 @@ class Outcome:
 
 
 class Recorder:
-    """Builds ``history_``: one array per column, one entry per step."""
+    """Builds ``history_``: one array per column, one entry per step.
+
+    Parameters
+    ----------
+    earlier : dict of list or None
+        The columns of a fit that this one resumes; its seconds count on.
+    """
 
     def __init__(self, earlier: dict[str, list[float]] | None = None) -> None:
         self.columns: dict[str, list[float]] = {"step": [], "objective": [], "seconds": []} | (earlier or {})
@@ -54,15 +63,17 @@ class Recorder:
     def __len__(self) -> int:
         return len(self.columns["step"])
 
-    def add(self, number: int, step: Step) -> None:
+    def add(self, number: int, step: Step[Any]) -> None:
+        """Append the objective, the seconds so far and the extra measures of `step` to the columns."""
         seconds = time.perf_counter() - self.start
         record = {"step": number, "objective": step.objective, "seconds": seconds, **step.extra}
         for name, value in record.items():
-            # A column that starts late is padded, so that all columns have one length.
+            # A column that starts late is padded with NaN, so that all columns have one length.
             column = self.columns.setdefault(name, [])
             column.extend([np.nan] * (number - len(column)) + [value])
 
     def history(self) -> dict[str, np.ndarray]:
+        """Return the columns as arrays of one length; a column that ended early is padded with NaN."""
         length = len(self.columns["step"])
         return {
             name: np.asarray(
@@ -72,20 +83,22 @@ class Recorder:
         }
 
 
-def drive(solver: Solver, source: Source, watches: Sequence[Watch] = (), recorder: Recorder | None = None) -> Outcome:
+def drive(
+    solver: Solver[State], source: Source, watches: Sequence[Watch] = (), recorder: Recorder | None = None
+) -> Outcome[State]:
     """Run `solver` over `source` to its end, or to where a watch or Ctrl-C ends it.
 
     A KeyboardInterrupt before the first completed step passes through: there is no state to keep.
     """
     recorder = Recorder() if recorder is None else recorder
-    last: Step | None = None
+    last: Step[State] | None = None
     answer: Any = None
     try:
         while True:
             try:
                 request = solver.send(answer)
             except StopIteration as end:
-                return _completed(end.value, last, watches, recorder)
+                return _report_end(end.value, last, watches, recorder)
             answer = None
             if not isinstance(request, Step):
                 answer = request.answer(source)
@@ -93,39 +106,43 @@ def drive(solver: Solver, source: Source, watches: Sequence[Watch] = (), recorde
             last = request
             number = len(recorder)
             recorder.add(number, last)
+            # Every watch sees the step, also when an earlier one has asked to stop.
             for reason in [watch.step(number, last) for watch in watches]:
                 if reason is not None:
-                    return _ended(last, reason, watches, recorder)
+                    return _report_stop(last, reason, watches, recorder)
     except KeyboardInterrupt as interrupt:
         if last is None:
             raise
-        outcome = _ended(last, "interrupt", watches, recorder)
+        outcome = _report_stop(last, "interrupt", watches, recorder)
         outcome.interrupt = interrupt
         return outcome
     finally:
         solver.close()
 
 
-def _completed(solution: Solution, last: Step | None, watches: Sequence[Watch], recorder: Recorder) -> Outcome:
+def _report_end(
+    solution: Solution[State], last: Step[State] | None, watches: Sequence[Watch], recorder: Recorder
+) -> Outcome[State]:
+    """Return the outcome of a solver that returned `solution`; a watch may prefer the state of an earlier step."""
     history = recorder.history()
-    chosen = _preferred(last, watches)
+    chosen = None if last is None else _choose_step(last, watches)
     state = solution.state if chosen is last or chosen is None else chosen.state
     reason = solution.reason or ("converged" if solution.converged else "max_iter")
     return Outcome(state, solution.converged, solution.certificate, reason, len(history["step"]), history)
 
 
-def _ended(last: Step, reason: str, watches: Sequence[Watch], recorder: Recorder) -> Outcome:
-    chosen = _preferred(last, watches)
+def _report_stop(last: Step[State], reason: str, watches: Sequence[Watch], recorder: Recorder) -> Outcome[State]:
+    """Return the outcome of a solver that a watch or Ctrl-C stopped after the step `last`."""
+    chosen = _choose_step(last, watches)
     certificate = chosen.certificate or Certificate.none(f"The fit was ended early ({reason}).")
     history = recorder.history()
     return Outcome(chosen.state, False, certificate, reason, len(history["step"]), history)
 
 
-def _preferred(last: Step | None, watches: Sequence[Watch]) -> Any:
-    if last is None:
-        return None
+def _choose_step(last: Step[State], watches: Sequence[Watch]) -> Step[State]:
+    """Return the step that the first watch with a preference wants kept, or else `last`."""
     for watch in watches:
-        chosen = watch.preferred(last)
+        chosen = watch.choose_step(last)
         if chosen is not last:
             return chosen
     return last

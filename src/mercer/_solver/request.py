@@ -1,16 +1,24 @@
-"""What a solver can ask for besides a statistic. The driver answers with ``request.answer(source)``."""
+"""The requests that a solver can yield besides a statistic; the driver sends it ``request.answer(source)``."""
 
 from collections.abc import Callable, Generator
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from functools import partial
 from threading import Thread
-from typing import Any
+from typing import Any, Protocol
 
 from mercer._source import Block, Source
 from mercer._source.threads import carried, hold_blas_here, one_blas_thread
+from mercer._types import Array
 
-__all__ = ["Dense", "Map", "OnBlock", "Take", "Tiles", "answered"]
+__all__ = ["Dense", "Map", "OnBlock", "Request", "Take", "Tiles", "answered"]
+
+
+class Request(Protocol):
+    """What a solver yields to be sent an answer: one of the classes below, or a statistic."""
+
+    def answer(self, source: Source) -> Any:
+        """Return what the solver is sent."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +35,7 @@ class Map:
 class Take:
     """Rows by index, dense."""
 
-    indices: Any
+    indices: Array
 
     def answer(self, source: Source) -> Any:
         return source.take(self.indices)
@@ -35,7 +43,7 @@ class Take:
 
 @dataclass(frozen=True)
 class OnBlock:
-    """A statistic of one block only: what stochastic methods ask for."""
+    """A statistic of the block `number` only: what stochastic methods ask for."""
 
     statistic: Any
     number: int
@@ -50,7 +58,7 @@ class Tiles:
     """A symmetric matrix of block against block, written into `out`."""
 
     function: Callable[[Block, Block], Any]
-    out: Any
+    out: Array
 
     def answer(self, source: Source) -> Any:
         return source.tiles(self.function, self.out)
@@ -69,18 +77,20 @@ class Dense:
     heavy: bool = False
 
     def answer(self, source: Source) -> Any:
-        # Most BLAS counts are the process's and are held here; those kept per thread are held on the new thread.
+        # Most BLAS libraries keep one thread count per process, which is set here; `_fulfil` sets those that keep one
+        # per thread.
         with one_blas_thread():
             if not self.heavy:
                 return self.function()
             promise: Future[Any] = Future()
             Thread(target=carried(partial(self._fulfil, promise)), daemon=True).start()
-            # Waiting in short turns: a signal that comes just before a wait begins is seen when its turn ends.
+            # Wait 0.05 s at a time: a signal that comes just before a wait begins is handled when that wait ends.
             while not promise.done():
                 wait([promise], timeout=0.05)
             return promise.result()
 
     def _fulfil(self, promise: "Future[Any]") -> None:
+        """Compute the result on the current thread and hand it, or the error, to `promise`."""
         try:
             hold_blas_here()
             promise.set_result(self.function())
@@ -89,7 +99,10 @@ class Dense:
 
 
 def answered(asking: Generator[Any, Any, Any], source: Source) -> Any:
-    """Answer a generator's requests until it returns: a part of a fit that nobody watches; it yields no steps."""
+    """Answer the requests of a generator that yields no steps, and return what it returns.
+
+    For parts of a fit that need no watching, such as the choice of a start.
+    """
     answer: Any = None
     while True:
         try:

@@ -1,10 +1,11 @@
-"""What a solver says: a step, a certificate, a solution."""
+"""The records that a solver gives: a step, a certificate, a solution."""
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Generic
 
 from mercer._plain import plain
+from mercer._types import State
 
 __all__ = ["Certificate", "Solution", "Step"]
 
@@ -12,7 +13,7 @@ __all__ = ["Certificate", "Solution", "Step"]
 @plain
 @dataclass(frozen=True)
 class Certificate:
-    """How far from the optimum the answer can be, or the plain statement that nothing bounds it.
+    """A bound on the distance to the optimum, or the statement that there is none.
 
     Attributes
     ----------
@@ -36,17 +37,17 @@ class Certificate:
 
     @classmethod
     def of(cls, kind: str, value: float, tolerance: float, statement: str = "") -> "Certificate":
-        """A certificate that is satisfied when the value is within the tolerance."""
+        """Return a certificate that is satisfied if `value` is at most `tolerance`."""
         return cls(kind, float(value), float(tolerance), bool(value <= tolerance), statement)
 
     @classmethod
     def none(cls, statement: str) -> "Certificate":
-        """The plain statement that no bound exists, and why."""
+        """Return the certificate of an answer that nothing bounds; `statement` says why."""
         return cls("none", math.nan, math.nan, False, statement)
 
 
 @dataclass(frozen=True)
-class Step:
+class Step(Generic[State]):
     """One completed step of a solver.
 
     ``state`` is complete: a solver started from it continues with the same bits, which is what checkpoints rely on,
@@ -54,19 +55,19 @@ class Step:
     """
 
     objective: float
-    state: Any
+    state: State
     certificate: Certificate | None = None
     extra: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Solution:
+class Solution(Generic[State]):
     """What a solver returns: its last state, whether it met its own stopping rule, and the certificate.
 
-    ``reason`` says in a word why the solver ended; without, ``"converged"`` or ``"max_iter"``.
+    ``reason`` is one word that says why the solver ended; an empty one means ``"converged"`` or ``"max_iter"``.
     """
 
-    state: Any
+    state: State
     converged: bool
     certificate: Certificate
     reason: str = ""

@@ -1,4 +1,4 @@
-"""Sources: where rows live. Verbs are in :mod:`mercer._source.source`, places in :mod:`mercer._source.place`."""
+"""Sources: where rows live. Verbs are in :mod:`mercer._source.source`, places in :mod:`mercer._source.opening`."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from scipy.sparse import issparse
 from mercer._source.array import ArraySource
 from mercer._source.block import Block
 from mercer._source.labelling import Labelling
-from mercer._source.place import PLACES, open_place, place_of
+from mercer._source.opening import PLACES, open_place, place_of
 from mercer._source.source import Source
 from mercer._source.sparse import SparseSource
 

@@ -7,10 +7,9 @@ import numpy as np
 
 from mercer._source.block import Block, DenseBlock, rows_per_block
 from mercer._source.source import Source
+from mercer._types import Array
 
 __all__ = ["ArraySource"]
-
-Array = Any
 
 
 class ArraySource(Source):
@@ -42,14 +41,19 @@ class ArraySource(Source):
         return statistic.on_run(self._rows(first * self.block_rows, self.bounds(stop - 1)[1]), self.block_rows)
 
     def on_rows(self, start: int, stop: int, function: Callable[[Block], Any]) -> Any:
-        return self.fetch(function(self._rows(start, stop)))
+        with self._report("parts", stop - start):
+            return self.fetch(function(self._rows(start, stop)))
 
     def labelled(self, labelling: Any) -> "ArraySource":
         whole = labelling.on(DenseBlock(self.X, 0, self.y, self.weight, self.xp))
-        return type(self)(self.X, whole.y, whole.weight, self.threads, self.xp)
+        other = type(self)(self.X, whole.y, whole.weight, self.threads, self.xp)
+        other.readings = self.readings
+        return other
 
     def part(self, rows: Array) -> "ArraySource":
-        return type(self)(self.xp.take(self.X, self.xp.asarray(rows), axis=0), threads=self.threads, xp=self.xp)
+        other = type(self)(self.xp.take(self.X, self.xp.asarray(rows), axis=0), threads=self.threads, xp=self.xp)
+        other.readings = self.readings
+        return other
 
     def take(self, indices: Array) -> Array:
         return self.xp.take(self.X, self.xp.asarray(indices), axis=0)

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from mercer._source.groups import Groups
+from mercer._types import Array, Rows
 
 __all__ = ["Block", "DenseBlock", "SparseBlock", "rows_per_block", "rows_per_sparse_block"]
 
-Array = Any
 _FEW_BLOCKS = 8
 
 
@@ -57,9 +57,9 @@ class Block(ABC):
     tile_size = 2**26
 
     def __init__(
-        self, X: Array, start: int, y: Array = None, weight: Array = None, xp: Any = np, wide: Any = None
+        self, X: Rows, start: int, y: Array = None, weight: Array = None, xp: Any = np, wide: Any = None
     ) -> None:
-        self.X = X
+        self.X: Rows = X
         self.start = start
         self.y = y
         self.weight = weight
@@ -153,6 +153,14 @@ class Block(ABC):
         rows = max(1, self.tile_size // max(1, width))
         return (slice(start, min(start + rows, self.n)) for start in range(0, self.n, rows))
 
+    def parts(self, unit: int) -> Iterator["Block"]:
+        """Yield the block in parts of `unit` rows; the last may be shorter."""
+        for start in range(0, self.n, unit):
+            stop = min(start + unit, self.n)
+            y = None if self.y is None else self.y[start:stop, ...]
+            weight = None if self.weight is None else self.weight[start:stop]
+            yield type(self)(self.X[start:stop, :], self.start + start, y, weight, self.xp, self.wide)
+
     def grouped(self, labels: Array, k: int) -> Groups:
         """The rows by label: what sums them."""
         return Groups(labels, k, self.xp, self.device)
@@ -166,14 +174,6 @@ class DenseBlock(Block):
     @property
     def is_native(self) -> bool:
         return self.xp is np
-
-    def parts(self, unit: int) -> Iterator["DenseBlock"]:
-        """The block cut into pieces of `unit` rows."""
-        for start in range(0, self.n, unit):
-            stop = min(start + unit, self.n)
-            y = None if self.y is None else self.y[start:stop, ...]
-            weight = None if self.weight is None else self.weight[start:stop]
-            yield type(self)(self.X[start:stop, :], self.start + start, y, weight, self.xp, self.wide)
 
     @property
     def device(self) -> Any:

@@ -8,9 +8,9 @@ All shapes follow from the number of rows and labels alone, so that a device nev
 from functools import cached_property
 from typing import Any, NamedTuple
 
-__all__ = ["Groups"]
+from mercer._types import Array
 
-Array = Any
+__all__ = ["Groups"]
 
 
 class _Level(NamedTuple):
@@ -52,7 +52,8 @@ class Groups:
     def sums(self, values: Array, wide: Any) -> Array:
         """The sum of the rows of `values` (n,) or (n, q) of each label, of shape (k,) or (k, q)."""
         xp = self.xp
-        table, total = values if values.ndim == 2 else values[:, None], None
+        table: Array = values if values.ndim == 2 else values[:, None]
+        total: Array = None
         for level in self._levels:
             rows = self._gathered(table, level.ends)
             rest = xp.sum(xp.where(level.inside[:, :, None], rows, xp.zeros_like(rows)), axis=1, dtype=wide)
@@ -68,7 +69,8 @@ class Groups:
     @cached_property
     def _levels(self) -> list[_Level]:
         """How the rows, then the sums of their chunks, and so on are cut up."""
-        levels, starts, n_rows = [], self.starts, self.order.shape[0]
+        levels: list[_Level] = []
+        starts, n_rows = self.starts, self.order.shape[0]
         while True:
             chunk = self._chunk(n_rows)
             ends, inside = self._cut_ends(starts, chunk)

@@ -1,15 +1,13 @@
 """Labels and weights as a loss wants them, made of those a table or a user gives, block by block."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from mercer._source.block import Block
+from mercer._types import Array
 
 __all__ = ["Labelling"]
-
-Array = Any
 
 
 @dataclass(frozen=True, eq=False)

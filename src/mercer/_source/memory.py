@@ -1,7 +1,7 @@
 """The memory forecast: what a fit is about to take, what it may take, and the refusal with its numbers.
 
 A process that asks for more than its container has is killed without a word. Code that is about to take more than a
-few row blocks calls :func:`forecast` first.
+few row blocks calls :func:`require_memory` first.
 """
 
 import os
@@ -17,7 +17,7 @@ import numpy as np
 from mercer._config import get_config
 from mercer.errors import MemoryForecastError
 
-__all__ = ["Request", "allowed_bytes", "collected_requests", "forecast", "readable", "small_table"]
+__all__ = ["Request", "allowed_bytes", "collected_requests", "readable", "require_memory", "small_table"]
 
 _CGROUPS = (
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat"),
@@ -36,7 +36,7 @@ _MOST_TABLE_BYTES = 128 * 2**20
 
 @dataclass(frozen=True)
 class Request:
-    """One call of :func:`forecast`."""
+    """One call of :func:`require_memory`."""
 
     subject: str
     n_bytes: float
@@ -55,7 +55,7 @@ def collected_requests() -> Iterator[list[Request]]:
         _collected.reset(token)
 
 
-def forecast(subject: str, n_bytes: float, purpose: str, cure: str) -> None:
+def require_memory(subject: str, n_bytes: float, purpose: str, cure: str) -> None:
     """Raise ``MemoryForecastError`` if `subject` would take more memory for `purpose` than it may.
 
     Parameters

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from mercer._source.namespace import DEVICE_LIBRARIES, library_of, namespace_of, to_numpy
+from mercer._types import Array
 from mercer.errors import ParameterError
 
 __all__ = ["HOST", "Placement", "change_arrays", "is_on_device"]
-
-Array = Any
 
 
 def is_on_device(thing: Any) -> bool:

@@ -3,24 +3,22 @@
 import itertools
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse, vstack
 
 from mercer._source.block import Block
 from mercer._source.source import Source
+from mercer._types import Array, Rows
 
 __all__ = ["Sample", "take_sample"]
-
-Array = Any
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
     """Rows with their targets and weights, and the seconds that reading one row took where rows are not at hand."""
 
-    X: Array
+    X: Rows
     y: Array
     weight: Array
     seconds_per_row: float = 0.0
@@ -39,7 +37,8 @@ class Sample:
         """Every other row."""
         X = self.X[::2]
         X = np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X
-        return Sample(X, *(None if part is None else part[::2] for part in (self.y, self.weight)))
+        y, weight = (None if part is None else part[::2] for part in (self.y, self.weight))
+        return Sample(X, y, weight)
 
 
 def take_sample(source: Source, most_rows: int) -> Sample:

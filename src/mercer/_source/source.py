@@ -14,17 +14,18 @@ import math
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer._source.block import Block
 from mercer._source.placement import HOST, Placement
+from mercer._source.readings import Readings
 from mercer._source.threads import run_numbered
+from mercer._types import Array, Rows
 
 __all__ = ["Source", "SumTree", "longest_run"]
-
-Array = Any
 
 
 class SumTree:
@@ -87,6 +88,9 @@ class Source(ABC):
         What the rows are, in words, for errors: ``"the Parquet folder sales/"``.
     subject : str
         Who reads the rows, for errors.
+    readings : Readings or None
+        Where the verbs report what they read while a fit is rehearsed on a sample. Samples are in memory or on a
+        device, so that verbs which only other places define do not report.
     """
 
     place: ClassVar[str] = "memory"
@@ -107,6 +111,7 @@ class Source(ABC):
     labelling: Any = None
     description: str = "an array"
     subject: str = "mercer"
+    readings: Readings | None = None
 
     @property
     @abstractmethod
@@ -118,7 +123,7 @@ class Source(ABC):
         """The rows of block `number`, with their targets and weights."""
 
     @abstractmethod
-    def whole(self) -> Array:
+    def whole(self) -> Rows:
         """All rows at once, as they are stored; ask the memory forecast before making anything of their size."""
 
     @property
@@ -199,9 +204,14 @@ class Source(ABC):
         """Columns with an entry per row, (fill, type) each, kept where a block is worked on; None where none are."""
         return None
 
+    def _report(self, kind: str, n_rows: int) -> AbstractContextManager[None]:
+        """Report to `readings`, if there are any, that the code in the ``with`` block reads `n_rows` rows."""
+        return nullcontext() if self.readings is None else self.readings.read(kind, n_rows)
+
     def each(self, function: Callable[[Block], Any], receive: Callable[[Any], None] | None = None) -> None:
         """Call ``function(block)`` for every block on all threads, and ``receive(result)`` in the order of blocks."""
-        run_numbered(lambda number: function(self.block(number)), self.n_blocks, self.threads, receive)
+        with self._report("passes", self.n_rows):
+            run_numbered(lambda number: function(self.block(number)), self.n_blocks, self.threads, receive)
 
     def reduce(self, statistic: Any) -> Any:
         """The sum of `statistic` over all blocks."""
@@ -212,8 +222,9 @@ class Source(ABC):
             """The sum over `size` blocks: a subtree of the whole, added up where it was made."""
             return self._sum_run(statistic, number * size, min((number + 1) * size, self.n_blocks))
 
-        run_numbered(partial_sum, -(-self.n_blocks // size), self.threads, tree.add)
-        return self.fetch(tree.total())
+        with self._report("passes", self.n_rows):
+            run_numbered(partial_sum, -(-self.n_blocks // size), self.threads, tree.add)
+            return self.fetch(tree.total())
 
     def _sum_run(self, statistic: Any, first: int, stop: int) -> Any:
         """The sum of a statistic over consecutive blocks."""
@@ -242,7 +253,8 @@ class Source(ABC):
 
     def on_blocks(self, work: dict[int, Callable[[Block], Any]]) -> dict[int, Any]:
         """``work[number](block)`` for some blocks, run where they are."""
-        return {number: self.fetch(function(self.block(number))) for number, function in sorted(work.items())}
+        with self._report("parts", len(work) * self.block_rows):
+            return {number: self.fetch(function(self.block(number))) for number, function in sorted(work.items())}
 
     @abstractmethod
     def on_rows(self, start: int, stop: int, function: Callable[[Block], Any]) -> Any:
@@ -259,7 +271,9 @@ class Source(ABC):
         """Rows by index, as a dense NumPy array."""
         indices = np.asarray(indices)
         numbers = self.numbers_of(indices)
-        work = {int(number): _Pick(indices[numbers == number]) for number in np.unique(numbers)}
+        work: dict[int, Callable[[Block], Any]] = {
+            int(number): _Pick(indices[numbers == number]) for number in np.unique(numbers)
+        }
         rows = np.empty((len(indices), self.n_features), self.host_dtype)
         for number, found in self.on_blocks(work).items():
             rows[numbers == number] = found
@@ -281,7 +295,8 @@ class Source(ABC):
             if i != j:
                 out[columns, rows] = out[rows, columns].T
 
-        run_numbered(fill, len(pairs), self.threads)
+        with self._report("tiles", self.n_rows * self.n_blocks):
+            run_numbered(fill, len(pairs), self.threads)
         return out
 
     def total_weight(self) -> float:
@@ -298,7 +313,7 @@ class Source(ABC):
         return {
             "shape": [self.n_rows, self.n_features],
             "dtype": str(self.dtype),
-            "data": [zlib.crc32(memoryview(np.ascontiguousarray(block.dense())).cast("B")) for block in ends],
+            "data": [zlib.crc32(np.ascontiguousarray(block.dense()).data.cast("B")) for block in ends],
         }
 
 

@@ -8,10 +8,9 @@ from scipy.sparse import csr_array
 
 from mercer._source.block import Block, DenseBlock, SparseBlock, rows_per_sparse_block
 from mercer._source.source import Source
+from mercer._types import Array
 
 __all__ = ["SparseSource"]
-
-Array = Any
 
 
 class SparseSource(Source):
@@ -44,15 +43,20 @@ class SparseSource(Source):
 
     def labelled(self, labelling: Any) -> "SparseSource":
         whole = labelling.on(SparseBlock(self.X, 0, self.y, self.weight))
-        return SparseSource(self.X, whole.y, whole.weight, self.threads)
+        other = SparseSource(self.X, whole.y, whole.weight, self.threads)
+        other.readings = self.readings
+        return other
 
     def on_rows(self, start: int, stop: int, function: Callable[[Block], Any]) -> Any:
         y = None if self.y is None else self.y[start:stop]
         weight = None if self.weight is None else self.weight[start:stop]
-        return function(DenseBlock(self.X[start:stop].toarray(), start, y, weight))
+        with self._report("parts", stop - start):
+            return function(DenseBlock(self.X[start:stop].toarray(), start, y, weight))
 
     def part(self, rows: Array) -> "SparseSource":
-        return SparseSource(self.X[np.asarray(rows)], threads=self.threads)
+        other = SparseSource(self.X[np.asarray(rows)], threads=self.threads)
+        other.readings = self.readings
+        return other
 
     def take(self, indices: Array) -> Array:
         return self.X[np.asarray(indices)].toarray()

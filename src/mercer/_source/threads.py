@@ -199,7 +199,7 @@ class _Job:
     def hand_on(self, number: int, result: Any) -> None:
         with self.lock:
             self.ready[number] = result
-            while self.next_out in self.ready:
+            while self.receive is not None and self.next_out in self.ready:
                 self.receive(self.ready.pop(self.next_out))
                 self.next_out += 1
 

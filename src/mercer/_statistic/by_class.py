@@ -17,6 +17,7 @@ from mercer._source import Block
 from mercer._source.namespace import namespace_of
 from mercer._source.source import SumTree
 from mercer._statistic.statistic import Statistic
+from mercer._types import Array
 
 __all__ = [
     "ClassMomentSums",
@@ -28,7 +29,6 @@ __all__ = [
     "spread",
 ]
 
-Array = Any
 _EMPTY = np.empty(0)
 # Integer labels within so wide a range are numbered by a table; others are sorted.
 _TABLE = 2**16
@@ -193,9 +193,11 @@ class PackedClassMoments:
     def _over(self, classes: Array) -> "PackedClassMoments":
         if classes is self.classes:
             return self
-        parts = [spread(one, self.classes, classes) for one in (self.weights, self.counts, self.means)]
+        weights, counts, means = (
+            spread(part, self.classes, classes) for part in (self.weights, self.counts, self.means)
+        )
         packed = self.packed if self.kind == "pooled" else spread(self.packed, self.classes, classes)
-        return PackedClassMoments(classes, *parts, packed, self.kind)
+        return PackedClassMoments(classes, weights, counts, means, packed, self.kind)
 
     def plainly(self) -> ClassMomentSums:
         """With whole matrices."""

@@ -1,16 +1,15 @@
 """Moments of labelled rows: shares of classes, their mean sums, and the scatter that metrics are made of."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from mercer._objective import Loss
 from mercer._source import Block
 from mercer._statistic.moments import Moments, MomentSums
 from mercer._statistic.statistic import Statistic
+from mercer._types import Array
 
 __all__ = ["LabelledMoments", "LabelledScatter"]
-
-Array = Any
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,10 +15,10 @@ import numpy as np
 from mercer._native.sums import expectation
 from mercer._source import Block
 from mercer._statistic.statistic import Statistic, Sums, folded
+from mercer._types import Array
 
 __all__ = ["FORMS", "Expectation", "ExpectedSums", "features", "n_features_of", "pairs", "shared"]
 
-Array = Any
 _NONE = np.empty(0)
 # What follows one and the row among the features: nothing, its squared length, its squares, its products of pairs.
 FORMS = ("linear", "spherical", "diagonal", "full")
@@ -60,10 +60,8 @@ def pairs(d: int) -> tuple[Array, Array]:
     return np.triu_indices(d)
 
 
-def pairs_beside(block: Block, form: str) -> tuple[Array, Array] | None:
-    """The pairs, where the rows are; nothing for features without pairs."""
-    if form != "full":
-        return None
+def pairs_beside(block: Block) -> tuple[Array, Array]:
+    """Return the two columns of :func:`pairs` as arrays where the rows of `block` are."""
     first, second = pairs(block.X.shape[1])
     return block.xp.asarray(first, device=block.device), block.xp.asarray(second, device=block.device)
 
@@ -75,7 +73,7 @@ def features(block: Block, rows: Array, form: str, columns: tuple[Array, Array] 
     if form == "linear":
         return xp.concat([ones, rows], axis=1)
     if form == "full":
-        first, second = columns or pairs_beside(block, form)
+        first, second = columns or pairs_beside(block)
         squares = xp.take(rows, first, axis=1) * xp.take(rows, second, axis=1)
     else:
         squares = rows * rows
@@ -115,8 +113,10 @@ class Expectation(Statistic):
     def of(self, block: Block) -> ExpectedSums:
         if self.form == "linear" and self.shift is None:
             return self._of_plain_rows(block)
-        xp, table, bound = block.xp, 0.0, 0.0
-        columns = pairs_beside(block, self.form)
+        xp = block.xp
+        table: Array = 0.0
+        bound: Array = 0.0
+        columns = pairs_beside(block) if self.form == "full" else None
         for part in block.parts(max(1, max(block.tile_size, _FEATURES_HELD) // self.theta.shape[1])):
             known = features(part, part.centred(self.shift), self.form, columns)
             shares, densities = shared(known @ self.theta.T, self.hard, xp)

@@ -5,10 +5,9 @@ from typing import Any
 
 from mercer._source import Block
 from mercer._statistic.statistic import Statistic
+from mercer._types import Array
 
 __all__ = ["FourthNorms"]
-
-Array = Any
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,10 +8,9 @@ from mercer._source import Block
 from mercer._source.groups import Groups
 from mercer._source.namespace import namespace_of
 from mercer._statistic.statistic import Statistic
+from mercer._types import Array
 
 __all__ = ["LabelCounts", "Labels", "RowCounts", "Rows"]
-
-Array = Any
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from mercer._source import Block
 from mercer._source.block import DenseBlock
 from mercer._statistic.moments import Moments
 from mercer._statistic.statistic import Statistic, Sums, folded
+from mercer._types import Array, Rows
 
 __all__ = [
     "CurvatureProduct",
@@ -26,7 +27,6 @@ __all__ = [
     "SmoothedSums",
 ]
 
-Array = Any
 # Numbers in the tables of a run of blocks at most; beyond, a block takes so long that runs gain nothing.
 _LARGEST_TABLE = 2**20
 
@@ -128,8 +128,8 @@ class SmoothedGradient(Statistic):
             sign = self.loss.distances(scores, block.y, xp)[2]
             residual = sign * xp.clip(sign * (residual + bend * change), *self.loss.limits)
         conjugate = self.loss.conjugate(residual, block.y, xp)
-        totals = [float(xp.sum(block.weighted(one))) for one in (value, loss, conjugate)]
-        return SmoothedSums(*totals, _joined(block, block.weighted(residual)))
+        height, total, dual = (float(xp.sum(block.weighted(part))) for part in (value, loss, conjugate))
+        return SmoothedSums(height, total, dual, _joined(block, block.weighted(residual)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +187,7 @@ def _diagonal(parts: list[Array], xp: Any) -> Array:
     return xp.concat(rows, axis=0)
 
 
-def _gram(block: Block, rows: Array, factor: Array) -> Array:
+def _gram(block: Block, rows: Rows, factor: Array) -> Array:
     """sum_i factor_i [x_i, 1][x_i, 1]^T, with `factor` (n, 1); symmetric."""
     xp = block.xp
     if xp is np and not block.is_sparse:

@@ -7,7 +7,6 @@ variance keeps its digits.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -15,10 +14,10 @@ from mercer._native.sums import columns, scatter
 from mercer._plain import plain
 from mercer._source import Block
 from mercer._statistic.statistic import Statistic
+from mercer._types import Array
 
 __all__ = ["MomentSums", "Moments", "PackedMoments", "targets"]
 
-Array = Any
 _EMPTY = np.empty(0)
 
 

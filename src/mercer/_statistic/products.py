@@ -4,7 +4,6 @@ Means are taken off by algebra, X_c = X - 1 m^T, so sparse rows stay sparse.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -12,10 +11,10 @@ from mercer._native.sums import gradients
 from mercer._source import Block
 from mercer._statistic.moments import targets
 from mercer._statistic.statistic import Statistic, Sums, folded
+from mercer._types import Array
 
 __all__ = ["Bidiagonal", "NormalProduct", "ProductSums", "Residual", "TransposeProduct"]
 
-Array = Any
 # Rows centred and multiplied at once: a divisor of every block's rows.
 _TILE = 256
 

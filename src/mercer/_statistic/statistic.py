@@ -10,10 +10,9 @@ from typing import Any, ClassVar
 
 from mercer._source import Block, Source
 from mercer._source.source import SumTree
+from mercer._types import Array
 
 __all__ = ["Statistic", "Sums", "folded"]
-
-Array = Any
 
 
 class Sums:
@@ -33,7 +32,7 @@ class Statistic:
     # Whether it looks at the rows; one that looks at targets and weights only spares a file that keeps them apart.
     reads_rows: ClassVar[bool] = True
     # Whether the mean in the sums is of every value of the rows, so that NaN anywhere shows in it.
-    sums_all_values = False
+    sums_all_values: ClassVar[bool] = False
     # A method native_run(block, unit) that gives the sum over the parts of `unit` rows from compiled code, where there
     # is one. It holds the interpreter's lock for a moment only, so that many threads do not wait for one another.
     native_run: Any = None

@@ -7,7 +7,6 @@ none; memory is that of a few triangles.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.linalg.lapack import dgeqrt, dtpqrt
@@ -16,10 +15,9 @@ from mercer._source import Block
 from mercer._source.namespace import namespace_of
 from mercer._statistic.moments import targets
 from mercer._statistic.statistic import Statistic
+from mercer._types import Array
 
 __all__ = ["Triangle", "TriangleSums", "reduced"]
-
-Array = Any
 
 
 @dataclass(frozen=True)

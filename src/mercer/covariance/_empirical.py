@@ -16,7 +16,7 @@ from mercer._base import Estimator, fitted_source, fitting
 from mercer._base.batches import forget_batches, open_batch
 from mercer._base.parameter import Boolean, Integer, Nothing, Rule
 from mercer._source import Block, Source
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement
 from mercer._statistic import Moments
@@ -102,7 +102,7 @@ class CovarianceEstimator(Estimator):
         """
         source = self._open(X, None, sample_weight)
         purpose = f"the covariance of {source.n_features} columns"
-        forecast(type(self).__name__, 48 * source.n_features**2, purpose, "select columns")
+        require_memory(type(self).__name__, 48 * source.n_features**2, purpose, "select columns")
         forget_batches(self)
         self._learn(source)
         return self

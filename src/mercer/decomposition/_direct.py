@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import eigh, svd
 
 from mercer._solver import Dense, Solution, Solver, Step, Tiles
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer._statistic import Moments, MomentSums
 from mercer._statistic.triangle import Triangle
 from mercer.decomposition._axes import PrincipalAxes, Task, certify, residuals_of, settle
@@ -27,7 +27,7 @@ _HEAVY = 200
 def measure(task: Task, *, diagonal: bool) -> Any:
     """Ask for the moments, and refuse rows whose moments are not finite; a generator that returns them."""
     if not diagonal:
-        forecast(
+        require_memory(
             task.subject,
             8.0 * task.n_features**2 * 8,
             f"the sums for a {task.n_features} x {task.n_features} covariance matrix",
@@ -58,7 +58,9 @@ def full(task: Task, start: PrincipalAxes | None) -> Solver:
     """Singular vectors of the centred rows, through their triangular factor: one pass, then O(d^3)."""
     if start is None:
         numbers = min(task.limit, task.n_features) * task.n_features
-        forecast(task.subject, 8.0 * 8 * numbers, "the triangular factor of the rows", "use svd_solver='randomized'")
+        require_memory(
+            task.subject, 8.0 * 8 * numbers, "the triangular factor of the rows", "use svd_solver='randomized'"
+        )
         sums = yield Triangle()
         if not (np.isfinite(sums.mean).all() and np.isfinite(sums.factor).all()):
             task.refuse()
@@ -78,7 +80,7 @@ def full(task: Task, start: PrincipalAxes | None) -> Solver:
 def gram(task: Task, start: PrincipalAxes | None, n_rows: int = 0) -> Solver:
     """Eigenvectors of the n x n matrix of inner products, lifted to feature space: for d much above n."""
     if start is None:
-        forecast(
+        require_memory(
             task.subject, 3.0 * 8 * n_rows**2, f"the {n_rows} x {n_rows} Gram matrix", "use svd_solver='randomized'"
         )
         sums, _, scale = yield from measure(task, diagonal=True)

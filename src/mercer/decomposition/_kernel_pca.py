@@ -21,7 +21,7 @@ from mercer._solver.request import Dense
 from mercer._solver.tiled_cholesky import factor, solve
 from mercer._solver.tiled_matrix import kernel_matrix, multiply
 from mercer._source import Source
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer.decomposition._block_krylov import block_krylov, centre
 from mercer.decomposition._kernel_axes import (
     STATEMENT,
@@ -240,7 +240,7 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         n, threads = rows.shape[0], self._threads()
         strips = self.solver_used_ == "randomized" and not self._is_precomputed
         copies = 0.5 if strips else 3.0 if self.solver_used_ == "dense" else 1.0
-        forecast(
+        require_memory(
             type(self).__name__, copies * 8.0 * n * n, f"the {n} x {n} kernels", "give fewer rows, or use Nystroem"
         )
         if strips:

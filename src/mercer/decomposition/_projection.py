@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import few_rows, fitted_source
-from mercer._base.placement import check_placement
+from mercer._base.model_placement import check_placement
 from mercer._source import Block, open_place, open_source, place_of
 from mercer._source.namespace import namespace_of
 from mercer._source.placement import Placement

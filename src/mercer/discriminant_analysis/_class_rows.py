@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer._source import Block, Source
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 
 __all__ = ["ClassRows"]
 
@@ -38,7 +38,7 @@ class ClassRows:
         if self.source.place != "memory":
             n_bytes = 2 * self.n_rows * self.source.n_features * self.source.host_dtype.itemsize
             cure = "use a density that is fitted block by block, such as OAS or GaussianMixture"
-            forecast(self.source.subject, n_bytes, f"the rows of class {self.label}", cure)
+            require_memory(self.source.subject, n_bytes, f"the rows of class {self.label}", cure)
         parts = list(self._parts())
         rows = np.concatenate([one for one, _ in parts])
         return rows, None if parts[0][1] is None else np.concatenate([one for _, one in parts])

@@ -18,7 +18,7 @@ from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer._solver.tiled_cholesky import factor
 from mercer._solver.tiled_matrix import kernel_matrix, multiply
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer.errors import DataError
 from mercer.kernels import Kernel, Precomputed, warn_of_scale
 
@@ -178,7 +178,7 @@ class KernelDiscriminantAnalysis(
     def _solver(self, kernel: Kernel, rows: Array, member: Array, weight: Array) -> Solver:
         n, count = rows.shape[0], member.shape[1] - 1
         count = count if self.n_components is None else min(count, self.n_components)
-        forecast(type(self).__name__, 24.0 * n * n, f"the {n} x {n} kernels", "give fewer rows, or use Nystroem")
+        require_memory(type(self).__name__, 24.0 * n * n, f"the {n} x {n} kernels", "give fewer rows, or use Nystroem")
         state = yield Dense(lambda: self._directions(kernel, rows, member, weight, count))
         certificate = Certificate.none(_STATEMENT)
         yield Step(float(np.sum(state.ratios)), state, certificate)

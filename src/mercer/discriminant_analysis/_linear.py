@@ -16,7 +16,7 @@ from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Re
 from mercer._base.priors import class_priors
 from mercer._solver import Dense
 from mercer._source import Block, Source
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer._statistic import Statistic
 from mercer._statistic.by_class import ClassMoments
 from mercer._statistic.shrinkage import shrink_covariance
@@ -267,10 +267,10 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
     def _summed(self, source: Source) -> Statistic:
         if self._is_wide(source):
             n_bytes = 16.0 * source.n_rows * source.n_features
-            forecast(type(self).__name__, n_bytes, "a copy of the centred rows", "select columns")
+            require_memory(type(self).__name__, n_bytes, "a copy of the centred rows", "select columns")
             return ClassMoments("diagonal")
         n_bytes = 8.0 * source.n_features**2 * (6 + 4 * source.threads)
-        forecast(type(self).__name__, n_bytes, f"the covariance of {source.n_features} columns", "select columns")
+        require_memory(type(self).__name__, n_bytes, f"the covariance of {source.n_features} columns", "select columns")
         if self.covariance_estimator is not None:
             self._needs_memory(source, "covariance_estimator", "use shrinkage")
         return ClassMoments(self._kind)

@@ -18,7 +18,7 @@ from mercer._base.priors import class_priors
 from mercer._plain import plain
 from mercer._solver import Dense
 from mercer._source import Block, Source
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer._statistic import Statistic
 from mercer._statistic.by_class import ClassMoments, numbered
 from mercer.discriminant_analysis._class_covariance import covariances_by, shrunk_by_class
@@ -237,7 +237,7 @@ class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
         # Each thread holds a few of the sums that it merges.
         n_bytes = 8.0 * n_classes * source.n_features**2 * (4 + 6 * source.threads)
         purpose = f"the covariances of {n_classes} classes"
-        forecast(type(self).__name__, n_bytes, purpose, "select columns, or use LinearDiscriminantAnalysis")
+        require_memory(type(self).__name__, n_bytes, purpose, "select columns, or use LinearDiscriminantAnalysis")
         if self.covariance_estimator is not None:
             self._needs_memory(source, "covariance_estimator", "use shrinkage")
         return ClassMoments("own")

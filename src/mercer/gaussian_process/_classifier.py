@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base import Estimator, fitting
 from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
 from mercer._source import Source
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer._source.threads import one_blas_thread
 from mercer.errors import DataError, ParameterError, UnsupportedError
 from mercer.gaussian_process._class_prediction import ClassPrediction
@@ -201,7 +201,9 @@ class GaussianProcessClassifier(ClassPrediction, Climbing, ClassifierMixin, Esti
                 f"is present)"
             )
             raise DataError(message)
-        forecast(type(self).__name__, 32.0 * len(y) ** 2, f"the {len(y)} x {len(y)} covariance", "fit to fewer rows")
+        require_memory(
+            type(self).__name__, 32.0 * len(y) ** 2, f"the {len(y)} x {len(y)} covariance", "fit to fewer rows"
+        )
         points = X.astype(np.float64, copy=False) if takes_vectors(self._prior()) else X
         weight = np.ones(len(y)) if weight is None else weight
         problems = [

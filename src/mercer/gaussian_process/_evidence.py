@@ -23,7 +23,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from mercer._solver.tiled_cholesky import TILE, factorise, inverse_factor, inverse_tile, lower_tiles, solve
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer._source.source import SumTree
 from mercer._source.threads import run_numbered
 from mercer.errors import DataError
@@ -296,7 +296,7 @@ def own_noise_sums(kernel: Kernel, rows: Prepared, X: Array, factors: Array) -> 
 
 def check_room(subject: str, n: int, copies: float, cure: str) -> None:
     """Ask for `copies` matrices of all pairs of rows."""
-    forecast(subject, 8.0 * copies * n * n, f"the {n} x {n} covariance of the rows", cure)
+    require_memory(subject, 8.0 * copies * n * n, f"the {n} x {n} covariance of the rows", cure)
 
 
 def check_noise(subject: str, d: Array) -> None:

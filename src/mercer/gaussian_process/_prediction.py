@@ -8,11 +8,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from mercer._base import Estimator, few_rows, fitted_source, seed_sequence
-from mercer._base.placement import check_placement
+from mercer._base.model_placement import check_placement
 from mercer._base.validation import checked_rows
 from mercer._solver.tiled_cholesky import inverse_factor
 from mercer._source import place_of
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer._source.placement import is_on_device
 from mercer._source.threads import one_blas_thread, run_numbered
 from mercer.errors import ParameterError, UnsupportedError
@@ -268,7 +268,7 @@ class ProcessPrediction(Estimator):
     def _joint(self, kernel: Kernel, prepared: Prepared, X: Any, terms: Terms, scale: Array) -> Array:
         subject, m = type(self).__name__, len(X)
         cure = "ask for return_std, or for fewer rows at a time"
-        forecast(subject, 8.0 * m * (m * (1 + len(scale)) + 2 * len(prepared)), f"the {m} x {m} covariance", cure)
+        require_memory(subject, 8.0 * m * (m * (1 + len(scale)) + 2 * len(prepared)), f"the {m} x {m} covariance", cure)
         rows = kernel.prepare(X, like=prepared)
         covariance = kernel.between(rows, rows) - terms.covariance(kernel.between(rows, prepared).T)
         return covariance * scale[0] ** 2 if len(scale) == 1 else covariance[:, :, None] * scale**2

@@ -9,7 +9,7 @@ from sklearn.metrics import r2_score
 from mercer._base import Estimator, fitting, seed_sequence
 from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
 from mercer._source import Source, place_of
-from mercer._source.memory import allowed_bytes, forecast
+from mercer._source.memory import allowed_bytes, require_memory
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement, is_on_device
 from mercer._source.threads import one_blas_thread
@@ -290,7 +290,7 @@ class GaussianProcessRegressor(ProcessPrediction, Climbing, MultiOutputMixin, Re
             evidence: Evidence = IterativeEvidence(X, Y, noise, weight, count, self.probe_seed_)
         else:
             evidence = InducingEvidence(X, Y, noise, weight, chosen_points(covariance, X, count, seed))
-        forecast(name, evidence.bytes_at_work(), f"solver={self.solver_used_!r}", "lower n_inducing")
+        require_memory(name, evidence.bytes_at_work(), f"solver={self.solver_used_!r}", "lower n_inducing")
         return evidence
 
     def _evidence_at(self, X: Any, Y: Any) -> Any:

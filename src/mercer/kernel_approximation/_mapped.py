@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base import Estimator, few_rows, fitted_source, fitting
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Source
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 
 __all__ = ["FeatureMap"]
 
@@ -80,7 +80,9 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             return source.map(self._map(ready=False))
         width = self._n_features_out
         cure = "lower n_components, or transform some rows at a time"
-        forecast(type(self).__name__, 8.0 * source.n_rows * width, f"{width} columns of {source.n_rows} rows", cure)
+        require_memory(
+            type(self).__name__, 8.0 * source.n_rows * width, f"{width} columns of {source.n_rows} rows", cure
+        )
         return source.map(self._map(ready=True), out=np.empty((source.n_rows, width), dtype=source.host_dtype))
 
     def __sklearn_tags__(self) -> Any:

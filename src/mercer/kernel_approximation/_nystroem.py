@@ -15,7 +15,7 @@ from mercer._plain import plain
 from mercer._solver.request import Dense, Take
 from mercer._solver.tiled_matrix import kernel_matrix
 from mercer._source import Source
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer.errors import ParameterError
 from mercer.kernel_approximation._mapped import FeatureMap
 from mercer.kernels import Kernel, as_kernel
@@ -163,10 +163,10 @@ class Nystroem(KernelChoice, FeatureMap):
             )
             warnings.warn(message, UserWarning, stacklevel=7)
         indices = np.random.default_rng(seed_sequence(self.random_state)).permutation(n)[:count]
-        forecast("Nystroem", 8.0 * count * source.n_features, f"{count} dense rows", "lower n_components")
+        require_memory("Nystroem", 8.0 * count * source.n_features, f"{count} dense rows", "lower n_components")
         rows = yield Take(indices)
         self.kernel_ = self._chosen_kernel(rows)
-        forecast("Nystroem", 24.0 * count * count, f"the {count} x {count} kernels", "lower n_components")
+        require_memory("Nystroem", 24.0 * count * count, f"the {count} x {count} kernels", "lower n_components")
         if self._is_precomputed:
             rows = rows[:, indices]
         normalization = yield Dense(lambda: self._inverse_root(rows), heavy=count > 1000)

@@ -17,7 +17,7 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer._source import Block, Source
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer.cluster import KMeans
 from mercer.errors import DataError
 
@@ -128,7 +128,9 @@ class _RBFNetwork(Estimator):
     def _solver(self, rows: np.ndarray, extra: Any, weight: Any, targets: np.ndarray) -> Solver:
         centres, widths = yield Dense(lambda: self._hidden_layer(rows, extra, weight))
         cure = "lower n_centres"
-        forecast(type(self).__name__, 32.0 * len(rows) * len(centres), f"activations of {len(centres)} centres", cure)
+        require_memory(
+            type(self).__name__, 32.0 * len(rows) * len(centres), f"activations of {len(centres)} centres", cure
+        )
         state, objective, left = yield Dense(lambda: self._outputs(rows, weight, targets, centres, widths))
         certificate = Certificate.of("gradient norm", left, _TOLERANCE, _STATEMENT)
         yield Step(objective, state, certificate)

@@ -13,7 +13,7 @@ from mercer._solver.request import Dense
 from mercer._solver.tiled_cholesky import factorise, inverse_diagonal, multiply_upper, restore, solve
 from mercer._solver.tiled_matrix import kernel_matrix, lower_kernel_matrix, multiply_off_diagonal
 from mercer._source import Block, Source
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer.errors import DataError
 from mercer.kernels import Kernel, Precomputed
 
@@ -57,7 +57,7 @@ class Gather:
         if source.place == "memory":
             return source.whole(), source.y, source.weight
         needed = 8.0 * source.n_rows * (source.n_features + 2)
-        forecast(self.subject, needed, f"{source.n_rows} rows in memory", "use solver='falkon'")
+        require_memory(self.subject, needed, f"{source.n_rows} rows in memory", "use solver='falkon'")
         found = source.fetch(source.map(_everything))
         rows, *others = [np.asarray(part) for part in found]
         weight = others.pop() if source.has_weight else None
@@ -206,7 +206,7 @@ def exact_solver(task: Task) -> Solver:
     n = rows.shape[0]
     cure = "use solver='falkon', which needs no such matrix"
     copies = 3.0 if task.method == "eigen" else 1.0
-    forecast(task.subject, copies * 8.0 * n * n, f"the {n} x {n} kernels", cure)
+    require_memory(task.subject, copies * 8.0 * n * n, f"the {n} x {n} kernels", cure)
     lower = task.method == "cholesky" and len(np.unique(task.alpha)) == 1
     equations = yield Dense(lambda: Equations.of(task.kernel, rows, y, weight, task.threads, lower))
     sides = equations.sides(task.intercept)

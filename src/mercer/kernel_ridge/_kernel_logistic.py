@@ -20,7 +20,7 @@ from mercer._solver.newton import newton_cholesky
 from mercer._solver.request import Dense
 from mercer._solver.tiled_matrix import kernel_matrix
 from mercer._source import open_source
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer.errors import DataError
 from mercer.kernels import Precomputed, warn_of_scale
 
@@ -201,7 +201,7 @@ class KernelLogisticRegression(KernelChoice, ClassifierMixin, Estimator):
     def _coordinates(self, kernel: Any, rows: Array) -> tuple[Array, Array]:
         """Coordinates F of the rows in feature space, and B with a = B c for the coefficients c of a linear model."""
         n, threads = rows.shape[0], self._threads()
-        forecast(type(self).__name__, 24.0 * n * n, f"the {n} x {n} kernels", "give fewer rows, or use Nystroem")
+        require_memory(type(self).__name__, 24.0 * n * n, f"the {n} x {n} kernels", "give fewer rows, or use Nystroem")
         if isinstance(kernel, Precomputed):
             matrix = np.array(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64, order="C")
         else:

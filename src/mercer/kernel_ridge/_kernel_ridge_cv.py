@@ -10,7 +10,7 @@ from mercer._base.parameter import Array, Boolean, Integer, Nothing, Real, Rule
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer._source import Source
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer.errors import ParameterError
 from mercer.kernel_ridge._exact import STATEMENT, TOLERANCE, Equations, Gather, Spectrum, Task, assembled
 from mercer.kernel_ridge._kernel_ridge import KernelRidge
@@ -139,7 +139,7 @@ class KernelRidgeCV(KernelRidge):
         subject, threads = type(self).__name__, self._threads()
         rows, y, weight = yield Gather(subject)
         n = rows.shape[0]
-        forecast(subject, 24.0 * n * n, f"the {n} x {n} kernels", "use KernelRidge with solver='falkon'")
+        require_memory(subject, 24.0 * n * n, f"the {n} x {n} kernels", "use KernelRidge with solver='falkon'")
         equations = yield Dense(lambda: Equations.of(kernel, rows, y, weight, threads))
         spectrum = yield Dense(lambda: Spectrum.of(equations.matrix), heavy=True)
         sides, n_targets = equations.sides(self.fit_intercept), equations.right.shape[1]

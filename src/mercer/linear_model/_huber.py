@@ -9,7 +9,7 @@ from mercer._base import fitting
 from mercer._base.linear.prediction import LinearRegressor, SingleTarget
 from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
 from mercer._source import Block, Source
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer._source.namespace import to_numpy
 from mercer.linear_model._solvers.composite.scaled_huber import HuberProblem, HuberState, scaled_huber
 
@@ -137,7 +137,7 @@ class HuberRegressor(SingleTarget, LinearRegressor):
         """
         source = self._open_single(X, y, sample_weight)
         n_bytes = 16.0 * source.n_features**2 * (1 + source.threads)
-        forecast(
+        require_memory(
             "HuberRegressor", n_bytes, "the Hessian", "use GeneralizedLinearEstimator(loss='huber', solver='fista')"
         )
         problem = HuberProblem(float(self.epsilon), float(self.alpha), self.fit_intercept, self.tol)

@@ -9,7 +9,7 @@ from mercer._objective import L1, Pinball
 from mercer._solver import Solver
 from mercer._solver.composite.composite_problem import CompositeProblem
 from mercer._source import Source
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer.errors import ParameterError
 from mercer.linear_model._solvers.composite.quantile_program import quantile_program
 
@@ -169,11 +169,11 @@ class QuantileRegressor(SingleTarget, LinearRegressor):
         cure = "use solver='highs' without solver_options"
         if not self._whole:
             n_bytes = 16.0 * source.n_features**2 * (1 + source.threads)
-            forecast("QuantileRegressor", n_bytes, "the Hessian", "drop columns")
+            require_memory("QuantileRegressor", n_bytes, "the Hessian", "drop columns")
             return quantile_program(problem, start, _STEPS, source.known_rows)
         self._needs_memory(source, "one linear programme of all rows", cure)
         n_bytes = 32.0 * source.n_rows * source.n_features
-        forecast("QuantileRegressor", n_bytes, "the linear programme of all rows", cure)
+        require_memory("QuantileRegressor", n_bytes, "the linear programme of all rows", cure)
         method = "highs-ds" if self.solver == "highs" else self.solver
         options = self.solver_options or {}
         return quantile_program(problem, start, _STEPS, 0, method=method, options=options)

@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state, check_X_y
 from mercer._base.parameter import Integer, Nothing, Real, Seed, check_parameters
 from mercer._base.randomness import seed_sequence
 from mercer._native.space import distance_sums
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer._source.threads import n_threads, run_numbered
 from mercer.errors import DataError
 from mercer.metrics._groups import Grouping
@@ -230,7 +230,7 @@ def _from_sums(sums: Array, groups: Grouping, rows: Array) -> Array:
 
 def _euclidean_sums(X: Array, groups: Grouping) -> Callable[[Array], Array]:
     size = 8.0 * X.size
-    forecast("silhouette", size, "a copy of the rows in the order of their groups", "use silhouette_interval")
+    require_memory("silhouette", size, "a copy of the rows in the order of their groups", "use silhouette_interval")
     # About the mean, products keep more digits of the distances.
     rows = X[groups.order].astype(np.float64)
     rows -= rows.mean(axis=0)

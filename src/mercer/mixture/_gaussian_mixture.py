@@ -11,7 +11,7 @@ from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._solver.expectation_maximisation import AscentState, CollapseError, ExpectationMaximisation
 from mercer._source import Source
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer._source.namespace import to_numpy
 from mercer.cluster._centres.mini_batch import answered
 from mercer.errors import DataError
@@ -301,7 +301,7 @@ class GaussianMixture(GaussianParts):
         """Ask for the room of covariances, their factors and sums, of this step and the one before."""
         count = {"full": self.n_components * d * d, "tied": d * d}.get(self.covariance_type, self.n_components * d)
         purpose = f"the covariances of {self.n_components} components with {d} columns"
-        forecast(type(self).__name__, 8.0 * 8 * count, purpose, "use covariance_type='diag', or fewer columns")
+        require_memory(type(self).__name__, 8.0 * 8 * count, purpose, "use covariance_type='diag', or fewer columns")
 
     def _prepared(self) -> Any:
         return prepared(type(self).__name__, self.covariance_type, self.reg_covar, self.assignment == "hard")

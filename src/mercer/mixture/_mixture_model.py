@@ -13,7 +13,7 @@ from mercer._solver import Step
 from mercer._solver.expectation_maximisation import AscentState
 from mercer._source import Block, Source
 from mercer._source.block import DenseBlock
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer._statistic import Statistic, Sums
 from mercer._statistic.expectation import shared
 from mercer.errors import DataError, ParameterError
@@ -112,7 +112,7 @@ class MixtureModel(DensityMixin, Estimator):
         if what in ("share", "log joint") and source.place in ("memory", "file") and source.known_rows is not None:
             size = source.n_rows * self.n_components * source.host_dtype.itemsize
             purpose = f"the {source.n_rows} x {self.n_components} values"
-            forecast(type(self).__name__, size, purpose, "give fewer rows at a time")
+            require_memory(type(self).__name__, size, purpose, "give fewer rows at a time")
         return source.map(source.send(_RowValues(self._density(), what, self.n_components)))
 
     def _rows(self, X: Any) -> Any:

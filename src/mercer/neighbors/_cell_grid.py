@@ -18,7 +18,7 @@ import numpy as np
 
 from mercer._native.space import density_grid
 from mercer._plain import plain
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
 from mercer.neighbors._row_tree import RowTree
 
@@ -110,7 +110,7 @@ class CellGrid:
         """Spread the rows, and sum Gaussians from nodes to nodes."""
         cells, d = math.prod(plan.shape), len(bandwidth)
         purpose = f"the lattice of {cells} cells with {plan.p} nodes a side"
-        forecast(subject, 32.0 * plan.size, purpose, "use algorithm='kd_tree'")
+        require_memory(subject, 32.0 * plan.size, purpose, "use algorithm='kd_tree'")
         angles = (np.arange(plan.p) + 0.5) * np.pi / plan.p
         nodes, barycentric = np.cos(angles), np.sin(angles) * (-1.0) ** np.arange(plan.p)
         origin, shape = tree.lower[0] - _MARGIN * bandwidth, np.array(plan.shape, np.intp)

@@ -14,7 +14,7 @@ from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Block, Source
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer._statistic import Moments
 from mercer._statistic.pair import Pair
 from mercer.errors import ParameterError
@@ -236,7 +236,7 @@ class HistogramDensity(Estimator):
         most = cells.count if source.known_rows is None else min(cells.count, source.known_rows)
         key = cells.empty_keys.dtype.itemsize
         purpose = f"the histogram of {cells.count} cells"
-        forecast(type(self).__name__, 4.0 * most * (key + 8), purpose, "use fewer bins, or a sample of the rows")
+        require_memory(type(self).__name__, 4.0 * most * (key + 8), purpose, "use fewer bins, or a sample of the rows")
 
     def _fitted(self, state: "HistogramState") -> dict[str, Any]:
         cells = Cells(state.edges)

@@ -10,7 +10,7 @@ from mercer._base import Estimator, few_rows, fitted_source, fitting, generators
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule, Text
 from mercer._solver import Solver
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer.errors import DataError, ParameterError
 from mercer.neighbors._bandwidth import (
     BandwidthSearch,
@@ -324,7 +324,9 @@ class KernelDensity(Estimator):
     def _left_out(self, tree: RowTree) -> Callable[[float], float]:
         """From log h to the mean log-density of rows, each left out of its own together with its equals."""
         purpose = f"finding equal rows among {len(tree.data)}"
-        forecast(type(self).__name__, 3.0 * tree.data.nbytes, purpose, "fit to a sample of the rows, or give a number")
+        require_memory(
+            type(self).__name__, 3.0 * tree.data.nbytes, purpose, "fit to a sample of the rows, or give a number"
+        )
         method, locations = self._method(), Locations.of(tree)
         leaves = tree.some_leaves(self.n_held_out)
         # An error of the score moves the place of its maximum by some root of it.

@@ -7,7 +7,7 @@ import numpy as np
 
 from mercer._native.space import row_tree
 from mercer._plain import plain
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
 
 __all__ = ["Locations", "RowTree", "build_tree"]
@@ -122,7 +122,7 @@ def build_tree(X: Array, weight: Array, unit: Array, leaf_size: int, *, threads:
     n, d = X.shape
     if subject:
         cure = "fit to a sample of the rows"
-        forecast(subject, X.nbytes + 8 * n + 32 * n * d / leaf_size, f"the tree of {n} rows", cure)
+        require_memory(subject, X.nbytes + 8 * n + 32 * n * d / leaf_size, f"the tree of {n} rows", cure)
     order = np.arange(n) if weight is None else np.flatnonzero(weight)
     depth = max(0, int(np.log2(max(1.0, len(order) / leaf_size))))
     nodes = 2 ** (depth + 1) - 1

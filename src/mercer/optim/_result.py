@@ -128,7 +128,7 @@ class _Followers:
         ended = self.callback(Iterate(number, step.state.x, step.objective, dict(step.extra)))
         return "callback" if ended is True else None
 
-    def preferred(self, last: Step) -> Step:
+    def choose_step(self, last: Step) -> Step:
         return last
 
 

@@ -58,7 +58,7 @@ class StopRule:
     def step(self, number: int, step: Step) -> str | None:
         return " and ".join(map(repr, self.list_fired())) if self.holds(number, step) else None
 
-    def preferred(self, last: Step) -> Step:
+    def choose_step(self, last: Step) -> Step:
         return last
 
     def __or__(self, other: "StopRule") -> "StopRule":
@@ -103,9 +103,9 @@ class _Joined(StopRule):
         asked = [member.tolerance() for member in self.members]
         return min((one for one in asked if not math.isnan(one)), default=math.nan)
 
-    def preferred(self, last: Step) -> Step:
+    def choose_step(self, last: Step) -> Step:
         for member in self.members:
-            if (chosen := member.preferred(last)) is not last:
+            if (chosen := member.choose_step(last)) is not last:
                 return chosen
         return last
 
@@ -279,7 +279,7 @@ class EarlyStopping(StopRule):
             self._kept = step
         return exhausted
 
-    def preferred(self, last: Step) -> Step:
+    def choose_step(self, last: Step) -> Step:
         return self._kept or last
 
 

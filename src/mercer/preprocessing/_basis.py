@@ -12,7 +12,7 @@ from mercer._base import Estimator, fitted_source, fitting
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Block, Source
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer._statistic import Statistic
 from mercer.errors import DataError
 
@@ -142,7 +142,7 @@ class Basis(TransformerMixin, Estimator):
         if source.place == "memory":
             width = len(self.get_feature_names_out())
             purpose = f"{width} columns of {source.n_rows} rows"
-            forecast(type(self).__name__, 16.0 * source.n_rows * width, purpose, "lower the size of the basis")
+            require_memory(type(self).__name__, 16.0 * source.n_rows * width, purpose, "lower the size of the basis")
         return source.map(_Expanded(self._expansion(self._state), source.host_dtype))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:

@@ -15,7 +15,7 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer._source import Block
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer.errors import DataError
 from mercer.kernels import Kernel, Precomputed
 
@@ -203,7 +203,9 @@ class KernelCenterer(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerM
         check_is_fitted(self)
         source = fitted_source(self, K, accept_sparse=False if self._is_precomputed else "csr")
         width = self._n_features_out
-        forecast("KernelCenterer", 8.0 * source.n_rows * width, f"{source.n_rows} x {width} kernels", "give fewer rows")
+        require_memory(
+            "KernelCenterer", 8.0 * source.n_rows * width, f"{source.n_rows} x {width} kernels", "give fewer rows"
+        )
         ready = None if self._is_precomputed else prepared(self, self.kernel_, self.X_fit_)
         centred = _Centred(self.kernel_, ready, self.K_fit_rows_.astype(np.float64), self.K_fit_all_)
         return source.map(centred, out=np.empty((source.n_rows, width), dtype=source.host_dtype))

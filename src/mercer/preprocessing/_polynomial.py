@@ -12,7 +12,7 @@ from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule
 from mercer._solver import Dense
 from mercer._source import Block, Source
 from mercer._source.block import DenseBlock
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer._source.source import SumTree
 from mercer._statistic import Statistic
 from mercer._statistic.triangle import Triangle, TriangleSums
@@ -109,7 +109,9 @@ class PolynomialBasis(Basis):
             count = math.comb(source.n_features + self.degree, self.degree) - 1
         orthonormal = self.basis == "orthonormal"
         n_bytes = 8.0 * count * source.n_features + (48.0 * count**2 if orthonormal else 0.0)
-        forecast("PolynomialBasis", n_bytes, f"a basis of {count} terms", "lower degree, or set interactions=False")
+        require_memory(
+            "PolynomialBasis", n_bytes, f"a basis of {count} terms", "lower degree, or set interactions=False"
+        )
         state = yield from super()._survey(source)
         if not orthonormal:
             return state

@@ -8,11 +8,11 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, fitted_source, fitting
+from mercer._base.model_placement import check_placement
 from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
-from mercer._base.placement import check_placement
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Source, open_place, open_source, place_of
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer._source.namespace import to_numpy
 from mercer.errors import DataError
 from mercer.preprocessing._column_moments import ColumnMoments, ColumnMomentSums
@@ -266,7 +266,7 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, Estimator):
         if rows is not given or not rows.flags.writeable:
             purpose = f"{source.n_features} columns of {source.n_rows} rows"
             cure = "set copy=False, or transform some rows at a time"
-            forecast(type(self).__name__, float(rows.nbytes), purpose, cure)
+            require_memory(type(self).__name__, float(rows.nbytes), purpose, cure)
             out = np.empty_like(rows)
         source.each(lambda block: function.write(block, out[block.start : block.start + block.n]))
         return out

@@ -11,7 +11,7 @@ from mercer._base import fitting
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._source import open_source
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
 from mercer.errors import DataError
 from mercer.preprocessing._basis import Basis
@@ -245,7 +245,9 @@ class TableEncoder(Basis):
             return self._sparse_rows(columns, dtype)
         width = self._n_features_out
         purpose = f"{width} columns of {columns.n_rows} rows"
-        forecast("TableEncoder", float(dtype.itemsize) * columns.n_rows * width, purpose, "set sparse_output=True")
+        require_memory(
+            "TableEncoder", float(dtype.itemsize) * columns.n_rows * width, purpose, "set sparse_output=True"
+        )
         out = np.empty((columns.n_rows, width), dtype=dtype)
         places = self._places_out()
 

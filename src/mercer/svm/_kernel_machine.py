@@ -17,7 +17,7 @@ from mercer._base.preparation import prepared
 from mercer._base.validation import checked_weight
 from mercer._solver.cuda_sums import CudaSums
 from mercer._source import Source, open_source, place_of
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement, is_on_device
 from mercer.errors import DataError, ParameterError
@@ -195,7 +195,9 @@ class KernelMachine(Estimator):
                 raise DataError(message)
             return source
         n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-        forecast(name, 8.0 * n_rows**2, f"the {n_rows} x {n_rows} matrix of the kernel function", "use a kernel object")
+        require_memory(
+            name, 8.0 * n_rows**2, f"the {n_rows} x {n_rows} matrix of the kernel function", "use a kernel object"
+        )
         K = self._called(X, X)
         if y is not None:
             check_consistent_length(X, y)

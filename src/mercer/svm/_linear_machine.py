@@ -13,7 +13,7 @@ from mercer._solver import Solver, Step
 from mercer._solver.composite.choice import choose_solver
 from mercer._solver.composite.composite_problem import CompositeProblem
 from mercer._source import Source, open_source
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 
 __all__ = ["LinearMachine"]
 
@@ -45,7 +45,9 @@ class LinearMachine(Estimator):
             return source
         rows = source.whole()
         n_bytes = 8.0 * (rows.nnz if issparse(rows) else math.prod(rows.shape))
-        forecast(type(self).__name__, n_bytes, "the rows beside a column for the intercept", "use fit_intercept=False")
+        require_memory(
+            type(self).__name__, n_bytes, "the rows beside a column for the intercept", "use fit_intercept=False"
+        )
         column = np.full((rows.shape[0], 1), self.intercept_scaling, dtype=rows.dtype)
         wide = hstack([rows, csr_array(column)], format="csr") if issparse(rows) else np.hstack([rows, column])
         wider = open_source(wide, source.y, source.weight, source.threads)

@@ -52,7 +52,7 @@ class CallbackBridge:
             self.task = self._begin_task()
         return None
 
-    def preferred(self, last: Step) -> Step:
+    def choose_step(self, last: Step) -> Step:
         return self.kept or last
 
     def end(self, state: Any) -> None:

@@ -21,5 +21,5 @@ class StepPrinter:
             print(line)
         return None
 
-    def preferred(self, last: Step) -> Step:
+    def choose_step(self, last: Step) -> Step:
         return last

@@ -48,5 +48,5 @@ class TimeLimit:
     def step(self, number: int, step: Step) -> str | None:
         return "max_time" if time.perf_counter() >= self.deadline else None
 
-    def preferred(self, last: Step) -> Step:
+    def choose_step(self, last: Step) -> Step:
         return last

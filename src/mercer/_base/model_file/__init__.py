@@ -15,7 +15,7 @@ from mercer._base.model_file.codec import Decoder, Encoder
 from mercer._base.model_file.container import FORMAT, read_container, write_container
 from mercer._base.model_file.migration import SCHEMA, migrate_header
 from mercer._base.model_file.registry import key_of_class
-from mercer._base.placement import to_device
+from mercer._base.model_placement import to_device
 from mercer._version import __version__
 from mercer.errors import ModelFileError, ParameterError
 

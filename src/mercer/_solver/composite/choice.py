@@ -13,7 +13,7 @@ from mercer._solver.composite.dual_ascent import dual_ascent, takes_dual
 from mercer._solver.composite.irls import irls
 from mercer._solver.composite.proximal_gradient import proximal_gradient
 from mercer._source import Source
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer._source.namespace import to_numpy
 from mercer.errors import DataError, ParameterError
 
@@ -37,11 +37,11 @@ def choose_solver(estimator: Any, problem: CompositeProblem, source: Source) -> 
     begin = _start(estimator, problem)
     if used == "irls":
         n_bytes = 16.0 * math.prod(problem.shape) ** 2 * (1 + source.threads)
-        forecast(name, n_bytes, "the Hessian", "use solver='fista'")
+        require_memory(name, n_bytes, "the Hessian", "use solver='fista'")
     if used == "dual":
         estimator._needs_memory(source, "solver='dual'", "use solver='auto'")
         n_bytes = 40.0 * source.n_rows * problem.shape[0]
-        forecast(name, n_bytes, "the dual variables", "use solver='fista'")
+        require_memory(name, n_bytes, "the dual variables", "use solver='fista'")
     return used, lambda state: _SOLVERS[used](problem, begin if state is None else state, estimator.max_iter)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
 
 __all__ = ["Columns", "encode_columns", "keep_columns"]
@@ -86,7 +86,7 @@ class Columns:
 def keep_columns(X: Array, subject: str) -> Columns:
     """The values of a dense matrix, column by column; NaN is missing."""
     n, d = X.shape
-    forecast(subject, n * d * X.itemsize, f"the columns of {n} x {d} values", "fit fewer rows")
+    require_memory(subject, n * d * X.itemsize, f"the columns of {n} x {d} values", "fit fewer rows")
     nothing = np.zeros((0, 0), np.uint8), np.zeros((0, 0), np.int32), np.zeros(0, np.uint8)
     columns = np.ascontiguousarray(X.T)
     # Infinite sums of large numbers count as missing values, too: that costs time, nothing else.
@@ -110,7 +110,7 @@ def encode_columns(
     """
     n, d = X.shape
     # Codes also by rows and in coarse steps for a forest, and what each thread keeps of the rows of a tree.
-    forecast(
+    require_memory(
         subject,
         n * d * (4 + 6 * coarse) + (24 + 100 * coarse) * n * threads,
         f"the ranks of {n} x {d} values",

@@ -12,7 +12,7 @@ from mercer._solver.tree.categories import words_of
 from mercer._solver.tree.columns import Columns
 from mercer._solver.tree.search import search_categories, search_part
 from mercer._solver.tree.target import Described
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
 
 __all__ = ["EPSILON", "Growth", "Level", "Rules", "StoppedError"]
@@ -165,7 +165,7 @@ class Growth:
     def _search_categories(self, level: Level, at: Array, best: Array) -> None:
         most = int(self.columns.n_codes[self.columns.kinds > 0].max())
         cure = "join rare categories, or limit the tree by max_depth or max_leaf_nodes"
-        forecast("trees", 2.0 * len(level.starts) * most, f"splits of {len(at)} nodes by {most} categories", cure)
+        require_memory("trees", 2.0 * len(level.starts) * most, f"splits of {len(at)} nodes by {most} categories", cure)
         if level.goes is None:
             level.goes = np.zeros((len(level.starts), most), np.uint8)
         level.goes[at] = search_categories(self.columns, self.target, self.rules, level, at, best)

@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 
 from mercer._native.tree import stump_search
 from mercer._plain import plain
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
 
 __all__ = ["CRITERIA", "SortedColumns", "Stump", "sort_columns"]
@@ -135,9 +135,9 @@ class SortedColumns:
 def sort_columns(subject: str, X: Any, weight: np.ndarray | None, threads: int) -> SortedColumns:
     """Sort each column of `X`, dense with NaN where values are missing, or CSR; rows of weight zero are left out."""
     n, d = X.shape
-    forecast(subject, 12 * (X.nnz if issparse(X) else n * d), "the sorted columns", "fit to fewer rows")
+    require_memory(subject, 12 * (X.nnz if issparse(X) else n * d), "the sorted columns", "fit to fewer rows")
     if n >= _MOST_ROWS:
-        forecast(subject, np.inf, f"{n} rows in 32-bit numbers", "fit to fewer than 2**30 rows")
+        require_memory(subject, np.inf, f"{n} rows in 32-bit numbers", "fit to fewer than 2**30 rows")
     kept = None if weight is None or weight.all() else weight > 0
     columns: list[np.ndarray] = []
     table = X.tocsc() if issparse(X) else X

@@ -13,12 +13,11 @@ from scipy.sparse import csr_array, issparse
 
 from mercer._source.dask.graph import TaskLayer, active_client, chunk_reference, compute
 from mercer._source.dask.tasks import lay_beside
-from mercer._source.file.piece import PieceRule
+from mercer._source.file.piece_rule import PieceRule
+from mercer._types import Array
 from mercer.errors import DataError
 
 __all__ = ["Given", "read_input"]
-
-Array = Any
 
 
 @dataclass

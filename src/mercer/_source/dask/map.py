@@ -10,10 +10,9 @@ import dask.array
 from mercer._source.block import Block
 from mercer._source.dask.graph import TaskLayer, chunk_reference
 from mercer._source.dask.tasks import Chunk, ChunkReader, example, map_chunk
+from mercer._types import Array
 
 __all__ = ["mapped"]
-
-Array = Any
 
 
 def mapped(X: Any, reader: ChunkReader, function: Callable[[Block], Array]) -> Any:

@@ -17,12 +17,12 @@ from mercer._source.dask.graph import TaskLayer, active_client, compute, grouped
 from mercer._source.dask.input import Given, read_input
 from mercer._source.dask.map import mapped
 from mercer._source.file.local_table import LocalTable, forget
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer._source.source import Source
+from mercer._types import Array
 
 __all__ = ["DaskSource", "open_dask"]
 
-Array = Any
 # Sums that one task adds up. Fewer would lengthen the way to the last, more would bring more sums to one worker.
 _JOINED = 8
 
@@ -171,7 +171,7 @@ class DaskSource(Source):
         size = self.n_rows * self.n_features * self.host_dtype.itemsize
         if self.is_sparse:
             size = self.given.n_stored * (self.host_dtype.itemsize + 8)
-        forecast(self.subject, size, f"all rows of {self.description}", "use what works block by block")
+        require_memory(self.subject, size, f"all rows of {self.description}", "use what works block by block")
         return compute(self.given.X.astype(self.dtype), self.subject)
 
     def fingerprint(self) -> dict[str, Any]:

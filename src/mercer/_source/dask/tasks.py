@@ -16,15 +16,15 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from mercer._source.block import Block, DenseBlock, SparseBlock
-from mercer._source.file.piece import PieceRule
+from mercer._source.file.piece_rule import PieceRule
 from mercer._source.finite import checked_block
 from mercer._source.source import SumTree, longest_run
 from mercer._source.threads import one_blas_thread
+from mercer._types import Array
 from mercer.errors import DataError, MemoryForecastError
 
 __all__ = ["BlockChecksum", "BlockItself", "BlockWeight", "Chunk", "ChunkReader", "PlacedSums"]
 
-Array = Any
 Piece = tuple[Array, Array, Array]  # rows, targets or None, weights or None
 
 
@@ -122,7 +122,7 @@ class ChunkReader:
     def rows(self, chunk: Chunk, piece: Piece, begin: int, end: int) -> Block:
         """The rows of a chunk that was read, from `begin` to `end`, counted from its first."""
         X, y, weight = (None if part is None else part[begin:end] for part in piece)
-        block = (SparseBlock if issparse(X) else DenseBlock)(X, chunk.start + begin, y, weight)
+        block: Block = (SparseBlock if issparse(X) else DenseBlock)(X, chunk.start + begin, y, weight)
         block = block if self.finite else checked_block(block, _Whereabouts(self.rule, chunk))
         return block if self.labelling is None else self.labelling.on(block)
 
@@ -287,4 +287,4 @@ class BlockChecksum:
     """What tells the rows of a block from others."""
 
     def __call__(self, block: Block) -> int:
-        return zlib.crc32(memoryview(np.ascontiguousarray(block.dense())).cast("B"))
+        return zlib.crc32(np.ascontiguousarray(block.dense()).data.cast("B"))

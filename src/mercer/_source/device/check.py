@@ -4,14 +4,13 @@ import math
 from typing import Any
 
 from mercer._source.placement import Placement, is_on_device
+from mercer._types import Array
 from mercer.errors import DataError
 
 __all__ = ["check_finite", "checked_matrix", "checked_targets", "checked_weights"]
 
-Array = Any
 
-
-def checked_matrix(X: Array, placement: Placement, subject: str) -> Array:
+def checked_matrix(X: Any, placement: Placement, subject: str) -> Array:
     """The rows as float32 or float64, not empty."""
     xp = placement.xp
     if X.ndim != 2:
@@ -43,7 +42,7 @@ def check_finite(X: Array, placement: Placement, subject: str) -> None:
         _refuse(subject, f"Input X contains {kind}; drop or fill it")
 
 
-def checked_targets(y: Array, n_rows: int, targets: str, placement: Placement, subject: str) -> Array:
+def checked_targets(y: Any, n_rows: int, targets: str, placement: Placement, subject: str) -> Array:
     """Numbers in the widest type, of one or more columns, or labels."""
     if y is None:
         _refuse(

@@ -15,9 +15,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from mercer._types import Array
+
 __all__ = ["CudaError", "CudaProgram", "capability_of", "compiled", "cuda_program", "device_of", "memory_of"]
 
-Array = Any
 # Numbers of the driver's attributes: the two parts of a compute capability, and the most dynamic shared memory.
 _MAJOR, _MINOR, _SHARED = 75, 76, 8
 # Shared memory that a program may use without asking.
@@ -162,7 +163,7 @@ def _argument(given: Any) -> Any:
     return ctypes.c_void_p(given.data_ptr() if hasattr(given, "data_ptr") else given.data.ptr)
 
 
-def _stream_of(array: Array) -> int:
+def _stream_of(array: Any) -> int:
     if hasattr(array, "data_ptr"):
         import torch
 
@@ -173,7 +174,7 @@ def _stream_of(array: Array) -> int:
         return int(cupy.cuda.get_current_stream().ptr)
 
 
-def device_of(array: Array) -> int | None:
+def device_of(array: Any) -> int | None:
     """The number of the NVIDIA GPU that an array of torch or CuPy is on; None for any other place."""
     library = type(array).__module__.split(".")[0]
     if library == "torch" and array.is_cuda:

@@ -18,10 +18,9 @@ from mercer._source.block import Block, DenseBlock, rows_per_block
 from mercer._source.device.check import check_finite, checked_matrix, checked_targets, checked_weights
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement, change_arrays
+from mercer._types import Array
 
 __all__ = ["DeviceSource", "full_precision", "open_device", "rows_per_device_block"]
-
-Array = Any
 
 
 def rows_per_device_block(n_features: int) -> int:
@@ -118,7 +117,9 @@ class DeviceSource(ArraySource):
 
     def part(self, rows: Array) -> "DeviceSource":
         self._look()
-        return DeviceSource(self._taken(rows), placement=self.placement)
+        other = DeviceSource(self._taken(rows), placement=self.placement)
+        other.readings = self.readings
+        return other
 
     def take(self, indices: Array) -> Array:
         self._look()
@@ -133,7 +134,7 @@ class DeviceSource(ArraySource):
         return {
             "shape": [self.n_rows, self.n_features],
             "dtype": self.host_dtype.name,
-            "data": [zlib.crc32(memoryview(one).cast("B")) for one in sums],
+            "data": [zlib.crc32(total.data.cast("B")) for total in sums],
         }
 
 

@@ -8,7 +8,8 @@ from mercer._source.groups import Groups
 
 __all__ = ["TorchBlock"]
 
-Array = Any
+Tensor = Any  # of torch, which is imported only where there are rows of it
+
 _MOST_SHORT = 2**15 - 1
 
 
@@ -19,7 +20,7 @@ class TorchBlock(DenseBlock):
     # 32 MiB of float32: within the second-level cache of a large GPU, and still thousands of rows.
     tile_size = 2**23
 
-    def least(self, directions: Array, offset: Array, shift: Array) -> Array:
+    def least(self, directions: Tensor, offset: Tensor, shift: Tensor) -> Tensor:
         import torch
 
         labels = torch.empty(self.n, dtype=torch.int64, device=self.X.device)
@@ -30,26 +31,26 @@ class TorchBlock(DenseBlock):
             torch.argmin(scores, dim=1, out=labels[tile])
         return labels
 
-    def nearest(self, centres: Array, directions: Array, offset: Array, shift: Array) -> tuple[Array, Array]:
+    def nearest(self, centres: Tensor, directions: Tensor, offset: Tensor, shift: Tensor) -> tuple[Tensor, Tensor]:
         if can_fuse(self.X):
             return fused_nearest(self.X, centres, directions, offset, shift)
         return super().nearest(centres, directions, offset, shift)
 
-    def centred(self, shift: Array) -> Array:
+    def centred(self, shift: Tensor) -> Tensor:
         # Rows and a wider shift make one operation: the rows are widened on the way, and not written in between.
         if getattr(shift, "dtype", None) == self.wide:
             return self.X - shift
         return super().centred(shift)
 
     @property
-    def sums_are_rough(self) -> bool:
+    def sums_are_rough(self) -> bool:  # type: ignore[override]
         return self.X.dtype != self.wide and self.weight is None
 
-    def rough_sums(self) -> Array:
+    def rough_sums(self) -> Tensor:
         # A sum in another type than that of the rows makes torch write all rows in that type first.
         return self.X.sum(0).to(self.wide) if self.sums_are_rough else self.column_sums()
 
-    def grouped(self, labels: Array, k: int) -> Groups:
+    def grouped(self, labels: Tensor, k: int) -> Groups:
         import torch
 
         # A radix sort takes as many passes as its keys have bytes.

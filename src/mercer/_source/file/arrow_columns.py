@@ -5,11 +5,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from mercer._types import Array
 from mercer.errors import DataError
 
 __all__ = ["TableColumns", "columns_named"]
-
-Array = Any
 
 
 def columns_named(given: Any, names: list[str]) -> list[str] | None:
@@ -86,7 +85,7 @@ class TableColumns:
 
     def read_targets(self, batch: Any) -> Array:
         """Labels, or numbers in one or several columns."""
-        columns = [batch.column(name) for name in self.targets]
+        columns = [batch.column(name) for name in self.targets or []]
         if self.labels:
             columns = [_labels(column) for column in columns]
         else:
@@ -98,7 +97,9 @@ class TableColumns:
         return [name for name in [*(self.targets or []), *(self.weight or [])] if batch.column(name).null_count]
 
     def read_weight(self, batch: Any) -> Array:
-        return _numbers(batch.column(self.weight[0]), np.dtype(np.float64))
+        """Return the weights of a record batch as float64; call it only where a column holds them."""
+        (name,) = self.weight or []
+        return _numbers(batch.column(name), np.dtype(np.float64))
 
 
 def _numbers(column: Any, dtype: np.dtype) -> Array:

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from mercer._source.block import Block
+from mercer._types import Array
 
 __all__ = ["Entry", "LocalTable", "forget", "kept_bytes"]
 
-Array = Any
 # What a process keeps in all of its tables: 256 MiB, or the 20 bytes a row of k-means for 13 million rows.
 _MOST_BYTES = 2**28
 

@@ -13,11 +13,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from mercer._types import Array
 from mercer.errors import DataError
 
 __all__ = ["NpyFile"]
 
-Array = Any
+# Who reads the header of each version of the format; NumPy writes later versions for structured types only.
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
@@ -39,7 +40,12 @@ class NpyFile:
         self.subject = subject
         self._open()
 
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    fortran: bool
+
     def _open(self) -> None:
+        """Open the file, and read its header and its size; raise if it holds no plain array or is not complete."""
         try:
             self.file = open(self.path, "rb", buffering=0)  # noqa: SIM115 (closed with this object)
         except OSError as error:
@@ -47,15 +53,14 @@ class NpyFile:
         self.close = weakref.finalize(self, self.file.close)
         self.lock = threading.Lock()
         try:
-            version = np.lib.format.read_magic(self.file)
-            header = _HEADERS.get(version)
-            self.shape, self.fortran, self.dtype = (None, None, None) if header is None else header(self.file)
+            header = _HEADERS.get(np.lib.format.read_magic(self.file))
+            if header is None:
+                self._refuse_values("structured values")
+            self.shape, self.fortran, self.dtype = header(self.file)
         except ValueError as error:
             self._refuse(f"is not a complete .npy file ({error}); write it with numpy.save")
-        # NumPy writes later versions for structured types only.
-        if self.dtype is None or self.dtype.names is not None or self.dtype.hasobject or self.dtype.itemsize == 0:
-            kind = "Python objects" if self.dtype is not None and self.dtype.hasobject else "structured values"
-            self._refuse(f"must hold numbers or text; got {kind}, which are not read. Save a plain array")
+        if self.dtype.names is not None or self.dtype.hasobject or self.dtype.itemsize == 0:
+            self._refuse_values("Python objects" if self.dtype.hasobject else "structured values")
         self.offset = self.file.tell()
         status = os.fstat(self.file.fileno())
         self.size, self.changed = status.st_size, status.st_mtime_ns
@@ -94,8 +99,9 @@ class NpyFile:
             begin = self.offset + start * self.row_bytes
             os.posix_fadvise(self.file.fileno(), begin, (stop - start) * self.row_bytes, os.POSIX_FADV_WILLNEED)
 
-    def _fill(self, raw: Array, offset: int, where: str) -> None:
-        view, done = memoryview(raw), 0
+    def _fill(self, raw: np.ndarray, offset: int, where: str) -> None:
+        """Read bytes of the file from `offset` on until `raw` is full."""
+        view, done = raw.data, 0
         while done < len(view):
             count = self._read_some(view[done:], offset + done)
             if count == 0:
@@ -121,7 +127,12 @@ class NpyFile:
                 f"shrank while it was read; write it again"
             )
 
+    def _refuse_values(self, kind: str) -> NoReturn:
+        """Raise for a file whose values are not numbers or text."""
+        self._refuse(f"must hold numbers or text; got {kind}, which are not read. Save a plain array")
+
     def _refuse(self, sentence: str) -> NoReturn:
+        """Raise a DataError that names the reader and the file."""
         message = f"{self.subject}: the file {self.name} {sentence}."
         raise DataError(message)
 

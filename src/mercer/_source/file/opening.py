@@ -35,10 +35,10 @@ def open_file(X: Any, y: Any, weight: Any, *, columns: Any = None, **options: An
     columns : list of str or None
         Of a table, the columns to read; None for all but targets and weights.
     **options
-        ``subject``, ``targets`` and ``threads``, as in :func:`mercer._source.place.open_place`.
+        ``subject``, ``targets`` and ``threads``, as in :func:`mercer._source.opening.open_place`.
     """
     if not isinstance(X, str | os.PathLike):
-        from mercer._source.file.table import open_table
+        from mercer._source.file.table_source import open_table
 
         return open_table(X, y, weight, columns=columns, **options)
     path, subject = Path(X), options["subject"]
@@ -51,14 +51,14 @@ def open_file(X: Any, y: Any, weight: Any, *, columns: Any = None, **options: An
     kind = "folder" if path.is_dir() else kind_of(path, subject)
     match kind:
         case "npy":
-            from mercer._source.file.npy import NpySource
+            from mercer._source.file.npy_source import NpySource
 
             return NpySource(X, y, weight, **options)
         case "npz":
             from mercer._source.file.sparse_file import SparseFile
 
             return SparseFile(X, y, weight, **options)
-    from mercer._source.file.table import open_table_path
+    from mercer._source.file.table_source import open_table_path
 
     return open_table_path(path, y, weight, columns=columns, **options)
 

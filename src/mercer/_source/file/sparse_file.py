@@ -13,16 +13,15 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from mercer._source.block import rows_per_sparse_block
-from mercer._source.file.beside import open_beside
-from mercer._source.file.cutting import Piece
-from mercer._source.file.piece import PieceRule
-from mercer._source.file.sequence import SequentialSource
-from mercer._source.memory import forecast
+from mercer._source.file.block_cutting import Piece
+from mercer._source.file.piece_rule import PieceRule
+from mercer._source.file.row_values import open_beside
+from mercer._source.file.sequential import SequentialSource
+from mercer._source.memory import require_memory
+from mercer._types import Array
 from mercer.errors import DataError
 
 __all__ = ["SparseFile"]
-
-Array = Any
 
 
 class SparseFile(SequentialSource):
@@ -68,7 +67,7 @@ class SparseFile(SequentialSource):
                 if (kind := str(members["format"].item(), "ascii")) != "csr":
                     self._refuse(f"must hold CSR rows; got {kind}. Convert with .tocsr() and save it again")
                 n_rows, n_features = (int(size) for size in members["shape"])
-                forecast(self.subject, 8.0 * n_rows, "the row pointers", "split the file")
+                require_memory(self.subject, 8.0 * n_rows, "the row pointers", "split the file")
                 self.pointers = members["indptr"]
             with zipfile.ZipFile(self.path) as archive, archive.open("data.npy") as member:
                 self.stored = _header(member)[1]

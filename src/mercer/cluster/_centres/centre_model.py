@@ -13,7 +13,7 @@ from mercer._solver.centres.assignment import Assignment
 from mercer._solver.centres.centres import Centres, nearest
 from mercer._source import Block, Source
 from mercer._source.block import DenseBlock
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer._source.namespace import namespace_of
 
 __all__ = ["CentreModel", "Lengths"]
@@ -66,7 +66,7 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         if source.place in ("memory", "file") and source.known_rows is not None:
             size = source.n_rows * centres.k * source.host_dtype.itemsize
             what = f"the {source.n_rows} x {centres.k} distances"
-            forecast(type(self).__name__, size, what, "transform fewer rows at a time")
+            require_memory(type(self).__name__, size, what, "transform fewer rows at a time")
         return source.map(Lengths(centres))
 
     def _ready(self, dtype: Any) -> Centres:

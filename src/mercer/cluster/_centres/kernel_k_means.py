@@ -8,7 +8,7 @@ from sklearn.base import ClusterMixin
 from mercer._base import Estimator, fitted_rows, fitting, seed_sequence
 from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
 from mercer._solver.tiled_matrix import kernel_matrix
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer.cluster._centres.kernel_lloyd import KernelLloyd, KernelState
 from mercer.cluster._centres.starting import check_enough_rows
 from mercer.cluster._pairwise.energy import DistanceMatrix, SquaredDistances
@@ -226,7 +226,7 @@ class KernelKMeans(ClusterMixin, Estimator):
                 "ij,ij->i", rows, rows, dtype=np.float64
             )
         cure = "use kernel='linear', or cluster fewer rows and predict the others"
-        forecast(type(self).__name__, 16.0 * n * n, f"the {n} x {n} kernels", cure)
+        require_memory(type(self).__name__, 16.0 * n * n, f"the {n} x {n} kernels", cure)
         if self.kernel == "precomputed":
             matrix = _checked_kernels(type(self).__name__, rows)
         else:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer._native.space import epsilon_grid
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
 
 __all__ = ["EpsilonGrid", "cluster_grid", "suits_grid"]
@@ -61,7 +61,7 @@ class EpsilonGrid:
     def of(cls, X: Array, eps: float, threads: int, subject: str) -> "EpsilonGrid":
         """Sort rows into cells."""
         n, d = X.shape
-        forecast(subject, n * (d * X.itemsize + 36), f"the grid of {n} rows", "fit fewer rows")
+        require_memory(subject, n * (d * X.itemsize + 36), f"the grid of {n} rows", "fit fewer rows")
         side, reach = _side(eps, d), _reach(d)
         low = X.min(axis=0).astype(float)
         counts = [int((float(most) - least) / side) + 2 * reach + 1 for most, least in zip(X.max(axis=0), low)]

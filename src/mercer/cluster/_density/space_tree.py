@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mercer._native.space import neighbourhood, reachability, space_tree
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
 
 __all__ = ["NO_LABEL", "WIDTH", "SpaceTree", "scratch"]
@@ -42,7 +42,7 @@ class SpaceTree:
         n, d = X.shape
         n_leaves = -(-n // WIDTH)
         size = n_leaves * WIDTH * d * X.itemsize + 2 * n_leaves * (16 * d + 8) + 4 * n
-        forecast(subject, size, f"the search tree of {n} rows", "fit fewer rows")
+        require_memory(subject, size, f"the search tree of {n} rows", "fit fewer rows")
         self.X, self.threads, self.n, self.d = X, threads, n, d
         self.order = np.arange(n, dtype=np.int32)
         self.nodes = np.empty((2 * n_leaves - 1, 2), np.int32)

@@ -10,7 +10,7 @@ from sklearn.utils import check_array
 from mercer._base.parameter import Array as ArrayLike
 from mercer._base.parameter import Choice, Function, Integer, Nothing, Real, Text, check_parameters
 from mercer._base.validation import checked_weight
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer._source.threads import n_threads, one_blas_thread
 from mercer.cluster._distances import check_distances
 from mercer.cluster._hierarchy.merging import (
@@ -116,7 +116,7 @@ def _opened(X: Any, method: str, metric: Any) -> tuple[Any, Any]:
 
 def _forecast(subject: str, n: int) -> None:
     cure = "use linkage 'ward' or 'single' with Euclidean rows, or cluster fewer rows or prototypes of them"
-    forecast(subject, 8.0 * n * n, f"the {n} x {n} distances", cure)
+    require_memory(subject, 8.0 * n * n, f"the {n} x {n} distances", cure)
 
 
 def merging(

@@ -17,7 +17,7 @@ from mercer._solver.centres.row_draw import RowDraw, WeightedRows
 from mercer._solver.centres.starts import around_the_mean, column_moments
 from mercer._source import ArraySource, Block, Source
 from mercer._source.block import DenseBlock
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer._source.namespace import namespace_of, to_numpy
 from mercer.cluster._centres.centre_model import CentreModel
 from mercer.cluster._map.batch import BatchMap, MapState, Narrowing, principal_plane
@@ -228,9 +228,9 @@ class SelfOrganizingMap(CentreModel):
 
     def _solver(self, source: Source, grid: Grid, memory: Memory | None) -> BatchMap | OnlineMap:
         k, d, name = grid.n_units, source.n_features, type(self).__name__
-        forecast(name, 24.0 * k * k, f"the {k} x {k} neighbourhood of the units", "take fewer rows or columns")
+        require_memory(name, 24.0 * k * k, f"the {k} x {k} neighbourhood of the units", "take fewer rows or columns")
         if isinstance(self.init, str) and self.init == "pca":
-            forecast(name, 16.0 * d * d, f"the {d} x {d} covariance of the columns", "use init='random'")
+            require_memory(name, 16.0 * d * d, f"the {d} x {d} covariance of the columns", "use init='random'")
         seed = seed_sequence(self.random_state).generate_state(8)
         widest = max(self.sigma_end, 0.25 * max(grid.n_rows, grid.n_columns)) if self.sigma is None else self.sigma
         # A batch epoch has one width, the last epoch the last; online, the width falls within each epoch too.

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mercer._native.space import medoids as native
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
 from mercer.cluster._row_distances import RowDistances
 
@@ -42,7 +42,7 @@ class Board:
         """Start from these medoids."""
         k = len(medoids)
         size = 8.0 * self.n * (k + 3 + _ITEMS * self._item_rows())
-        forecast(
+        require_memory(
             self.subject, size, f"the distances of {self.n} rows to {k} medoids", "lower n_clusters or use fewer rows"
         )
         self.medoids = np.array(medoids, dtype=np.intp)

@@ -11,7 +11,7 @@ from mercer._base.parameter import Array as ArrayLike
 from mercer._base.parameter import Choice, Function, Instance, Integer, Nothing, Real, Rule, Seed, Text
 from mercer._source import Block
 from mercer._source.block import DenseBlock
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer.cluster._distances import check_distances
 from mercer.cluster._medoids.board import Board
 from mercer.cluster._medoids.swaps import MedoidSearch, MedoidState
@@ -259,7 +259,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         """Return the distance of each row to each medoid, an array of shape (m, k)."""
         source = fitted_source(self, X)
         size = source.n_rows * len(self.medoid_indices_) * source.host_dtype.itemsize
-        forecast(type(self).__name__, size, "the distances to all medoids", "transform fewer rows at a time")
+        require_memory(type(self).__name__, size, "the distances to all medoids", "transform fewer rows at a time")
         return source.map(self._lengths(labels=False))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:

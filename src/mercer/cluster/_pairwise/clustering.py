@@ -9,7 +9,7 @@ from sklearn.utils import check_array
 
 from mercer._base import Estimator, fitted_rows, fitting, seed_sequence
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer._source.threads import one_blas_thread
 from mercer.cluster._pairwise.annealing import MeanFieldAnnealing, PairwiseState, SimulatedAnnealing
 from mercer.cluster._pairwise.energy import DistanceMatrix, SquaredDistances, mean_field
@@ -236,15 +236,15 @@ class PairwiseClustering(ClusterMixin, Estimator):
         if self.metric == "precomputed":
             if not any(np.isnan(rows[start : start + _ROWS]).any() for start in range(0, n, _ROWS)):
                 if rows.dtype != np.float64:
-                    forecast(name, 8.0 * n * n, f"the {n} x {n} distances in float64", cure)
+                    require_memory(name, 8.0 * n * n, f"the {n} x {n} distances in float64", cure)
                 return DistanceMatrix(rows.astype(np.float64, copy=False), None, threads)
-            forecast(name, 17.0 * n * n, f"the {n} x {n} distances and which are missing", cure)
+            require_memory(name, 17.0 * n * n, f"the {n} x {n} distances and which are missing", cure)
             missing = np.isnan(rows)
             return DistanceMatrix(np.where(missing, 0.0, rows), (~missing).astype(np.float64), threads)
         if self.metric == "sqeuclidean" and self.solver == "mean_field":
             shifted = rows - rows.mean(axis=0, dtype=np.float64)
             return SquaredDistances(shifted, np.einsum("ij,ij->i", shifted, shifted), threads)
-        forecast(name, 16.0 * n * n, f"the {n} x {n} distances", cure)
+        require_memory(name, 16.0 * n * n, f"the {n} x {n} distances", cure)
         matrix = np.empty((n, n))
         for start in range(0, n, _ROWS):
             part = slice(start, start + _ROWS)

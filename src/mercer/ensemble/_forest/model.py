@@ -20,7 +20,7 @@ from mercer._base.tree_problem import Problem, check_values, open_problem, rules
 from mercer._base.validation import checked_rows
 from mercer._solver.tree.binary_tree import BinaryTree
 from mercer._source import open_source
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer.ensemble._forest.growth import ForestGrowth, ForestState, drawn_counts
 from mercer.ensemble._forest.packed_forest import PackedForest
 from mercer.errors import DataError, ParameterError
@@ -303,7 +303,7 @@ class ForestModel(MultiOutputMixin, Estimator):
         """
         leaves = self.apply(X)
         n = len(leaves)
-        forecast(type(self).__name__, 9 * n * n, f"the {n} x {n} proximities", "give fewer rows")
+        require_memory(type(self).__name__, 9 * n * n, f"the {n} x {n} proximities", "give fewer rows")
         meetings = np.zeros((n, n))
         for column in leaves.T:
             meetings += column[:, None] == column

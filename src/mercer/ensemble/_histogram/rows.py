@@ -12,7 +12,7 @@ from sklearn.model_selection import train_test_split
 
 from mercer._base.opening import open_rows
 from mercer._source import Block, Source
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer.ensemble._histogram.bins import Binned, learn_bins, sampled_rows
 from mercer.ensemble._histogram.categories import learn_categories, read_frame
 
@@ -90,7 +90,7 @@ def prepare_rows(
         chosen, held = _held_out(estimator, y, seed)
     if weight is not None:
         chosen = chosen[weight[chosen] > 0]
-    forecast(name, n * (2.0 * d + 50.0), f"the bins of {n} x {d} values", "select rows or columns")
+    require_memory(name, n * (2.0 * d + 50.0), f"the bins of {n} x {d} values", "select rows or columns")
     if not warm:
         sample = sampled_rows(chosen, np.random.SeedSequence([seed, 1]))
         share = None if weight is None else weight[sample]

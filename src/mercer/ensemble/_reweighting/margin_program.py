@@ -18,7 +18,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from mercer._plain import plain
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer.errors import DataError, ParameterError
 
 __all__ = ["MarginSolution", "maximize_margin", "solve_groups"]
@@ -93,7 +93,7 @@ def maximize_margin(agreement: Any, *, nu: float | None = None, sample_weight: A
         message = f"maximize_margin: nu must be a number in (0, 1] or None; got {nu!r}."
         raise ParameterError(message)
     n = len(A)
-    forecast("maximize_margin", 32 * A.size, "the linear program", "give fewer rows or hypotheses")
+    require_memory("maximize_margin", 32 * A.size, "the linear program", "give fewer rows or hypotheses")
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     # Rows of weight zero are not asked.
     asked = np.flatnonzero(weight > 0)

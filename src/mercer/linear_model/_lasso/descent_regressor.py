@@ -14,7 +14,7 @@ from mercer._base.linear.prediction import LinearRegressor
 from mercer._native.linear import descent as native
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Source
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer._statistic import Moments, MomentSums
 from mercer._statistic.products import Residual
 from mercer.errors import DataError
@@ -40,7 +40,7 @@ def suits_gram(source: Source, precompute: Any, subject: str) -> bool:
     wanted = not isinstance(precompute, bool | str | None) or precompute is True
     if source.place == "memory" and not wanted and source.n_features > _GRAM_COLUMNS:
         return False
-    forecast(subject, 24 * source.n_features**2, "the scatter of the columns", "select columns, or load the rows")
+    require_memory(subject, 24 * source.n_features**2, "the scatter of the columns", "select columns, or load the rows")
     return True
 
 

@@ -13,7 +13,7 @@ from mercer._base.linear.prediction import LinearRegressor
 from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
 from mercer._solver import Solver
 from mercer._source import Block, Source
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer.linear_model._single_target import open_single_target
 from mercer.linear_model._solvers.closed_form.evidence import Evidence, EvidenceState, Precisions, maximise_evidence
 from mercer.linear_model._solvers.closed_form.linear_spectrum import (
@@ -188,7 +188,9 @@ class BayesianRidge(LinearRegressor):
         self : BayesianRidge
         """
         source = open_single_target(self, X, y, sample_weight)
-        forecast("BayesianRidge", 40 * source.n_features**2, "the posterior covariance", "use Ridge, or select columns")
+        require_memory(
+            "BayesianRidge", 40 * source.n_features**2, "the posterior covariance", "use Ridge, or select columns"
+        )
         self._dtype = source.host_dtype.name
         steps = self.max_iter if self.maximise_evidence else 0
         outcome = self._drive(lambda start: self._solver(source, steps, start), source, max_steps=max(1, steps))

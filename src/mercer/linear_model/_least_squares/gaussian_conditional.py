@@ -16,7 +16,7 @@ from mercer._plain import plain
 from mercer._solver import Dense, Solution, Solver, Step
 from mercer._solver.linear_state import gradient_certificate
 from mercer._source import Source
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer._statistic import MomentSums
 from mercer.errors import DataError
 from mercer.linear_model._solvers.closed_form.joint_moments import JointMoments
@@ -161,7 +161,7 @@ class GaussianConditionalRegressor(LinearRegressor):
 
     def _learn(self, source: Source, seen: GaussianState | None) -> "GaussianConditionalRegressor":
         width = source.n_features + source.n_targets
-        forecast("GaussianConditionalRegressor", 32 * width**2, "the joint covariance", "select columns")
+        require_memory("GaussianConditionalRegressor", 32 * width**2, "the joint covariance", "select columns")
         self._flat, self._dtype = source.target_shape == (), source.host_dtype.name
         outcome = self._drive(lambda start: _condition(seen, source.n_features, self.tol), source)
         if outcome.interrupt is None:

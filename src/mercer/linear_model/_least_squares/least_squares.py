@@ -14,7 +14,7 @@ from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
 from mercer._solver import Outcome, Solver
 from mercer._solver.linear_state import LinearState
 from mercer._source import Source
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer._source.namespace import to_numpy
 from mercer._statistic import Moments, MomentSums
 from mercer.errors import DataError
@@ -241,7 +241,7 @@ class LinearRegression(RunningRegressor):
         if n_rows < source.n_features and not is_sparse:
             self._forecast_triangle(source)
             return by_triangle()
-        forecast("LinearRegression", 24 * source.n_features**2, "the scatter of the columns", "select columns")
+        require_memory("LinearRegression", 24 * source.n_features**2, "the scatter of the columns", "select columns")
         return by_normal_equations(
             alpha,
             centre,
@@ -254,7 +254,7 @@ class LinearRegression(RunningRegressor):
 
     def _forecast_triangle(self, source: Source) -> None:
         n_bytes = 5 * 8 * source.n_rows * source.n_features
-        forecast("LinearRegression", n_bytes, "the SVD of more columns than rows", "use Ridge(solver='lsqr')")
+        require_memory("LinearRegression", n_bytes, "the SVD of more columns than rows", "use Ridge(solver='lsqr')")
 
     def _fitted(self, state: Any) -> dict[str, Any]:
         return self._linear_attributes(state, self._dtype, self._flat, self._flat)

@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 
 from mercer._base.validation import FLOATS
 from mercer._source import Source, open_source
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer._source.threads import n_threads, one_blas_thread
 from mercer._statistic import Moments
 from mercer._statistic.triangle import Triangle
@@ -67,7 +67,9 @@ def hat_matrix(X: Any, *, fit_intercept: bool = True, n_jobs: int | None = None)
     2.0
     """
     source = _opened(X, n_jobs)
-    forecast("hat_matrix", 16 * source.n_rows**2, "the n x n matrix", "use leverages, which needs its diagonal only")
+    require_memory(
+        "hat_matrix", 16 * source.n_rows**2, "the n x n matrix", "use leverages, which needs its diagonal only"
+    )
     shift, whitening = _whitening(source, fit_intercept)
     basis = source.map(lambda block: block.centred(shift) @ whitening)
     with one_blas_thread():

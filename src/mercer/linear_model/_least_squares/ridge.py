@@ -13,7 +13,7 @@ from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Rea
 from mercer._solver import Outcome, Solver
 from mercer._solver.linear_state import LinearState
 from mercer._source import Source
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer.errors import ParameterError
 from mercer.linear_model._inference.inference import infer
 from mercer.linear_model._least_squares.running import RunningRegressor
@@ -300,7 +300,7 @@ class Ridge(RunningRegressor):
         )
 
     def _forecast(self, purpose: str, n_bytes: float) -> None:
-        forecast("Ridge", n_bytes, purpose, "use solver='lsqr' or 'sparse_cg', which form no such matrix")
+        require_memory("Ridge", n_bytes, purpose, "use solver='lsqr' or 'sparse_cg', which form no such matrix")
 
     def _fitted(self, state: Any) -> dict[str, Any]:
         if isinstance(state, AverageState):

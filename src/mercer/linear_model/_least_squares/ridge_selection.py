@@ -16,7 +16,7 @@ from mercer._base.linear.prediction import target_columns
 from mercer._solver import Dense, Outcome, Solver
 from mercer._solver.request import answered
 from mercer._source import Source
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
 from mercer.errors import ParameterError
 from mercer.linear_model._solvers.closed_form.dual_equations import dual_coefficients
@@ -114,7 +114,9 @@ class RidgeSelection(Estimator):
         if whole:
             self._needs_memory(source, "a scorer, or store_cv_results,", "leave both out")
             n_bytes = 24 * source.n_rows * len(alphas) * target_columns(source.y).shape[1]
-            forecast(type(self).__name__, n_bytes, "every error of every penalty", "use scoring=None and fewer alphas")
+            require_memory(
+                type(self).__name__, n_bytes, "every error of every penalty", "use scoring=None and fewer alphas"
+            )
         if self._uses_gram(source):
             y = target_columns(source.y)
             return choose_by_gram(alphas, y, source.weight, self.fit_intercept, _TOLERANCE, judge, whole)
@@ -125,7 +127,7 @@ class RidgeSelection(Estimator):
         """Whether rows are fewer than columns, and the n x n matrix may be formed."""
         if source.place != "memory" or source.n_rows > source.n_features or self._uses_triangle(source):
             return False
-        forecast(type(self).__name__, 40 * source.n_rows**2, "the Gram matrix of the rows", "use Ridge")
+        require_memory(type(self).__name__, 40 * source.n_rows**2, "the Gram matrix of the rows", "use Ridge")
         return True
 
     def _uses_triangle(self, source: Source) -> bool:
@@ -135,9 +137,9 @@ class RidgeSelection(Estimator):
         cure = "select columns, or use Ridge"
         if self._uses_triangle(source):
             n_bytes = 40 * min(source.n_rows, source.n_features) * source.n_features
-            forecast(type(self).__name__, n_bytes, "the triangle of the rows", cure)
+            require_memory(type(self).__name__, n_bytes, "the triangle of the rows", cure)
             return spectrum_of_triangle(self.fit_intercept), "svd"
-        forecast(type(self).__name__, 32 * source.n_features**2, "the scatter of the columns", cure)
+        require_memory(type(self).__name__, 32 * source.n_features**2, "the scatter of the columns", cure)
         return spectrum_of_moments(self.fit_intercept), "eigen scatter"
 
     def _judge(

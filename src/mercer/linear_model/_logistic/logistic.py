@@ -16,7 +16,7 @@ from mercer._solver.lbfgs import lbfgs
 from mercer._solver.linear_problem import LinearProblem
 from mercer._solver.newton import newton_cg, newton_cholesky
 from mercer._source import Source
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer._source.namespace import to_numpy
 from mercer._source.threads import one_blas_thread
 from mercer.errors import DataError
@@ -242,7 +242,7 @@ class LogisticRegression(LinearClassifier, Estimator):
             n_bytes = 16.0 * min(math.prod(problem.shape), 4096) ** 2 * (1 + source.threads)
             if used == "newton-cholesky":
                 n_bytes = 16.0 * math.prod(problem.shape) ** 2 * (1 + source.threads)
-            forecast(type(self).__name__, n_bytes, "the Hessian", "use solver='lbfgs'")
+            require_memory(type(self).__name__, n_bytes, "the Hessian", "use solver='lbfgs'")
         simple = {
             "lbfgs": lbfgs,
             "newton-cg": newton_cg,
@@ -254,7 +254,7 @@ class LogisticRegression(LinearClassifier, Estimator):
             return used, lambda state: simple[used](problem, begin if state is None else state, self.max_iter)
         self._needs_memory(source, f"solver={self.solver!r}", "use solver='lbfgs'")
         n_bytes = 24.0 * source.n_rows * problem.shape[0]
-        forecast(type(self).__name__, n_bytes, "the table of residuals", "use solver='lbfgs'")
+        require_memory(type(self).__name__, n_bytes, "the table of residuals", "use solver='lbfgs'")
         rows, seed = source.n_rows, tuple(seed_sequence(self.random_state).generate_state(4).tolist())
         if used == "dual-coordinate":
             return used, lambda state: dual_coordinate(problem, state, self.max_iter, rows, seed)

@@ -187,7 +187,7 @@ class _Stop:
     def step(self, number: int, step: Step) -> str | None:
         return "max_time" if self.event.is_set() or time.perf_counter() >= self.deadline else None
 
-    def preferred(self, last: Step) -> Step:
+    def choose_step(self, last: Step) -> Step:
         return last
 
 

@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 
 from mercer._base.parameter import Integer, Real, Seed, check_parameters
 from mercer._base.randomness import seed_sequence
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer.errors import DataError
 from mercer.optim._walk import acceptance_probability
 
@@ -44,7 +44,7 @@ def list_states(n: int, values: Sequence[Any] = (-1, 1)) -> np.ndarray:
     check_parameters("list_states", {"n": Integer(1)}, {"n": n})
     count = len(values) ** n
     # Each state is a tuple of pointers before it is a row.
-    forecast("list_states", 16.0 * count * (n + 4), f"the list of {count} states", "sample them (sample_states)")
+    require_memory("list_states", 16.0 * count * (n + 4), f"the list of {count} states", "sample them (sample_states)")
     return np.array(list(product(values, repeat=n)))
 
 

@@ -15,7 +15,7 @@ from mercer._native.dual import joint_descent as native
 from mercer._plain import plain
 from mercer._solver.driver import Solver
 from mercer._solver.step import Certificate, Solution, Step
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer.svm._dual.gram_rows import Gram
 
 __all__ = ["JointMachine", "JointState"]
@@ -53,7 +53,7 @@ class JointMachine:
         """Solve the machine from zero, or from a state of an earlier run."""
         n, k = len(self.rows), self.n_classes
         purpose, cure = f"the {n} x {n} kernel matrix of a joint machine", "use one machine for each pair or class"
-        forecast(self.subject, 8.0 * n * n, purpose, cure)
+        require_memory(self.subject, 8.0 * n * n, purpose, cure)
         K = self.gram.square(self.rows, np.float64)
         if state is None:
             state = JointState(np.zeros((n, k)), np.zeros((n, k)), np.zeros(1, dtype=np.int64), False)

@@ -13,7 +13,7 @@ import numpy as np
 
 from mercer._solver.driver import Solver
 from mercer._solver.step import Solution, Step
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer.svm._dual.machines import DualMachines, MachineState, copied_state
 from mercer.svm._dual.program import DualProgram
 
@@ -29,7 +29,7 @@ class TextbookSmo(DualMachines):
         """Solve all programs from their starts, or from a state of an earlier run."""
         state = self._first(exact=True) if state is None else state
         for k, program in enumerate(self.programs):
-            forecast("solver='smo'", 8.0 * len(program) ** 2, "the kernel matrix", "use solver='block'")
+            require_memory("solver='smo'", 8.0 * len(program) ** 2, "the kernel matrix", "use solver='block'")
             K = self.gram.square(program.rows, np.float64)
             if program.ridge is not None:
                 K[np.diag_indices(len(K))] += program.ridge

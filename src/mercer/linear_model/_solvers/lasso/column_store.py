@@ -14,7 +14,7 @@ from scipy.sparse import csc_array, issparse
 
 from mercer._native.sums import columns as native
 from mercer._source import Block, Source
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
 from mercer._statistic import Statistic
 from mercer._statistic.statistic import folded
@@ -245,6 +245,6 @@ class OpenColumns:
     def answer(self, source: Source) -> list[ColumnStore]:
         rows, kind = source.whole(), DenseColumns
         if issparse(rows):
-            forecast("coordinate descent", 16 * rows.nnz, "a copy of the rows by columns", "select columns")
+            require_memory("coordinate descent", 16 * rows.nnz, "a copy of the rows by columns", "select columns")
             rows, kind = rows.tocsc(), SparseColumns
         return [kind(rows, mean, weight) for mean, weight in zip(self.means, self.weights, strict=True)]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mercer._native.linear import descent as native
-from mercer._source.memory import forecast
+from mercer._source.memory import require_memory
 from mercer.linear_model._solvers.lasso.column_store import ColumnStore
 from mercer.linear_model._solvers.lasso.gram_descent import descend_gram
 from mercer.linear_model._solvers.lasso.price import Price
@@ -125,7 +125,7 @@ class WorkingSet:
         first, size = len(self.columns), len(self.columns) + len(indices)
         self.columns, self.batches = np.append(self.columns, indices), np.append(self.batches, len(indices))
         purpose, cure = f"a working set of {size} columns", "raise alpha, for fewer coefficients"
-        forecast(self.subject, self.store.bytes_for(size) + 8 * size * size * self.has_gram, purpose, cure)
+        require_memory(self.subject, self.store.bytes_for(size) + 8 * size * size * self.has_gram, purpose, cure)
         self.outside[indices] = False
         self.w = np.concatenate([self.w, np.zeros(len(indices))])
         yield from self.store.take(indices)

@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 
 from mercer._source.file.npy_file import NpyFile
+from mercer._types import Array
 from mercer.errors import DataError
 
 __all__ = ["Beside", "open_beside"]
-
-Array = Any
 
 
 class Beside:

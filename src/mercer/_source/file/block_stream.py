@@ -7,14 +7,12 @@ from typing import Any
 from scipy.sparse import issparse
 
 from mercer._source.block import rows_per_block, rows_per_sparse_block
-from mercer._source.file.cutting import Piece
-from mercer._source.file.piece import PieceRule
-from mercer._source.file.sequence import SequentialSource
+from mercer._source.file.block_cutting import Piece
+from mercer._source.file.piece_rule import PieceRule
+from mercer._source.file.sequential import SequentialSource
 from mercer.errors import DataError
 
 __all__ = ["BlockStream"]
-
-Array = Any
 
 
 class BlockStream(SequentialSource):

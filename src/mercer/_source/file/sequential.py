@@ -6,25 +6,24 @@ crew works on these; what is held is those few blocks, whatever the length of th
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse, vstack
 
 from mercer._source.block import Block, DenseBlock, SparseBlock
-from mercer._source.file.cutting import Cursor, Piece, cut
-from mercer._source.file.piece import PieceRule
+from mercer._source.file.block_cutting import Cursor, Piece, cut
+from mercer._source.file.piece_rule import PieceRule
 from mercer._source.file.read_ahead import ReadAhead
 from mercer._source.finite import checked_block
-from mercer._source.memory import forecast, small_table
+from mercer._source.memory import require_memory, small_table
 from mercer._source.source import Source, SumTree
 from mercer._source.threads import run_taken
+from mercer._types import Array
 from mercer.errors import DataError
 
 __all__ = ["Piece", "SequentialSource"]
-
-Array = Any
 
 
 class SequentialSource(Source):
@@ -65,7 +64,7 @@ class SequentialSource(Source):
             self.each(_nothing)
         return self._known["n_rows"]
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Generator[Block]:
         """A pass over the blocks, front to back."""
         if self._known["passes"] and not self.restartable:
             message = (
@@ -110,7 +109,7 @@ class SequentialSource(Source):
                 )
                 raise DataError(message)
 
-    def _checked_blocks(self) -> Iterator[Block]:
+    def _checked_blocks(self) -> Generator[Block]:
         blocks = self.blocks()
         try:
             for block in blocks:
@@ -186,7 +185,7 @@ class SequentialSource(Source):
         if self.known_rows is not None and not self.is_sparse:
             n_bytes = 2 * self.known_rows * self.n_features * self.host_dtype.itemsize
             what = f"joining the rows of {self.description}"
-            forecast(self.subject, n_bytes, what, "use a method that reads them block by block")
+            require_memory(self.subject, n_bytes, what, "use a method that reads them block by block")
         parts: list[Any] = []
         self.each(_rows, parts.append)
         return vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)

@@ -1,19 +1,19 @@
 """What a piece of rows must be: of the same columns and type as those before it, with targets and weights to match."""
 
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from mercer._types import Array
 from mercer.errors import DataError
 
 __all__ = ["PieceRule"]
 
-Array = Any
 # What came from a file or over a network may lie off the grain of its type, where a BLAS cannot read it: NumPy then
 # multiplies copies of another layout, and the last digits of products differ.
-_PLAIN = ["C_CONTIGUOUS", "ALIGNED"]
+_PLAIN: list[Literal["C_CONTIGUOUS", "ALIGNED"]] = ["C_CONTIGUOUS", "ALIGNED"]
 _SEVERAL = "Give blocks X, (X, y) or (X, y, weight)."
 
 

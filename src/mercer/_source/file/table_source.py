@@ -13,10 +13,10 @@ from typing import Any, NoReturn
 
 from mercer._source.block import rows_per_block
 from mercer._source.file.arrow_columns import TableColumns, columns_named
-from mercer._source.file.beside import Beside, open_beside
-from mercer._source.file.cutting import Piece
-from mercer._source.file.piece import PieceRule
-from mercer._source.file.sequence import SequentialSource
+from mercer._source.file.block_cutting import Piece
+from mercer._source.file.piece_rule import PieceRule
+from mercer._source.file.row_values import Beside, open_beside
+from mercer._source.file.sequential import SequentialSource
 from mercer.errors import DataError
 
 __all__ = ["ParquetSource", "ReaderSource", "TableSource", "open_reader", "open_table", "open_table_path"]
@@ -191,7 +191,7 @@ class ReaderSource(TableSource):
 def open_table_path(path: Path, y: Any, weight: Any, *, subject: str, targets: str | None, **options: Any) -> Any:
     """Open a table file, or a folder of them."""
     _import_arrow(subject)
-    from mercer._source.file.table_file import TableFiles
+    from mercer._source.file.table_files import TableFiles
 
     files = TableFiles(path, subject)
     labels = [y] if isinstance(y, str) and targets == "labels" else []

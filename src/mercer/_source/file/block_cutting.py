@@ -7,10 +7,10 @@ import numpy as np
 from scipy.sparse import issparse, vstack
 
 from mercer._source.block import Block, DenseBlock
+from mercer._types import Array
 
 __all__ = ["Cursor", "Piece", "cut"]
 
-Array = Any
 Piece = tuple[Array, Array, Array]  # rows, targets or None, weights or None
 
 

@@ -1,15 +1,14 @@
 """Rows that are gone: of all that were seen, only one sum is left, and a solver that asks for no other can use it."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from mercer._source.block import Block
 from mercer._source.source import Source
+from mercer._types import Array
 from mercer.errors import DataError
 
 __all__ = ["SummedSource"]
-
-Array = Any
 
 
 class SummedSource(Source):
@@ -69,7 +68,6 @@ class SummedSource(Source):
 
     def block(self, number: int) -> Block:
         self._refuse(f"block {number}")
-        raise AssertionError  # _refuse has raised
 
     def on_rows(self, start: int, stop: int, function: Callable[[Block], Any]) -> Any:
         self._refuse(f"rows {start} to {stop - 1}")
@@ -77,7 +75,7 @@ class SummedSource(Source):
     def whole(self) -> Array:
         self._refuse("all rows")
 
-    def _refuse(self, wanted: str) -> None:
+    def _refuse(self, wanted: str) -> NoReturn:
         message = (
             f"partial_fit keeps {type(self.statistic).__name__} of the rows it has seen, and not the rows; got a "
             f"request for {wanted}. Call fit with all rows."

@@ -14,17 +14,17 @@ import numpy as np
 
 from mercer._source.array import ArraySource
 from mercer._source.block import Block, DenseBlock, rows_per_block
-from mercer._source.file.beside import open_beside
 from mercer._source.file.npy_file import NpyFile
-from mercer._source.file.piece import PieceRule
+from mercer._source.file.piece_rule import PieceRule
+from mercer._source.file.row_values import open_beside
 from mercer._source.finite import checked_block
-from mercer._source.memory import forecast, small_table
+from mercer._source.memory import require_memory, small_table
 from mercer._source.source import Source, SumTree
+from mercer._types import Array
 from mercer.errors import DataError
 
 __all__ = ["NpySource"]
 
-Array = Any
 # How far ahead of the block being read the system is asked to read: the work of several threads on eight blocks each.
 _AHEAD_BYTES = 32 * 2**20
 # Blocks read and summed at once hold up to this much, so that a thread's share stays in its cache.
@@ -165,7 +165,7 @@ class NpySource(Source):
     def row_weights(self) -> Array:
         if not self.has_weight:
             return None
-        forecast(self.subject, 8 * self.n_rows, "the weights of all rows", "give none")
+        require_memory(self.subject, 8 * self.n_rows, "the weights of all rows", "give none")
         return self._without_rows().map(_weight)
 
     def _without_rows(self) -> "NpySource":
@@ -188,7 +188,7 @@ class NpySource(Source):
 
     def whole(self) -> Array:
         n_bytes = self.n_rows * self.n_features * np.dtype(self.dtype).itemsize
-        forecast(
+        require_memory(
             self.subject, n_bytes, f"the rows of {self.description}", "use a method that reads them block by block"
         )
         return self.map(_all_columns)
