@@ -286,7 +286,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         if self.solver == "svd":
             axes = yield Dense(lambda: by_spectrum(sums, means, centre, priors, self._most_axes, self.tol))
             if self.store_covariance:
-                covariance = yield from self._within(sums, priors, source)
+                covariance, _ = yield from self._estimate_covariances(sums, priors, source)
         else:
             covariance, axes = yield from self._solve_axes(sums, priors, means, centre, source)
         stored = covariance if self.solver != "svd" or self.store_covariance else None
@@ -327,29 +327,28 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
             raise DataError(message)
         self._most_axes = self.n_components or most
 
-    def _within(self, sums: Any, priors: Array, source: Source) -> Generator[Any, Any, Array]:
-        """Return the covariance within classes, each weighed by its prior."""
+    def _estimate_covariances(
+        self, sums: Any, priors: Array, source: Source
+    ) -> Generator[Any, Any, tuple[Array, Array | None]]:
+        """Return the covariance within classes, each weighted by its prior, and that of all rows if it is known."""
         if self.covariance_estimator is not None:
-            parts = covariances_by(self.covariance_estimator, type(self).__name__, source, sums.classes)
-            self._total = parts.pop()
-            return np.tensordot(priors, np.stack(parts), axes=1)
+            *parts, total = covariances_by(self.covariance_estimator, type(self).__name__, source, sums.classes)
+            return np.tensordot(priors, np.stack(parts), axes=1), total
         if sums.kind == "own":
             parts = yield from shrunk_by_class(sums, self.shrinkage)
-            return np.tensordot(priors, parts, axes=1)
+            return np.tensordot(priors, parts, axes=1), None
         pooled = sums.within() / sums.weight
-        # Shrinking by one share is linear: of the mean of covariances it is the mean of shrunk ones.
-        return pooled if self.shrinkage is None else shrink_covariance(pooled, self.shrinkage)
+        # Shrinkage by one weight is linear: shrinking the pooled covariance shrinks that of each class alike.
+        return pooled if self.shrinkage is None else shrink_covariance(pooled, self.shrinkage), None
 
     def _solve_axes(
         self, sums: Any, priors: Array, means: Array, centre: Array, source: Source
     ) -> Generator[Any, Any, tuple[Array, Axes]]:
-        within = yield from self._within(sums, priors, source)
+        within, total = yield from self._estimate_covariances(sums, priors, source)
         count, name = self._most_axes, type(self).__name__
         if self.solver == "lsqr":
             return within, (yield Dense(lambda: by_least_squares(means, centre, priors, within, count)))
-        if self.covariance_estimator is not None:
-            total = self.__dict__.pop("_total")
-        else:
+        if total is None:
             total = yield from shrunk_total(sums, self.shrinkage)
         return within, (yield Dense(lambda: by_eigenvectors(means, centre, priors, within, total, count, name)))
 

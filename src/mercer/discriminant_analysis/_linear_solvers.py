@@ -77,11 +77,14 @@ def by_spectrum(
     """
     flat, deviations = _deviations(np.diag(sums.within()) / sums.weight, centre)
     correlation = sums.within() / sums.weight / deviations[:, None] / deviations[None, :]
+    # A constant column separates no classes; what its products hold is rounding.
     correlation[flat, :] = correlation[:, flat] = 0.0
     values, vectors = eigh(correlation)
+    # eigh is accurate to about d eps times the largest eigenvalue, which for a correlation is of order one.
     floor = math.sqrt(len(values) * _EPSILON)
     singular = np.sqrt(np.maximum(values[::-1], 0.0))
     rank = int(np.sum(singular > max(tolerance, floor)))
+    # Columns of W with W^T S W = I: rows times W have unit covariance within classes.
     whiten = vectors[:, ::-1][:, :rank] / deviations[:, None] / singular[:rank]
     return _find_axes(whiten, means, centre, priors, n_axes, max(tolerance, floor))
 
@@ -120,11 +123,13 @@ def _find_axes(whiten: Array, means: Array, centre: Array, priors: Array, n_axes
 
     Axes whose criterion is below `least` times that of the first are dropped.
     """
+    # Singular vectors of the weighted class means in the whitened space are the eigenvectors of S_w^-1 S_b.
     spread = np.sqrt(priors)[:, None] * (means - centre) @ whiten
     _, sizes, rotation = np.linalg.svd(spread, full_matrices=False)
     criterion = sizes**2
     kept = int(np.sum(sizes > least * sizes[0])) if len(sizes) else 0
     scalings = _flip_axes(whiten @ rotation.T[:, :kept])
+    # scalings scalings^T is S^-1 restricted to the axes kept, so this is S^-1 (m_k - m) row by row.
     coef, intercept = scores((means - centre) @ scalings @ scalings.T, means, centre, priors)
     total = float(criterion.sum()) or 1.0
     return Axes(coef, intercept, scalings, criterion[:n_axes] / total, criterion[:n_axes])
@@ -139,6 +144,7 @@ def by_least_squares(means: Array, centre: Array, priors: Array, covariance: Arr
     coef = lstsq(covariance, (means - centre).T)[0].T
     roots = np.sqrt(priors)[:, None]
     products = (roots * coef) @ ((means - centre) * roots).T
+    # Symmetric in exact arithmetic; averaging removes the rounding of the least-squares solve.
     values, vectors = eigh((products + products.T) / 2.0)
     values, vectors = values[::-1], vectors[:, ::-1]
     kept = values > len(values) * _EPSILON * max(float(values[0]), 0.0)

@@ -288,6 +288,7 @@ class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
         values, vectors = eigh(covariance)
         values, vectors = values[::-1], vectors[:, ::-1]
         if self.solver == "svd":
+            # Shrinking C towards the identity moves its eigenvalues and leaves its eigenvectors.
             values = (1.0 - self.reg_param) * np.maximum(values, 0.0) + self.reg_param
         if int(np.sum(values > self.tol)) < d:
             raise SingularCovarianceError(self._singular(label, weight, d))
@@ -309,6 +310,7 @@ class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
 
     def _of(self, state: QuadraticState, classes: Array) -> dict[str, Any]:
         with np.errstate(divide="ignore"):
+            # log P_k - log det(C_k) / 2; the constant d log(2 pi) / 2 is the same for all classes.
             offsets = np.log(state.priors) - 0.5 * np.sum(np.log(state.scalings), axis=1)
         found = {
             "classes_": classes,
@@ -333,6 +335,7 @@ def _mean_log_likelihood(state: QuadraticState) -> float:
     """Return the mean log-likelihood of rows and labels, class by class from the scatter."""
     sums, total = state.sums, 0.0
     for k, weight in enumerate(sums.weights):
+        # The scatter along each axis, diag(R^T S R), whose ratio to the variances is the Mahalanobis sum.
         along = np.sum((sums.scatter[k] @ state.rotations[k]) * state.rotations[k], axis=0)
         logarithms = np.sum(np.log(2.0 * math.pi * state.scalings[k]))
         total -= 0.5 * (weight * float(logarithms) + float(np.sum(along / state.scalings[k])))

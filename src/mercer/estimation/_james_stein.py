@@ -75,6 +75,7 @@ def _mean_variance(rows: np.ndarray, variance: Any) -> float:
     if freedom == 0:
         message = "james_stein: the variance cannot be estimated from one row. Give variance."
         raise DataError(message)
+    # Divided by freedom + 2 and not by freedom: the factor that minimises the risk when the variance is estimated.
     return float(np.square(rows - rows.mean(axis=0)).sum()) / (freedom + 2) / n
 
 

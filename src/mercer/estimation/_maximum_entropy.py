@@ -104,10 +104,12 @@ def _multipliers(g: np.ndarray, size: np.ndarray, tol: float) -> np.ndarray:
 
     def dual(multipliers: np.ndarray) -> tuple[float, np.ndarray]:
         total, p = shares(multipliers)
+        # The gradient of log Z is the expected value of the centred features: zero where the targets are met.
         return total, p @ g
 
     def curvature(multipliers: np.ndarray) -> np.ndarray:
         p = shares(multipliers)[1]
+        # The Hessian of log Z is the covariance of the features, so the dual is convex.
         centred = g - p @ g
         return (centred * p[:, None]).T @ centred
 
