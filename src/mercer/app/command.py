@@ -16,7 +16,7 @@ __all__ = ["build_parser", "main"]
 _FINE, _INTERNAL, _BAD_INPUT, _INTERRUPTED = 0, 1, 2, 130
 _EPILOGUE = """\
 examples:
-  mercer run customers.csv --target churned --time 5m
+  mercer run customers.csv --target churned --budget 5m
   mercer predict report/model.mercer new.csv -o predicted.parquet
   mercer explain report/model.mercer new.csv --row 3
 """

@@ -11,7 +11,8 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.metrics import balanced_accuracy_score, r2_score
 
 import mercer
-from mercer.app.study import Options, study
+from mercer.app.options import Options
+from mercer.app.study import study
 from mercer.app.study.clock import Clock
 from mercer.app.study.comparison import sureness
 from mercer.app.study.final import fit_final

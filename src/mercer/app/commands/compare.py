@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from mercer.app.commands.arguments import add_silencers
+
 __all__ = ["HELP", "compare", "declare", "execute"]
 
 HELP = "say what differs between two runs"
@@ -15,8 +17,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     """The two runs."""
     parser.add_argument("first", metavar="RUN", help="the folder of a run, or its run.json")
     parser.add_argument("second", metavar="RUN", help="another")
-    parser.add_argument("--json", action="store_true", help="print the comparison as JSON")
-    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    add_silencers(parser, "print the comparison as JSON")
 
 
 def execute(options: Any) -> int:

@@ -4,7 +4,7 @@ import argparse
 import sys
 from typing import Any
 
-from mercer.app.commands.arguments import add_table_arguments, reading_options
+from mercer.app.commands.arguments import add_reading_options, add_silencers, parse_reading_options
 
 __all__ = ["HELP", "declare", "execute"]
 
@@ -19,9 +19,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("table", metavar="TABLE", help="a table with the row, whose other rows give the average")
     parser.add_argument("--row", type=int, required=True, metavar="N", help="which row, counted from 1")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the draws (%(default)s)")
-    parser.add_argument("--json", action="store_true", help="print the shares as JSON")
-    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
-    add_table_arguments(parser)
+    add_silencers(parser, "print the contributions as JSON")
+    add_reading_options(parser)
 
 
 def execute(options: Any) -> int:
@@ -33,7 +32,7 @@ def execute(options: Any) -> int:
     from mercer.app.schema import load_model, open_rows
 
     model, schema = load_model(options.model)
-    stream = open_rows(options.table, schema, [], **reading_options(options))
+    stream = open_rows(options.table, schema, [], **parse_reading_options(options))
     row, background = _rows(stream, options.row)
     found = attribute(model, row, background, options.seed)
     if options.json:

@@ -4,7 +4,8 @@ import argparse
 import sys
 from typing import Any
 
-from mercer.app.commands.arguments import add_table_arguments, listed, reading_options
+from mercer.app.commands.arguments import add_reading_options, add_silencers, parse_reading_options
+from mercer.app.option_kinds import split_names
 
 __all__ = ["HELP", "declare", "execute"]
 
@@ -21,9 +22,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--with", dest="others", action="append", metavar="COLUMNS", help="columns to copy to the output"
     )
-    parser.add_argument("--json", action="store_true", help="print a summary as JSON (needs -o)")
-    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
-    add_table_arguments(parser)
+    add_silencers(parser, "print a summary as JSON (needs -o)")
+    add_reading_options(parser)
 
 
 def execute(options: Any) -> int:
@@ -37,9 +37,9 @@ def execute(options: Any) -> int:
     if options.json and options.output is None:
         message = "--json prints a summary, so that the predictions need a file. Give -o FILE."
         raise DataError(message)
-    others = listed(options.others)
+    others = split_names(options.others or [])
     model, schema = load_model(options.model)
-    stream = open_rows(options.table, schema, others, **reading_options(options))
+    stream = open_rows(options.table, schema, others, **parse_reading_options(options))
     names, count = list(schema.kinds), 0
     with Writer.open(options.output) as writer:
 

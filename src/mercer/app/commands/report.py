@@ -5,6 +5,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from mercer.app.commands.arguments import add_silencers
+
 __all__ = ["HELP", "declare", "execute"]
 
 HELP = "make the report of an earlier run again"
@@ -14,8 +16,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     """Which run, and where to."""
     parser.add_argument("run", metavar="RUN", help="the folder that `mercer run` wrote, or its run.json")
     parser.add_argument("-o", "--output", metavar="FILE", help="where the page goes (report.html beside run.json)")
-    parser.add_argument("--json", action="store_true", help="print the whole record as JSON and write no page")
-    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    add_silencers(parser, "print the whole record as JSON and write no page")
 
 
 def execute(options: Any) -> int:

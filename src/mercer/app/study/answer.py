@@ -1,7 +1,7 @@
 """The answer in one sentence, and what else should be known."""
 
 from mercer.app.study.material import Material
-from mercer.app.study.options import Metric
+from mercer.app.study.metrics import Metric
 from mercer.app.study.record import Candidate, Column, Record, Sureness
 
 __all__ = ["answer", "findings", "spoken"]

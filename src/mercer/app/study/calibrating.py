@@ -9,8 +9,8 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.pipeline import Pipeline
 
 from mercer._source.threads import run_numbered
+from mercer.app.options import Options
 from mercer.app.study.material import Material
-from mercer.app.study.options import Options
 from mercer.app.study.selection import Selection
 from mercer.decision import DecisionClassifier
 from mercer.model_selection import Contender, Trial, score_interval

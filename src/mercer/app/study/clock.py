@@ -2,18 +2,27 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from mercer.app.study.options import ProgressEvent
 from mercer.app.study.record import Notice
 
-__all__ = ["Clock"]
+__all__ = ["Clock", "ProgressEvent"]
 
 Found = TypeVar("Found")
 # The share of a budget that choosing a model may take; the rest is for the final fit and for what it has to say.
 _CHOOSING = 0.6
 # Kept for writing things down.
 _SPARE = 0.04
+
+
+@dataclass(frozen=True)
+class ProgressEvent:
+    """Where a study is: what it does now, how much of everything is done, and how long the rest may take."""
+
+    text: str
+    share: float
+    seconds_left: float | None = None
 
 
 class Clock:

@@ -3,8 +3,9 @@
 import numpy as np
 
 from mercer._base.candidate import Candidate as Offer
+from mercer.app.options import Options
 from mercer.app.study.material import Material
-from mercer.app.study.options import Metric, Options
+from mercer.app.study.metrics import Metric
 from mercer.app.study.recipe import model_of
 from mercer.app.study.record import Candidate, Curve, Sureness
 from mercer.app.study.selection import Selection

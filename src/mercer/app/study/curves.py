@@ -3,8 +3,8 @@
 import numpy as np
 from sklearn.base import clone
 
+from mercer.app.options import Options
 from mercer.app.study.material import Material, draw
-from mercer.app.study.options import Options
 from mercer.app.study.record import BiasVariance, Candidate, Curve
 from mercer.app.study.selection import Selection
 from mercer.model_selection import resampled_bias_variance

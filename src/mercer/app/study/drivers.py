@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from mercer._source.threads import n_threads, run_numbered
+from mercer.app.options import Options
 from mercer.app.study.material import Material
-from mercer.app.study.options import Options
 from mercer.app.study.record import Dependence, Driver
 from mercer.app.study.selection import Selection
 from mercer.model_selection import score_interval

@@ -13,10 +13,11 @@ import numpy as np
 
 from mercer._config import config_context
 from mercer._source.threads import n_threads
+from mercer.app.options import Options
 from mercer.app.study import comparison, diagnosis
 from mercer.app.study.answer import answer, findings
 from mercer.app.study.calibrating import calibrate
-from mercer.app.study.clock import Clock
+from mercer.app.study.clock import Clock, ProgressEvent
 from mercer.app.study.curves import bias_and_variance, learning
 from mercer.app.study.decisions import Stakes, decide, read_stakes
 from mercer.app.study.drivers import dependences, drivers
@@ -24,7 +25,6 @@ from mercer.app.study.final import fit_final, own_words
 from mercer.app.study.floor import contradictions, floor
 from mercer.app.study.material import Material, draw, gather, without_rare
 from mercer.app.study.measures import other_metrics
-from mercer.app.study.options import Options, ProgressEvent
 from mercer.app.study.plane import map_rows
 from mercer.app.study.recipe import balanced_costs, encoder_for, model_of
 from mercer.app.study.record import Candidate, Data, Fit, Notice, Origin, Question, Record

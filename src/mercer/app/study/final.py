@@ -7,9 +7,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from mercer.app.options import Options
 from mercer.app.study.decisions import Stakes
 from mercer.app.study.material import Material
-from mercer.app.study.options import Options
 from mercer.app.study.recipe import model_of
 from mercer.app.study.record import Fit
 from mercer.app.study.selection import Selection

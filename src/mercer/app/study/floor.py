@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from mercer.app.study.material import Material, draw
-from mercer.app.study.options import Metric
+from mercer.app.study.metrics import Metric
 from mercer.app.study.plane import encoded
 from mercer.decision import neighbor_bounds
 

@@ -16,9 +16,9 @@ from sklearn.metrics import (
     root_mean_squared_error,
 )
 
+from mercer.app.options import Options
 from mercer.app.study.diagnosis import decided
 from mercer.app.study.material import Material
-from mercer.app.study.options import Options
 from mercer.app.study.selection import Selection
 from mercer.model_selection import score_interval
 

@@ -9,9 +9,10 @@ from sklearn.metrics import get_scorer
 
 from mercer._base.candidate import Candidate
 from mercer._source.threads import n_threads
+from mercer.app.options import Options
 from mercer.app.study.clock import Clock
 from mercer.app.study.material import Material
-from mercer.app.study.options import Metric, Options
+from mercer.app.study.metrics import Metric, find_metric
 from mercer.app.study.recipe import contender_of, encoder_for, shape_of
 from mercer.errors import DataError, ParameterError
 from mercer.model_selection import Contender, NestedResult, Trial, candidates
@@ -53,7 +54,7 @@ class Selection:
 
 def select(material: Material, options: Options, clock: Clock) -> Selection:
     """Try the candidates one after the other, and choose the simplest that is as good as any."""
-    metric = options.measure(material.task)
+    metric = find_metric(options.metric, material.task)
     rows = Rows(material.X, material.y, material.weight, get_scorer(metric.scorer))
     plan = make_plan(
         rows, material.splitting(), outer=options.folds, inner=options.inner, repeats=options.repeats, seed=options.seed

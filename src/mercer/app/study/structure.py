@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from mercer.app.options import Options
 from mercer.app.study.clock import Clock
 from mercer.app.study.diagnosis import shown_text
 from mercer.app.study.grouping import Grouping, bic_curve, group, stability
 from mercer.app.study.material import Material, draw
-from mercer.app.study.options import Options
 from mercer.app.study.plane import map_rows
 from mercer.app.study.recipe import encoder_for
 from mercer.app.study.record import Candidate, Cluster, Curve, HardRow, Structure
