@@ -14,7 +14,7 @@ from mercer.app.study.material import Material
 from mercer.app.study.selection import Selection
 from mercer.decision import DecisionClassifier
 from mercer.model_selection import Contender, Trial, score_interval
-from mercer.model_selection._trial import fit_settings, respond, take_rows
+from mercer.model_selection.trials import fit_settings, respond, take_rows
 
 __all__ = ["calibrate", "is_off"]
 

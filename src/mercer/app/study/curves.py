@@ -8,7 +8,7 @@ from mercer.app.study.material import Material, draw
 from mercer.app.study.record import BiasVariance, Candidate, Curve
 from mercer.app.study.selection import Selection
 from mercer.model_selection import resampled_bias_variance
-from mercer.model_selection._curves import growing_order, score_sizes
+from mercer.model_selection.trials import order_growing, score_sizes
 
 __all__ = ["bias_and_variance", "learning"]
 
@@ -27,7 +27,7 @@ def learning(selection: Selection, material: Material, options: Options) -> Curv
         return None
     labels = material.y if material.task == "classification" else None
     orders = [
-        growing_order(train, labels, options.seed + number, material.time is not None)
+        order_growing(train, labels, options.seed + number, material.time is not None)
         for number, (train, _) in enumerate(splits)
     ]
     estimator = selection.contenders[selection.result.winner].estimator

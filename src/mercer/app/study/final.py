@@ -14,7 +14,7 @@ from mercer.app.study.recipe import model_of
 from mercer.app.study.record import Fit
 from mercer.app.study.selection import Selection
 from mercer.decision import DecisionClassifier
-from mercer.model_selection._trial import fit_weights
+from mercer.model_selection.trials import fit_weights
 
 __all__ = ["fit_final", "own_words"]
 

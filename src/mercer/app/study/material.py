@@ -9,7 +9,7 @@ from mercer.app.table.column_type import category_texts
 from mercer.app.table.roles import Roles
 from mercer.app.table.table import Table
 from mercer.errors import DataError
-from mercer.model_selection._splits import Splitting
+from mercer.model_selection.trials import Splitting
 
 __all__ = ["Material", "draw", "gather", "without_rare"]
 

@@ -16,9 +16,7 @@ from mercer.app.study.metrics import Metric, find_metric
 from mercer.app.study.recipe import contender_of, encoder_for, shape_of
 from mercer.errors import DataError, ParameterError
 from mercer.model_selection import Contender, NestedResult, Trial, candidates
-from mercer.model_selection._nested import conclude
-from mercer.model_selection._plan import OutOfTimeError, Plan, make_plan
-from mercer.model_selection._trial import Rows
+from mercer.model_selection.trials import OutOfTimeError, Plan, Rows, conclude, make_plan
 
 __all__ = ["Selection", "keep_winner", "select"]
 
