@@ -62,8 +62,8 @@ def test_json_and_a_configuration_file_serve_machines(place, capsys):
     status, out, _ = answer_of(capsys, "compare", place / "first", place / "second")
     assert status == 0
     assert "Both runs studied the same table." in out
-    assert "The second is better: balanced accuracy" in out
-    assert "`repair_cost` was leak in the first run and number in the second." in out
+    assert "The second run is better: balanced accuracy" in out
+    assert "`repair_cost` was a leak column in the first run and a number column in the second." in out
 
 
 def test_predictions_are_those_of_the_model_and_copy_the_columns_asked_for(place, capsys):

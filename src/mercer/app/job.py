@@ -156,7 +156,7 @@ def _refuse_duration(table: Any, time: str | None) -> None:
 
 def _settle_costs(options: Options, table: Any, roles: Any) -> Options:
     """Return the options with their costs as a matrix of actions by classes."""
-    from mercer.app.table.column_type import category_texts
+    from mercer.app.table.column_type import spell_categories
 
     if options.costs is None:
         return options
@@ -165,7 +165,7 @@ def _settle_costs(options: Options, table: Any, roles: Any) -> Options:
         raise DataError(message)
     if not isinstance(options.costs, Mapping):
         return replace(options, costs=[[float(value) for value in row] for row in options.costs])
-    classes = sorted(category_texts(table.frame[roles.target].dropna()).unique())
+    classes = sorted(spell_categories(table.frame[roles.target].dropna()).unique())
     actions, matrix = make_cost_matrix(options.costs, classes)
     return replace(options, costs=matrix, actions=actions)
 

@@ -1,4 +1,4 @@
-"""``mercer predict``: apply a model to a table of any size, some rows at a time."""
+"""``mercer predict``: predict the rows of a table of any size, block by block."""
 
 import argparse
 import sys
@@ -9,15 +9,18 @@ from mercer.app.option_kinds import split_names
 
 __all__ = ["HELP", "declare", "execute"]
 
-HELP = "apply a model to the rows of a table"
+HELP = "predict the rows of a table with a model"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    """The model, the rows, and where the predictions go."""
+    """Add the arguments: the model, the rows, and where the predictions go."""
     parser.add_argument("model", metavar="MODEL", help="model.mercer, or the folder that `mercer run` wrote")
-    parser.add_argument("table", metavar="TABLE", help="a file, file::part, or - for standard input")
+    parser.add_argument("table", metavar="TABLE", help="file, file::part, or - for standard input")
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="CSV, TSV, Parquet, Arrow or JSON lines; else CSV to stdout"
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="file to write: CSV, TSV, Parquet, Arrow or JSON lines (default: CSV to standard output)",
     )
     parser.add_argument(
         "--with", dest="others", action="append", metavar="COLUMNS", help="columns to copy to the output"
@@ -27,7 +30,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: Any) -> int:
-    """Predict block by block: one thread reads ahead, the others predict, and what they say is written in order."""
+    """Predict block by block: one thread reads ahead, the others predict, and results are written in order."""
     from mercer._source.file.read_ahead import ReadAhead
     from mercer._source.threads import n_threads, run_taken
     from mercer.app.schema import load_model, open_rows
@@ -35,7 +38,7 @@ def execute(options: Any) -> int:
     from mercer.errors import DataError
 
     if options.json and options.output is None:
-        message = "--json prints a summary, so that the predictions need a file. Give -o FILE."
+        message = "--json prints a summary instead of the predictions. Give -o FILE for the predictions."
         raise DataError(message)
     others = split_names(options.others or [])
     model, schema = load_model(options.model)
@@ -43,32 +46,34 @@ def execute(options: Any) -> int:
     names, count = list(schema.kinds), 0
     with Writer.open(options.output) as writer:
 
-        def write(said: Any) -> None:
+        def write(predictions: Any) -> None:
             nonlocal count
-            writer.write(said)
-            count += len(said)
+            writer.write(predictions)
+            count += len(predictions)
 
         frames = ReadAhead(frame for frame in stream if len(frame))
-        run_taken(lambda frame: _predicted(model, frame, names, others), frames, n_threads(None), write)
+        run_taken(lambda frame: _predict_frame(model, frame, names, others), frames, n_threads(None), write)
         if count == 0:
             message = f"{stream.place.name}: the table has column names but no rows. Give a table with rows."
             raise DataError(message)
-    _tell(options, stream, count)
+    _print_summary(options, stream, count)
     return 0
 
 
-def _predicted(model: Any, frame: Any, names: list[str], others: list[str]) -> Any:
+def _predict_frame(model: Any, frame: Any, names: list[str], others: list[str]) -> Any:
+    """Return an Arrow table with the predictions for some rows and the columns to copy."""
     import pyarrow
 
-    from mercer.app.schema import answers
+    from mercer.app.schema import predict_columns
 
     columns = {name: pyarrow.Array.from_pandas(frame[name]) for name in others}
-    for name, values in answers(model, frame[names]).items():
+    for name, values in predict_columns(model, frame[names]).items():
         columns[name] = pyarrow.array(values.astype(str) if values.dtype == object else values)
     return pyarrow.table(columns)
 
 
-def _tell(options: Any, stream: Any, count: int) -> None:
+def _print_summary(options: Any, stream: Any, count: int) -> None:
+    """Print how many rows were predicted, and what should be known about the data."""
     import json
     from dataclasses import asdict
 

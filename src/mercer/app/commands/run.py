@@ -1,4 +1,4 @@
-"""``mercer run``: from a table to an honest model and a report."""
+"""``mercer run``: study a table, and write a report and a model."""
 
 import argparse
 import json
