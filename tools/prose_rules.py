@@ -33,7 +33,16 @@ IRREGULAR = {
 }  # fmt: skip
 VERBS_IN_ED = {"embed", "exceed", "feed", "need", "proceed", "seed", "shed", "speed"}
 # Names that users or a protocol of the package rely on.
-FIXED_NAMES = {"_fitted", "fitted", "expected_cost", "expected_costs", "squared_distance", "standardised_sums"}
+FIXED_NAMES = {
+    "_fitted",
+    "expected_cost",
+    "expected_costs",
+    "fitted",
+    "nested_cv",
+    "resampled_bias_variance",
+    "squared_distance",
+    "standardised_sums",
+}
 
 
 def list_breaches(path):

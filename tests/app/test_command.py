@@ -14,8 +14,8 @@ import pytest
 import mercer
 from mercer.app.command import main
 from mercer.app.commands import COMMANDS
-from mercer.app.commands.run import _parse_costs, _times
-from mercer.app.job import cost_table
+from mercer.app.job import make_cost_matrix
+from mercer.app.option_kinds import COSTS, DURATION
 from mercer.datasets import load_failures
 from mercer.errors import DataError
 
@@ -62,8 +62,8 @@ def test_json_and_a_configuration_file_serve_machines(place, capsys):
     status, out, _ = answer_of(capsys, "compare", place / "first", place / "second")
     assert status == 0
     assert "Both runs studied the same table." in out
-    assert "The second is better: balanced accuracy" in out
-    assert "`repair_cost` was leak in the first run and number in the second." in out
+    assert "The second run is better: balanced accuracy" in out
+    assert "`repair_cost` was a leak column in the first run and a number column in the second." in out
 
 
 def test_predictions_are_those_of_the_model_and_copy_the_columns_asked_for(place, capsys):
@@ -168,19 +168,33 @@ def test_ctrl_c_before_anything_was_found_ends_with_its_own_status(capsys, monke
     assert answer_of(capsys, "versions") == (130, "", "mercer: interrupted\n")
 
 
-def test_time_is_a_budget_or_the_column_of_an_order():
-    assert _times(["90s"], None) == (None, 90.0)
-    assert _times(["1.5h", "when"], None) == ("when", 5400.0)
-    assert _times(["2 min"], "day") == ("day", 120.0)
-    with pytest.raises(DataError, match=re.escape("--time must be longer than 0; got '0'. Write 60s or 5m.")):
-        _times(["0"], None)
+def test_a_budget_is_a_number_of_seconds_or_has_a_unit():
+    assert [DURATION.parse(text) for text in ("90s", "1.5h", "2 min", "45")] == [90.0, 5400.0, 120.0, 45.0]
+    assert [DURATION.convert(value) for value in (90, 0.5, "5m")] == [90.0, 0.5, 300.0]
+    for wrong in ("0", "soon", "-3", True, -1, None):
+        with pytest.raises(ValueError):
+            DURATION.convert(wrong)
+
+
+@pytest.mark.parametrize("time", ["5m", "2minutes", "60", "1.5h"])
+def test_a_duration_given_as_time_is_referred_to_budget(time, place, capsys):
+    words = (
+        f"--time must name a column of times; got {time!r}. To limit how long the study takes, give --budget {time}."
+    )
+    with pytest.raises(DataError, match=re.escape(f"machines.csv: {words}")):
+        mercer.run(place / "machines.csv", target="failure", time=time)
+    assert answer_of(capsys, "run", place / "machines.csv", "--target", "failure", "--time", time) == (
+        2,
+        "",
+        f"mercer: machines.csv: {words}\n",
+    )
 
 
 def test_costs_are_read_as_actions_by_classes():
-    costs = _parse_costs("yes/no=1, no/yes=20")
+    costs = COSTS.parse("yes/no=1, no/yes=20")
     assert costs == {"yes": {"no": 1.0}, "no": {"yes": 20.0}}
-    assert cost_table(costs, ["no", "yes"]) == (["no", "yes"], [[0.0, 20.0], [1.0, 0.0]])
-    assert cost_table({"repair": {"no": 3}, "wait": {"yes": 9}}, ["no", "yes"]) == (
+    assert make_cost_matrix(costs, ["no", "yes"]) == (["no", "yes"], [[0.0, 20.0], [1.0, 0.0]])
+    assert make_cost_matrix({"repair": {"no": 3}, "wait": {"yes": 9}}, ["no", "yes"]) == (
         ["repair", "wait"],
         [[3.0, 0.0], [0.0, 9.0]],
     )

@@ -2,11 +2,9 @@
 
 import re
 import shlex
-from pathlib import Path
 
 from mercer.app.command import main
-
-GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "run.md"
+from tools.option_table import BEGIN, END, GUIDE, make_table
 
 
 def test_every_command_of_the_guide_runs(tmp_path, monkeypatch, capsys):
@@ -27,6 +25,10 @@ def test_the_configuration_of_the_guide_is_understood(tmp_path):
 
     text = re.search(r"^```toml\n(.*?)^```$", GUIDE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)[1]
     (tmp_path / "mercer.toml").write_text(text, encoding="utf-8")
-    found = read_config(str(tmp_path / "mercer.toml"))
-    assert found["time"] == ["60s"]
-    assert found["costs"] == {"yes": {"no": 1}, "no": {"yes": 20}}
+    options = read_config(str(tmp_path / "mercer.toml"))
+    assert options["budget"] == 60.0
+    assert options["costs"] == {"yes": {"no": 1}, "no": {"yes": 20}}
+
+
+def test_the_table_of_options_in_the_guide_is_the_one_that_the_program_uses():
+    assert f"{BEGIN}{make_table()}{END}" in GUIDE.read_text(encoding="utf-8")

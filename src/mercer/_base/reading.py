@@ -6,7 +6,7 @@ import numpy as np
 
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["read_covariance", "read_numbers", "read_probabilities", "read_weight"]
+__all__ = ["read_costs", "read_covariance", "read_numbers", "read_probabilities", "read_weight"]
 
 # How far from one a sum of probabilities may be, in double and in single precision: what is left of sums of a thousand.
 _SUM_TOLERANCE, _SINGLE_TOLERANCE = 1e-6, 1e-3
@@ -103,3 +103,16 @@ def _as_floats(subject: str, name: str, value: Any, error: type[Exception]) -> n
         message = f"{subject}: {name} must not hold NaN; got {np.isnan(numbers).sum()} of them. Drop or impute them."
         raise error(message)
     return numbers
+
+
+def read_costs(subject: str, costs: Any, n_classes: int | None = None) -> np.ndarray:
+    """Read a cost matrix of shape (n_actions, n_classes), or one such matrix for each row; errors name `subject`."""
+    matrix = read_numbers(subject, "costs", costs, closed="neither", error=ParameterError)
+    if matrix.ndim not in (2, 3) or matrix.shape[-2] == 0 or (n_classes not in (None, matrix.shape[-1])):
+        columns = "n_classes" if n_classes is None else n_classes
+        message = (
+            f"{subject}: costs must have shape (n_actions, {columns}), a row for each action and a column for each "
+            f"class, or one such matrix a row; got shape {matrix.shape}."
+        )
+        raise ParameterError(message)
+    return matrix

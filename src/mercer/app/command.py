@@ -1,4 +1,4 @@
-"""The command line: from a table to an honest model, and what to do with it afterwards."""
+"""The command line: study a table, and use the model that comes out of it."""
 
 import argparse
 import importlib
@@ -13,10 +13,14 @@ from mercer.errors import MercerError
 
 __all__ = ["build_parser", "main"]
 
-_FINE, _INTERNAL, _BAD_INPUT, _INTERRUPTED = 0, 1, 2, 130
+# Exit statuses. 130 is what shells report for a program that was ended by Ctrl-C.
+_FINE = 0
+_INTERNAL = 1
+_BAD_INPUT = 2
+_INTERRUPTED = 130
 _EPILOGUE = """\
 examples:
-  mercer run customers.csv --target churned --time 5m
+  mercer run customers.csv --target churned --budget 5m
   mercer predict report/model.mercer new.csv -o predicted.parquet
   mercer explain report/model.mercer new.csv --row 3
 """
@@ -25,7 +29,7 @@ examples:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    # Without a command the main job is done, on a bundled table unless one is named.
+    # Without a command, run: on a bundled table, or on the table that is named.
     if not given or (given[0] not in COMMANDS and given[0] not in ("-h", "--help", "--version") and _is_run(given)):
         given = ["run", *given]
     options = build_parser().parse_args(given)
@@ -34,35 +38,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return command.execute(options)
     except MercerError as error:
-        return _said(options, error, str(error))
+        return _report_error(options, error, str(error))
     except ModuleNotFoundError as error:
         if error.name is None or error.name.split(".")[0] == "mercer":
-            return _crashed(options, error)
-        return _said(options, error, f"this needs {error.name}; install it with: pip install 'mercer[app]'")
+            return _report_crash(options, error)
+        return _report_error(options, error, f"this needs {error.name}. Install it with: pip install 'mercer[app]'")
     except OSError as error:
         if isinstance(error, BrokenPipeError):
-            # The reader of our output has seen enough; Python must not complain when it flushes at its end.
+            # The program that reads our output has ended. Python must not complain when it flushes at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return _FINE
         subject = f"{error.filename}: " if error.filename else ""
-        return _said(options, error, f"{subject}{error.strerror or error}")
+        return _report_error(options, error, f"{subject}{error.strerror or error}")
     except MemoryError as error:
-        return _said(options, error, str(error) or "there is not enough memory; give fewer rows or columns.")
+        return _report_error(options, error, str(error) or "there is not enough memory. Give fewer rows or columns.")
     except KeyboardInterrupt:
         sys.stderr.write("mercer: interrupted\n")
         return _INTERRUPTED
     except Exception as error:
-        return _crashed(options, error)
+        return _report_crash(options, error)
 
 
 def _is_run(given: list[str]) -> bool:
-    """Whether what was typed can only mean ``run``: an option, or a table; else it is a mistyped command."""
+    """Return whether the words mean ``run``: they begin with an option or a table, not with a mistyped command."""
     first = given[0]
     return first.startswith("-") or "." in first or "/" in first or os.path.exists(first)
 
 
-def _said(options: Any, error: BaseException, text: str) -> int:
-    """One sentence for a person, or an object for a machine; a traceback only if asked for."""
+def _report_error(options: Any, error: BaseException, text: str) -> int:
+    """Print an error as one sentence, and as JSON if asked for; with ``--debug`` raise it."""
     if options.debug:
         raise error
     if getattr(options, "json", False):
@@ -73,7 +77,8 @@ def _said(options: Any, error: BaseException, text: str) -> int:
     return _BAD_INPUT
 
 
-def _crashed(options: Any, error: Exception) -> int:
+def _report_crash(options: Any, error: Exception) -> int:
+    """Print an error of mercer itself; with ``--debug`` raise it."""
     if options.debug:
         raise error
     sys.stderr.write(
@@ -84,10 +89,10 @@ def _crashed(options: Any, error: Exception) -> int:
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The parser of all commands."""
+    """Return the parser of all commands."""
     parser = argparse.ArgumentParser(
         prog="mercer",
-        description="From a table to an honest model and a report. Without a command: run.",
+        description="Study a table: find what can be predicted from it, and write a report. Without a command: run.",
         epilog=_EPILOGUE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -96,7 +101,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in COMMANDS:
         module = importlib.import_module(f"mercer.app.commands.{name}")
-        one = commands.add_parser(name, help=module.HELP, description=module.HELP, allow_abbrev=False)
-        module.declare(one)
-        one.add_argument("--debug", action="store_true", help="show the traceback of an error")
+        command = commands.add_parser(name, help=module.HELP, description=module.HELP, allow_abbrev=False)
+        module.declare(command)
+        command.add_argument("--debug", action="store_true", help="show the traceback of an error")
     return parser

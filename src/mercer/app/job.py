@@ -1,78 +1,47 @@
-"""The main job in one call: read a table, say what its columns are for, study it."""
+"""The main job in one call: read a table, find the role of each column, study it."""
 
-from collections.abc import Callable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from time import monotonic
 from typing import Any
 
+from mercer.app.option_kinds import looks_like_duration
+from mercer.app.options import OPTIONS, Options, convert_options
 from mercer.errors import DataError
 
-__all__ = ["ROLE_LISTS", "cost_table", "run"]
+__all__ = ["make_cost_matrix", "make_options", "run", "study_table"]
 
-# The options that give roles to columns, and the role each gives.
-ROLE_LISTS = {
-    "number": "number",
-    "category": "category",
-    "date": "date",
-    "text": "text",
-    "ignore": "ignored",
-    "keep": "keep",
-}
-_READING = ("sheet", "query", "delimiter", "encoding", "columns")
+# A study gets at least this many seconds, even if reading the table has used up the budget.
 _LEAST_SECONDS = 1.0
-# Of what was asked for, what the record repeats.
-_SHOWN = (
-    *("target", "task", "group", "time", "weight", "cost", *ROLE_LISTS, "keep_leaks", *_READING, "costs"),
-    *("budget", "metric", "folds", "repeats", "reject", "candidates", "level", "quick"),
-)
+_READING = ("sheet", "query", "delimiter", "encoding", "columns")
 
 
 def run(
     table: Any,
     target: str | None = None,
     *,
-    task: str | None = None,
-    group: str | None = None,
-    time: str | None = None,
-    weight: str | None = None,
-    cost: str | None = None,
-    number: Sequence[str] = (),
-    category: Sequence[str] = (),
-    date: Sequence[str] = (),
-    text: Sequence[str] = (),
-    ignore: Sequence[str] = (),
-    keep: Sequence[str] = (),
-    keep_leaks: bool = False,
-    costs: Any = None,
     name: str | None = None,
     watch: Callable[[Any], None] | None = None,
     **options: Any,
 ) -> Any:
-    """Find what can be predicted from a table, how well, how sure that is, and by which model.
+    """Find out what can be predicted from a table, how well, how certain that is, and which model does it.
 
     Parameters
     ----------
     table : DataFrame of pandas or polars, Arrow table, str or path
         The rows: in memory, or a file (CSV, TSV, Parquet, Arrow, Excel, JSON lines, SQLite).
     target : str or None, default=None
-        The column to predict; None looks for structure instead.
-    task : {"classification", "regression", "structure"} or None, default=None
-        None guesses it from the target.
-    group, time, weight, cost : str or None, default=None
-        Columns that say which rows belong together, in which order they came, what each counts, and what a mistake
-        on it costs.
-    number, category, date, text, ignore, keep : list of str
-        Columns whose role is known; ``keep`` uses a column that would be left out.
-    keep_leaks : bool, default=False
-        Whether columns that predict the target alone are used.
-    costs : dict, list of lists or None, default=None
-        What actions cost: ``{action: {class: cost}}``, or a matrix of actions by classes in their order.
+        The column to predict; None looks for groups of similar rows instead.
     name : str or None, default=None
         What the report calls the table.
     watch : callable or None, default=None
-        Called with where the study is (``text``, ``share``, ``seconds_left``) as it goes on.
+        Called as the study goes on with an event that says what is done now (``text``), how much of everything is
+        done (``share``) and how long the rest may take (``seconds_left``).
     **options
-        How to read (``delimiter``, ``encoding``, ``sheet``, ``query``, ``columns``) and how to study: ``budget`` in
-        seconds, ``metric``, ``folds``, ``repeats``, ``seed``, ``candidates``, ``reject``, ``level``, ``quick``,
-        ``n_jobs``.
+        Anything that ``mercer run`` takes, under the same name:
+
+        <options>
 
     Returns
     -------
@@ -82,8 +51,10 @@ def run(
 
     Raises
     ------
+    ParameterError
+        If there is no such option, or it does not take such a value.
     DataError
-        If the table cannot be used, in a sentence that says what to do.
+        If the table cannot be used; the message says what to do.
 
     Examples
     --------
@@ -92,71 +63,124 @@ def run(
     >>> study = mercer.run(load_failures().frame, target="failure", quick=True)  # doctest: +SKIP
     >>> print(study.record.answer)  # doctest: +SKIP
     """
-    from dataclasses import replace
-    from time import monotonic
+    return study_table(table, make_options(convert_options({"target": target, **options}, OPTIONS)), name, watch)
 
-    from mercer.app.study import Options, ProgressEvent, study
+
+def _describe_options() -> str:
+    """Return one line for each option, for the docstring of `run`."""
+    lines = []
+    for option in OPTIONS[1:]:
+        default = f" (default: {option.default_text})" if option.default_text else ""
+        lines.append(f"- ``{option.name}``: {option.text}{default}.")
+    return "\n        ".join(lines)
+
+
+def _make_signature() -> inspect.Signature:
+    """Return the signature of `run` with every option as a keyword."""
+    named = [one for one in inspect.signature(run).parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+    options = [
+        inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, default=option.default) for option in OPTIONS[1:]
+    ]
+    return inspect.Signature([*named, *options], return_annotation=Any)
+
+
+# Editors and `help` show the options by name, although they are declared in one table only.
+run.__doc__ = (run.__doc__ or "").replace("<options>", _describe_options())
+run.__signature__ = _make_signature()  # type: ignore[attr-defined]
+
+
+def make_options(values: Mapping[str, Any], command: str = "", debug: bool = False) -> Options:
+    """Return the options of a study; the record of the study repeats those of `values` that are marked so."""
+    shown = {one.name: values[one.name] for one in OPTIONS if one.recorded and values.get(one.name)}
+    return Options(**values, command=command, debug=debug, shown=shown)
+
+
+def study_table(
+    table: Any, options: Options, name: str | None = None, watch: Callable[[Any], None] | None = None
+) -> Any:
+    """Read a table, find the role of each column, and study it; see `run` for `table`, `name` and `watch`."""
+    from mercer.app.study import ProgressEvent, study
     from mercer.app.table import guess_roles, read_table
 
     began = monotonic()
-    budget = options.get("budget")
     if watch is not None:
-        watch(ProgressEvent("reading the table", 0.0, budget))
-    lists = {"number": number, "category": category, "date": date, "text": text, "ignore": ignore, "keep": keep}
-    given = _given_roles(lists)
-    reading = {one: options.pop(one) for one in _READING if one in options}
-    kinds = {one: role for one, role in given.items() if role in ("number", "category", "date", "text")}
-    found = read_table(table, kinds=kinds, **reading)
+        watch(ProgressEvent("reading the table", 0.0, options.budget))
+    given = _list_given_roles(options)
+    kinds = {column: role for column, role in given.items() if role in ("number", "category", "date", "text")}
+    rows = read_table(table, kinds=kinds, **{one: getattr(options, one) for one in _READING})
     if name is not None:
-        found = replace(found, name=name)
-    special = {"target": target, "group": group, "time": time, "weight": weight, "cost": cost}
-    roles, notices = guess_roles(found, task=task, given=given, keep_leaks=keep_leaks, **special)
-    shown = {**special, "task": task, **lists, **reading, **options, "costs": costs, "keep_leaks": keep_leaks}
-    options.setdefault("shown", {one: value for one, value in shown.items() if one in _SHOWN and value})
-    if costs is not None:
-        options |= _cost_options(found, roles, costs)
-    spent = monotonic() - began
+        rows = replace(rows, name=name)
+    _refuse_duration(rows, options.time)
+    roles, notices = guess_roles(
+        rows,
+        target=options.target,
+        task=options.task,
+        group=options.group,
+        time=options.time,
+        weight=options.weight,
+        cost=options.cost,
+        given=given,
+        keep_leaks=options.keep_leaks,
+    )
+    spent, budget = monotonic() - began, options.budget
+    settled = _settle_costs(options, rows, roles)
     if budget is not None:
-        # Reading counts too; a study needs a moment in any case.
-        options["budget"] = max(_LEAST_SECONDS, budget - spent)
-    done = study(found, roles, Options(**options), watch=watch, notices=notices)
+        # Reading the table counts as part of the study.
+        settled = replace(settled, budget=max(_LEAST_SECONDS, budget - spent))
+    done = study(rows, roles, settled, watch=watch, notices=notices)
     origin = replace(done.record.origin, budget=budget, seconds=done.record.origin.seconds + spent)
     return replace(done, record=replace(done.record, origin=origin))
 
 
-def _given_roles(lists: Mapping[str, Sequence[str]]) -> dict[str, str]:
+def _list_given_roles(options: Options) -> dict[str, str]:
+    """Return the role that the options give to each column they name."""
     given: dict[str, str] = {}
-    for option, names in lists.items():
-        for one in [names] if isinstance(names, str) else names:
-            if one in given and given[one] != ROLE_LISTS[option]:
-                message = f"column `{one}` is given two roles, {given[one]} and {ROLE_LISTS[option]}. Leave one out."
-                raise DataError(message)
-            given[one] = ROLE_LISTS[option]
+    for option in OPTIONS:
+        if option.role:
+            for column in getattr(options, option.name):
+                if given.setdefault(column, option.role) != option.role:
+                    message = f"column `{column}` is given two roles, {given[column]} and {option.role}. Leave one out."
+                    raise DataError(message)
     return given
 
 
-def _cost_options(table: Any, roles: Any, costs: Any) -> dict[str, Any]:
-    from mercer.app.table.column_type import category_texts
+def _refuse_duration(table: Any, time: str | None) -> None:
+    """Raise if `time` is a duration instead of a column: the option that limits a study's time is `budget`."""
+    if time is not None and time not in table.frame.columns and looks_like_duration(time):
+        message = (
+            f"{table.name}: --time must name a column of times; got {time!r}. To limit how long the study takes, give "
+            f"--budget {time.replace(' ', '')}."
+        )
+        raise DataError(message)
 
+
+def _settle_costs(options: Options, table: Any, roles: Any) -> Options:
+    """Return the options with their costs as a matrix of actions by classes."""
+    from mercer.app.table.column_type import spell_categories
+
+    if options.costs is None:
+        return options
     if roles.task != "classification":
         message = f"{table.name}: costs belong to classes; the task is {roles.task}. Leave them out."
         raise DataError(message)
-    if not isinstance(costs, Mapping):
-        return {"costs": [[float(value) for value in row] for row in costs]}
-    classes = sorted(category_texts(table.frame[roles.target].dropna()).unique())
-    actions, matrix = cost_table(costs, classes)
-    return {"costs": matrix, "actions": actions}
+    if not isinstance(options.costs, Mapping):
+        return replace(options, costs=[[float(value) for value in row] for row in options.costs])
+    classes = sorted(spell_categories(table.frame[roles.target].dropna()).unique())
+    actions, matrix = make_cost_matrix(options.costs, classes)
+    return replace(options, costs=matrix, actions=actions)
 
 
-def cost_table(costs: Mapping[Any, Mapping[Any, float]], classes: list[str]) -> tuple[list[str], list[list[float]]]:
-    """Names of the actions, and the matrix of actions by classes, of costs written action by action.
+def make_cost_matrix(
+    costs: Mapping[Any, Mapping[Any, float]], classes: list[str]
+) -> tuple[list[str], list[list[float]]]:
+    """Return the names of the actions and the matrix of actions by classes for ``{action: {class: cost}}``.
 
-    What is not named costs nothing. Actions that are all classes are joined by the other classes.
+    A pair that is not named costs 0. If every action is a class, the other classes are actions too.
     """
     table = {str(action): {str(name): float(cost) for name, cost in row.items()} for action, row in costs.items()}
     unknown = sorted({name for row in table.values() for name in row} - set(classes))
     if unknown:
-        message = f"costs name the class `{unknown[0]}`, but the classes are {', '.join(classes)}. Correct it."
+        message = f"costs name the class `{unknown[0]}`, but the classes are {', '.join(classes)}. Correct the name."
         raise DataError(message)
     actions = list(classes) if set(table) <= set(classes) else list(table)
     return actions, [[table.get(action, {}).get(name, 0.0) for name in classes] for action in actions]

@@ -1,4 +1,4 @@
-"""Where a long job is: a bar with the time left on a terminal, a few lines elsewhere, nothing when quiet."""
+"""Show how far a study is: a progress bar on a terminal, a line now and then elsewhere."""
 
 import sys
 import time
@@ -7,19 +7,19 @@ from typing import Any
 
 __all__ = ["Progress", "spell_seconds"]
 
-# A file that collects the output wants a line now and then, not every step.
+# Seconds between two lines, if standard error is no terminal.
 _EVERY = 5.0
 
 
 def spell_seconds(seconds: float) -> str:
-    """A duration as a person says it."""
+    """Return a duration in words."""
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
     return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 class Progress:
-    """Shows the events of a study on standard error."""
+    """Shows the progress of a study on standard error."""
 
     def __init__(self, quiet: bool = False) -> None:
         self.quiet = quiet

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from mercer._base.randomness import generators
-from mercer._base.reading import read_probabilities
+from mercer._base.reading import read_costs, read_probabilities
 from mercer._solver.quadrature import integrate_box
-from mercer.decision._cost import accuracy_costs, read_costs
+from mercer.decision._cost import accuracy_costs
 from mercer.decision._posterior import log_joint, posterior
 from mercer.errors import DataError, ParameterError
 

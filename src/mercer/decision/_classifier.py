@@ -11,10 +11,10 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._base import Estimator, fitting
 from mercer._base.parameter import Array, Instance, Integer, Nothing, Real, Rule, Text
-from mercer._base.reading import read_probabilities
+from mercer._base.reading import read_costs, read_probabilities
 from mercer._base.validation import checked_weight
 from mercer._base.wrapping import check_wrapped_place, fit_members, float_type, note_columns, one_step_record
-from mercer.decision._cost import accuracy_costs, add_reject, correct_priors, expected_cost, read_costs
+from mercer.decision._cost import accuracy_costs, add_reject, correct_priors, expected_cost
 from mercer.errors import DataError, ParameterError
 
 __all__ = ["DecisionClassifier"]

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer._base.reading import read_numbers, read_probabilities
+from mercer._base.reading import read_costs, read_numbers, read_probabilities
 from mercer.errors import DataError, ParameterError
 
 __all__ = [
@@ -203,16 +203,3 @@ def correct_priors(posteriors: Any, old: Any, new: Any) -> np.ndarray:
         message = f"correct_priors: row {row} is certain of a class that new makes impossible. Raise its prior."
         raise DataError(message)
     return weighed / total
-
-
-def read_costs(subject: str, costs: Any, n_classes: int | None = None) -> np.ndarray:
-    """Read a cost matrix, or one for each row."""
-    matrix = read_numbers(subject, "costs", costs, closed="neither", error=ParameterError)
-    if matrix.ndim not in (2, 3) or matrix.shape[-2] == 0 or (n_classes not in (None, matrix.shape[-1])):
-        columns = "n_classes" if n_classes is None else n_classes
-        message = (
-            f"{subject}: costs must have shape (n_actions, {columns}), a row for each action and a column for each "
-            f"class, or one such matrix a row; got shape {matrix.shape}."
-        )
-        raise ParameterError(message)
-    return matrix

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import column_or_1d
 
-from mercer.decision._cost import accuracy_costs, read_costs
+from mercer._base.reading import read_costs
+from mercer.decision import accuracy_costs
 from mercer.errors import DataError
 
 __all__ = ["ThresholdCurveDisplay"]

@@ -9,7 +9,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import check_random_state
 
 from mercer._source.threads import n_threads, run_numbered
-from mercer.model_selection._curves import growing_order
+from mercer.model_selection._curves import order_growing
 from mercer.model_selection._trial import respond, take_rows
 
 __all__ = ["BiasVariance", "bias_variance", "resampled_bias_variance"]
@@ -158,7 +158,7 @@ def resampled_bias_variance(
     labels = y if is_classifier(estimator) else None
     seed = int(check_random_state(random_state).randint(2**31 - 2**20))
     # Classes keep their shares in both parts, and each half has all that its part has.
-    order = growing_order(np.arange(len(y)), labels, seed, False)
+    order = order_growing(np.arange(len(y)), labels, seed, False)
     n_test = max(1, round(test_share * len(y)))
     test, pool = np.sort(order[:n_test]), order[n_test:]
     classes = None if labels is None else np.unique(y)
@@ -166,7 +166,7 @@ def resampled_bias_variance(
     told: list[np.ndarray] = []
 
     def predict(number: int) -> np.ndarray:
-        half = np.sort(growing_order(pool, labels, seed + 1 + number, False)[: len(pool) // 2])
+        half = np.sort(order_growing(pool, labels, seed + 1 + number, False)[: len(pool) // 2])
         model = clone(estimator).fit(take_rows(X, half), y[half])
         answer = respond(model, unseen, classes)
         return answer.reshape(n_test, -1).astype(float)

@@ -14,7 +14,7 @@ from mercer.errors import ParameterError
 from mercer.model_selection._splits import Split, Splitting, split_rows
 from mercer.model_selection._trial import Rows, fit_settings
 
-__all__ = ["ScoreCurve", "complexity_curve", "growing_order", "learning_curve", "score_sizes"]
+__all__ = ["ScoreCurve", "complexity_curve", "learning_curve", "order_growing", "score_sizes"]
 
 _SHARES = (0.1, 0.2, 0.35, 0.6, 1.0)
 
@@ -116,7 +116,7 @@ def learning_curve(
         )
         raise ParameterError(message)
     labels = rows.y if is_classifier(estimator) else None
-    orders = [growing_order(train, labels, seed + number, time is not None) for number, (train, _) in enumerate(splits)]
+    orders = [order_growing(train, labels, seed + number, time is not None) for number, (train, _) in enumerate(splits)]
     train, test = score_sizes(estimator, rows, splits, orders, counts, n_threads(n_jobs))
     return ScoreCurve("training rows", counts, train, test)
 
@@ -186,7 +186,7 @@ def complexity_curve(
     return ScoreCurve(name.split("__")[-1], np.asarray(list(values)), train, test)
 
 
-def growing_order(train: np.ndarray, labels: np.ndarray | None, seed: int, forward: bool) -> np.ndarray:
+def order_growing(train: np.ndarray, labels: np.ndarray | None, seed: int, forward: bool) -> np.ndarray:
     """The training rows in an order whose beginnings are training sets: shares of classes are kept."""
     if forward:
         return train[::-1]

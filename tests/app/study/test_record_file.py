@@ -29,7 +29,7 @@ def test_a_number_that_json_cannot_say_is_refused(tmp_path):
 
 
 def test_a_folder_without_a_record_is_refused(tmp_path):
-    cure = "no such record; give the folder that `mercer run` wrote, which holds run.json."
+    cure = "there is no record. Give the folder that `mercer run` wrote, which holds run.json."
     with pytest.raises(DataError, match=re.escape(f"{tmp_path / 'run.json'}: {cure}")):
         read_record(tmp_path)
 
@@ -37,7 +37,7 @@ def test_a_folder_without_a_record_is_refused(tmp_path):
 @pytest.mark.parametrize("text", ["", "{", "\x89PNG"])
 def test_a_file_of_another_kind_is_refused(tmp_path, text):
     (tmp_path / "run.json").write_text(text, encoding="utf-8")
-    with pytest.raises(DataError, match="not a record of a study; give the folder that `mercer run` wrote"):
+    with pytest.raises(DataError, match=r"this is not the record of a study\. Give the folder that `mercer run` wrote"):
         read_record(tmp_path)
 
 

@@ -11,9 +11,10 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.metrics import balanced_accuracy_score, r2_score
 
 import mercer
-from mercer.app.study import Options, study
+from mercer.app.options import Options
+from mercer.app.study import study
 from mercer.app.study.clock import Clock
-from mercer.app.study.comparison import sureness
+from mercer.app.study.comparison import measure_sureness
 from mercer.app.study.final import fit_final
 from mercer.app.study.material import gather
 from mercer.app.study.record_file import read_record, write_record
@@ -58,8 +59,9 @@ def test_a_classification_fills_every_part(flowers, tmp_path):
     record = flowers.record
     assert record.question.positive == "yes"
     assert record.question.splits == "5 folds, stratified"
-    assert record.answer.startswith("Whether `target` is `yes` can be predicted with ")
-    assert "guessing gets 50)" in record.answer
+    assert re.match(r"(A|Naive|Logistic)[a-zA-Z ]* predicts `target` with \d+", record.answer)
+    assert "balanced accuracy on new rows (95 % interval " in record.answer
+    assert record.answer.endswith("; guessing: 50).")
     for part in ("sureness", "candidates", "learning", "complexity", "bias_variance", "confusion", "calibration"):
         assert getattr(record, part), part
     for part in ("rates", "drivers", "dependences", "map", "hardest", "fit", "findings"):
@@ -116,7 +118,7 @@ def test_noise_cannot_be_predicted():
     frame = _flowers()
     frame["target"] = np.random.default_rng(3).permutation(frame["target"])
     record = _study(frame).record
-    assert "cannot be predicted better than by guessing beyond doubt: the best try gets" in record.answer
+    assert record.answer.startswith("No model is shown to predict `target` better than guessing: the best one has ")
     assert record.sureness.low <= 0.5
 
 
@@ -124,7 +126,7 @@ def test_a_rare_class_is_decided_for_where_it_is_likelier_than_usual():
     record = _study(_flowers(600, share=0.08)).record
     counts = np.array(record.confusion.counts)
     assert counts[1, 1] / counts[1].sum() > 0.6
-    assert any("has" in one.text and "of the rows" in one.text for one in record.data.notices)
+    assert any("has only" in one.text and "of the rows" in one.text for one in record.data.notices)
 
 
 def test_probabilities_that_are_off_are_calibrated_inside_the_folds():
@@ -136,7 +138,7 @@ def test_probabilities_that_are_off_are_calibrated_inside_the_folds():
     filters = list(warnings.filters)
     found = _study(frame, candidates=["naive Bayes"], n_jobs=2)
     assert filters == warnings.filters
-    assert any("are calibrated (sigmoid), inside each fold" in one.text for one in found.record.data.notices)
+    assert any("are calibrated (sigmoid), in each fold" in one.text for one in found.record.data.notices)
     assert found.record.calibration.error < 0.08
     assert found.record.sureness.other_metrics["log loss"][0] < 0.65
     sure = found.model.predict_proba(frame.drop(columns="target")).max(axis=1)
@@ -170,14 +172,16 @@ def test_a_class_too_rare_to_be_judged_is_left_out_and_said():
     frame.loc[:1, "target"] = "odd"
     record = _study(frame).record
     assert record.question.classes == ["no", "yes"]
-    assert any("too few rows to learn from" in one.text and "`odd`" in one.text for one in record.data.notices)
+    assert any(
+        "too few rows for fitting and testing" in one.text and "`odd`" in one.text for one in record.data.notices
+    )
 
 
 def test_splits_go_forward_in_time():
     frame = _flowers()
     frame["day"] = pandas.date_range("2024-01-01", periods=len(frame))
     record = _study(frame, given={"time": "day"}).record
-    assert record.question.splits == "3 folds, forward in `day`"
+    assert record.question.splits == "3 folds, forward in time by `day`"
     assert np.sum(record.confusion.counts) == 180
 
 
@@ -235,7 +239,7 @@ def test_an_interrupt_late_leaves_out_the_rest():
     assert record.drivers
     assert record.map is not None
     assert record.sureness.floor_text == ""
-    said = "interrupted before: the learning curve, the irreducible part"
+    said = "interrupted before these parts were made: the learning curve, the best possible score"
     assert any(said in one.text for one in record.data.notices)
     assert record.origin.interrupted
 
@@ -288,7 +292,7 @@ def _covers(table, seed):
     else:
         score = balanced_accuracy_score(apart["target"].astype(str), told)
         spread = 2 * np.sqrt(score * (1 - score) / len(apart)) + 1 / len(apart)
-    sure = sureness(selection, material, options)
+    sure = measure_sureness(selection, material, options)
     return sure.low - spread <= score <= sure.high + spread
 
 

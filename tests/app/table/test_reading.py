@@ -107,7 +107,7 @@ def test_one_part_of_several_is_chosen_by_name(tmp_path):
         pandas.DataFrame({"a": [1]}).to_excel(writer, sheet_name="first", index=False)
         pandas.DataFrame({"b": [1]}).to_excel(writer, sheet_name="second", index=False)
     assert list(read_table(book, sheet="second").frame) == ["b"]
-    assert read_table(book).notices[0].text == "The first sheet, `first`, was read; there are `first`, `second`."
+    assert read_table(book).notices[0].text == "The first sheet, `first`, was read; the sheets are `first`, `second`."
 
 
 def say(folder, text, encoding="utf-8", **options):
@@ -120,7 +120,7 @@ def test_what_is_guessed_of_the_text_is_said(tmp_path):
     rows = "\n".join(f"{k};{k},5;x" for k in range(9))
     table = say(tmp_path, f"größe;b;c\n{rows}\n", "cp1252")
     assert [notice.text for notice in table.notices] == [
-        "The file is not UTF-8; it is read as cp1252.",
+        "The file is not encoded in UTF-8. It is read as cp1252.",
         "The columns are separated by a semicolon, by the look of the first lines.",
         "Numbers are read with a decimal comma.",
     ]
@@ -128,7 +128,7 @@ def test_what_is_guessed_of_the_text_is_said(tmp_path):
     assert table.frame.columns[0] == "größe"
     numbers = say(tmp_path, "1,2\n3,4\n5,6\n")
     assert numbers.notices[0].text == (
-        "The first line holds numbers, not names: the columns are called `column_1`, `column_2`."
+        "The first line holds numbers instead of names. The columns are called `column_1`, `column_2`."
     )
     assert len(numbers.frame) == 3
 
@@ -138,7 +138,7 @@ def test_a_letter_that_is_not_utf_8_far_down_the_file_is_found(tmp_path):
     path.write_bytes(b"a,b\n" + b"1,x\n" * 200_000 + "2,ü\n".encode("latin-1"))
     table = read_table(path)
     assert table.frame["b"].iloc[-1] == "ü"
-    assert table.notices[0].text == "The file is not UTF-8; it is read as cp1252."
+    assert table.notices[0].text == "The file is not encoded in UTF-8. It is read as cp1252."
 
 
 def test_a_few_ragged_lines_are_skipped_and_quoted_lines_kept(tmp_path):
@@ -147,7 +147,7 @@ def test_a_few_ragged_lines_are_skipped_and_quoted_lines_kept(tmp_path):
     assert len(table.frame) == 50
     assert table.frame["b"].iloc[7] == "two\nlines, 7"
     assert table.notices[0].text == (
-        "1 line has another number of fields than the first line (2) and was skipped, such as `1,2,3`."
+        "1 line does not have as many fields as the first line (2) and was skipped, such as `1,2,3`."
     )
 
 
@@ -155,11 +155,11 @@ def test_a_few_wrong_values_among_numbers_are_missing_and_said(tmp_path):
     values = ["?"] * 3 + ["lots"] + [str(k) for k in range(40)]
     table = say(tmp_path, "a,b\n" + "".join(f"{value},1\n" for value in values))
     assert table.frame["a"].isna().sum() == 4
-    assert table.notices[0].text == "1 of 41 values is not a number (`lots`) and taken for missing."
+    assert table.notices[0].text == "1 of 41 values is not a number (`lots`) and counts as missing."
     kept = say(tmp_path, "a,b\n" + "".join(f"{value},1\n" for value in values), kinds={"a": "category"})
     assert kept.frame["a"].iloc[3] == "lots"
     half = say(tmp_path, "a,b\n" + "".join(f"{k if k % 3 else 'x'},1\n" for k in range(30)))
-    assert half.notices[0].text.startswith("67% of its values are numbers and the others texts, such as `x`")
+    assert half.notices[0].text.startswith("Only 67% of the values are numbers; others are `x`")
     assert half.frame["a"].dtype.kind not in "if"
 
 
@@ -168,9 +168,9 @@ def test_dates_are_read_in_common_forms_and_impossible_ones_are_said(tmp_path):
     table = say(tmp_path, "d,b\n" + "".join(f"{day},1\n" for day in [*days, "31.2.2021"]))
     assert table.frame["d"].iloc[1] == pandas.Timestamp(2021, 2, 2)
     assert table.frame["d"].isna().tolist()[-1]
-    assert table.notices[0].text == "1 date is out of range (`31.2.2021`) and taken for missing."
+    assert table.notices[0].text == "1 date is out of range (`31.2.2021`) and counts as missing."
     table = say(tmp_path, "d,b\n" + "2020-01-01,1\n" * 20 + "9999-12-31,1\n")
-    assert table.notices[0].text == "1 date is out of range (`9999-12-31`) and taken for missing."
+    assert table.notices[0].text == "1 date is out of range (`9999-12-31`) and counts as missing."
     slashes = [f"{k % 12 + 1}/{k % 12 + 1}/2021" for k in range(24)]
     table = say(tmp_path, "d,b\n" + "".join(f"{day},1\n" for day in slashes))
     assert "day or the month first" in table.notices[0].text

@@ -63,7 +63,7 @@ def test_each_column_gets_the_role_that_its_values_and_name_suggest(shop):
     roles, _ = guess_roles(shop, target="late")
     assert roles.features == list(roles.kinds) == ["age", "paid", "city", "since", "comment", "member"]
     by_name = {column.name: column for column in roles.columns}
-    assert by_name["customer_id"].reason == "another whole number in every row"
+    assert by_name["customer_id"].reason == "a different whole number in every row"
     assert by_name["city"].missing == shop.frame["city"].isna().sum()
     assert sum(by_name["paid"].counts) == N
     assert len(by_name["paid"].edges) == len(by_name["paid"].counts) + 1
@@ -74,9 +74,9 @@ def test_what_was_left_out_is_said_with_the_way_to_keep_it(shop):
     _, notices = roles_of(shop, target="late")
     said = {notice.subject: notice for notice in notices}
     assert said["reminder"].level == "danger"
-    assert said["reminder"].cure == "give --keep reminder if it is known when you predict"
-    assert said["shop_id"].cure == "give --group shop_id if rows of one value belong together, or --keep shop_id"
-    assert said["rare"].text == "99.0% of its values are missing; it is left out."
+    assert said["reminder"].cure == "give --keep reminder if its value is known before the outcome"
+    assert said["shop_id"].cure == "give --group shop_id if rows with the same value belong together, or --keep shop_id"
+    assert said["rare"].text == "99.0% of the values are missing. The column is not used."
 
 
 def test_every_guess_can_be_overridden(shop):
@@ -153,9 +153,9 @@ def test_without_a_target_the_task_is_structure_and_a_likely_target_is_named():
 def test_missing_targets_and_rare_classes_are_said():
     y = ["a"] * 40 + ["b"] * 12 + [None] * 8
     _, notices = roles_of(table_of(y=y, x=RNG.random(60)), target="y")
-    assert notices[0].text == "The target is missing in 8 of 60 rows; they are left out."
+    assert notices[0].text == "The target is missing in 8 of 60 rows. They are not used."
     _, notices = roles_of(table_of(y=["a"] * 55 + ["b"] * 5, x=RNG.random(60)), target="y")
-    assert notices[0].text == "Class `b` has 5 rows: its scores are hardly more than luck."
+    assert notices[0].text == "The class `b` has only 5 rows, so that its scores are very uncertain."
 
 
 ERRORS = [
@@ -178,19 +178,19 @@ ERRORS = [
     (
         {"y": [f"k{k}" for k in range(60)]},
         {"target": "y"},
-        "target `y` has another value in every row, like an id; nothing can be learnt from values that never come "
-        "again. Choose another column.",
+        "target `y` has a different value in every row, like an id, so that it cannot be predicted. Choose "
+        "another column.",
     ),
     (
         {"y": range(60)},
         {"target": "y"},
-        "target `y` has another value in every row, like an id; nothing can be learnt from values that never come "
-        "again. Choose another column.",
+        "target `y` has a different value in every row, like an id, so that it cannot be predicted. Choose "
+        "another column.",
     ),
     (
         {"y": ["a"] * 59 + ["b"]},
         {"target": "y"},
-        "class `b` of target `y` has one row; a class needs at least two, one to learn from and one to be tried on. "
+        "class `b` of target `y` has one row; a class needs at least two, one for fitting and one for testing. "
         "Remove or merge it.",
     ),
     (
@@ -204,11 +204,11 @@ ERRORS = [
         "target `y` must hold numbers for regression; got values such as `a`. Leave out --task, or choose another "
         "column.",
     ),
-    ({"y": [1, 2] * 30}, {"task": "regression"}, "regression needs a target; give --target NAME."),
+    ({"y": [1, 2] * 30}, {"task": "regression"}, "regression needs a target. Give --target NAME."),
     (
         {"y": [1, 2] * 30},
         {"target": "y", "task": "structure"},
-        "structure has no target; leave out --target y, or --task.",
+        "a study of structure has no target. Leave out --target y or --task.",
     ),
     (
         {"y": pandas.date_range("2020-01-01", periods=60)},
@@ -218,7 +218,7 @@ ERRORS = [
     (
         {"y": [1, 2] * 30},
         {"target": "y", "given": {"x": "ignored"}},
-        "no column is left to learn from; left out were `x`. Give --keep COLUMN.",
+        "no column is left to predict from (left out: `x`). Give --keep COLUMN.",
     ),
     (
         {"y": [1, 2] * 30, "w": [-1.0] * 60},

@@ -6,7 +6,7 @@ import numpy as np
 import pandas
 import pytest
 
-from mercer.app.table import blocks, read_table
+from mercer.app.table import read_blocks, read_table
 from mercer.app.table.writing import Writer
 from mercer.errors import DataError
 from tests.app.table.test_reading import FRAME, KINDS, write
@@ -17,7 +17,7 @@ TYPES = {"number": "number", "gap": "number", "city": "category", "day": "date",
 @pytest.mark.parametrize("kind", KINDS)
 def test_blocks_of_every_format_are_the_rows_of_the_table(kind, tmp_path):
     path = write(tmp_path, kind)
-    found = list(blocks(path, 7, kinds=TYPES))
+    found = list(read_blocks(path, 7, kinds=TYPES))
     if kind in ("parquet", "folder", "arrow", "sqlite", "xlsx"):
         assert max(map(len, found)) <= 7
     whole = pandas.concat(found, ignore_index=True)
@@ -28,7 +28,7 @@ def test_blocks_of_every_format_are_the_rows_of_the_table(kind, tmp_path):
 def test_a_long_text_comes_in_several_blocks_of_the_same_types(tmp_path):
     path = tmp_path / "long.csv"
     pandas.DataFrame({"a": np.arange(900_000) * 1.25, "b": ["x", "y", "z"] * 300_000}).to_csv(path, index=False)
-    found = list(blocks(path, kinds={"a": "number", "b": "category"}))
+    found = list(read_blocks(path, kinds={"a": "number", "b": "category"}))
     assert len(found) > 1
     assert {str(frame["a"].dtype) for frame in found} == {"float64"}
     assert sum(map(len, found)) == 900_000
@@ -40,7 +40,7 @@ def test_a_value_of_another_type_far_down_is_missing_and_no_row_is_lost_or_repea
     numbers = [str(k) for k in range(1_300_000)]
     numbers[1_200_000] = "many"
     path.write_text("a,b\n" + "".join(f"{value},w\n" for value in numbers), encoding="utf-8")
-    found = pandas.concat(blocks(path, kinds={"a": "number"}), ignore_index=True)["a"]
+    found = pandas.concat(read_blocks(path, kinds={"a": "number"}), ignore_index=True)["a"]
     assert np.flatnonzero(found.isna()).tolist() == [1_200_000]
     known = found.drop(1_200_000)
     assert (known == known.index).all()
@@ -50,7 +50,7 @@ def test_a_ragged_line_ends_the_stream_for_answers_must_stand_beside_their_rows(
     path = tmp_path / "ragged.csv"
     path.write_text("a,b\n" + "1,2\n" * 30 + "1,2,3\n", encoding="utf-8")
     with pytest.raises(DataError) as caught:
-        list(blocks(path))
+        list(read_blocks(path))
     assert str(caught.value) == "ragged.csv: line `1,2,3` has 3 fields, the first line 2. Correct it."
 
 
@@ -58,7 +58,7 @@ def test_lines_of_json_may_lack_what_others_have(tmp_path):
     path = tmp_path / "t.jsonl"
     lines = ['{"a": 1, "b": "x"}'] * 400_000 + ['{"a": 2}'] * 400_000
     path.write_text("\n".join(lines), encoding="utf-8")
-    found = list(blocks(path, kinds={"a": "number", "b": "category"}))
+    found = list(read_blocks(path, kinds={"a": "number", "b": "category"}))
     assert len(found) > 2
     whole = pandas.concat(found, ignore_index=True)
     assert whole["a"].sum() == 1_200_000
@@ -69,13 +69,13 @@ def test_truth_values_of_sqlite_are_truth_values_again(tmp_path):
     path = tmp_path / "t.sqlite"
     with sqlite3.connect(path) as connection:
         pandas.DataFrame({"open": [1, 0, 1]}).to_sql("t", connection, index=False)
-    assert next(iter(blocks(path, kinds={"open": "truth"})))["open"].tolist() == [True, False, True]
+    assert next(iter(read_blocks(path, kinds={"open": "truth"})))["open"].tolist() == [True, False, True]
 
 
 def test_a_column_that_is_not_there_is_named(tmp_path):
     path = write(tmp_path, "parquet")
-    with pytest.raises(DataError, match="there is no column `price`; there are `number`, `count`"):
-        next(blocks(path, kinds={"price": "number"}))
+    with pytest.raises(DataError, match="there is no column `price`; the columns are `number`, `count`"):
+        next(read_blocks(path, kinds={"price": "number"}))
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "arrow", "jsonl"])

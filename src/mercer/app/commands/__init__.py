@@ -1,4 +1,4 @@
-"""The commands, one module each: what it is called, what it takes, and what it does.
+"""The commands, one module each.
 
 A module has ``HELP``, ``declare(parser)`` and ``execute(options)``. Nothing heavy is imported before a command is
 executed, so that ``mercer --help`` answers at once.

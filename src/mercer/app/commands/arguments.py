@@ -1,43 +1,44 @@
-"""Arguments that several commands share, and how their values are written."""
+"""Arguments that several commands share."""
 
 import argparse
-import re
+from collections.abc import Iterable
 from typing import Any
 
-from mercer.errors import DataError
+from mercer.app.option_kinds import FLAG
+from mercer.app.options import Option, list_options, parse_options
 
-__all__ = ["add_table_arguments", "duration", "listed", "reading_options"]
-
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|sec|m|min|h|d)?")
-_SECONDS = {"s": 1, "sec": 1, None: 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
+__all__ = ["add_options", "add_reading_options", "add_silencers", "parse_reading_options"]
 
 
-def add_table_arguments(parser: argparse.ArgumentParser) -> None:
-    """How a table is read, where it cannot be guessed."""
-    reading = parser.add_argument_group("reading the table")
-    reading.add_argument("--delimiter", metavar="CHARACTER", help="between columns of text (guessed)")
-    reading.add_argument("--encoding", metavar="NAME", help="of text (guessed)")
-    reading.add_argument("--sheet", metavar="NAME", help="of an Excel file (the first)")
-    reading.add_argument("--query", metavar="TABLE", help="of an SQLite file (the only one)")
+def add_options(parser: Any, options: Iterable[Option]) -> None:
+    """Add `options` to a parser or a group of it. Values are left as they are typed, and None means not given."""
+    for option in options:
+        default = option.default_text.replace("%", "%%")
+        text = f"{option.text} (default: {default})" if default else option.text
+        if option.kind is FLAG:
+            parser.add_argument(*option.spellings, dest=option.name, action="store_true", default=None, help=text)
+            continue
+        action = "append" if option.kind.repeats else "store"
+        metavar = "|".join(option.choices) or option.metavar
+        parser.add_argument(*option.spellings, dest=option.name, action=action, metavar=metavar, help=text)
 
 
-def reading_options(options: Any) -> dict[str, Any]:
-    """The options of `add_table_arguments` by name."""
-    return {name: getattr(options, name) for name in ("delimiter", "encoding", "sheet", "query")}
+def add_silencers(parser: argparse.ArgumentParser, json_text: str) -> None:
+    """Add the options for programs that call mercer; `json_text` says what is printed as JSON."""
+    parser.add_argument("--json", action="store_true", help=json_text)
+    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
 
 
-def listed(values: list[str] | None, mark: str = ",") -> list[str]:
-    """Names given in one option with marks between, or in several options."""
-    return [name.strip() for value in values or () for name in value.split(mark) if name.strip()]
+def _list_reading_options() -> list[Option]:
+    """Return the options for reading a table whose columns the model already names."""
+    return [option for option in list_options("reading the table") if option.name != "columns"]
 
 
-def duration(text: str) -> float | None:
-    """Seconds of a duration such as ``60s``, ``5m`` or ``1.5h``; None if this is none."""
-    found = _DURATION.fullmatch(str(text).strip())
-    if found is None:
-        return None
-    seconds = float(found.group(1)) * _SECONDS[found.group(2)]
-    if seconds <= 0:
-        message = f"--time must be longer than 0; got {text!r}. Write 60s or 5m."
-        raise DataError(message)
-    return seconds
+def add_reading_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say how to read a table."""
+    add_options(parser.add_argument_group("reading the table"), _list_reading_options())
+
+
+def parse_reading_options(typed: argparse.Namespace) -> dict[str, Any]:
+    """Return the values of the options of `add_reading_options` that were typed."""
+    return parse_options(vars(typed), _list_reading_options())

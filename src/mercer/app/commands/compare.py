@@ -1,4 +1,4 @@
-"""``mercer compare``: what differs between two runs."""
+"""``mercer compare``: list the differences between two runs."""
 
 import argparse
 import json
@@ -6,17 +6,18 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from mercer.app.commands.arguments import add_silencers
+
 __all__ = ["HELP", "compare", "declare", "execute"]
 
-HELP = "say what differs between two runs"
+HELP = "list the differences between two runs"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    """The two runs."""
-    parser.add_argument("first", metavar="RUN", help="the folder of a run, or its run.json")
-    parser.add_argument("second", metavar="RUN", help="another")
-    parser.add_argument("--json", action="store_true", help="print the comparison as JSON")
-    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    """Add the arguments: the two runs."""
+    parser.add_argument("first", metavar="RUN", help="folder that `mercer run` wrote, or its run.json")
+    parser.add_argument("second", metavar="RUN", help="folder or run.json of another run")
+    add_silencers(parser, "print the comparison as JSON")
 
 
 def execute(options: Any) -> int:
@@ -34,31 +35,33 @@ def execute(options: Any) -> int:
 
 
 def compare(first: Any, second: Any) -> dict[str, Any]:
-    """What differs, as data and in sentences."""
-    sentences = [_same_rows(first, second), *_questions(first, second)]
+    """Return the differences between two records, as data and in sentences."""
+    sentences = [_compare_tables(first, second), *_compare_questions(first, second)]
     scores = None
-    if not _questions(first, second) and first.sureness is not None and second.sureness is not None:
-        scores, sentence = _scores(first, second)
+    if not _compare_questions(first, second) and first.sureness is not None and second.sureness is not None:
+        scores, sentence = _compare_scores(first, second)
         sentences.append(sentence)
-    chosen = [_chosen(first), _chosen(second)]
+    chosen = [_find_chosen(first), _find_chosen(second)]
     if chosen[0] != chosen[1]:
         sentences.append(f"The first run chose {chosen[0]}, the second {chosen[1]}.")
     elif chosen[0] is not None:
         sentences.append(f"Both runs chose {chosen[0]}.")
-    sentences += _columns(first, second)
+    sentences += _compare_columns(first, second)
     return {"scores": scores, "chosen": chosen, "sentences": sentences}
 
 
-def _same_rows(first: Any, second: Any) -> str:
+def _compare_tables(first: Any, second: Any) -> str:
+    """Return whether both runs studied the same table, in a sentence."""
     if first.origin.digest == second.origin.digest:
         return "Both runs studied the same table."
     sizes = (
         f"{first.question.n_rows} rows of {first.question.table}, {second.question.n_rows} of {second.question.table}"
     )
-    return f"The tables differ ({sizes}), so that scores differ by the luck of the rows too."
+    return f"The tables differ ({sizes}), so that scores may differ by chance."
 
 
-def _questions(first: Any, second: Any) -> list[str]:
+def _compare_questions(first: Any, second: Any) -> list[str]:
+    """Return a sentence for each difference between the questions."""
     parts = []
     for name in ("task", "target", "metric", "splits"):
         here, there = getattr(first.question, name), getattr(second.question, name)
@@ -67,27 +70,32 @@ def _questions(first: Any, second: Any) -> list[str]:
     return parts
 
 
-def _scores(first: Any, second: Any) -> tuple[dict[str, float], str]:
+def _compare_scores(first: Any, second: Any) -> tuple[dict[str, float], str]:
+    """Return the scores of both runs, and a sentence about them."""
     here, there = first.sureness, second.sureness
     gain = there.score - here.score
     better = gain > 0 if second.question.greater_is_better else gain < 0
     apart = here.high < there.low or there.high < here.low
     if gain == 0:
         return {"first": here.score, "second": there.score, "difference": 0.0, "apart": False}, "The scores are equal."
-    verdict = "their intervals do not overlap" if apart else "their intervals overlap, so that it may be luck"
+    verdict = (
+        "their intervals do not overlap" if apart else "their intervals overlap, so that the difference may be chance"
+    )
     which = "better" if better else "worse"
     sentence = (
-        f"The second is {which}: {first.question.metric} {there.score:.4g} ({there.low:.4g} to {there.high:.4g}) "
-        f"after {here.score:.4g} ({here.low:.4g} to {here.high:.4g}); {verdict}."
+        f"The second run is {which}: {first.question.metric} {there.score:.4g} ({there.low:.4g} to {there.high:.4g}), "
+        f"against {here.score:.4g} ({here.low:.4g} to {here.high:.4g}); {verdict}."
     )
     return {"first": here.score, "second": there.score, "difference": gain, "apart": apart}, sentence
 
 
-def _chosen(record: Any) -> str | None:
+def _find_chosen(record: Any) -> str | None:
+    """Return the name of the chosen candidate, if there is one."""
     return next((one.name for one in record.candidates if one.status == "chosen"), None)
 
 
-def _columns(first: Any, second: Any) -> list[str]:
+def _compare_columns(first: Any, second: Any) -> list[str]:
+    """Return a sentence for each column that is missing in one run or has another role."""
     here, there = ({column.name: column.role for column in one.data.columns} for one in (first, second))
     gone, new = (
         ", ".join(f"`{name}`" for name in one if name not in other) for one, other in ((here, there), (there, here))
@@ -96,5 +104,5 @@ def _columns(first: Any, second: Any) -> list[str]:
     sentences += [f"Only the second table has {new}."] if new else []
     for name, role in here.items():
         if there.get(name, role) != role:
-            sentences.append(f"`{name}` was {role} in the first run and {there[name]} in the second.")
+            sentences.append(f"`{name}` was a {role} column in the first run and a {there[name]} column in the second.")
     return sentences

@@ -1,4 +1,4 @@
-"""``mercer completion``: a script with which a shell completes commands and options."""
+"""``mercer completion``: print a script that makes a shell complete commands and options."""
 
 import argparse
 import sys
@@ -8,7 +8,7 @@ from mercer.app.commands import COMMANDS
 
 __all__ = ["HELP", "declare", "execute"]
 
-HELP = "print a completion script for a shell"
+HELP = "print a script that makes a shell complete mercer's commands and options"
 
 _BASH = """\
 # Add to ~/.bashrc:  eval "$(mercer completion bash)"
@@ -51,18 +51,19 @@ complete -c mercer -n __fish_use_subcommand -f -a "{commands}"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    """Which shell."""
+    """Add the argument: the shell."""
     parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="which shell")
 
 
 def execute(options: Any) -> int:
     """Print the script."""
-    sys.stdout.write(_scripts()[options.shell])
+    sys.stdout.write(_make_scripts()[options.shell])
     return 0
 
 
-def _scripts() -> dict[str, str]:
-    known = {name: _options(name) for name in COMMANDS}
+def _make_scripts() -> dict[str, str]:
+    """Return the script for each shell."""
+    known = {name: _list_flags(name) for name in COMMANDS}
     commands = " ".join(COMMANDS)
     bash = "\n".join(f'            {name}) words="{" ".join(flags)}" ;;' for name, flags in known.items())
     zsh = "\n".join(f"        {name}) compadd -- {' '.join(flags)} ;;" for name, flags in known.items())
@@ -79,8 +80,8 @@ def _scripts() -> dict[str, str]:
     }
 
 
-def _options(command: str) -> list[str]:
-    """The options of a command, as its own parser knows them."""
+def _list_flags(command: str) -> list[str]:
+    """Return the options of a command, as its parser knows them."""
     import importlib
 
     parser = argparse.ArgumentParser()

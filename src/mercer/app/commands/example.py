@@ -5,23 +5,26 @@ from typing import Any
 
 __all__ = ["EXAMPLES", "HELP", "declare", "execute", "load_example"]
 
-HELP = "write one of the bundled tables to a file or to standard output"
-# What each table is good for, and the function that draws it.
+HELP = "write a table that comes with mercer to a file or to standard output"
+# The function that draws each table.
 EXAMPLES = {"classification": "load_failures", "regression": "load_rents", "clusters": "load_visitors"}
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    """Which table, and where to."""
+    """Add the arguments: the table, and where to write it."""
     parser.add_argument("name", choices=EXAMPLES, help="which table")
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="CSV, TSV, Parquet, Arrow or JSON lines; else CSV to stdout"
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="file to write: CSV, TSV, Parquet, Arrow or JSON lines (default: CSV to standard output)",
     )
-    parser.add_argument("--rows", type=int, metavar="N", help="how many rows to draw")
-    parser.add_argument("--seed", type=int, default=0, help="of the draw (%(default)s)")
+    parser.add_argument("--rows", type=int, metavar="N", help="number of rows to draw")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the draw (default: %(default)s)")
 
 
 def load_example(name: str, rows: int | None = None, seed: int = 0) -> Any:
-    """The bundled table of that name."""
+    """Return the bundled table of that name."""
     from mercer import datasets
 
     size = {} if rows is None else {"n_samples": rows}

@@ -4,28 +4,29 @@ import argparse
 import sys
 from typing import Any
 
-from mercer.app.commands.arguments import add_table_arguments, reading_options
+from mercer.app.commands.arguments import add_reading_options, add_silencers, parse_reading_options
 
 __all__ = ["HELP", "declare", "execute"]
 
-HELP = "take the prediction of one row apart, column by column"
-# Rows of the table that stand for the average; more would change little and cost more.
+HELP = "show how much each column contributes to the prediction of one row"
+# Rows of the table that form the average row; more would change little and take longer.
 _MOST_ROWS = 20_000
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    """The model, the table and the row."""
+    """Add the arguments: the model, the table and the row."""
     parser.add_argument("model", metavar="MODEL", help="model.mercer, or the folder that `mercer run` wrote")
-    parser.add_argument("table", metavar="TABLE", help="a table with the row, whose other rows give the average")
-    parser.add_argument("--row", type=int, required=True, metavar="N", help="which row, counted from 1")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the draws (%(default)s)")
-    parser.add_argument("--json", action="store_true", help="print the shares as JSON")
-    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
-    add_table_arguments(parser)
+    parser.add_argument("table", metavar="TABLE", help="table with the row to explain; its other rows give the average")
+    parser.add_argument("--row", type=int, required=True, metavar="N", help="row to explain, counted from 1")
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="seed of the random draws (default: %(default)s)"
+    )
+    add_silencers(parser, "print the contributions as JSON")
+    add_reading_options(parser)
 
 
 def execute(options: Any) -> int:
-    """Take the prediction apart and print the shares, largest first."""
+    """Print the contribution of each column, the largest first."""
     import json
     from dataclasses import asdict
 
@@ -33,30 +34,32 @@ def execute(options: Any) -> int:
     from mercer.app.schema import load_model, open_rows
 
     model, schema = load_model(options.model)
-    stream = open_rows(options.table, schema, [], **reading_options(options))
-    row, background = _rows(stream, options.row)
+    stream = open_rows(options.table, schema, [], **parse_reading_options(options))
+    row, background = _find_row(stream, options.row)
     found = attribute(model, row, background, options.seed)
     if options.json:
         sys.stdout.write(json.dumps(asdict(found), ensure_ascii=False) + "\n")
     elif not options.quiet:
-        _tell(found, row, options.row)
+        _print_shares(found, row, options.row)
     return 0
 
 
-def _rows(stream: Any, number: int) -> tuple[Any, Any]:
-    """The row, and the first rows of the table."""
+def _find_row(stream: Any, number: int) -> tuple[Any, Any]:
+    """Return the row of that index, counted from 1, and the first `_MOST_ROWS` rows of the table."""
     import pandas
 
     from mercer.errors import DataError
 
-    row, kept, seen = None, [], 0
+    row: Any = None
+    kept: list[Any] = []
+    seen = 0
     for frame in stream:
-        if sum(map(len, kept)) < _MOST_ROWS:
+        if seen < _MOST_ROWS:
             kept.append(frame)
         if seen < number <= seen + len(frame):
             row = frame.iloc[[number - 1 - seen]].reset_index(drop=True)
         seen += len(frame)
-        if row is not None and sum(map(len, kept)) >= _MOST_ROWS:
+        if row is not None and seen >= _MOST_ROWS:
             break
     if row is None:
         message = f"{stream.place.name}: --row must be from 1 to {seen}; got {number}."
@@ -64,14 +67,15 @@ def _rows(stream: Any, number: int) -> tuple[Any, Any]:
     return row, pandas.concat(kept, ignore_index=True).iloc[:_MOST_ROWS]
 
 
-def _tell(found: Any, row: Any, number: int) -> None:
+def _print_shares(found: Any, row: Any, number: int) -> None:
+    """Print the contributions, the largest first."""
     width = max(map(len, found.shares))
     lines = [
         f"row {number}: {found.prediction}",
-        f"{found.scale}: {found.value:.4g} here, {found.average:.4g} for the average row; the difference is made of",
+        f"{found.scale}: {found.value:.4g} for this row, {found.average:.4g} on average; contributions of the columns:",
     ]
     for name, share in sorted(found.shares.items(), key=lambda pair: -abs(pair[1])):
         error = "" if found.exact else f" ± {found.errors[name]:.2g}"
         lines.append(f"  {name:<{width}}  {share:+.4g}{error}  ({row[name].iloc[0]})")
-    how = "exact" if found.exact else "Shapley values by drawn orders, ± one standard error"
+    how = "exact" if found.exact else "Shapley values from random orders, ± one standard error"
     sys.stdout.write("\n".join([*lines, f"({how})"]) + "\n")

@@ -1,33 +1,36 @@
-"""``mercer predict``: apply a model to a table of any size, some rows at a time."""
+"""``mercer predict``: predict the rows of a table of any size, block by block."""
 
 import argparse
 import sys
 from typing import Any
 
-from mercer.app.commands.arguments import add_table_arguments, listed, reading_options
+from mercer.app.commands.arguments import add_reading_options, add_silencers, parse_reading_options
+from mercer.app.option_kinds import split_names
 
 __all__ = ["HELP", "declare", "execute"]
 
-HELP = "apply a model to the rows of a table"
+HELP = "predict the rows of a table with a model"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    """The model, the rows, and where the predictions go."""
+    """Add the arguments: the model, the rows, and where the predictions go."""
     parser.add_argument("model", metavar="MODEL", help="model.mercer, or the folder that `mercer run` wrote")
-    parser.add_argument("table", metavar="TABLE", help="a file, file::part, or - for standard input")
+    parser.add_argument("table", metavar="TABLE", help="file, file::part, or - for standard input")
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="CSV, TSV, Parquet, Arrow or JSON lines; else CSV to stdout"
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="file to write: CSV, TSV, Parquet, Arrow or JSON lines (default: CSV to standard output)",
     )
     parser.add_argument(
         "--with", dest="others", action="append", metavar="COLUMNS", help="columns to copy to the output"
     )
-    parser.add_argument("--json", action="store_true", help="print a summary as JSON (needs -o)")
-    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
-    add_table_arguments(parser)
+    add_silencers(parser, "print a summary as JSON (needs -o)")
+    add_reading_options(parser)
 
 
 def execute(options: Any) -> int:
-    """Predict block by block: one thread reads ahead, the others predict, and what they say is written in order."""
+    """Predict block by block: one thread reads ahead, the others predict, and results are written in order."""
     from mercer._source.file.read_ahead import ReadAhead
     from mercer._source.threads import n_threads, run_taken
     from mercer.app.schema import load_model, open_rows
@@ -35,40 +38,42 @@ def execute(options: Any) -> int:
     from mercer.errors import DataError
 
     if options.json and options.output is None:
-        message = "--json prints a summary, so that the predictions need a file. Give -o FILE."
+        message = "--json prints a summary instead of the predictions. Give -o FILE for the predictions."
         raise DataError(message)
-    others = listed(options.others)
+    others = split_names(options.others or [])
     model, schema = load_model(options.model)
-    stream = open_rows(options.table, schema, others, **reading_options(options))
+    stream = open_rows(options.table, schema, others, **parse_reading_options(options))
     names, count = list(schema.kinds), 0
     with Writer.open(options.output) as writer:
 
-        def write(said: Any) -> None:
+        def write(predictions: Any) -> None:
             nonlocal count
-            writer.write(said)
-            count += len(said)
+            writer.write(predictions)
+            count += len(predictions)
 
         frames = ReadAhead(frame for frame in stream if len(frame))
-        run_taken(lambda frame: _predicted(model, frame, names, others), frames, n_threads(None), write)
+        run_taken(lambda frame: _predict_frame(model, frame, names, others), frames, n_threads(None), write)
         if count == 0:
             message = f"{stream.place.name}: the table has column names but no rows. Give a table with rows."
             raise DataError(message)
-    _tell(options, stream, count)
+    _print_summary(options, stream, count)
     return 0
 
 
-def _predicted(model: Any, frame: Any, names: list[str], others: list[str]) -> Any:
+def _predict_frame(model: Any, frame: Any, names: list[str], others: list[str]) -> Any:
+    """Return an Arrow table with the predictions for some rows and the columns to copy."""
     import pyarrow
 
-    from mercer.app.schema import answers
+    from mercer.app.schema import predict_columns
 
     columns = {name: pyarrow.Array.from_pandas(frame[name]) for name in others}
-    for name, values in answers(model, frame[names]).items():
+    for name, values in predict_columns(model, frame[names]).items():
         columns[name] = pyarrow.array(values.astype(str) if values.dtype == object else values)
     return pyarrow.table(columns)
 
 
-def _tell(options: Any, stream: Any, count: int) -> None:
+def _print_summary(options: Any, stream: Any, count: int) -> None:
+    """Print how many rows were predicted, and what should be known about the data."""
     import json
     from dataclasses import asdict
 

@@ -1,9 +1,11 @@
-"""``mercer report``: make the page of an earlier run again."""
+"""``mercer report``: make the report of an earlier run again."""
 
 import argparse
 import sys
 from pathlib import Path
 from typing import Any
+
+from mercer.app.commands.arguments import add_silencers
 
 __all__ = ["HELP", "declare", "execute"]
 
@@ -11,11 +13,10 @@ HELP = "make the report of an earlier run again"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    """Which run, and where to."""
-    parser.add_argument("run", metavar="RUN", help="the folder that `mercer run` wrote, or its run.json")
-    parser.add_argument("-o", "--output", metavar="FILE", help="where the page goes (report.html beside run.json)")
-    parser.add_argument("--json", action="store_true", help="print the whole record as JSON and write no page")
-    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    """Add the arguments: the run, and where to write the report."""
+    parser.add_argument("run", metavar="RUN", help="folder that `mercer run` wrote, or its run.json")
+    parser.add_argument("-o", "--output", metavar="FILE", help="file to write (default: report.html beside run.json)")
+    add_silencers(parser, "print the whole record as JSON and write no report")
 
 
 def execute(options: Any) -> int:

@@ -9,7 +9,7 @@ HELP = "print versions, CPU level and threads"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    """It takes nothing."""
+    """Add no arguments: this command takes none."""
 
 
 def execute(options: Any) -> int:

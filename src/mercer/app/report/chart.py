@@ -1,32 +1,36 @@
 """A chart as SVG text: axes, lines, bands, points, bars and cells, coloured by the page's own style sheet.
 
-Colours are classes (``c0`` to ``c5``, ``soft``, ``ink``), so that one figure serves light, dark and paper. Text stays
-text, and every figure says in words what it shows.
+Colours are classes (``c0`` to ``c5``, ``soft``, ``ink``), so that the same figure serves light and dark screens and
+paper. Text stays text, and every figure has a description in words.
 """
 
 from collections.abc import Sequence
 from html import escape
 
-from mercer.app.report.scale import Scale, number
+from mercer.app.report.scale import Scale, format_number
 
 __all__ = ["Chart"]
 
-# In units of the picture, which the page stretches to the width it has.
-WIDTH, HEIGHT = 420.0, 280.0
-LEFT, RIGHT, TOP, BOTTOM = 58.0, 14.0, 12.0, 44.0
-# What names that stand aslant below the axis need more.
+# Size and margins in units of the picture, which the page scales to its width.
+WIDTH = 420.0
+HEIGHT = 280.0
+LEFT = 58.0
+RIGHT = 14.0
+TOP = 12.0
+BOTTOM = 44.0
+# Additional height for slanted names below the axis.
 SLANT = 46.0
-# About the width of a letter of the figure's text, as one cannot measure it here.
+# Approximate width of a letter: the true one is known only to the browser.
 LETTER = 6.6
 
 
 class Chart:
-    """A picture that grows by calls and ends as SVG text.
+    """A picture to which shapes are added, and which is written as SVG text.
 
     Parameters
     ----------
     alt : str
-        What the figure shows, for those who do not see it.
+        What the figure shows, for readers who cannot see it.
     x, y : tuple of float
         Ends of the axes.
     """
@@ -46,7 +50,7 @@ class Chart:
         logarithmic: bool = False,
         slanted: bool = False,
     ) -> None:
-        # The first name that stands aslant reaches to the left of the axis.
+        # The first slanted name reaches to the left of the axis.
         left = max(left, 76.0) if slanted else left
         self.slanted = slanted
         self.alt, self.width, self.height, self.left = alt, width, height, left
@@ -59,14 +63,14 @@ class Chart:
     def line(
         self, x: Sequence[float], y: Sequence[float], kind: str = "c0", name: str = "", dash: bool = False
     ) -> None:
-        """A line through the points."""
+        """Add a line through the points."""
         path = " ".join(f"{self.x(a):.1f},{self.y(b):.1f}" for a, b in zip(x, y, strict=True))
         dashed = ' stroke-dasharray="5 4"' if dash else ""
         self._parts.append(f'<polyline class="line {kind}" points="{path}"{dashed}/>')
-        self._name(name, kind, "line")
+        self._add_to_legend(name, kind, "line")
 
     def band(self, x: Sequence[float], low: Sequence[float], high: Sequence[float], kind: str = "c0") -> None:
-        """The area between two lines."""
+        """Add the area between two lines."""
         there = [f"{self.x(a):.1f},{self.y(b):.1f}" for a, b in zip(x, low, strict=True)]
         back = [f"{self.x(a):.1f},{self.y(b):.1f}" for a, b in zip(x, high, strict=True)]
         self._parts.append(f'<polygon class="band {kind}" points="{" ".join(there + back[::-1])}"/>')
@@ -74,23 +78,23 @@ class Chart:
     def points(
         self, x: Sequence[float], y: Sequence[float], kind: str = "c0", name: str = "", size: float = 3.0
     ) -> None:
-        """One dot per point, in one path: a thousand elements would make the page slow."""
+        """Add one dot per point, as one path: a thousand elements would make the page slow."""
         dots = "".join(f"M{self.x(a):.1f} {self.y(b):.1f}h.01" for a, b in zip(x, y, strict=True))
         self._parts.append(f'<path class="dots {kind}" stroke-width="{2 * size:g}" d="{dots}"/>')
-        self._name(name, kind, "dot")
+        self._add_to_legend(name, kind, "dot")
 
     def bar(self, x: tuple[float, float], y: tuple[float, float], kind: str = "c0", title: str = "") -> None:
-        """A rectangle between two values of each axis."""
+        """Add a rectangle between two values of each axis."""
         left, right = sorted((self.x(x[0]), self.x(x[1])))
         top, bottom = sorted((self.y(y[0]), self.y(y[1])))
-        told = f"<title>{_plain(title)}</title>" if title else ""
+        told = f"<title>{_escape(title)}</title>" if title else ""
         self._parts.append(
             f'<rect class="bar {kind}" x="{left:.1f}" y="{top:.1f}" width="{max(right - left, 0.5):.1f}" '
             f'height="{max(bottom - top, 0.5):.1f}">{told}</rect>'
         )
 
     def cell(self, x: tuple[float, float], y: tuple[float, float], strength: float, kind: str = "c0") -> None:
-        """A rectangle whose colour is as strong as `strength`, from 0 to 1."""
+        """Add a rectangle with the opacity `strength`, from 0 to 1."""
         left, right = sorted((self.x(x[0]), self.x(x[1])))
         top, bottom = sorted((self.y(y[0]), self.y(y[1])))
         self._parts.append(
@@ -99,7 +103,7 @@ class Chart:
         )
 
     def whisker(self, low: float, high: float, y: float, kind: str = "c0") -> None:
-        """An interval along the first axis."""
+        """Add an interval along the first axis."""
         a, b, level = self.x(low), self.x(high), self.y(y)
         self._parts.append(
             f'<path class="line {kind}" d="M{a:.1f} {level:.1f}H{b:.1f}M{a:.1f} {level - 4:.1f}v8'
@@ -107,7 +111,7 @@ class Chart:
         )
 
     def rule(self, x: float | None = None, y: float | None = None, kind: str = "soft") -> None:
-        """A dashed line across the whole chart."""
+        """Add a dashed line across the whole chart."""
         if x is not None:
             ends = f"M{self.x(x):.1f} {self.y.start:.1f}V{self.y.end:.1f}"
         else:
@@ -115,10 +119,10 @@ class Chart:
         self._parts.append(f'<path class="line {kind}" stroke-dasharray="4 4" d="{ends}"/>')
 
     def text(self, x: float, y: float, words: str, kind: str = "", anchor: str = "middle", shift: float = 4.0) -> None:
-        """Words at a point."""
+        """Add words at a point."""
         self._parts.append(
             f'<text class="{kind}" x="{self.x(x):.1f}" y="{self.y(y) + shift:.1f}" text-anchor="{anchor}">'
-            f"{_plain(words)}</text>"
+            f"{_escape(words)}</text>"
         )
 
     def svg(
@@ -129,87 +133,102 @@ class Chart:
         x_ticks: bool = True,
         y_ticks: bool = True,
     ) -> str:
-        """The picture; names stand at 0, 1, 2 ... in place of numbers."""
+        """Return the picture; names stand at 0, 1, 2 ... instead of numbers."""
         head = (
             f'<svg role="img" viewBox="0 0 {self.width:g} {self.height:g}" xmlns="http://www.w3.org/2000/svg" '
-            f'aria-label="{_plain(self.alt)}">'
+            f'aria-label="{_escape(self.alt)}">'
         )
-        axes = self._across(x_names, x_ticks) + self._up(y_names, y_ticks)
-        return head + "".join(axes + self._parts + self._labels() + self._names()) + "</svg>"
+        axes = self._draw_x_axis(x_names, x_ticks) + self._draw_y_axis(y_names, y_ticks)
+        return head + "".join(axes + self._parts + self._draw_labels() + self._draw_legend()) + "</svg>"
 
-    def _across(self, names: Sequence[str] | None, drawn: bool) -> list[str]:
+    def _draw_x_axis(self, names: Sequence[str] | None, drawn: bool) -> list[str]:
+        """Return the horizontal axis with its ticks."""
         base = self.y.start
         parts = [f'<path class="axis" d="M{self.x.start:.1f} {base:.1f}H{self.x.end:.1f}"/>']
         if not drawn:
             return parts
-        marks = list(enumerate(names)) if names is not None else [(value, number(value)) for value in self.x.ticks()]
+        marks = (
+            list(enumerate(names))
+            if names is not None
+            else [(value, format_number(value)) for value in self.x.find_ticks()]
+        )
         if self.slanted:
-            return parts + [_slanted(self.x(place), base + 12, _short(words, 14)) for place, words in marks]
+            return parts + [_make_slanted_tick(self.x(place), base + 12, _shorten(words, 14)) for place, words in marks]
         room = (self.x.end - self.x.start) / max(len(marks), 1) / LETTER
         for place, words in marks:
-            shown = _short(words, max(int(room), 3))
-            parts.append(_tick(self.x(place), base + 16, shown, "middle"))
+            shown = _shorten(words, max(int(room), 3))
+            parts.append(_make_tick(self.x(place), base + 16, shown, "middle"))
         return parts
 
-    def _up(self, names: Sequence[str] | None, drawn: bool) -> list[str]:
+    def _draw_y_axis(self, names: Sequence[str] | None, drawn: bool) -> list[str]:
+        """Return the ticks and grid lines of the vertical axis."""
         if not drawn:
             return []
-        marks = list(enumerate(names)) if names is not None else [(value, number(value)) for value in self.y.ticks()]
+        marks = (
+            list(enumerate(names))
+            if names is not None
+            else [(value, format_number(value)) for value in self.y.find_ticks()]
+        )
         parts = []
         for place, words in marks:
             level = self.y(place)
             if names is None:
                 parts.append(f'<path class="grid" d="M{self.x.start:.1f} {level:.1f}H{self.x.end:.1f}"/>')
-            shown = _short(words, int((self.left - 8) / LETTER))
-            parts.append(_tick(self.x.start - 6, level + 4, shown, "end"))
+            shown = _shorten(words, int((self.left - 8) / LETTER))
+            parts.append(_make_tick(self.x.start - 6, level + 4, shown, "end"))
         return parts
 
-    def _labels(self) -> list[str]:
+    def _draw_labels(self) -> list[str]:
+        """Return the labels of the axes."""
         parts = []
         if self.x_label:
             middle = (self.x.start + self.x.end) / 2
             parts.append(
                 f'<text class="label" x="{middle:.1f}" y="{self.height - 8:g}" text-anchor="middle">'
-                f"{_plain(self.x_label)}</text>"
+                f"{_escape(self.x_label)}</text>"
             )
         if self.y_label:
             middle = (self.y.start + self.y.end) / 2
             parts.append(
                 f'<text class="label" transform="translate(13 {middle:.1f}) rotate(-90)" text-anchor="middle">'
-                f"{_plain(self.y_label)}</text>"
+                f"{_escape(self.y_label)}</text>"
             )
         return parts
 
-    def _name(self, name: str, kind: str, shape: str) -> None:
+    def _add_to_legend(self, name: str, kind: str, shape: str) -> None:
+        """Add a name to the legend, if there is one."""
         if name:
             self._legend.append((name, kind, shape))
 
-    def _names(self) -> list[str]:
-        """The legend, above the chart: each name beside a mark of its colour."""
+    def _draw_legend(self) -> list[str]:
+        """Return the legend above the chart: each name beside a mark of its colour."""
         parts, place = [], self.x.start
         for name, kind, shape in self._legend:
             mark = f"M{place:.1f} 10h14" if shape == "line" else f"M{place + 7:.1f} 10h.01"
             width = "" if shape == "line" else ' stroke-width="8"'
             parts.append(f'<path class="{"line" if shape == "line" else "dots"} {kind}"{width} d="{mark}"/>')
-            shown = _short(name, 22)
-            parts.append(_tick(place + 19, 14, shown, "start"))
+            shown = _shorten(name, 22)
+            parts.append(_make_tick(place + 19, 14, shown, "start"))
             place += 30 + LETTER * len(shown)
         return parts
 
 
-def _plain(words: str) -> str:
-    """Words as a picture holds them: names are not marked here."""
+def _escape(words: str) -> str:
+    """Return words as SVG text, without the backticks around names."""
     return escape(words.replace("`", ""))
 
 
-def _tick(x: float, y: float, words: str, anchor: str) -> str:
-    return f'<text class="tick" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{_plain(words)}</text>'
+def _make_tick(x: float, y: float, words: str, anchor: str) -> str:
+    """Return the text of a tick."""
+    return f'<text class="tick" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{_escape(words)}</text>'
 
 
-def _slanted(x: float, y: float, words: str) -> str:
+def _make_slanted_tick(x: float, y: float, words: str) -> str:
+    """Return the text of a tick, slanted."""
     turn = f"translate({x:.1f} {y:.1f}) rotate(-35)"
-    return f'<text class="tick" transform="{turn}" text-anchor="end">{_plain(words)}</text>'
+    return f'<text class="tick" transform="{turn}" text-anchor="end">{_escape(words)}</text>'
 
 
-def _short(words: str, most: int) -> str:
+def _shorten(words: str, most: int) -> str:
+    """Return the words with at most `most` letters."""
     return words if len(words) <= most else words[: max(most - 1, 1)] + "…"

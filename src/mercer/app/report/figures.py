@@ -1,43 +1,53 @@
-"""The report"s figures of scores, candidates, columns and fits: from one part of a record to one picture each."""
+"""Figures of scores, candidates, columns and fits; each shows one part of a record."""
 
 from collections.abc import Sequence
 
 from mercer.app.report.chart import Chart
-from mercer.app.report.scale import number, percent, span
+from mercer.app.report.scale import find_span, format_number, format_percent
 from mercer.app.study.record import BiasVariance, Candidate, Column, Curve, Dependence, Driver, Fit, Sureness
 
-__all__ = ["bias_variance", "candidates", "curve", "dependence", "drivers", "history", "shares", "spark", "strip"]
+__all__ = [
+    "draw_bias_variance",
+    "draw_candidates",
+    "draw_curve",
+    "draw_dependence",
+    "draw_drivers",
+    "draw_histogram",
+    "draw_history",
+    "draw_score",
+    "draw_shares",
+]
 
 
-def strip(sureness: Sureness, metric: str) -> str:
-    """The score with its interval, between guessing and the best that may be possible."""
+def draw_score(sureness: Sureness, metric: str) -> str:
+    """Draw the score with its interval, between guessing and an estimate of the best possible score."""
     marks = [sureness.score, sureness.low, sureness.high, sureness.baseline]
     if sureness.floor is not None:
         marks.append(sureness.floor)
     alt = (
-        f"{metric} {number(sureness.score)}, interval {number(sureness.low)} to {number(sureness.high)}; "
-        f"{sureness.baseline_name} {number(sureness.baseline)}."
+        f"{metric} {format_number(sureness.score)}, interval {format_number(sureness.low)} to "
+        f"{format_number(sureness.high)}; {sureness.baseline_name} {format_number(sureness.baseline)}."
     )
-    chart = Chart(alt, span(marks, 0.12), (-1.0, 1.0), x_label=metric, width=490, height=110, left=14)
+    chart = Chart(alt, find_span(marks, 0.12), (-1.0, 1.0), x_label=metric, width=490, height=110, left=14)
     chart.bar((sureness.low, sureness.high), (-0.35, 0.35), "c0 pale")
     chart.points([sureness.score], [0.0], "c0", size=7)
-    chart.text(sureness.score, 0.45, number(sureness.score), "strong", shift=-4)
+    chart.text(sureness.score, 0.45, format_number(sureness.score), "strong", shift=-4)
     chart.points([sureness.baseline], [0.0], "soft", size=5)
     chart.text(sureness.baseline, -0.45, sureness.baseline_name, "tick", shift=10)
     if sureness.floor is not None:
         chart.points([sureness.floor], [0.0], "c2", size=5)
-        chart.text(sureness.floor, -0.45, "best possible?", "tick", shift=10)
+        chart.text(sureness.floor, -0.45, "best possible", "tick", shift=10)
     return chart.svg(y_ticks=False)
 
 
-def candidates(found: Sequence[Candidate], metric: str) -> str:
-    """One row per candidate: its score on unseen rows with its interval, and on training rows."""
+def draw_candidates(found: Sequence[Candidate], metric: str) -> str:
+    """Draw the score of each candidate on unseen rows, with its interval."""
     judged = [one for one in found if one.score is not None]
     values = [value for one in judged for value in (one.score, one.low, one.high) if value is not None]
-    alt = f"{metric} of {len(judged)} candidates with intervals; the table beside it has the numbers."
+    alt = f"{metric} of {len(judged)} candidates with intervals; the table below has the numbers."
     chart = Chart(
         alt,
-        span(values, 0.06),
+        find_span(values, 0.06),
         (len(judged) - 0.4, -0.6),
         x_label=metric,
         width=490,
@@ -56,9 +66,12 @@ def candidates(found: Sequence[Candidate], metric: str) -> str:
     return chart.svg(y_names=[one.name for one in judged])
 
 
-def curve(found: Curve, metric: str) -> str:
-    """Training and unseen scores, with a standard deviation to each side."""
-    sides = [("train", found.train, found.train_spread, "c1"), ("unseen rows", found.test, found.test_spread, "c0")]
+def draw_curve(found: Curve, metric: str) -> str:
+    """Draw the scores on training rows and on unseen rows, with one standard deviation to each side."""
+    sides = [
+        ("training rows", found.train, found.train_spread, "c1"),
+        ("unseen rows", found.test, found.test_spread, "c0"),
+    ]
     values = [*found.train, *found.test]
     for _, middle, spread, _ in sides:
         values += [m + s for m, s in zip(middle, spread, strict=False)]
@@ -67,8 +80,8 @@ def curve(found: Curve, metric: str) -> str:
     wide = not named and len(found.x) > 2 and min(found.x) > 0 and max(found.x) / min(found.x) > 20
     chart = Chart(
         f"{metric} against {found.label}: {found.text}",
-        span(found.x, 0.08 if named else 0.0) if not wide else (min(found.x), max(found.x)),
-        span(values),
+        find_span(found.x, 0.08 if named else 0.0) if not wide else (min(found.x), max(found.x)),
+        find_span(values),
         x_label=found.label,
         y_label=metric,
         legend=True,
@@ -89,12 +102,12 @@ def curve(found: Curve, metric: str) -> str:
     return chart.svg(x_names=found.names or None)
 
 
-def bias_variance(found: BiasVariance) -> str:
-    """Two stacked bars per candidate."""
+def draw_bias_variance(found: BiasVariance) -> str:
+    """Draw bias and variance of each candidate as two stacked bars."""
     total = [b + v for b, v in zip(found.bias, found.variance, strict=True)]
     chart = Chart(
         f"Error split into bias with noise, and variance. {found.text}",
-        (0.0, span(total, 0.05)[1]),
+        (0.0, find_span(total, 0.05)[1]),
         (len(total) - 0.4, -0.6),
         x_label="error on unseen rows",
         height=90 + 26.0 * len(total),
@@ -102,20 +115,20 @@ def bias_variance(found: BiasVariance) -> str:
         legend=True,
     )
     for row, (bias, variance) in enumerate(zip(found.bias, found.variance, strict=True)):
-        chart.bar((0.0, bias), (row - 0.32, row + 0.32), "c0", f"bias and noise {number(bias)}")
-        chart.bar((bias, bias + variance), (row - 0.32, row + 0.32), "c1", f"variance {number(variance)}")
+        chart.bar((0.0, bias), (row - 0.32, row + 0.32), "c0", f"bias and noise {format_number(bias)}")
+        chart.bar((bias, bias + variance), (row - 0.32, row + 0.32), "c1", f"variance {format_number(variance)}")
     chart.points([], [], "c0", "bias and noise")
     chart.points([], [], "c1", "variance")
     return chart.svg(y_names=found.names)
 
 
-def drivers(found: Sequence[Driver], metric: str) -> str:
-    """How much the score falls without each column."""
+def draw_drivers(found: Sequence[Driver], metric: str) -> str:
+    """Draw how much the score falls when each column is shuffled."""
     values = [0.0, *(value for one in found for value in (one.low, one.high))]
-    alt = "Importance by shuffling: " + ", ".join(f"{one.column} {number(one.mean)}" for one in found)
+    alt = "Importance by shuffling: " + ", ".join(f"{one.column} {format_number(one.mean)}" for one in found)
     chart = Chart(
         alt,
-        span(values),
+        find_span(values),
         (len(found) - 0.4, -0.6),
         x_label=f"loss of {metric} when shuffled",
         width=490,
@@ -129,14 +142,15 @@ def drivers(found: Sequence[Driver], metric: str) -> str:
     return chart.svg(y_names=[one.column for one in found])
 
 
-def dependence(found: Dependence) -> str:
-    """The mean prediction as one column varies."""
+def draw_dependence(found: Dependence) -> str:
+    """Draw the mean prediction as one column varies."""
     names = [str(value) for value in found.values] if isinstance(found.values[0], str) else None
     x = list(range(len(found.values))) if names else [float(value) for value in found.values]
-    y = span([*found.mean, *found.low, *found.high])
+    y = find_span([*found.mean, *found.low, *found.high])
+    ends = f"from {format_number(min(found.mean))} to {format_number(max(found.mean))}"
     chart = Chart(
-        f"{found.label} as {found.column} varies, from {number(min(found.mean))} to {number(max(found.mean))}.",
-        (-0.5, len(x) - 0.5) if names else span(x, 0.0),
+        f"{found.label} as {found.column} varies, {ends}.",
+        (-0.5, len(x) - 0.5) if names else find_span(x, 0.0),
         y,
         x_label=found.column,
         y_label=found.label,
@@ -151,21 +165,21 @@ def dependence(found: Dependence) -> str:
     return chart.svg(x_names=names)
 
 
-def history(found: Fit) -> str:
-    """The objective, step by step."""
+def draw_history(found: Fit) -> str:
+    """Draw the objective, step by step."""
     steps = list(range(1, len(found.objective) + 1))
-    first, last = number(found.objective[0]), number(found.objective[-1])
+    first, last = format_number(found.objective[0]), format_number(found.objective[-1])
     alt = f"{found.objective_name} from {first} to {last} in {len(steps)} steps."
-    chart = Chart(alt, span(steps, 0.02), span(found.objective), x_label="step", y_label=found.objective_name)
+    chart = Chart(alt, find_span(steps, 0.02), find_span(found.objective), x_label="step", y_label=found.objective_name)
     chart.line(steps, found.objective, "c0")
     chart.points(steps[:200], found.objective[:200], "c0")
     return chart.svg()
 
 
-def shares(found: Sequence[float]) -> str:
-    """Share of the variance by component, and together."""
+def draw_shares(found: Sequence[float]) -> str:
+    """Draw the share of variance of each component, and their cumulative sum."""
     together = [sum(found[: k + 1]) for k in range(len(found))]
-    alt = f"The first of {len(found)} components holds {percent(found[0])} of the variance."
+    alt = f"The first of {len(found)} components holds {format_percent(found[0])} of the variance."
     chart = Chart(alt, (0.4, len(found) + 0.6), (0.0, 1.05), x_label="component", y_label="share of variance")
     for k, share in enumerate(found):
         chart.bar((k + 0.7, k + 1.3), (0.0, share), "c0")
@@ -174,8 +188,8 @@ def shares(found: Sequence[float]) -> str:
     return chart.svg()
 
 
-def spark(column: Column) -> str:
-    """A column's histogram, small enough for a table."""
+def draw_histogram(column: Column) -> str:
+    """Draw the histogram of a column, small enough for a table."""
     if not column.counts or not max(column.counts):
         return ""
     n, most = len(column.counts), max(column.counts)

@@ -1,30 +1,31 @@
-"""The report"s figures of single rows: where the model is right and wrong, what that costs, and where rows lie."""
+"""Figures of single rows: where the model is right and wrong, what that costs, and a map of the rows."""
 
 from collections.abc import Sequence
 
 from mercer.app.report.chart import Chart
-from mercer.app.report.scale import number, percent, span
+from mercer.app.report.scale import find_span, format_number, format_percent
 from mercer.app.study.record import Calibration, Confusion, CostCurve, Map, Rates, Residuals
 
 __all__ = [
-    "calibration",
-    "confusion",
-    "cost_curve",
-    "map_by_group",
-    "map_by_loss",
-    "precision_recall",
-    "predictions",
-    "residuals",
-    "roc",
+    "draw_calibration",
+    "draw_confusion",
+    "draw_cost_curve",
+    "draw_map_by_group",
+    "draw_map_by_loss",
+    "draw_precision_recall",
+    "draw_predictions",
+    "draw_residuals",
+    "draw_roc",
 ]
 
 
-def confusion(found: Confusion) -> str:
-    """Counts by true and predicted class; colour by the share of the true class."""
+def draw_confusion(found: Confusion) -> str:
+    """Draw the counts by true and predicted class; the colour shows the share of the true class."""
     n = len(found.classes)
     most = max(sum(row) for row in found.counts) or 1
     alt = "Confusion matrix of unseen rows: " + "; ".join(
-        f"true {name}: " + ", ".join(f"{number(c)} as {guess}" for guess, c in zip(found.classes, row, strict=True))
+        f"true {name}: "
+        + ", ".join(f"{format_number(c)} as {guess}" for guess, c in zip(found.classes, row, strict=True))
         for name, row in zip(found.classes, found.counts, strict=True)
     )
     side = max(300.0, 60 + 34.0 * n)
@@ -43,15 +44,14 @@ def confusion(found: Confusion) -> str:
         for j, count in enumerate(row):
             chart.cell((j - 0.48, j + 0.48), (i - 0.48, i + 0.48), 0.85 * count / share, "c0" if i == j else "c5")
             if n <= 12:
-                chart.text(j, i, number(count), "strong" if i == j else "")
+                chart.text(j, i, format_number(count), "strong" if i == j else "")
     return chart.svg(x_names=found.classes, y_names=found.classes)
 
 
-def calibration(found: Calibration, positive: str) -> str:
-    """Observed share against predicted probability."""
-    alt = (
-        f"Calibration of the probability of {positive}: expected calibration error {number(found.error)}. {found.text}"
-    )
+def draw_calibration(found: Calibration, positive: str) -> str:
+    """Draw the observed share against the predicted probability."""
+    error = format_number(found.error)
+    alt = f"Calibration of the probability of {positive}: expected calibration error {error}. {found.text}"
     chart = Chart(alt, (0.0, 1.0), (0.0, 1.0), x_label="predicted probability", y_label="observed share")
     chart.line([0, 1], [0, 1], "soft", dash=True)
     for x, low, high in zip(found.predicted, found.low, found.high, strict=True):
@@ -61,31 +61,31 @@ def calibration(found: Calibration, positive: str) -> str:
     return chart.svg()
 
 
-def roc(found: Sequence[Rates]) -> str:
-    """True against false positives."""
-    alt = "ROC curves: " + ", ".join(f"area {number(one.roc_area)} for {one.name}" for one in found)
+def draw_roc(found: Sequence[Rates]) -> str:
+    """Draw the true positive rate against the false positive rate."""
+    alt = "ROC curves: " + ", ".join(f"area {format_number(one.roc_area)} for {one.name}" for one in found)
     chart = Chart(alt, (0, 1), (0, 1), x_label="false positive rate", y_label="true positive rate", legend=True)
     chart.line([0, 1], [0, 1], "soft", dash=True)
     for k, one in enumerate(found[:6]):
-        chart.line(one.false_positive, one.true_positive, f"c{k}", f"{one.name} {number(one.roc_area)}")
+        chart.line(one.false_positive, one.true_positive, f"c{k}", f"{one.name} {format_number(one.roc_area)}")
     return chart.svg()
 
 
-def precision_recall(found: Sequence[Rates]) -> str:
-    """Precision against recall, with the share of each class as what guessing gets."""
+def draw_precision_recall(found: Sequence[Rates]) -> str:
+    """Draw precision against recall; a dashed line shows the share of each class, which guessing reaches."""
     alt = "Precision-recall curves: " + ", ".join(
-        f"average precision {number(one.average_precision)} for {one.name}" for one in found
+        f"average precision {format_number(one.average_precision)} for {one.name}" for one in found
     )
     chart = Chart(alt, (0, 1), (0, 1.02), x_label="recall", y_label="precision", legend=True)
     for k, one in enumerate(found[:6]):
-        chart.line(one.recall, one.precision, f"c{k}", f"{one.name} {number(one.average_precision)}")
+        chart.line(one.recall, one.precision, f"c{k}", f"{one.name} {format_number(one.average_precision)}")
         chart.line([0, 1], [one.share, one.share], f"c{k}", dash=True)
     return chart.svg()
 
 
-def predictions(found: Residuals, target: str) -> str:
-    """Predictions against the truth."""
-    ends = span([*found.true, *found.predicted])
+def draw_predictions(found: Residuals, target: str) -> str:
+    """Draw the predictions against the true values."""
+    ends = find_span([*found.true, *found.predicted])
     chart = Chart(
         f"Predicted against true {target} on unseen rows.", ends, ends, x_label=f"true {target}", y_label="predicted"
     )
@@ -94,11 +94,13 @@ def predictions(found: Residuals, target: str) -> str:
     return chart.svg()
 
 
-def residuals(found: Residuals, target: str) -> str:
-    """What is left against the prediction."""
+def draw_residuals(found: Residuals, target: str) -> str:
+    """Draw the residuals against the predictions."""
     left = [true - guess for true, guess in zip(found.true, found.predicted, strict=True)]
     alt = f"Residual of {target} against its prediction. {found.text}"
-    chart = Chart(alt, span(found.predicted), span(left), x_label=f"predicted {target}", y_label="true less predicted")
+    chart = Chart(
+        alt, find_span(found.predicted), find_span(left), x_label=f"predicted {target}", y_label="true − predicted"
+    )
     chart.rule(y=0.0)
     chart.points(found.predicted, left, "c0 faint", size=2.2)
     for level in (found.quantiles[0], found.quantiles[-1]):
@@ -106,14 +108,14 @@ def residuals(found: Residuals, target: str) -> str:
     return chart.svg()
 
 
-def cost_curve(found: CostCurve, positive: str) -> str:
-    """Expected cost against the threshold."""
+def draw_cost_curve(found: CostCurve, positive: str) -> str:
+    """Draw the cost per row against the threshold."""
     chart = Chart(
-        f"Expected cost a row against the threshold on the probability of {positive}; least at {number(found.best)}.",
+        f"Cost per row by threshold on the probability of {positive}; lowest at {format_number(found.best)}.",
         (0.0, 1.0),
-        span([*found.low, *found.high]),
+        find_span([*found.low, *found.high]),
         x_label=f"threshold on the probability of {positive}",
-        y_label="cost a row",
+        y_label="cost per row",
     )
     chart.band(found.threshold, found.low, found.high, "c0")
     chart.line(found.threshold, found.cost, "c0")
@@ -121,9 +123,9 @@ def cost_curve(found: CostCurve, positive: str) -> str:
     return chart.svg()
 
 
-def map_by_group(found: Map) -> str:
-    """The rows in a plane, one colour per group, or shaded by a value."""
-    chart = _plane(found, legend=bool(found.groups))
+def draw_map_by_group(found: Map) -> str:
+    """Draw the rows in a plane, coloured by group, or shaded by value."""
+    chart = _make_plane(found, legend=bool(found.groups))
     if found.groups:
         for k, group in enumerate(sorted(set(found.groups), key=found.groups.count, reverse=True)[:6]):
             inside = [i for i, one in enumerate(found.groups) if one == group]
@@ -136,23 +138,24 @@ def map_by_group(found: Map) -> str:
     return chart.svg()
 
 
-def map_by_loss(found: Map) -> str:
-    """The same plane, shaded by how wrong the model was on each row while it was unseen."""
-    chart = _plane(found, legend=True)
+def draw_map_by_loss(found: Map) -> str:
+    """Draw the rows in a plane, coloured by the loss of each row while it was unseen."""
+    chart = _make_plane(found, legend=True)
     bounds = (0.2, 0.5, 1.01)
     for low, high, kind, name in zip(
-        (0.0, *bounds), bounds, ("q0", "q2", "c5"), ("right", "unsure", "wrong"), strict=False
+        (0.0, *bounds), bounds, ("q0", "q2", "c5"), ("small error", "medium error", "large error"), strict=False
     ):
         inside = [i for i, loss in enumerate(found.wrong) if low <= loss < high]
         chart.points([found.x[i] for i in inside], [found.y[i] for i in inside], kind, name, 2.6)
     return chart.svg()
 
 
-def _plane(found: Map, legend: bool) -> Chart:
-    labels = ("first axis", "second axis")
+def _make_plane(found: Map, legend: bool) -> Chart:
+    """Return an empty chart with the axes of a map."""
+    labels = ["first axis", "second axis"]
     if len(found.explained) == 2:
-        labels = tuple(
-            f"{name} ({percent(share)})" for name, share in zip(("first", "second"), found.explained, strict=True)
-        )
+        labels = [f"{label} ({format_percent(share)})" for label, share in zip(labels, found.explained, strict=True)]
     alt = f"{len(found.x)} rows in a plane by {found.method}. {found.text}"
-    return Chart(alt, span(found.x), span(found.y), x_label=labels[0], y_label=labels[1], height=340, legend=legend)
+    return Chart(
+        alt, find_span(found.x), find_span(found.y), x_label=labels[0], y_label=labels[1], height=340, legend=legend
+    )

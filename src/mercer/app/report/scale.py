@@ -1,14 +1,14 @@
-"""Axes: round ticks, the place of a value on the page, and numbers as people write them."""
+"""Axes: round ticks, the position of a value on the page, and numbers as text."""
 
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Scale", "number", "percent", "span", "ticks"]
+__all__ = ["Scale", "find_span", "find_ticks", "format_number", "format_percent"]
 
 
-def number(value: float | None, digits: int = 3) -> str:
-    """A number with `digits` significant ones, without an exponent where it can be read without one."""
+def format_number(value: float | None, digits: int = 3) -> str:
+    """Return a number with `digits` significant digits, without an exponent if it is readable without one."""
     if value is None or not math.isfinite(value):
         return "–"
     if value == 0:
@@ -23,16 +23,16 @@ def number(value: float | None, digits: int = 3) -> str:
     return text.replace("-", "\u2212").replace(",", "\u2009")
 
 
-def percent(share: float | None) -> str:
-    """A share as a percentage."""
+def format_percent(share: float | None) -> str:
+    """Return a share as a percentage."""
     if share is None or not math.isfinite(share):
         return "–"
     hundred = 100 * share
     return f"{hundred:.0f} %" if abs(hundred) >= 10 else f"{hundred:.1f} %"
 
 
-def span(values: Iterable[float], margin: float = 0.04) -> tuple[float, float]:
-    """The least and the greatest of the finite values, with a margin; never of length zero."""
+def find_span(values: Iterable[float], margin: float = 0.04) -> tuple[float, float]:
+    """Return the least and the greatest finite value with a margin; the span is never zero."""
     found = [value for value in values if value is not None and math.isfinite(value)]
     if not found:
         return 0.0, 1.0
@@ -44,8 +44,8 @@ def span(values: Iterable[float], margin: float = 0.04) -> tuple[float, float]:
     return low - room, high + room
 
 
-def ticks(low: float, high: float, most: int = 5) -> list[float]:
-    """Round numbers between `low` and `high`: steps of 1, 2 or 5 times a power of ten."""
+def find_ticks(low: float, high: float, most: int = 5) -> list[float]:
+    """Return round numbers between `low` and `high`, in steps of 1, 2 or 5 times a power of ten."""
     raw = (high - low) / most
     power = 10.0 ** math.floor(math.log10(raw))
     step = next(step * power for step in (1, 2, 5, 10) if step * power >= raw * (1 - 1e-9))
@@ -56,12 +56,12 @@ def ticks(low: float, high: float, most: int = 5) -> list[float]:
 
 @dataclass(frozen=True)
 class Scale:
-    """From values to places on the page, straight or by logarithms."""
+    """Maps values to positions on the page, linearly or by logarithms."""
 
     low: float
     high: float
-    start: float  # the place of `low`
-    end: float  # the place of `high`
+    start: float  # the position of `low`
+    end: float  # the position of `high`
     logarithmic: bool = False
 
     def __call__(self, value: float) -> float:
@@ -69,14 +69,14 @@ class Scale:
         if self.logarithmic:
             low, high, value = math.log10(low), math.log10(high), math.log10(max(value, 1e-300))
         place = self.start + (value - low) / (high - low) * (self.end - self.start)
-        # Values far outside would draw lines across the page.
+        # Without this bound, values far outside would draw lines across the page.
         room = abs(self.end - self.start)
         return min(max(place, min(self.start, self.end) - room), max(self.start, self.end) + room)
 
-    def ticks(self, most: int = 5) -> Sequence[float]:
-        """Where to write numbers."""
+    def find_ticks(self, most: int = 5) -> Sequence[float]:
+        """Return the values at which numbers are written."""
         if not self.logarithmic:
-            return ticks(self.low, self.high, most)
+            return find_ticks(self.low, self.high, most)
         powers = range(math.ceil(math.log10(self.low) - 1e-9), math.floor(math.log10(self.high) + 1e-9) + 1)
         found = [10.0**power for power in powers]
         if len(found) >= 2:

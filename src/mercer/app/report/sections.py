@@ -1,14 +1,21 @@
-"""The report's sections: from a record to titles, sentences, figures and tables."""
+"""The sections of the report: titles, sentences, figures and tables, made from a record."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from mercer.app.report import figures, row_figures
-from mercer.app.report.scale import number, percent
-from mercer.app.report.tables import Table, candidate_table, column_table, hard_table, metric_table, setting_table
+from mercer.app.report.scale import format_number, format_percent
+from mercer.app.report.tables import (
+    Table,
+    make_candidate_table,
+    make_column_table,
+    make_metric_table,
+    make_row_table,
+    make_setting_table,
+)
 from mercer.app.study.record import Notice, Record
 
-__all__ = ["Figure", "Section", "sections"]
+__all__ = ["Figure", "Section", "make_sections"]
 
 
 @dataclass(frozen=True)
@@ -25,7 +32,7 @@ class Section:
     """One part of the page."""
 
     name: str  # the anchor
-    short: str  # its name in the list of sections
+    short: str  # the title in the list of sections
     title: str
     text: list[str] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
@@ -34,26 +41,27 @@ class Section:
     facts: list[tuple[str, str]] = field(default_factory=list)
 
 
-def sections(record: Record) -> list[Section]:
-    """The sections that this record has something to say in."""
+def make_sections(record: Record) -> list[Section]:
+    """Return the sections for which the record has content."""
     makers: tuple[Callable[[Record], Iterator[Section]], ...] = (
-        _sureness,
-        _data,
-        _candidates,
-        _curves,
-        _errors,
-        _decision,
-        _drivers,
-        _structure,
-        _map,
-        _hardest,
-        _fit,
-        _origin,
+        _show_score,
+        _show_data,
+        _show_candidates,
+        _show_curves,
+        _show_errors,
+        _show_decision,
+        _show_drivers,
+        _show_structure,
+        _show_map,
+        _show_hardest,
+        _show_fit,
+        _show_origin,
     )
     return [section for make in makers for section in make(record)]
 
 
-def _sureness(record: Record) -> Iterator[Section]:
+def _show_score(record: Record) -> Iterator[Section]:
+    """Yield the score and how certain it is."""
     found = record.sureness
     if found is None:
         return
@@ -62,157 +70,217 @@ def _sureness(record: Record) -> Iterator[Section]:
     if found.selection_bias is not None:
         flattered = found.selection_bias if record.question.greater_is_better else -found.selection_bias
         text.append(
-            f"Choosing flattered the winner by {number(flattered)}: so much better it looked on the rows it was chosen "
-            "by than on rows that had no part in the choice. The score above is of the latter."
+            f"On the rows that were used to choose the model its score was {format_number(flattered)} better than on "
+            "rows that were not. The score above is that on rows that were not used for the choice."
             if flattered > 0
-            else "Choosing did not flatter the winner: on rows that had no part in the choice it was as good as on "
-            "those it was chosen by."
+            else "On rows that were not used to choose the model it scored as well as on those that were."
         )
     if found.floor_text:
         text.append(found.floor_text)
-    picture = Figure(figures.strip(found, metric), f"{metric}, with its {percent(found.level)} interval.", wide=True)
-    yield Section("sure", "Sureness", "How sure is that?", text, figures=[picture], tables=[metric_table(record)])
-
-
-def _data(record: Record) -> Iterator[Section]:
-    question, data = record.question, record.data
-    text = [f"{question.table}: {question.n_rows:,} rows and {question.n_columns} columns.".replace(",", "\u2009")]
-    if data.duplicate_rows:
-        text.append(f"{data.duplicate_rows} rows repeat another row in full.")
+    picture = Figure(
+        figures.draw_score(found, metric), f"{metric}, with its {format_percent(found.level)} interval.", wide=True
+    )
     yield Section(
-        "data", "Data", "The data", text, notices=data.notices, tables=[column_table(record)] if data.columns else []
+        "score", "Score", "How certain is the score?", text, figures=[picture], tables=[make_metric_table(record)]
     )
 
 
-def _candidates(record: Record) -> Iterator[Section]:
+def _show_data(record: Record) -> Iterator[Section]:
+    """Yield the table and its columns."""
+    question, data = record.question, record.data
+    text = [f"{question.table}: {question.n_rows:,} rows and {question.n_columns} columns.".replace(",", "\u2009")]
+    if data.duplicate_rows:
+        text.append(f"{data.duplicate_rows} rows are exact copies of another row.")
+    yield Section(
+        "data",
+        "Data",
+        "The data",
+        text,
+        notices=data.notices,
+        tables=[make_column_table(record)] if data.columns else [],
+    )
+
+
+def _show_candidates(record: Record) -> Iterator[Section]:
+    """Yield the comparison of the candidates."""
     if not record.candidates:
         return
     judged = [one for one in record.candidates if one.score is not None]
     text = [
-        "From simple to complex, each judged on rows that neither fitted it nor chose its settings. The simplest "
-        "candidate within one standard error of the best is chosen: what is more complex has to earn it."
+        "The candidates are listed from simple to complex. Each is scored on rows that were used neither to fit it nor "
+        "to choose its settings. Among the candidates within one standard error of the best score, the simplest is "
+        "chosen."
     ]
     if record.question.splits:
-        text.append(f"Rows were split by {record.question.splits}.")
+        text.append(f"Rows were split into {record.question.splits}.")
     metric = record.question.metric
-    pictures = [Figure(figures.candidates(judged, metric), f"{metric} with intervals.", wide=True)] if judged else []
+    pictures = (
+        [Figure(figures.draw_candidates(judged, metric), f"{metric} on unseen rows, with intervals.", wide=True)]
+        if judged
+        else []
+    )
     yield Section(
-        "candidates", "Candidates", "The candidates", text, figures=pictures, tables=[candidate_table(record)]
+        "candidates", "Candidates", "The candidates", text, figures=pictures, tables=[make_candidate_table(record)]
     )
 
 
-def _curves(record: Record) -> Iterator[Section]:
+def _show_curves(record: Record) -> Iterator[Section]:
+    """Yield the learning curve, the complexity curve, and bias and variance."""
     metric, pictures = record.question.metric, []
     for found in (record.learning, record.complexity):
         if found is not None:
-            pictures.append(Figure(figures.curve(found, metric), found.text))
+            pictures.append(Figure(figures.draw_curve(found, metric), found.text))
     if record.bias_variance is not None:
-        pictures.append(Figure(figures.bias_variance(record.bias_variance), record.bias_variance.text))
+        pictures.append(Figure(figures.draw_bias_variance(record.bias_variance), record.bias_variance.text))
     if pictures:
-        yield Section("curves", "Curves", "More rows, or another model?", figures=pictures)
+        yield Section("curves", "Curves", "Would more rows or another model help?", figures=pictures)
 
 
-def _errors(record: Record) -> Iterator[Section]:
+def _show_errors(record: Record) -> Iterator[Section]:
+    """Yield the figures of right and wrong predictions."""
     question, pictures = record.question, []
     positive = question.positive or "the class"
     if record.confusion is not None:
-        pictures.append(Figure(row_figures.confusion(record.confusion), "Unseen rows by true and predicted class."))
+        pictures.append(
+            Figure(row_figures.draw_confusion(record.confusion), "Unseen rows by true and predicted class.")
+        )
     if record.calibration is not None:
-        pictures.append(Figure(row_figures.calibration(record.calibration, positive), record.calibration.text))
+        pictures.append(Figure(row_figures.draw_calibration(record.calibration, positive), record.calibration.text))
     if record.rates:
-        pictures.append(Figure(row_figures.roc(record.rates), "ROC curve, with the area below it."))
-        pictures.append(Figure(row_figures.precision_recall(record.rates), "Precision and recall; dashed is guessing."))
+        pictures.append(Figure(row_figures.draw_roc(record.rates), "ROC curve, with the area under it."))
+        pictures.append(
+            Figure(
+                row_figures.draw_precision_recall(record.rates), "Precision and recall; the dashed line is guessing."
+            )
+        )
     if record.residuals is not None:
         target = question.target or "target"
         pictures.append(
-            Figure(row_figures.predictions(record.residuals, target), "Predicted against true, on unseen rows.")
+            Figure(
+                row_figures.draw_predictions(record.residuals, target), "Predicted against true values, on unseen rows."
+            )
         )
-        pictures.append(Figure(row_figures.residuals(record.residuals, target), record.residuals.text))
+        pictures.append(Figure(row_figures.draw_residuals(record.residuals, target), record.residuals.text))
     if pictures:
-        yield Section("errors", "Errors", "Where it is right and wrong", figures=pictures)
+        yield Section("errors", "Errors", "Where the model is right and wrong", figures=pictures)
 
 
-def _decision(record: Record) -> Iterator[Section]:
+def _show_decision(record: Record) -> Iterator[Section]:
+    """Yield the decisions and their costs."""
     found = record.decision
     if found is None:
         return
-    others = [[name, number(cost)] for name, cost in sorted(found.alternatives.items(), key=lambda one: one[1])]
-    rows = [["by expected cost", f"{number(found.cost)} ({number(found.low)} to {number(found.high)})"], *others]
-    tables = [Table("Cost a row on unseen rows", ["deciding", "cost a row"], rows, [False, True])]
+    others = [[name, format_number(cost)] for name, cost in sorted(found.alternatives.items(), key=lambda one: one[1])]
+    rows = [
+        [
+            "by expected cost",
+            f"{format_number(found.cost)} ({format_number(found.low)} to {format_number(found.high)})",
+        ],
+        *others,
+    ]
+    tables = [Table("Cost per row on unseen rows", ["decision rule", "cost per row"], rows, [False, True])]
     if found.costs:
         names = record.question.classes
-        grid = [[action, *map(number, row)] for action, row in zip(found.actions, found.costs, strict=True)]
+        grid = [[action, *map(format_number, row)] for action, row in zip(found.actions, found.costs, strict=True)]
         tables.append(Table("The costs", ["action", *names], grid, [False, *([True] * len(names))]))
     taken = [
-        f"{action} for {percent(share)} of rows" for action, share in zip(found.actions, found.shares, strict=True)
+        f"{action} for {format_percent(share)} of rows"
+        for action, share in zip(found.actions, found.shares, strict=True)
     ]
     pictures = []
     if found.curve is not None:
         positive = record.question.positive or "the class"
-        caption = f"Least at a threshold of {number(found.curve.best)}."
-        pictures.append(Figure(row_figures.cost_curve(found.curve, positive), caption))
-    text = [line for line in (found.text, f"The rule takes: {', '.join(taken)}." if taken else "") if line]
-    yield Section("decision", "Decision", "What to do", text, figures=pictures, tables=tables)
+        caption = f"The cost is lowest at a threshold of {format_number(found.curve.best)}."
+        pictures.append(Figure(row_figures.draw_cost_curve(found.curve, positive), caption))
+    text = [line for line in (found.text, f"The model chooses {', '.join(taken)}." if taken else "") if line]
+    yield Section("decision", "Decisions", "What to do", text, figures=pictures, tables=tables)
 
 
-def _drivers(record: Record) -> Iterator[Section]:
+def _show_drivers(record: Record) -> Iterator[Section]:
+    """Yield the columns that matter."""
     if not record.drivers:
         return
     text = [
-        "Each column was shuffled on rows that the model had not seen: the more the score falls, the more the model "
-        "leans on it. Columns that say the same share their importance. None of this says what causes what."
+        "The values of each column were shuffled on unseen rows. The more the score falls, the more the model depends "
+        "on the column. Columns that carry the same information share their importance. This does not show what causes "
+        "the target."
     ]
     metric = record.question.metric
-    pictures = [Figure(figures.drivers(record.drivers, metric), "Loss of score by column, with intervals.", wide=True)]
+    pictures = [
+        Figure(
+            figures.draw_drivers(record.drivers, metric),
+            "Loss of score when a column is shuffled, with intervals.",
+            wide=True,
+        )
+    ]
     pictures += [
-        Figure(figures.dependence(one), f"{one.label} as {one.column} varies; others as they are.")
+        Figure(
+            figures.draw_dependence(one),
+            f"Mean {one.label} as {one.column} varies and the other columns keep their values.",
+        )
         for one in record.dependences
         if one.values
     ]
-    yield Section("drivers", "Drivers", "What drives the prediction", text, figures=pictures)
+    yield Section("drivers", "Columns", "Which columns matter", text, figures=pictures)
 
 
-def _structure(record: Record) -> Iterator[Section]:
+def _show_structure(record: Record) -> Iterator[Section]:
+    """Yield the groups and the unusual rows of a table without a target."""
     found = record.structure
     if found is None:
         return
     text = [found.text] if found.text else []
     if found.stability is not None:
-        text.append(f"On resampled halves the groups agree to {percent(found.stability)} beyond chance.")
+        text.append(
+            f"The groups of random halves of the rows agree to {format_percent(found.stability)}, where 0 % is chance."
+        )
     rows = [[one.name, str(one.size), "; ".join(one.traits)] for one in found.clusters]
-    tables = [Table(f"Groups by {found.method}", ["group", "rows", "what sets it apart"], rows, [False, True, False])]
+    tables = [
+        Table(f"Groups by {found.method}", ["group", "rows", "what distinguishes it"], rows, [False, True, False])
+    ]
     pictures = []
     if found.number is not None:
-        pictures.append(Figure(figures.curve(found.number, found.number.text or "measure"), "How many groups?"))
+        pictures.append(Figure(figures.draw_curve(found.number, found.number.text or "criterion"), "How many groups?"))
     if found.shares:
-        pictures.append(Figure(figures.shares(found.shares), "How many dimensions?"))
+        pictures.append(Figure(figures.draw_shares(found.shares), "How many dimensions?"))
     yield Section("structure", "Groups", "Groups", text, figures=pictures, tables=tables if rows else [])
     if found.odd_rows:
-        table = hard_table(found.odd_rows, "Rows unlike any other", structure=True)
-        yield Section("odd", "Odd rows", "Odd rows", ["Where the density of the table is lowest."], tables=[table])
+        table = make_row_table(found.odd_rows, "Unusual rows", structure=True)
+        yield Section("odd", "Unusual rows", "Unusual rows", ["These rows are least like the others."], tables=[table])
 
 
-def _map(record: Record) -> Iterator[Section]:
+def _show_map(record: Record) -> Iterator[Section]:
+    """Yield the map of the rows."""
     found = record.map
     if found is None:
         return
     coloured = "class" if record.question.task == "classification" else record.question.target or "group"
-    pictures = [Figure(row_figures.map_by_group(found), f"Coloured by {coloured}.")]
+    pictures = [Figure(row_figures.draw_map_by_group(found), f"Coloured by {coloured}.")]
     if found.wrong:
-        pictures.append(Figure(row_figures.map_by_loss(found), "Coloured by error on unseen rows."))
+        pictures.append(
+            Figure(
+                row_figures.draw_map_by_loss(found), "Coloured by the error of the prediction while the row was unseen."
+            )
+        )
     text = [found.text] if found.text else []
     yield Section("map", "Map", f"A map of the rows ({found.method})", text, figures=pictures)
 
 
-def _hardest(record: Record) -> Iterator[Section]:
+def _show_hardest(record: Record) -> Iterator[Section]:
+    """Yield the rows with the worst predictions."""
     if record.hardest:
-        text = ["The model was most wrong here. A mistake in the table often shows first in these rows."]
+        text = ["The predictions of these rows were the worst. Mistakes in the table often show up here."]
         yield Section(
-            "hardest", "Hardest rows", "The hardest rows", text, tables=[hard_table(record.hardest, "Hardest rows")]
+            "hardest",
+            "Hardest rows",
+            "The rows with the worst predictions",
+            text,
+            tables=[make_row_table(record.hardest, "Hardest rows")],
         )
 
 
-def _fit(record: Record) -> Iterator[Section]:
+def _show_fit(record: Record) -> Iterator[Section]:
+    """Yield the final fit."""
     found = record.fit
     if found is None:
         return
@@ -226,19 +294,27 @@ def _fit(record: Record) -> Iterator[Section]:
     if found.certificate:
         facts.append(("certificate", found.certificate))
     if found.seconds is not None:
-        facts.append(("seconds", number(found.seconds)))
-    pictures = [Figure(figures.history(found), "Step by step.")] if len(found.objective) > 1 else []
-    tables = [setting_table(found.settings)] if found.settings else []
-    text = ["The chosen candidate was fitted once more to all rows; this is the model in model.mercer."]
+        facts.append(("seconds", format_number(found.seconds)))
+    pictures = [Figure(figures.draw_history(found), "The objective, step by step.")] if len(found.objective) > 1 else []
+    tables = [make_setting_table(found.settings)] if found.settings else []
+    text = ["The chosen candidate was fitted to all rows. This is the model in model.mercer."]
     yield Section("fit", "Fit", "The final fit", text, figures=pictures, tables=tables, facts=facts)
 
 
-def _origin(record: Record) -> Iterator[Section]:
+def _show_origin(record: Record) -> Iterator[Section]:
+    """Yield what is needed to repeat the study."""
     found = record.origin
-    facts = [("command", found.command), ("seed", str(found.seed)), ("data digest", found.digest), ("made", found.date)]
-    facts.append(("took", f"{number(found.seconds)} s" + (f" of {number(found.budget)} s" if found.budget else "")))
+    facts = [
+        ("command", found.command),
+        ("seed", str(found.seed)),
+        ("SHA-256 of the table", found.digest),
+        ("date", found.date),
+    ]
+    facts.append(
+        ("time", f"{format_number(found.seconds)} s" + (f" of {format_number(found.budget)} s" if found.budget else ""))
+    )
     facts += list(found.versions.items())
-    text = ["The same command on the same table with the same versions gives the same numbers."]
+    text = ["The same command on the same table with the same versions gives the same results."]
     if found.interrupted:
-        text.insert(0, "The study was interrupted: candidates that had not been judged are missing.")
-    yield Section("origin", "Origin", "How to do it again", text, facts=facts)
+        text.insert(0, "The study was interrupted. Candidates that had not been tried by then have no score.")
+    yield Section("repeat", "Repeat", "How to repeat this study", text, facts=facts)

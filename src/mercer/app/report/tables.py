@@ -5,50 +5,68 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mercer.app.report import figures
-from mercer.app.report.scale import number, percent
+from mercer.app.report.scale import format_number, format_percent
 from mercer.app.study.record import HardRow, Record
 
-__all__ = ["Table", "candidate_table", "column_table", "hard_table", "metric_table", "setting_table"]
+__all__ = [
+    "Table",
+    "make_candidate_table",
+    "make_column_table",
+    "make_metric_table",
+    "make_row_table",
+    "make_setting_table",
+]
 
 
 @dataclass(frozen=True)
 class Table:
-    """Cells of text; `drawings` are cells that hold a picture."""
+    """A table of texts; `drawings` are the indices of columns that hold a picture."""
 
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     numeric: Sequence[bool]
-    marked: int | None = None  # a row that stands out
+    marked: int | None = None  # index of a highlighted row
     drawings: frozenset[int] = field(default_factory=frozenset)
 
 
-def metric_table(record: Record) -> Table:
-    """Every measure of the chosen model, with its interval."""
+def make_metric_table(record: Record) -> Table:
+    """Return every metric of the chosen model, with its interval."""
     found = record.sureness
     assert found is not None
     rows = [
-        [record.question.metric, number(found.score), f"{number(found.low)} to {number(found.high)}"],
+        [
+            record.question.metric,
+            format_number(found.score),
+            f"{format_number(found.low)} to {format_number(found.high)}",
+        ],
         *(
-            [name, number(value[0]), f"{number(value[1])} to {number(value[2])}" if len(value) == 3 else "–"]
+            [
+                name,
+                format_number(value[0]),
+                f"{format_number(value[1])} to {format_number(value[2])}" if len(value) == 3 else "–",
+            ]
             for name, value in found.other_metrics.items()
         ),
-        [f"{record.question.metric} of {found.baseline_name}", number(found.baseline), "–"],
+        [f"{record.question.metric} of {found.baseline_name}", format_number(found.baseline), "–"],
     ]
     return Table(
-        "Measures on unseen rows", ["measure", "value", f"{percent(found.level)} interval"], rows, [False, True, False]
+        "Metrics on unseen rows",
+        ["metric", "value", f"{format_percent(found.level)} interval"],
+        rows,
+        [False, True, False],
     )
 
 
-def column_table(record: Record) -> Table:
-    """One row per column of the table."""
+def make_column_table(record: Record) -> Table:
+    """Return one row per column of the table."""
     n = max(record.question.n_rows, 1)
     rows = [
         [
             one.name,
             one.role,
-            figures.spark(one),
-            percent(one.missing / n) if one.missing else "0",
+            figures.draw_histogram(one),
+            format_percent(one.missing / n) if one.missing else "0",
             str(one.distinct),
             "–" if one.association is None else f"{one.association:.2f}",
             one.summary,
@@ -56,54 +74,64 @@ def column_table(record: Record) -> Table:
         ]
         for one in record.data.columns
     ]
-    names = ["column", "role", "shape", "missing", "distinct", "alone", "summary", "why this role"]
+    names = ["column", "role", "shape", "missing", "distinct", "predicts target", "summary", "why this role"]
     numeric = [False, False, False, True, True, True, False, False]
     return Table("Columns", names, rows, numeric, drawings=frozenset({2}))
 
 
-def candidate_table(record: Record) -> Table:
-    """One row per candidate, skipped ones with the reason."""
+def make_candidate_table(record: Record) -> Table:
+    """Return one row per candidate; skipped ones have the reason."""
     rows, marked = [], None
     for place, one in enumerate(record.candidates):
         if one.status == "chosen":
             marked = place
-        interval = "–" if one.low is None or one.high is None else f"{number(one.low)} to {number(one.high)}"
+        interval = (
+            "–" if one.low is None or one.high is None else f"{format_number(one.low)} to {format_number(one.high)}"
+        )
         rows.append(
             [
                 one.name,
                 one.status,
-                number(one.score),
+                format_number(one.score),
                 interval,
-                number(one.train_score),
-                one.complexity_text or number(one.complexity),
-                number(one.seconds, 2),
+                format_number(one.train_score),
+                one.complexity_text or format_number(one.complexity),
+                format_number(one.seconds, 2),
                 one.text,
             ]
         )
-    names = ["candidate", "verdict", "score", "interval", "on training rows", "complexity", "seconds", ""]
+    names = ["candidate", "verdict", "score", "interval", "score on training rows", "complexity", "seconds", "remark"]
     return Table("Candidates", names, rows, [False, False, True, False, True, True, True, False], marked)
 
 
-def hard_table(found: Sequence[HardRow], title: str, structure: bool = False) -> Table:
-    """Rows with the values of the columns that matter most."""
+def make_row_table(found: Sequence[HardRow], title: str, structure: bool = False) -> Table:
+    """Return rows of the studied table with the values of the most important columns."""
     columns = list(dict.fromkeys(name for one in found for name in one.values))
     if structure:
-        rows = [[str(one.row), number(one.loss), *(one.values.get(name, "") for name in columns)] for one in found]
-        return Table(title, ["row", "oddness", *columns], rows, [True, True, *([False] * len(columns))])
+        rows = [
+            [str(one.row), format_number(one.loss), *(one.values.get(name, "") for name in columns)] for one in found
+        ]
+        return Table(title, ["row", "unusualness", *columns], rows, [True, True, *([False] * len(columns))])
     rows = [
-        [str(one.row), one.true, one.predicted, number(one.loss), *(one.values.get(name, "") for name in columns)]
+        [
+            str(one.row),
+            one.true,
+            one.predicted,
+            format_number(one.loss),
+            *(one.values.get(name, "") for name in columns),
+        ]
         for one in found
     ]
     return Table(
         title,
-        ["row", "true", "predicted", "loss", *columns],
+        ["row", "true value", "prediction", "loss", *columns],
         rows,
         [True, False, False, True, *([False] * len(columns))],
     )
 
 
-def setting_table(settings: Mapping[str, Any]) -> Table:
-    """The model's settings."""
+def make_setting_table(settings: Mapping[str, Any]) -> Table:
+    """Return the settings of the model."""
     return Table(
         "Settings", ["setting", "value"], [[name, str(value)] for name, value in settings.items()], [False, False]
     )

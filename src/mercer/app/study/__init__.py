@@ -4,12 +4,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mercer.app.study.clock import ProgressEvent
     from mercer.app.study.engine import Study, study
-    from mercer.app.study.options import Options, ProgressEvent
 
-__all__ = ["Options", "ProgressEvent", "Study", "study"]
+__all__ = ["ProgressEvent", "Study", "study"]
 
-_HOMES = {"Options": "options", "ProgressEvent": "options", "Study": "engine", "study": "engine"}
+_HOMES = {"ProgressEvent": "clock", "Study": "engine", "study": "engine"}
 
 
 def __getattr__(name: str) -> Any:

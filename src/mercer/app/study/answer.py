@@ -1,70 +1,76 @@
-"""The answer in one sentence, and what else should be known."""
+"""The answer of a study in one sentence, and further sentences for the reader."""
 
-from mercer.app.study.material import Material
-from mercer.app.study.options import Metric
+from mercer.app.study.metrics import Metric
 from mercer.app.study.record import Candidate, Column, Record, Sureness
 
-__all__ = ["answer", "findings", "spoken"]
+__all__ = ["spell_value", "write_answer", "write_findings"]
+
+# How names of candidates end that take an article, and those in the plural.
+_COUNTABLE = ("discriminant", "centroid", "tree", "forest", "machine", "process")
+_PLURAL = ("densities", "trees")
 
 
-def spoken(value: float, metric: Metric) -> str:
-    """A value of the measure as it is said: shares in per cent."""
+def spell_value(value: float, metric: Metric) -> str:
+    """Return a value of the metric as text; a share is given in per cent."""
     if metric.most == 1.0 and metric.least == 0.0:
         return f"{100 * value:.3g} %"
     return f"{value:.3g}"
 
 
-def answer(
-    target: str, chosen: Candidate, sure: Sureness, metric: Metric, material: Material, columns: list[Column]
-) -> str:
-    """What can be predicted, how well, by what, and what was left out."""
-    subject = f"`{target}`" if material.task == "regression" else _subject(target, material)
-    low, high = spoken(sure.low, metric).removesuffix(" %"), spoken(sure.high, metric).removesuffix(" %")
-    guess = spoken(sure.baseline, metric).removesuffix(" %")
-    numbers = f"({sure.level:.0%} interval {low} to {high}; guessing gets {guess})".replace("%", " %")
+def write_answer(target: str, chosen: Candidate, sure: Sureness, metric: Metric, columns: list[Column]) -> str:
+    """Return one sentence: which model predicts `target`, how well, and how certain that is."""
+    low, high, guess = (spell_value(one, metric).removesuffix(" %") for one in (sure.low, sure.high, sure.baseline))
+    score = f"{spell_value(sure.score, metric)} {metric.words}"
+    interval = f"{100 * sure.level:.3g} % interval {low} to {high}; guessing: {guess}"
     better = sure.low > sure.baseline if metric.greater_is_better else sure.high < sure.baseline
     if chosen.family == "baseline" or not better:
         said = (
-            f"From these columns {subject[:1].lower() + subject[1:]} cannot be predicted better than by guessing "
-            f"beyond doubt: the best try gets {spoken(sure.score, metric)} {metric.words} {numbers}"
+            f"No model is shown to predict `{target}` better than guessing: the best one has {score} on new rows "
+            f"({interval})"
         )
     else:
-        n_used = len(material.kinds)
-        said = (
-            f"{subject} can be predicted with {spoken(sure.score, metric)} {metric.words} {numbers}, by {chosen.name} "
-            f"on {n_used} column{'s' if n_used != 1 else ''}"
-        )
+        said = f"{_name_model(chosen.name)} `{target}` with {score} on new rows ({interval})"
     leaks = [f"`{one.name}`" for one in columns if one.role == "leak"]
     if leaks:
-        verb = "was left out as it gives" if len(leaks) == 1 else "were left out as they give"
-        said += f"; {' and '.join(leaks)} {verb} the answer away"
+        why = "it gives" if len(leaks) == 1 else "they give"
+        said += f"; {' and '.join(leaks)} {'was' if len(leaks) == 1 else 'were'} not used because {why} the answer away"
     return f"{said}."
 
 
-def _subject(target: str, material: Material) -> str:
-    if material.positive is not None:
-        return f"Whether `{target}` is `{material.positive}`"
-    return f"Which of {len(material.classes)} classes `{target}` is"
+def _name_model(name: str) -> str:
+    """Return a candidate and its verb, to begin a sentence: "A linear discriminant predicts"."""
+    basis, _, model = name.rpartition(", ")
+    if basis:
+        name = f"{model} on {basis} of the columns"
+    elif name.endswith(_COUNTABLE) and not name.startswith("one "):
+        name = f"a {name}"
+    return f"{name[:1].upper()}{name[1:]} {'predict' if name.endswith(_PLURAL) else 'predicts'}"
 
 
-def findings(record: Record) -> list[str]:
-    """Further sentences, most important first."""
+def write_findings(record: Record) -> list[str]:
+    """Return further sentences about a study, the most important first."""
     said = []
     chosen = next((one for one in record.candidates if one.status == "chosen"), None)
     best = next((one for one in record.candidates if one.status == "best"), None)
     if chosen is not None and best is not None:
         said.append(
-            f"{best.name} scored {best.score:.3g} and {chosen.name} {chosen.score:.3g}, which is within one standard "
-            f"error ({best.standard_error:.2g}): the simpler is kept."
+            f"The best score, {best.score:.3g}, is that of {best.name}; {chosen.name} scored {chosen.score:.3g}. The "
+            f"difference is within one standard error ({best.standard_error:.2g}), so the simpler model was chosen."
         )
     if record.decision is not None:
         said.append(record.decision.text)
-    moved = [one for one in record.drivers if one.low > 0]
+    moved = [one for one in record.drivers if one.low > 0][:3]
     if moved:
-        names = ", ".join(f"`{one.column}`" for one in moved[:3])
-        said.append(f"What matters most is {names}: shuffled, the {record.question.metric} gets worse beyond doubt.")
+        names = " and ".join(
+            filter(None, [", ".join(f"`{one.column}`" for one in moved[:-1]), f"`{moved[-1].column}`"])
+        )
+        verb = "matters" if len(moved) == 1 else "matter"
+        said.append(
+            f"{names} {verb} most: the {record.question.metric} gets worse if their values are shuffled, and the "
+            "interval of that loss does not include 0."
+        )
     elif record.drivers:
-        said.append("No single column matters beyond doubt: shuffling any one hardly changes the score.")
+        said.append("No single column is shown to matter: shuffling any one of them hardly changes the score.")
     if record.learning is not None:
         said.append(record.learning.text)
     if record.calibration is not None and record.calibration.error > 0.05:

@@ -1,4 +1,4 @@
-"""Calibrating the chosen candidate where its probabilities are off, inside each fold."""
+"""Calibrate the probabilities of the chosen candidate inside each fold, if they are wrong."""
 
 from dataclasses import replace
 from typing import Any
@@ -9,65 +9,69 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.pipeline import Pipeline
 
 from mercer._source.threads import run_numbered
+from mercer.app.options import Options
 from mercer.app.study.material import Material
-from mercer.app.study.options import Options
 from mercer.app.study.selection import Selection
 from mercer.decision import DecisionClassifier
 from mercer.model_selection import Contender, Trial, score_interval
-from mercer.model_selection._trial import fit_settings, respond, take_rows
+from mercer.model_selection.trials import fit_settings, respond, take_rows
 
 __all__ = ["calibrate", "is_off"]
 
-# An isotonic curve has as many steps as it likes: it wants rows.
+# Rows from which on isotonic calibration is used: it has no fixed number of parameters, so it overfits small samples.
 _ISOTONIC_ROWS = 2000
+# With fewer rows, or fewer rows of a class, a calibration curve is mostly noise.
 _FEWEST_ROWS = 200
 _FEWEST_OF_A_CLASS = 15
+# Bins of equal counts in which probabilities are compared with observed shares.
 _BINS = 10
+# Folds of the calibration inside each training part.
 _FOLDS = 3
 
 
 def is_off(true: np.ndarray, told: np.ndarray, level: float = 0.99) -> bool:
-    """Whether probabilities differ from observed shares by more than chance allows, in two bins of equal counts."""
-    sure = told.max(axis=1)
+    """Return whether probabilities differ from observed shares by more than chance allows, in two bins or more."""
+    confidence = told.max(axis=1)
     right = true == told.argmax(axis=1)
-    bins = np.array_split(np.argsort(sure, kind="stable"), _BINS)
+    bins = np.array_split(np.argsort(confidence, kind="stable"), _BINS)
     counts = np.array([len(one) for one in bins])
     hits = np.array([right[one].sum() for one in bins])
     low, high = beta.ppf([[(1 - level) / 2], [(1 + level) / 2]], hits + 0.5, counts - hits + 0.5)
-    predicted = np.array([sure[one].mean() for one in bins])
+    predicted = np.array([confidence[one].mean() for one in bins])
     return int(((predicted < low) | (predicted > high)).sum()) >= 2
 
 
 def calibrate(selection: Selection, material: Material, options: Options, rows: np.ndarray) -> str:
-    """Calibrate the winner where that makes its probabilities better on unseen rows; say how.
+    """Calibrate the winner if that improves its probabilities on unseen rows; return a sentence that says how.
 
-    A calibrated copy is fitted in each outer fold, to its training rows alone. It takes the winner's place if its log
-    loss on unseen rows is lower by more than its standard error.
+    A calibrated copy is fitted in each outer fold, to its training rows alone. It replaces the winner if its log loss
+    on unseen rows is lower by more than the standard error of the difference.
     """
     true = np.searchsorted(material.classes, material.y)
     told = selection.winner.predictions
     counts = np.bincount(true[rows], minlength=len(material.classes))
     few = len(rows) < _FEWEST_ROWS or counts.min() < _FEWEST_OF_A_CLASS
-    # The folds of a calibration know neither groups nor time.
+    # scikit-learn's calibration splits rows at random, which would tear groups apart and mix up times.
     bound = material.groups is not None or material.time is not None
     constant = selection.winner.name == selection.offers[0].name
     if few or bound or constant or told.ndim == 1 or not is_off(true[rows], told[rows]):
         return ""
     method = "temperature" if len(counts) > 2 else "isotonic" if len(rows) >= _ISOTONIC_ROWS else "sigmoid"
-    trial = _refitted(selection, method)
-    gain = _losses(true[rows], told[rows]) - _losses(true[rows], trial.predictions[rows])
+    trial = _refit(selection, method)
+    gain = _measure_losses(true[rows], told[rows]) - _measure_losses(true[rows], trial.predictions[rows])
     if gain.mean() <= gain.std() / np.sqrt(len(gain)):
         return ""
-    _replace(selection, trial, method, options)
-    return f"Probabilities of {trial.name} are calibrated ({method}), inside each fold as in the final model."
+    _replace_winner(selection, trial, method, options)
+    return f"The probabilities of {trial.name} are calibrated ({method}), in each fold and in the final model."
 
 
-def _losses(true: np.ndarray, told: np.ndarray) -> np.ndarray:
+def _measure_losses(true: np.ndarray, told: np.ndarray) -> np.ndarray:
+    """Return the log loss of each row."""
     return -np.log(np.clip(told[np.arange(len(true)), true], 1e-12, 1.0))
 
 
-def _around(pipeline: Pipeline, method: str) -> Pipeline:
-    """The pipeline with a calibration around its model, inside the decision if there is one."""
+def _wrap_in_calibration(pipeline: Pipeline, method: str) -> Pipeline:
+    """Return the pipeline with a calibration around its model, inside the decision rule if there is one."""
     name, last = pipeline.steps[-1]
     inside = last.estimator if isinstance(last, DecisionClassifier) else last
     around: Any = CalibratedClassifierCV(inside, method=method, cv=_FOLDS, ensemble=False)
@@ -76,8 +80,8 @@ def _around(pipeline: Pipeline, method: str) -> Pipeline:
     return Pipeline([*pipeline.steps[:-1], (name, around)])
 
 
-def _renamed(setting: dict[str, Any]) -> dict[str, Any]:
-    """A setting whose model is one step further inside."""
+def _rename_setting(setting: dict[str, Any]) -> dict[str, Any]:
+    """Return a setting with the names it has once the model is wrapped in a calibration."""
     return {
         name.replace("model__", "model__estimator__", 1)
         if not name.startswith("model__estimator__")
@@ -86,10 +90,11 @@ def _renamed(setting: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _refitted(selection: Selection, method: str) -> Trial:
+def _refit(selection: Selection, method: str) -> Trial:
+    """Return the trial of the winner with a calibrated copy fitted in each outer fold."""
     plan, winner = selection.plan, selection.winner
-    pipeline = _around(selection.contenders[winner.name].estimator, method)
-    settings = [_renamed(one) for one in winner.settings]
+    pipeline = _wrap_in_calibration(selection.contenders[winner.name].estimator, method)
+    settings = [_rename_setting(one) for one in winner.settings]
     found: list[Any] = []
 
     def fit(fold: int) -> Any:
@@ -113,18 +118,18 @@ def _refitted(selection: Selection, method: str) -> Trial:
     )
 
 
-def _replace(selection: Selection, trial: Trial, method: str, options: Options) -> None:
-    """Put the calibrated trial in the winner's place, and its scores where the folds chose it."""
+def _replace_winner(selection: Selection, trial: Trial, method: str, options: Options) -> None:
+    """Replace the winner by its calibrated trial, and its scores in the folds that chose it."""
     result, old = selection.result, selection.contenders[trial.name]
     chosen = np.array([name == trial.name for name in result.choices])
     scores = np.where(chosen, trial.scores, result.scores)
     selection.calibrated = True
     selection.trials = [trial if one.name == trial.name else one for one in selection.trials]
-    selection.contenders[trial.name] = Contender(old.name, _around(old.estimator, method), {}, old.rank)
-    selection.result = replace(
+    selection.contenders[trial.name] = Contender(old.name, _wrap_in_calibration(old.estimator, method), {}, old.rank)
+    selection.conclusion = replace(
         result,
         trials=selection.trials,
         scores=scores,
-        setting=_renamed(result.setting),
+        setting=_rename_setting(result.setting),
         interval=score_interval(scores, test_share=selection.plan.test_share, level=options.level),
     )

@@ -1,26 +1,35 @@
-"""A study's clock: how much time is left, how sure that is, and whether to stop."""
+"""The clock of a study: how much time is left, and whether to go on."""
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from mercer.app.study.options import ProgressEvent
 from mercer.app.study.record import Notice
 
-__all__ = ["Clock"]
+__all__ = ["Clock", "ProgressEvent"]
 
-Found = TypeVar("Found")
-# The share of a budget that choosing a model may take; the rest is for the final fit and for what it has to say.
+Result = TypeVar("Result")
+# Share of the budget for choosing a model; the rest is for the final fit and for describing the model.
 _CHOOSING = 0.6
-# Kept for writing things down.
+# Share of the budget that is kept for writing the report.
 _SPARE = 0.04
+
+
+@dataclass(frozen=True)
+class ProgressEvent:
+    """How far a study is: what it does now, the share of the work that is done, and the seconds left."""
+
+    text: str
+    share: float
+    seconds_left: float | None = None
 
 
 class Clock:
     """Time and interruptions of one study.
 
-    A part of the study that is not needed for an answer is asked for with :meth:`attempt`: it is left out when the time
-    is over or the user has interrupted, and the report then says so.
+    Parts of the study that the answer does not need are run by :meth:`attempt`. They are left out if the time is over
+    or the user has interrupted the study, and the report then says so.
     """
 
     def __init__(self, budget: float | None, watch: Callable[[ProgressEvent], None] | None, debug: bool) -> None:
@@ -32,39 +41,39 @@ class Clock:
         self.notices: list[Notice] = []
         self.left_out: list[str] = []
 
-    def spent(self) -> float:
-        """Seconds since the study began."""
+    def measure_spent(self) -> float:
+        """Return the seconds since the study began."""
         return time.monotonic() - self.began
 
-    def left(self, share: float = 1.0) -> float:
-        """Seconds left of a share of the budget; infinite without one."""
+    def measure_left(self, share: float = 1.0) -> float:
+        """Return the seconds left of a share of the budget; infinity without a budget."""
         if self.budget is None:
             return float("inf")
-        return self.budget * min(share, 1 - _SPARE) - self.spent()
+        return self.budget * min(share, 1 - _SPARE) - self.measure_spent()
 
-    def choosing_left(self) -> float:
-        """Seconds left for choosing a model."""
-        return self.left(_CHOOSING)
+    def measure_choosing_left(self) -> float:
+        """Return the seconds left for choosing a model."""
+        return self.measure_left(_CHOOSING)
 
-    def deadline(self, share: float = 1.0) -> float | None:
-        """The moment, by ``time.monotonic``, when a share of the budget is over."""
-        return None if self.budget is None else time.monotonic() + self.left(share)
+    def find_deadline(self, share: float = 1.0) -> float | None:
+        """Return the time, as ``time.monotonic`` counts it, at which a share of the budget is used up."""
+        return None if self.budget is None else time.monotonic() + self.measure_left(share)
 
     def tell(self, text: str, share: float) -> None:
-        """Say what is being done, and how much of everything is done."""
+        """Tell the watcher what is being done, and which share of the work is done."""
         if self.watch is None:
             return
-        spent = self.spent()
+        spent = self.measure_spent()
         left = spent * (1 - share) / share if share > 0.02 else None
         if self.budget is not None:
             left = max(0.0, min(self.budget - spent, left if left is not None else self.budget))
         self.watch(ProgressEvent(text, share, left))
 
     def attempt(
-        self, what: str, find: Callable[[], Found], share: float, otherwise: Any = None, needs: float = 0.0
+        self, what: str, find: Callable[[], Result], share: float, otherwise: Any = None, needs: float = 0.0
     ) -> Any:
-        """What `find` returns, or `otherwise` where there is no time for it or it fails; `needs` are its seconds."""
-        if self.interrupted or self.left() <= needs:
+        """Return `find()`, or `otherwise` if it fails or its `needs`, in seconds, are more than the time left."""
+        if self.interrupted or self.measure_left() <= needs:
             self.left_out.append(what)
             return otherwise
         try:
@@ -76,5 +85,5 @@ class Clock:
         except Exception as wrong:
             if self.debug:
                 raise
-            self.notices.append(Notice("warning", what, f"This part could not be made: {wrong}"))
+            self.notices.append(Notice("warning", what, f"This part of the study failed: {wrong}"))
         return otherwise

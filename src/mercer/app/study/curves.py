@@ -1,24 +1,26 @@
-"""What more rows would bring, and whether the error is bias or variance."""
+"""Whether more rows would help, and whether the error is bias or variance."""
 
 import numpy as np
 from sklearn.base import clone
 
-from mercer.app.study.material import Material, draw
-from mercer.app.study.options import Options
+from mercer.app.options import Options
+from mercer.app.study.material import Material, draw_rows
 from mercer.app.study.record import BiasVariance, Candidate, Curve
 from mercer.app.study.selection import Selection
 from mercer.model_selection import resampled_bias_variance
-from mercer.model_selection._curves import growing_order, score_sizes
+from mercer.model_selection.trials import order_growing, score_sizes
 
-__all__ = ["bias_and_variance", "learning"]
+__all__ = ["make_learning_curve", "split_error"]
 
+# Shares of the training rows at which the learning curve is measured; no point has fewer than `_FEWEST` rows.
 _SHARES = (0.1, 0.2, 0.4, 0.7, 1.0)
 _FEWEST = 20
+# Bias and variance are measured on at most this many rows: they take ten fits of each candidate.
 _MOST_ROWS = 3000
 
 
-def learning(selection: Selection, material: Material, options: Options) -> Curve | None:
-    """The chosen model's scores on more and more of the rows."""
+def make_learning_curve(selection: Selection, material: Material, options: Options) -> Curve | None:
+    """Return the scores of the chosen model for more and more training rows."""
     plan, metric = selection.plan, selection.metric
     splits = plan.outer[: min(len(plan.outer), 3 if len(material) > 20_000 else 5)]
     largest = min(len(train) for train, _ in splits)
@@ -27,8 +29,8 @@ def learning(selection: Selection, material: Material, options: Options) -> Curv
         return None
     labels = material.y if material.task == "classification" else None
     orders = [
-        growing_order(train, labels, options.seed + number, material.time is not None)
-        for number, (train, _) in enumerate(splits)
+        order_growing(train, labels, options.seed + fold, material.time is not None)
+        for fold, (train, _) in enumerate(splits)
     ]
     estimator = selection.contenders[selection.result.winner].estimator
     threads = selection.threads(options.n_jobs)
@@ -41,29 +43,30 @@ def learning(selection: Selection, material: Material, options: Options) -> Curv
         (sign * test.mean(axis=1)).tolist(),
         train.std(axis=1).tolist(),
         test.std(axis=1).tolist(),
-        text=_said(train, test, sizes, metric.words),
+        text=_describe_curve(train, test, sizes, metric.words),
     )
 
 
-def _said(train: np.ndarray, test: np.ndarray, sizes: np.ndarray, words: str) -> str:
+def _describe_curve(train: np.ndarray, test: np.ndarray, sizes: np.ndarray, words: str) -> str:
+    """Return in words whether the score still improves with the number of rows."""
     gain = float(test[-1].mean() - test[-2].mean())
     error = float((test[-1] - test[-2]).std(ddof=1) / np.sqrt(test.shape[1]))
     gap = float(train[-1].mean() - test[-1].mean())
     if gain > 2 * error and gain > 0.002 * abs(float(test[-1].mean())):
-        said = f"still got better by {gain:.2g}: more rows would help."
+        said = f"still improved by {gain:.2g}: more rows would help."
     else:
         said = "hardly changed: more rows of this kind would help little."
     said = f"From {sizes[-2]} to {sizes[-1]} rows the {words} {said}"
-    return said + f" On the rows fitted to it is {gap:.2g} better than on unseen ones."
+    return said + f" On training rows it is {gap:.2g} better than on unseen rows."
 
 
-def bias_and_variance(
+def split_error(
     selection: Selection, material: Material, listed: list[Candidate], options: Options
 ) -> BiasVariance | None:
-    """The error of some candidates, split by training them on random halves."""
+    """Split the error of some candidates into bias and variance, by training them on random halves."""
     judged = [one.name for one in listed if one.score is not None]
-    names = _some(judged, selection.result.winner)
-    sample = draw(material, _MOST_ROWS, options.seed)
+    names = _choose_names(judged, selection.result.winner)
+    sample = draw_rows(material, _MOST_ROWS, options.seed)
     parts = []
     for name in names:
         trial = selection.result.trial(name)
@@ -82,16 +85,16 @@ def bias_and_variance(
     bias, variance = [float(one.bias / unit) for one in parts], [float(one.variance / unit) for one in parts]
     chosen = names.index(selection.result.winner)
     share = variance[chosen] / max(bias[chosen] + variance[chosen], 1e-300)
-    error = "Brier score" if material.task == "classification" else "mean squared error, in variances of the target"
+    error = "Brier score" if material.task == "classification" else "mean squared error over the variance of the target"
     text = (
-        f"Trained on random halves, {names[chosen]} owes {100 * share:.2g} % of its error ({error}) to which rows it "
-        "was given, and the rest to its form and to noise."
+        f"Trained on random halves of the rows, {names[chosen]} has {100 * share:.2g} % of its error ({error}) from "
+        "variance, that is, from the choice of training rows. The rest is bias and noise."
     )
     return BiasVariance(names, bias, variance, text)
 
 
-def _some(names: list[str], winner: str, most: int = 5) -> list[str]:
-    """Up to so many names, from simple to complex, with the winner and the ends."""
+def _choose_names(names: list[str], winner: str, most: int = 5) -> list[str]:
+    """Return at most `most` names from simple to complex, with the winner and both ends."""
     if len(names) <= most:
         return names
     places = set(np.linspace(0, len(names) - 1, most).astype(int).tolist())

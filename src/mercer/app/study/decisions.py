@@ -1,12 +1,12 @@
-"""What to do: actions by expected cost, and what they would have cost on unseen rows."""
+"""Decide by expected cost, and measure what the decisions would have cost on unseen rows."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from mercer.app.options import Options
 from mercer.app.study.material import Material
-from mercer.app.study.options import Options
 from mercer.app.study.record import CostCurve, Decision
 from mercer.app.study.selection import Selection
 from mercer.decision import add_reject, optimal_action
@@ -15,33 +15,34 @@ from mercer.model_selection import score_interval
 
 __all__ = ["Stakes", "decide", "read_stakes"]
 
+# Thresholds of the cost curve, beside 0 and 1.
 _THRESHOLDS = 99
 
 
 @dataclass(frozen=True)
 class Stakes:
-    """Actions and what each costs where each class is true: one table for all rows, or one for each."""
+    """Actions, and the cost of each where each class is true: one matrix for all rows, or one for each row."""
 
     actions: list[str]
     costs: np.ndarray
 
     def of(self, rows: np.ndarray) -> np.ndarray:
-        """The tables of some rows, of shape (n_rows, n_actions, n_classes)."""
+        """Return the cost matrices of some rows, of shape (n_rows, n_actions, n_classes)."""
         if self.costs.ndim == 3:
             return self.costs[rows]
         return np.broadcast_to(self.costs, (len(rows), *self.costs.shape))
 
 
 def read_stakes(material: Material, options: Options) -> Stakes | None:
-    """The costs that the user gave, checked; None where there are none."""
+    """Return the costs that the user gave, checked, or None if there are none."""
     classes = material.classes
     if options.costs is None and material.cost is None and options.reject is None:
         return None
     if not classes:
-        message = "costs: decisions need classes; the target is a number."
+        message = "costs: decisions need classes, but the target is a number. Leave the costs out."
         raise ParameterError(message)
     if material.cost is not None:
-        costs = _row_costs(material, options)
+        costs = _make_row_costs(material, options)
     elif options.costs is None:
         costs = 1.0 - np.eye(len(classes))
     else:
@@ -53,7 +54,7 @@ def read_stakes(material: Material, options: Options) -> Stakes | None:
         )
         raise ParameterError(message)
     actions = options.actions or (classes if costs.shape[-2] == len(classes) else None)
-    actions = list(actions or (f"action {number + 1}" for number in range(costs.shape[-2])))
+    actions = list(actions or (f"action {place + 1}" for place in range(costs.shape[-2])))
     if len(actions) != costs.shape[-2]:
         message = f"costs: there must be one name per action, {costs.shape[-2]}; got {len(actions)}."
         raise ParameterError(message)
@@ -62,8 +63,8 @@ def read_stakes(material: Material, options: Options) -> Stakes | None:
     return Stakes(actions, costs)
 
 
-def _row_costs(material: Material, options: Options) -> np.ndarray:
-    """A miss costs what the row says, a false alarm the same everywhere."""
+def _make_row_costs(material: Material, options: Options) -> np.ndarray:
+    """Return a cost matrix per row: a miss costs what the cost column says, a false alarm `options.false_alarm`."""
     if material.positive is None:
         message = f"cost: a cost column needs a target of two classes; got {len(material.classes)}. Give a cost matrix."
         raise ParameterError(message)
@@ -75,7 +76,7 @@ def _row_costs(material: Material, options: Options) -> np.ndarray:
 
 
 def decide(selection: Selection, material: Material, options: Options, stakes: Stakes, seen: np.ndarray) -> Decision:
-    """Decide about each row by its expected cost, and count what that would have cost."""
+    """Decide about each row by its expected cost, and measure what that would have cost."""
     told = selection.winner.predictions
     true = np.searchsorted(material.classes, material.y)
     costs = stakes.of(np.arange(len(material)))
@@ -85,14 +86,14 @@ def decide(selection: Selection, material: Material, options: Options, stakes: S
     spent = paid[np.arange(len(material)), action]
     folds = [spent[test].mean() for _, test in selection.plan.outer[: selection.plan.folds]]
     interval = score_interval(folds, test_share=selection.plan.test_share, level=options.level)
-    always = {f"always {name}": float(paid[seen, number].mean()) for number, name in enumerate(stakes.actions)}
+    always = {f"always {name}": float(paid[seen, place].mean()) for place, name in enumerate(stakes.actions)}
     cost = float(spent[seen].mean())
     cheapest = min(always, key=lambda name: always[name])
     saved = always[cheapest] - cost
     text = (
-        f"Deciding by expected cost takes {cost:.3g} a row on unseen rows, against {always[cheapest]:.3g} for "
-        f"{cheapest}, the best single action: "
-        + (f"{saved:.3g} a row is saved." if saved > 0 else "nothing is saved by looking at the columns.")
+        f"Decisions by expected cost would have cost {cost:.3g} per row on unseen rows. The best single action, "
+        f"{cheapest}, would have cost {always[cheapest]:.3g}: "
+        + (f"the model saves {saved:.3g} per row." if saved > 0 else "the model saves nothing.")
     )
     return Decision(
         stakes.actions,
@@ -101,16 +102,16 @@ def decide(selection: Selection, material: Material, options: Options, stakes: S
         min(interval.low, cost),
         max(interval.high, cost),
         always,
-        [float((action[seen] == number).mean()) for number in range(len(stakes.actions))],
-        _curve(material, told[seen], true[seen], costs[seen], options),
+        [float((action[seen] == place).mean()) for place in range(len(stakes.actions))],
+        _make_cost_curve(material, told[seen], true[seen], costs[seen], options),
         text,
     )
 
 
-def _curve(
+def _make_cost_curve(
     material: Material, told: np.ndarray, true: np.ndarray, costs: np.ndarray, options: Options
 ) -> CostCurve | None:
-    """Cost a row against the threshold, where there are two classes and an action for each."""
+    """Return the cost per row against the threshold, if there are two classes and an action for each."""
     if material.positive is None or costs.shape[1] < 2 or len(material.classes) != 2:
         return None
     positive = material.classes.index(material.positive)
@@ -120,6 +121,7 @@ def _curve(
     for threshold in thresholds:
         act = np.where(chance >= threshold, positive, 1 - positive)
         paid = costs[np.arange(len(true)), act, true]
+        # Half the width of a 95 % interval of the mean.
         half = 1.96 * paid.std() / np.sqrt(len(paid))
         every.append((paid.mean(), paid.mean() - half, paid.mean() + half))
     cost, low, high = np.array(every).T

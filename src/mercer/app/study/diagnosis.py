@@ -1,4 +1,4 @@
-"""Where the chosen model is right and wrong, by its predictions of rows it had not seen."""
+"""Where the chosen model is right and where it is wrong, by its predictions of unseen rows."""
 
 from typing import Any
 
@@ -9,35 +9,47 @@ from sklearn.metrics import average_precision_score, confusion_matrix, precision
 from mercer.app.study.material import Material
 from mercer.app.study.record import Calibration, Confusion, HardRow, Rates, Residuals
 
-__all__ = ["calibration", "confusion", "decided", "hard_rows", "rates", "residuals", "row_losses", "seen", "shown_text"]
+__all__ = [
+    "count_confusion",
+    "decide_classes",
+    "find_seen",
+    "list_hard_rows",
+    "measure_calibration",
+    "measure_losses",
+    "measure_rates",
+    "spell_cell",
+    "summarise_residuals",
+]
 
+# Points of a curve in the record; more are not visible in the report.
 _POINTS = 200
+# Classes for which curves are drawn.
 _MOST_CLASSES = 6
 
 
-def seen(told: np.ndarray) -> np.ndarray:
-    """Rows that were tested while they were unseen: all, but where splits go forward in time."""
+def find_seen(told: np.ndarray) -> np.ndarray:
+    """Return the rows that have a prediction; with splits forward in time the first rows have none."""
     return np.flatnonzero(~np.isnan(told.reshape(len(told), -1)[:, 0]))
 
 
-def decided(told: np.ndarray, material: Material, costs: np.ndarray | None) -> np.ndarray:
-    """The class that is decided for, from probabilities, in numbers."""
+def decide_classes(told: np.ndarray, material: Material, costs: np.ndarray | None) -> np.ndarray:
+    """Return the index of the class of least expected cost; the most probable one if `costs` is None."""
     if costs is None:
         return told.argmax(axis=1)
     return (told @ costs.T).argmin(axis=1)
 
 
-def confusion(true: np.ndarray, answer: np.ndarray, material: Material) -> Confusion:
-    """Counts of unseen rows by true and predicted class."""
+def count_confusion(true: np.ndarray, answer: np.ndarray, material: Material) -> Confusion:
+    """Count unseen rows by true and predicted class."""
     weight = material.weight
     table = confusion_matrix(true, answer, labels=range(len(material.classes)), sample_weight=weight)
     return Confusion(material.classes, table.astype(float).tolist())
 
 
-def calibration(true: np.ndarray, told: np.ndarray, level: float, n_bins: int = 10) -> Calibration:
-    """Predicted probability against observed share, in bins of equal counts.
+def measure_calibration(true: np.ndarray, told: np.ndarray, level: float, n_bins: int = 10) -> Calibration:
+    """Compare predicted probabilities with observed shares, in bins of equal counts.
 
-    `true` says whether the class was there, `told` its probability. Intervals are Jeffreys'.
+    `true` says whether a row is of the class, `told` is the predicted probability. Intervals are Jeffreys intervals.
     """
     order = np.argsort(told, kind="stable")
     bins = [one for one in np.array_split(order, min(n_bins, max(1, len(told) // 10))) if len(one)]
@@ -48,22 +60,19 @@ def calibration(true: np.ndarray, told: np.ndarray, level: float, n_bins: int = 
     observed = hits / counts
     error = float(np.abs(observed - predicted) @ counts / counts.sum())
     outside = int(((predicted < low) | (predicted > high)).sum())
-    text = (
-        f"Probabilities are off by {error:.1%} on average".replace("%", " %")
-        + f"; {outside} of {len(bins)} bins lie outside their interval."
-        if outside
-        else f"Probabilities are off by {error:.1%} on average, no more than chance explains.".replace("%", " %")
+    text = f"Predicted probabilities differ from observed shares by {100 * error:.1f} % on average" + (
+        f"; {outside} of {len(bins)} bins lie outside their interval." if outside else ", which chance can explain."
     )
     return Calibration(predicted.tolist(), observed.tolist(), low.tolist(), high.tolist(), counts.tolist(), error, text)
 
 
-def rates(true: np.ndarray, told: np.ndarray, material: Material) -> list[Rates]:
-    """ROC and precision-recall curves of each class against the rest."""
+def measure_rates(true: np.ndarray, told: np.ndarray, material: Material) -> list[Rates]:
+    """Return the ROC and precision-recall curves of each class against the rest."""
     names = [material.positive] if material.positive is not None else material.classes[:_MOST_CLASSES]
     found = []
     for name in names:
-        number = material.classes.index(name)
-        here, chance = true == number, told[:, number]
+        place = material.classes.index(name)
+        here, chance = true == place, told[:, place]
         if here.all() or not here.any():
             continue
         false_positive, true_positive, _ = roc_curve(here, chance)
@@ -71,8 +80,8 @@ def rates(true: np.ndarray, told: np.ndarray, material: Material) -> list[Rates]
         found.append(
             Rates(
                 name,
-                *_thinned(false_positive, true_positive),
-                *_thinned(recall[::-1], precision[::-1]),
+                *_thin(false_positive, true_positive),
+                *_thin(recall[::-1], precision[::-1]),
                 float(roc_auc_score(here, chance)),
                 float(average_precision_score(here, chance)),
                 float(here.mean()),
@@ -81,67 +90,75 @@ def rates(true: np.ndarray, told: np.ndarray, material: Material) -> list[Rates]
     return found
 
 
-def _thinned(x: np.ndarray, y: np.ndarray) -> tuple[list[float], list[float]]:
-    """At most so many points of a curve, with its ends."""
+def _thin(x: np.ndarray, y: np.ndarray) -> tuple[list[float], list[float]]:
+    """Return at most `_POINTS` points of a curve, with both ends."""
     kept = np.unique(np.linspace(0, len(x) - 1, min(len(x), _POINTS)).astype(int))
     return x[kept].tolist(), y[kept].tolist()
 
 
-def residuals(true: np.ndarray, told: np.ndarray, seed: int, most: int = 1500) -> Residuals:
-    """True values, predictions and what is left."""
+def summarise_residuals(true: np.ndarray, told: np.ndarray, seed: int, most: int = 1500) -> Residuals:
+    """Return true values, predictions and the quantiles of the residuals."""
     left = true - told
     quantiles = np.quantile(left, [0.025, 0.25, 0.5, 0.75, 0.975])
     kept = np.arange(len(true))
     if len(true) > most:
         kept = np.sort(np.random.default_rng(seed).choice(len(true), most, replace=False))
+    # 1.4826 times the median absolute deviation estimates the standard deviation of a normal distribution.
     large = np.abs(left) > 4 * max(float(np.median(np.abs(left - quantiles[2]))) * 1.4826, 1e-300)
     text = (
-        f"Half of the predictions are within {quantiles[1]:.3g} to {quantiles[3]:+.3g} of the truth, and 95 % within "
-        f"{quantiles[0]:.3g} to {quantiles[4]:+.3g}."
+        f"For half of the rows the true value less the prediction lies between {quantiles[1]:.3g} and "
+        f"{quantiles[3]:.3g}, for 95 % between {quantiles[0]:.3g} and {quantiles[4]:.3g}."
     )
     if large.mean() > 0.01:
-        text += f" {large.mean():.1%} of rows are further off than four spreads: tails are heavy.".replace("%", " %")
+        text += (
+            f" For {100 * large.mean():.1f} % of the rows the error is more than four robust standard deviations, so "
+            "there are more large errors than a normal distribution has."
+        )
     return Residuals(true[kept].tolist(), told[kept].tolist(), quantiles.tolist(), text)
 
 
-def row_losses(true: np.ndarray, told: np.ndarray, task: str) -> np.ndarray:
-    """The loss of each row, 0 to 1: the probability denied to its class, or the residual beside the largest usual."""
+def measure_losses(true: np.ndarray, told: np.ndarray, task: str) -> np.ndarray:
+    """Return a loss between 0 and 1 for each row.
+
+    For classes: one less the probability of the true class. For numbers: the absolute residual over its 99 % quantile.
+    """
     if task == "classification":
         return 1 - told[np.arange(len(true)), true]
     left = np.abs(true - told)
     return np.clip(left / max(float(np.quantile(left, 0.99)), 1e-300), 0, 1)
 
 
-def hard_rows(
+def list_hard_rows(
     material: Material, true: np.ndarray, told: np.ndarray, shown: list[str], n_rows: int = 10
 ) -> list[HardRow]:
-    """The rows that the model got most wrong while they were unseen."""
-    sizes = row_losses(true, told, "classification") if material.classes else np.abs(true - told)
+    """Return the rows with the worst predictions while they were unseen."""
+    sizes = measure_losses(true, told, "classification") if material.classes else np.abs(true - told)
     worst = np.argsort(-sizes, kind="stable")[:n_rows]
     return [
         HardRow(
             int(material.rows[one]) + 1,
             material.classes[true[one]] if material.classes else f"{true[one]:.6g}",
-            _words(told[one], material),
+            _describe_prediction(told[one], material),
             float(sizes[one]),
-            {name: shown_text(material.X[name].iloc[one]) for name in shown},
+            {name: spell_cell(material.X[name].iloc[one]) for name in shown},
         )
         for one in worst
     ]
 
 
-def _words(told: Any, material: Material) -> str:
+def _describe_prediction(told: Any, material: Material) -> str:
+    """Return a prediction as text; a class with its probability."""
     if not material.classes:
         return f"{told:.6g}"
     best = int(np.argmax(told))
     return f"{material.classes[best]} ({told[best]:.0%})".replace("%", " %")
 
 
-def shown_text(value: Any) -> str:
-    """A value of a table as it is shown."""
+def spell_cell(value: Any) -> str:
+    """Return a cell of a table as text."""
     if isinstance(value, (float, np.floating)):
         return "missing" if np.isnan(value) else f"{value:.6g}"
     if value is None or value != value:
         return "missing"
-    # A day has no hour worth showing.
+    # A date without a time of day is shown as a date.
     return str(value).removesuffix(" 00:00:00")

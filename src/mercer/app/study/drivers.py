@@ -1,4 +1,4 @@
-"""What drives predictions: columns that matter on unseen rows, and how."""
+"""Which columns drive the predictions on unseen rows, and how."""
 
 import time
 from typing import Any
@@ -6,29 +6,32 @@ from typing import Any
 import numpy as np
 
 from mercer._source.threads import n_threads, run_numbered
+from mercer.app.options import Options
 from mercer.app.study.material import Material
-from mercer.app.study.options import Options
 from mercer.app.study.record import Dependence, Driver
 from mercer.app.study.selection import Selection
 from mercer.model_selection import score_interval
 
-__all__ = ["dependences", "drivers"]
+__all__ = ["find_drivers", "measure_dependences"]
 
+# Test rows of a fold on which columns are shuffled.
 _MOST_ROWS = 1000
+# Columns that are shuffled, and how often each.
 _MOST_COLUMNS = 60
 _REPEATS = 3
+# Values of a column, and rows, at which a dependence is measured.
 _GRID = 20
 _BACKGROUND = 200
 _MOST_CATEGORIES = 8
 
 
-def drivers(
+def find_drivers(
     selection: Selection, material: Material, options: Options, strength: dict[str, float], seconds: float = np.inf
 ) -> list[Driver]:
-    """How much the score on unseen rows falls when a column is shuffled, most important first.
+    """Return the loss of score when a column is shuffled, the most important column first.
 
-    The models of the outer splits are asked, each about its own test rows. Of very many columns those are looked at
-    that say most about the target alone; of little time, fewer columns and shuffles are made.
+    The model of each outer split is scored on its own test rows. If there are many columns, those with the strongest
+    association with the target are shuffled; if `seconds` are few, fewer columns are shuffled, and less often.
     """
     names = sorted(material.kinds, key=lambda name: -strength.get(name, 0.0))[:_MOST_COLUMNS]
     plan, models = selection.plan, selection.winner.models[: selection.plan.folds]
@@ -38,11 +41,12 @@ def drivers(
 
     def shuffle(fold: int) -> list[float]:
         random = np.random.default_rng([options.seed, fold])
-        rows = _some(plan.outer[fold][1], random)
+        rows = _sample_rows(plan.outer[fold][1], random)
         frame = plan.rows.X.iloc[rows]
         whole = plan.rows.score(models[fold], frame, rows)
         return [
-            whole - float(np.mean([_shuffled(plan, models[fold], frame, rows, name, random) for _ in range(repeats)]))
+            whole
+            - float(np.mean([_score_shuffled(plan, models[fold], frame, rows, name, random) for _ in range(repeats)]))
             for name in names
         ]
 
@@ -55,40 +59,45 @@ def drivers(
     return sorted(found, key=lambda one: -one.mean)
 
 
-def _some(rows: np.ndarray, random: np.random.Generator) -> np.ndarray:
+def _sample_rows(rows: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """Return at most `_MOST_ROWS` of the rows."""
     return rows if len(rows) <= _MOST_ROWS else np.sort(random.choice(rows, _MOST_ROWS, replace=False))
 
 
 def _afford(plan: Any, model: Any, names: list[str], seconds: float, seed: int) -> tuple[list[str], int]:
-    """How many columns, and how many shuffles of each, there is time for."""
+    """Return the columns, and the number of shuffles of each, for which there is time."""
     if not np.isfinite(seconds):
         return names, _REPEATS
     random = np.random.default_rng(seed)
-    rows = _some(plan.outer[0][1], random)
+    rows = _sample_rows(plan.outer[0][1], random)
     began = time.perf_counter()
-    _shuffled(plan, model, plan.rows.X.iloc[rows], rows, names[0], random)
+    _score_shuffled(plan, model, plan.rows.X.iloc[rows], rows, names[0], random)
     n_shuffles = int(seconds / max(time.perf_counter() - began, 1e-6))
     repeats = int(np.clip(n_shuffles // len(names), 1, _REPEATS))
     return names[: max(1, n_shuffles // repeats)], repeats
 
 
-def _shuffled(plan: Any, model: Any, frame: Any, rows: np.ndarray, name: str, random: np.random.Generator) -> float:
+def _score_shuffled(
+    plan: Any, model: Any, frame: Any, rows: np.ndarray, name: str, random: np.random.Generator
+) -> float:
+    """Return the score of `model` after the values of one column are shuffled."""
     other = frame.copy(deep=False)
     other[name] = frame[name].to_numpy()[random.permutation(len(frame))]
     return plan.rows.score(model, other.astype({name: frame[name].dtype}), rows)
 
 
-def dependences(model: Any, material: Material, names: list[str], options: Options) -> list[Dependence]:
-    """The mean prediction as a column varies and the others stay, with the middle half of the rows."""
+def measure_dependences(model: Any, material: Material, names: list[str], options: Options) -> list[Dependence]:
+    """Return the mean prediction as each column varies, with the middle half of the rows around it."""
     random = np.random.default_rng(options.seed)
     rows = np.arange(len(material))
     if len(rows) > _BACKGROUND:
         rows = np.sort(random.choice(rows, _BACKGROUND, replace=False))
     background = material.X.iloc[rows]
-    return [one for name in names if (one := _dependence(model, material, name, background)) is not None]
+    return [one for name in names if (one := _measure_dependence(model, material, name, background)) is not None]
 
 
-def _dependence(model: Any, material: Material, name: str, background: Any) -> Dependence | None:
+def _measure_dependence(model: Any, material: Material, name: str, background: Any) -> Dependence | None:
+    """Return the mean prediction as one column varies, or None if it has no order or categories to vary over."""
     kind, column = material.kinds[name], material.X[name]
     if kind == "text":
         return None
@@ -105,28 +114,31 @@ def _dependence(model: Any, material: Material, name: str, background: Any) -> D
     for value in values:
         other = background.copy(deep=False)
         other[name] = value
-        told = _response(model, other.astype({name: column.dtype}), material)
+        told = _respond(model, other.astype({name: column.dtype}), material)
         means.append(float(told.mean()))
         low, high = np.quantile(told, [0.25, 0.75])
         lows.append(float(low))
         highs.append(float(high))
-    return Dependence(name, shown, means, lows, highs, _label(material))
+    return Dependence(name, shown, means, lows, highs, _name_response(material))
 
 
-def _shown_class(material: Material) -> str:
+def _choose_shown_class(material: Material) -> str:
+    """Return the class whose probability is shown: the positive one, or else the most frequent."""
     if material.positive is not None:
         return material.positive
     names, counts = np.unique(material.y, return_counts=True)
     return str(names[counts.argmax()])
 
 
-def _label(material: Material) -> str:
-    return f"probability of `{_shown_class(material)}`" if material.classes else "prediction"
+def _name_response(material: Material) -> str:
+    """Return what is predicted, for the axis of a figure."""
+    return f"probability of `{_choose_shown_class(material)}`" if material.classes else "prediction"
 
 
-def _response(model: Any, frame: Any, material: Material) -> np.ndarray:
+def _respond(model: Any, frame: Any, material: Material) -> np.ndarray:
+    """Return the probability of the shown class, or the predicted value, of each row."""
     if not material.classes:
         return np.asarray(model.predict(frame), dtype=float)
     if not hasattr(model, "predict_proba"):
-        return np.asarray(model.predict(frame) == _shown_class(material), dtype=float)
-    return np.asarray(model.predict_proba(frame))[:, list(model.classes_).index(_shown_class(material))]
+        return np.asarray(model.predict(frame) == _choose_shown_class(material), dtype=float)
+    return np.asarray(model.predict_proba(frame))[:, list(model.classes_).index(_choose_shown_class(material))]

@@ -1,32 +1,35 @@
-"""What nobody could do better: the part of the error that these columns leave to chance."""
+"""Estimate the best score that any model could reach from these columns."""
 
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
-from mercer.app.study.material import Material, draw
-from mercer.app.study.options import Metric
-from mercer.app.study.plane import encoded
+from mercer.app.study.material import Material, draw_rows
+from mercer.app.study.metrics import Metric
+from mercer.app.study.plane import encode_rows
 from mercer.decision import neighbor_bounds
 
-__all__ = ["contradictions", "floor"]
+__all__ = ["count_contradictions", "estimate_best"]
 
+# Rows among which neighbours are searched.
 _MOST_ROWS = 4000
+# With fewer rows of a class its neighbours are too far away.
 _FEWEST_OF_A_CLASS = 30
-# Neighbours are near only where columns are few beside rows.
+# Both estimates extrapolate to neighbours at distance zero, which needs few columns and many rows.
 _MOST_COLUMNS = 12
 _FEWEST_ROWS = 200
+# Neighbours of each row in the Gamma test.
 _NEIGHBOURS = 10
 
 
-def floor(material: Material, metric: Metric, score: float, seed: int) -> tuple[float | None, str]:
-    """An estimate of the best score that anyone could reach from these columns, and how it was made."""
+def estimate_best(material: Material, metric: Metric, score: float, seed: int) -> tuple[float | None, str]:
+    """Return an estimate of the best score that any model could reach, or None, and a sentence about it."""
     if material.task == "regression":
-        return _best_regression(material, metric, score, seed)
-    return _best_classification(material, metric, score, seed)
+        return _bound_regression(material, metric, score, seed)
+    return _bound_classification(material, metric, score, seed)
 
 
-def contradictions(material: Material) -> int:
-    """Rows that have the same columns as another row and another target."""
+def count_contradictions(material: Material) -> int:
+    """Count rows that equal another row in all columns but have a different target."""
     groups = material.X.groupby(list(material.X.columns), dropna=False, sort=False).ngroup().to_numpy()
     _, first = np.unique(groups, return_index=True)
     same = material.y == material.y[first][groups]
@@ -34,59 +37,72 @@ def contradictions(material: Material) -> int:
     return int(np.isin(groups, mixed).sum())
 
 
-def _best_classification(material: Material, metric: Metric, score: float, seed: int) -> tuple[float | None, str]:
+def _bound_classification(material: Material, metric: Metric, score: float, seed: int) -> tuple[float | None, str]:
+    """Bound the accuracy of any classifier by the error of nearest neighbours (Cover and Hart)."""
     if metric.scorer not in ("accuracy", "balanced_accuracy"):
-        return None, f"No bound on the {metric.words} that anyone could reach can be made from neighbours."
+        return None, f"There is no estimate of the best possible {metric.words}."
     counts = np.array([(material.y == name).sum() for name in material.classes])
     if counts.min() < _FEWEST_OF_A_CLASS:
-        return None, f"The rarest class has {counts.min()} rows: too few to say what anyone could reach."
+        return None, f"The rarest class has {counts.min()} rows, too few to estimate the best possible score."
     random = np.random.default_rng(seed)
-    sample = draw(material, _MOST_ROWS, seed)
+    sample = draw_rows(material, _MOST_ROWS, seed)
     if metric.scorer == "balanced_accuracy":
-        # Errors count the same in each class where each class has as many rows.
+        # With equally many rows of each class, the error rate is that of balanced accuracy.
         each = min(int(counts.min()), _MOST_ROWS // len(counts))
         members = [np.flatnonzero(material.y == name) for name in material.classes]
         sample = material.take(np.sort(np.concatenate([random.choice(one, each, replace=False) for one in members])))
-    numbers = encoded(sample)
+    numbers = encode_rows(sample)
     if numbers.shape[1] > _MOST_COLUMNS:
-        return None, f"Among {numbers.shape[1]} encoded columns no neighbour is near enough to say what is possible."
+        return (
+            None,
+            f"With {numbers.shape[1]} encoded columns neighbours are too far away to estimate the best possible score.",
+        )
     half = random.permutation(len(sample))[: len(sample) // 2]
     bounds, fewer = neighbor_bounds(numbers, sample.y), neighbor_bounds(numbers[half], sample.y[half])
     if fewer.neighbor_error > bounds.neighbor_error + bounds.standard_error:
-        return None, "Neighbours still come nearer with more rows: it is too early to say what anyone could reach."
+        return (
+            None,
+            "There are too few rows to estimate the best possible score: the error of nearest neighbours still falls.",
+        )
     best = max(1 - bounds.lower, score)
     text = (
-        f"The nearest neighbour of a row has another class {100 * bounds.neighbor_error:.3g} % of the time: by Cover "
-        f"and Hart's bound nobody gets much above {100 * best:.3g} %, as far as neighbours can tell."
+        f"For {100 * bounds.neighbor_error:.3g} % of the rows the nearest other row has a different class. By the "
+        f"bound of Cover and Hart, no model that uses these columns can score much above {100 * best:.3g} %."
     )
     return float(best), text
 
 
-def _best_regression(material: Material, metric: Metric, score: float, seed: int) -> tuple[float | None, str]:
+def _bound_regression(material: Material, metric: Metric, score: float, seed: int) -> tuple[float | None, str]:
+    """Bound the R² of any regression by the noise between near rows."""
     if metric.scorer != "r2":
-        return None, f"No bound on the {metric.words} that anyone could reach was made."
-    sample = draw(material, _MOST_ROWS, seed)
-    numbers = encoded(sample)
+        return None, f"There is no estimate of the best possible {metric.words}."
+    sample = draw_rows(material, _MOST_ROWS, seed)
+    numbers = encode_rows(sample)
     n_rows, n_columns = numbers.shape
     if n_columns > _MOST_COLUMNS or n_rows < _FEWEST_ROWS:
-        text = f"With {n_rows} rows of {n_columns} encoded columns no rows are near enough to each other to tell noise."
+        text = f"With {n_rows} rows and {n_columns} encoded columns the rows are too far apart to estimate the noise."
         return None, text
-    noise = _noise(numbers, sample.y)
+    noise = _estimate_noise(numbers, sample.y)
     best = 1 - noise / float(np.var(sample.y))
     if best <= score:
-        return None, "The differences between near rows tell no noise below what the model leaves."
+        return (
+            None,
+            "The estimated noise is not below the error of the model, so there is no estimate of the best possible R².",
+        )
     text = (
-        f"Rows that are near each other differ as if noise had a spread of {np.sqrt(noise):.3g}, so that nobody gets "
-        f"much above an R² of {best:.3g} from these columns (the Gamma test: it wants many rows and few columns)."
+        f"Rows that are close to each other differ as if the noise had a standard deviation of {np.sqrt(noise):.3g}. "
+        f"No model that uses these columns can reach an R² much above {best:.3g}. (This is the Gamma test, which needs "
+        "many rows and few columns.)"
     )
     return float(best), text
 
 
-def _noise(numbers: np.ndarray, y: np.ndarray) -> float:
-    """Variance of the noise by the Gamma test: half the squared difference between neighbours, at distance zero."""
+def _estimate_noise(numbers: np.ndarray, y: np.ndarray) -> float:
+    """Estimate the variance of the noise by the Gamma test: half the squared difference of neighbours at distance 0."""
     near = NearestNeighbors(n_neighbors=_NEIGHBOURS).fit(numbers)
     distance, row = near.kneighbors()
     delta = (distance**2).mean(axis=0)
     gamma = ((y[row] - y[:, None]) ** 2).mean(axis=0) / 2
     slope, start = np.polyfit(delta, gamma, 1)
+    # The intercept of gamma(p) over delta(p), p = 1 ... _NEIGHBOURS, estimates the variance of the noise.
     return float(np.clip(start, 0, gamma[0])) if slope > 0 else float(gamma.mean())

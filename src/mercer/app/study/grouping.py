@@ -1,4 +1,4 @@
-"""Trying ways to group rows: each setting's groups, how far apart they are, and how they hold when rows change."""
+"""Group rows by each clustering method, and measure how separate and how stable the groups are."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,15 +11,17 @@ from sklearn.model_selection import ParameterGrid
 from mercer._base.candidate import Candidate, Shape
 from mercer.metrics import silhouette_interval
 
-__all__ = ["Grouping", "bic_curve", "group", "stability"]
+__all__ = ["Grouping", "group_rows", "make_bic_curve", "measure_stability"]
 
+# Rows on which the silhouette is measured.
 _SILHOUETTE_ROWS = 1000
+# Pairs of random halves on which the stability is measured.
 _PAIRS = 6
 
 
 @dataclass(frozen=True)
 class Grouping:
-    """One way to group the rows: its best setting, the groups, and the silhouette times the share of grouped rows."""
+    """One clustering: its best setting, the groups, and the silhouette times the share of the rows in a group."""
 
     offer: Candidate
     model: Any
@@ -29,26 +31,27 @@ class Grouping:
 
     @property
     def n_groups(self) -> int:
-        """How many groups there are."""
+        """The number of groups."""
         return len(np.unique(self.labels[self.labels >= 0]))
 
 
-def group(offer: Candidate, numbers: np.ndarray, seed: int) -> tuple[Grouping, list[Any]]:
-    """The best setting of one way to group rows, and all fitted models in the order of the settings."""
-    shape = Shape(*numbers.shape, 0, seed)
+def group_rows(offer: Candidate, numbers: np.ndarray, seed: int) -> tuple[Grouping, list[Any]]:
+    """Return the best setting of one clustering method, and the fitted models of all settings."""
+    shape = Shape(len(numbers), numbers.shape[1], 0, seed)
     settings = list(ParameterGrid(offer.settings(shape)))
     models, found = [], []
     for setting in settings:
         model = clone(offer.make(shape)).set_params(**setting)
         labels = np.asarray(model.fit_predict(numbers))
         models.append(model)
-        found.append(Grouping(offer, model, dict(setting), labels, _apartness(numbers, labels, seed)))
+        found.append(Grouping(offer, model, dict(setting), labels, _measure_separation(numbers, labels, seed)))
     if hasattr(models[0], "bic"):
         return found[int(np.argmin([model.bic(numbers) for model in models]))], models
     return max(found, key=lambda one: one.score), models
 
 
-def _apartness(numbers: np.ndarray, labels: np.ndarray, seed: int) -> float:
+def _measure_separation(numbers: np.ndarray, labels: np.ndarray, seed: int) -> float:
+    """Return the silhouette of the groups times the share of the rows in a group; 0 if there is only one group."""
     kept = labels >= 0
     n_groups = len(np.unique(labels[kept]))
     if n_groups < 2 or kept.sum() <= n_groups:
@@ -57,8 +60,8 @@ def _apartness(numbers: np.ndarray, labels: np.ndarray, seed: int) -> float:
     return float(found.score * kept.mean())
 
 
-def bic_curve(models: list[Any], numbers: np.ndarray) -> tuple[list[int], list[float]]:
-    """The least BIC a row for each number of components, over the kinds of covariance."""
+def make_bic_curve(models: list[Any], numbers: np.ndarray) -> tuple[list[int], list[float]]:
+    """Return the numbers of components tried and the least BIC per row of each, over the kinds of covariance."""
     table: dict[int, float] = {}
     for model in models:
         value = float(model.bic(numbers)) / len(numbers)
@@ -67,13 +70,13 @@ def bic_curve(models: list[Any], numbers: np.ndarray) -> tuple[list[int], list[f
     return numbers_tried, [table[one] for one in numbers_tried]
 
 
-def stability(model: Any, numbers: np.ndarray, seed: int) -> float:
-    """Agreement of the groups of two random halves in the rows they share (adjusted Rand index), mean over pairs."""
+def measure_stability(model: Any, numbers: np.ndarray, seed: int) -> float:
+    """Return how well the groups of two random halves agree on common rows: the mean adjusted Rand index."""
     random = np.random.default_rng(seed)
     agreed = []
     for _ in range(_PAIRS):
         halves = [np.sort(random.choice(len(numbers), len(numbers) // 2, replace=False)) for _ in range(2)]
         labels = [np.asarray(clone(model).fit_predict(numbers[half])) for half in halves]
-        _, first, second = np.intersect1d(*halves, return_indices=True)
+        _, first, second = np.intersect1d(halves[0], halves[1], return_indices=True)
         agreed.append(adjusted_rand_score(labels[0][first], labels[1][second]))
     return float(np.mean(agreed))

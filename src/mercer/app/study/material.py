@@ -1,27 +1,27 @@
-"""The rows a study works on: features and target of those whose target is known."""
+"""The rows that a study uses: features and target of all rows with a known target."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from mercer.app.table.column_type import category_texts
+from mercer.app.table.column_type import spell_categories
 from mercer.app.table.roles import Roles
 from mercer.app.table.table import Table
 from mercer.errors import DataError
-from mercer.model_selection._splits import Splitting
+from mercer.model_selection.trials import Splitting
 
-__all__ = ["Material", "draw", "gather", "without_rare"]
+__all__ = ["Material", "draw_rows", "drop_rare_classes", "gather"]
 
-# Names that mean that something is so, where a class of two is to be shown.
+# Class names that mark the positive one of two classes.
 _YES = {"yes", "true", "1", "y", "positive", "pos", "bad", "fraud", "default", "failure", "churn", "spam", "malignant"}
 
 
 @dataclass(frozen=True)
 class Material:
-    """Features, target, and what else is known of each row.
+    """Features, target, and what else is known about each row.
 
-    `rows` are numbers in the table from 0; `classes` are sorted, and `positive` is one of two.
+    `rows` are indices into the table; `classes` are sorted, and `positive` is set if there are two of them.
     """
 
     task: str
@@ -41,27 +41,27 @@ class Material:
         return len(self.rows)
 
     def take(self, chosen: np.ndarray) -> "Material":
-        """Some of the rows."""
+        """Return some of the rows."""
         parts = {name: getattr(self, name) for name in ("y", "rows", "weight", "groups", "time", "cost")}
-        kept = {name: None if one is None else one[chosen] for name, one in parts.items()}
+        kept: dict[str, Any] = {name: None if one is None else one[chosen] for name, one in parts.items()}
         return replace(self, X=self.X.iloc[chosen], **kept)
 
     def splitting(self) -> Splitting:
-        """What a split of the rows must respect."""
+        """Return what a split of the rows must respect."""
         return Splitting(self.y if self.task == "classification" else None, self.groups, self.time)
 
 
 def gather(table: Table, roles: Roles, positive: str | None = None) -> Material:
-    """Take features and target out of a table; rows without a target are left out."""
+    """Take features and target from a table; rows without a target are left out."""
     frame = table.frame
     if not roles.features:
-        message = f"{table.name}: no column is left to predict from; keep one with --keep COLUMN."
+        message = f"{table.name}: no column is left to predict from. Give --keep COLUMN."
         raise DataError(message)
     if roles.target is not None:
         frame = frame[frame[roles.target].notna()]
     y, classes = np.zeros(len(frame)), []
     if roles.task == "classification":
-        y = np.asarray(category_texts(frame[roles.target]), dtype=str)
+        y = np.asarray(spell_categories(frame[roles.target]), dtype=str)
         classes = [str(name) for name in np.unique(y)]
     elif roles.task == "regression":
         y = frame[roles.target].to_numpy(dtype=float)
@@ -72,17 +72,17 @@ def gather(table: Table, roles: Roles, positive: str | None = None) -> Material:
         frame.index.to_numpy(),
         dict(roles.kinds),
         classes,
-        _positive(y, classes, positive),
-        _numbers(frame, roles.weight),
-        None if roles.group is None else np.asarray(category_texts(frame[roles.group].fillna("")), dtype=str),
-        _times(frame, roles.time),
-        _numbers(frame, roles.cost),
+        _choose_positive(y, classes, positive),
+        _read_numbers(frame, roles.weight),
+        None if roles.group is None else np.asarray(spell_categories(frame[roles.group].fillna("")), dtype=str),
+        _read_times(frame, roles.time),
+        _read_numbers(frame, roles.cost),
         table.forms,
     )
 
 
-def without_rare(material: Material, fewest: int) -> tuple[Material, list[str]]:
-    """The rows of classes with at least so many rows, and the names of the other classes."""
+def drop_rare_classes(material: Material, fewest: int) -> tuple[Material, list[str]]:
+    """Return the rows of classes with at least `fewest` rows, and the names of the other classes."""
     if not material.classes:
         return material, []
     counts = {name: int((material.y == name).sum()) for name in material.classes}
@@ -92,16 +92,19 @@ def without_rare(material: Material, fewest: int) -> tuple[Material, list[str]]:
         return material, []
     if len(kept) < 2:
         message = (
-            f"the target: two classes must have at least {fewest} rows each; got {max(counts.values())} and fewer."
+            f"the target: at least two classes need {fewest} rows or more; the largest has {max(counts.values())}."
         )
         raise DataError(message)
     rows = np.flatnonzero(np.isin(material.y, kept))
     known = replace(material.take(rows), classes=kept)
-    return replace(known, positive=_positive(known.y, kept, None)), rare
+    return replace(known, positive=_choose_positive(known.y, kept, None)), rare
 
 
-def draw(material: Material, most: int, seed: int) -> Material:
-    """At most so many rows: of each class its share, whole groups, and evenly through time."""
+def draw_rows(material: Material, most: int, seed: int) -> Material:
+    """Draw at most `most` rows.
+
+    Classes keep their shares, groups stay whole, and times are drawn evenly.
+    """
     n_rows = len(material)
     if n_rows <= most:
         return material
@@ -124,7 +127,8 @@ def draw(material: Material, most: int, seed: int) -> Material:
     return material.take(np.sort(np.concatenate(kept)))
 
 
-def _positive(y: np.ndarray, classes: list[str], given: str | None) -> str | None:
+def _choose_positive(y: np.ndarray, classes: list[str], given: str | None) -> str | None:
+    """Return the positive one of two classes: as given, by its name, or the rarer one."""
     if len(classes) != 2:
         return None
     if given is not None:
@@ -139,12 +143,13 @@ def _positive(y: np.ndarray, classes: list[str], given: str | None) -> str | Non
     return classes[0] if counts[0] < counts[1] else classes[1]
 
 
-def _numbers(frame: Any, name: str | None) -> np.ndarray | None:
+def _read_numbers(frame: Any, name: str | None) -> np.ndarray | None:
+    """Return a column as floats, or None without a name."""
     return None if name is None else frame[name].to_numpy(dtype=float)
 
 
-def _times(frame: Any, name: str | None) -> np.ndarray | None:
-    """Times as numbers; a missing one comes first."""
+def _read_times(frame: Any, name: str | None) -> np.ndarray | None:
+    """Return a column of times as numbers, or None without a name; missing times come first."""
     if name is None:
         return None
     column = frame[name]

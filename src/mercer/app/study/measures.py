@@ -1,4 +1,4 @@
-"""Other measures of the chosen model on unseen rows, beside the one it was chosen by."""
+"""Further metrics of the chosen model on unseen rows."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,28 +16,31 @@ from sklearn.metrics import (
     root_mean_squared_error,
 )
 
-from mercer.app.study.diagnosis import decided
+from mercer.app.options import Options
+from mercer.app.study.diagnosis import decide_classes
 from mercer.app.study.material import Material
-from mercer.app.study.options import Options
 from mercer.app.study.selection import Selection
 from mercer.model_selection import score_interval
 
-__all__ = ["other_metrics"]
+__all__ = ["measure_other_metrics"]
 
 Measure = Callable[[np.ndarray, np.ndarray, np.ndarray, Any], float]
 
 
 def _area(true: np.ndarray, told: np.ndarray, answer: np.ndarray, weight: Any) -> float:
+    """Return the area under the ROC curve; with more than two classes, the mean of one class against the rest."""
     if told.shape[1] == 2:
         return float(roc_auc_score(true == 1, told[:, 1], sample_weight=weight))
     return float(roc_auc_score(true, told, multi_class="ovr", labels=range(told.shape[1]), sample_weight=weight))
 
 
 def _log_loss(true: np.ndarray, told: np.ndarray, answer: np.ndarray, weight: Any) -> float:
+    """Return the log loss."""
     return float(log_loss(true, told, labels=range(told.shape[1]), sample_weight=weight))
 
 
 def _brier(true: np.ndarray, told: np.ndarray, answer: np.ndarray, weight: Any) -> float:
+    """Return the Brier score."""
     return float(brier_score_loss(true, told, labels=range(told.shape[1]), sample_weight=weight))
 
 
@@ -60,10 +63,10 @@ _OF_NUMBERS: dict[str, Measure] = {
 }
 
 
-def other_metrics(
+def measure_other_metrics(
     selection: Selection, material: Material, options: Options, costs: np.ndarray | None
 ) -> dict[str, list[float]]:
-    """Value and interval of each measure, from the folds of the chosen model."""
+    """Return the value and the interval of each metric, from the folds of the chosen model."""
     told = selection.winner.predictions
     true = np.searchsorted(material.classes, material.y) if material.classes else material.y
     found = {}
@@ -72,11 +75,11 @@ def other_metrics(
             continue
         scores = []
         for _, test in selection.plan.outer[: selection.plan.folds]:
-            answer = decided(told[test], material, costs) if material.classes else told[test]
+            answer = decide_classes(told[test], material, costs) if material.classes else told[test]
             weight = None if material.weight is None else material.weight[test]
             try:
                 scores.append(float(measure(true[test], told[test], answer, weight)))
-            except ValueError:  # a fold without one of the classes has no such measure
+            except ValueError:  # a fold that lacks a class has no such metric
                 continue
         if len(scores) > 1:
             interval = score_interval(scores, test_share=selection.plan.test_share, level=options.level)

@@ -1,34 +1,35 @@
-"""A map of the rows: principal components of the encoded columns."""
+"""Map the rows to a plane by the principal components of the encoded columns."""
 
 from typing import Any
 
 import numpy as np
 
-from mercer.app.study.diagnosis import row_losses
+from mercer.app.study.diagnosis import measure_losses
 from mercer.app.study.material import Material
-from mercer.app.study.recipe import encoder_for
+from mercer.app.study.recipe import make_encoder
 from mercer.app.study.record import Map
 from mercer.decomposition import PCA
 from mercer.preprocessing import StandardScaler
 
-__all__ = ["encoded", "map_rows"]
+__all__ = ["encode_rows", "map_rows"]
 
+# Points on the map; more would hide each other and make the page slow.
 _MOST_POINTS = 1500
 
 
-def encoded(material: Material) -> np.ndarray:
-    """The columns as numbers of spread one."""
-    rows = encoder_for(material).fit_transform(material.X, None)
+def encode_rows(material: Material) -> np.ndarray:
+    """Return the columns as numbers with mean zero and variance one."""
+    rows = make_encoder(material).fit_transform(material.X, None)
     dense = rows.toarray() if hasattr(rows, "toarray") else rows
     return StandardScaler().fit_transform(dense)
 
 
 def map_rows(material: Material, told: Any, seed: int, groups: list[str] | None = None) -> Map | None:
-    """The rows in a plane, coloured by class, cluster or target, and by how wrong they were while unseen."""
+    """Return the rows in a plane, with the class, cluster or target of each, and its loss while it was unseen."""
     kept = np.arange(len(material))
     if len(kept) > _MOST_POINTS:
         kept = np.sort(np.random.default_rng(seed).choice(len(kept), _MOST_POINTS, replace=False))
-    numbers = encoded(material.take(kept))
+    numbers = encode_rows(material.take(kept))
     if numbers.shape[1] < 2:
         return None
     pca = PCA(2, random_state=seed).fit(numbers)
@@ -37,7 +38,7 @@ def map_rows(material: Material, told: Any, seed: int, groups: list[str] | None 
     wrong: list[float] = []
     if told is not None:
         true = np.searchsorted(material.classes, material.y) if material.classes else material.y
-        wrong = row_losses(true[kept], told[kept], material.task).tolist()
+        wrong = measure_losses(true[kept], told[kept], material.task).tolist()
     names = [str(one) for one in material.y[kept]] if material.classes else []
     if groups is not None:
         names = [groups[one] for one in kept]
@@ -49,5 +50,5 @@ def map_rows(material: Material, told: Any, seed: int, groups: list[str] | None 
         material.y[kept].tolist() if material.task == "regression" else [],
         wrong,
         shares,
-        f"The two directions of widest spread hold {100 * sum(shares):.3g} % of the variance of the encoded columns.",
+        f"The two axes hold {100 * sum(shares):.3g} % of the variance of the encoded columns.",
     )

@@ -1,4 +1,4 @@
-"""From a candidate to a pipeline that takes the columns of a table."""
+"""Turn a candidate into a pipeline that takes the columns of a table."""
 
 from typing import Any
 
@@ -12,14 +12,14 @@ from mercer.decision import DecisionClassifier
 from mercer.model_selection import Contender
 from mercer.preprocessing import StandardScaler, TableEncoder
 
-__all__ = ["balanced_costs", "contender_of", "encoder_for", "model_of", "shape_of"]
+__all__ = ["describe_shape", "find_model", "make_balanced_costs", "make_contender", "make_encoder"]
 
-# Columns up to which rows are held densely whatever they hold: centred columns fit better.
+# Up to this many columns rows are dense, even if most entries are zero: centred columns fit better.
 _MOST_DENSE = 500
 
 
-def encoder_for(material: Material, needs: tuple[str, ...] = (), n_columns: int = 0) -> Any:
-    """The step that makes numbers of a table's columns."""
+def make_encoder(material: Material, needs: tuple[str, ...] = (), n_columns: int = 0) -> Any:
+    """Return the step that turns the columns of a table into numbers, for a model with such `needs`."""
     dates = {name: f"date {form}" for name, form in material.forms.items() if material.kinds.get(name) == "date"}
     return TableEncoder(
         material.kinds | dates,
@@ -29,31 +29,31 @@ def encoder_for(material: Material, needs: tuple[str, ...] = (), n_columns: int 
     )
 
 
-def balanced_costs(y: np.ndarray, classes: list[str]) -> np.ndarray:
-    """Costs of errors that make every class count the same: what balanced accuracy asks for."""
+def make_balanced_costs(y: np.ndarray, classes: list[str]) -> np.ndarray:
+    """Return costs that give every class the same total weight, as balanced accuracy does."""
     shares = np.array([(y == name).mean() for name in classes])
     return np.where(np.eye(len(classes), dtype=bool), 0.0, 1 / (len(classes) * shares))
 
 
-def shape_of(material: Material, n_columns: int, seed: int) -> Shape:
-    """What a candidate is told of the table."""
+def describe_shape(material: Material, n_columns: int, seed: int) -> Shape:
+    """Return what a candidate needs to know about the table."""
     spread = float(np.std(material.y)) if material.task == "regression" else 1.0
     return Shape(len(material), n_columns, len(material.classes), seed, spread or 1.0)
 
 
-def contender_of(candidate: Candidate, material: Material, n_columns: int, seed: int, balanced: bool) -> Contender:
-    """The candidate as a pipeline over a table's columns.
+def make_contender(candidate: Candidate, material: Material, n_columns: int, seed: int, balanced: bool) -> Contender:
+    """Return the candidate as a pipeline over the columns of a table.
 
-    Where classes are to count the same, a decision by expected cost follows the probabilities.
+    If classes are `balanced`, a decision by expected cost follows the probabilities.
     """
-    shape = shape_of(material, n_columns, seed)
+    shape = describe_shape(material, n_columns, seed)
     model, prefix = candidate.make(shape), "model__"
     if balanced and hasattr(model, "predict_proba"):
         model, prefix = (
-            DecisionClassifier(model, costs=balanced_costs(material.y, material.classes)),
+            DecisionClassifier(model, costs=make_balanced_costs(material.y, material.classes)),
             "model__estimator__",
         )
-    encoder = encoder_for(material, candidate.needs, n_columns)
+    encoder = make_encoder(material, candidate.needs, n_columns)
     steps = [("table", encoder)]
     if "scaled" in candidate.needs:
         steps.append(("scale", StandardScaler(with_mean=encoder.sparse_output is False)))
@@ -62,7 +62,7 @@ def contender_of(candidate: Candidate, material: Material, n_columns: int, seed:
     return Contender(candidate.name, pipeline, space, candidate.rank)
 
 
-def model_of(pipeline: Any) -> Any:
+def find_model(pipeline: Any) -> Any:
     """Return the fitted model inside a pipeline, without the decision rule and the calibration around it.
 
     Only these two wrappers are removed: forests have an attribute ``estimator_`` too, which is an unfitted template.

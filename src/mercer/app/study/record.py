@@ -1,8 +1,8 @@
-"""What a study found, as plain data: everything the report says, and nothing it does not.
+"""The results of a study as plain data: everything that the report says.
 
-A :class:`Record` is written as ``run.json`` beside the report, so that the page can be made again, two studies compared
-and a machine read it. Every part is a frozen dataclass of text, numbers and lists; parts that a study has not are None
-or empty. Lists of points are thinned before they come here: a record stays below a megabyte.
+A :class:`Record` is written as ``run.json`` beside the report, so that the report can be made again, two studies can be
+compared, and programs can read it. Every part is a frozen dataclass of texts, numbers and lists; parts that a study
+does not have are None or empty. Lists of points are thinned first, so that a record stays below a megabyte.
 """
 
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Question:
-    """What was asked: the task, the target and the measure by which answers are judged."""
+    """What was asked: the task, the target and the metric."""
 
     task: str  # "classification", "regression" or "structure"
     table: str  # the name of the table, without its folder
@@ -48,12 +48,12 @@ class Question:
     positive: str | None = None  # of two classes, the one whose probability the curves show
     metric: str = ""  # in words: "balanced accuracy", "R²"
     greater_is_better: bool = True
-    splits: str = ""  # in words: "5 folds, stratified", "5 folds, whole groups of `patient`", "forward in `date`"
+    splits: str = ""  # in words: "5 folds, stratified", "5 folds, forward in time by `date`"
 
 
 @dataclass(frozen=True)
 class Notice:
-    """One thing the reader should know about the data or the study, and what to do about it."""
+    """A remark about the data or the study, and what to do about it."""
 
     level: str  # "note", "warning" or "danger"
     subject: str  # a column, a candidate, or "the table"
@@ -81,7 +81,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Data:
-    """The table at a glance."""
+    """What the table holds."""
 
     columns: list[Column] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
@@ -90,17 +90,17 @@ class Data:
 
 @dataclass(frozen=True)
 class Sureness:
-    """How good the chosen model will be on rows it has not seen, and how sure that is."""
+    """The score to expect of the chosen model on new rows, and how certain it is."""
 
     score: float  # by the outer folds of nested cross-validation
     low: float
     high: float
     level: float  # of the interval: 0.95
     method: str  # how the interval was made, in a sentence
-    baseline: float  # the same score of the constant guess
+    baseline: float  # the score of the constant guess
     baseline_name: str = "the constant guess"
-    selection_bias: float | None = None  # inner score of the winner less its outer score
-    floor: float | None = None  # an estimate of the best score that anyone could reach, where one can be made
+    selection_bias: float | None = None  # inner score of the winner minus its outer score
+    floor: float | None = None  # an estimate of the best score that any model could reach, or None
     floor_text: str = ""
     other_metrics: dict[str, list[float]] = field(default_factory=dict)  # name: [value, low, high]
 
@@ -111,7 +111,7 @@ class Candidate:
 
     name: str
     family: str
-    complexity: float  # effective number of parameters, or the registry's rank where none can be counted
+    complexity: float  # effective number of parameters, or the rank of the candidate if it cannot be counted
     complexity_text: str  # "12 coefficients", "140 leaves"
     status: str  # "chosen", "best", "as good", "worse", "skipped", "failed"
     text: str = ""  # why skipped or failed; what it is
@@ -135,17 +135,17 @@ class Curve:
     test: list[float]
     train_spread: list[float] = field(default_factory=list)  # one standard deviation
     test_spread: list[float] = field(default_factory=list)
-    names: list[str] = field(default_factory=list)  # names of the points, where x is no more than their order
+    names: list[str] = field(default_factory=list)  # names of the points, if x is only their order
     marked: int | None = None  # the point that was chosen
     text: str = ""  # what the curve says, in a sentence
 
 
 @dataclass(frozen=True)
 class BiasVariance:
-    """Error of several candidates on unseen rows, split by repeated training on resampled halves."""
+    """The error of several candidates on unseen rows, split by training them on random halves."""
 
     names: list[str]
-    bias: list[float]  # with noise inside it: on real data the two cannot be told apart
+    bias: list[float]  # includes the noise, which real data do not let us separate
     variance: list[float]
     text: str = ""
 
@@ -187,7 +187,7 @@ class Rates:
 
 @dataclass(frozen=True)
 class Residuals:
-    """True values, predictions and what is left, on unseen rows."""
+    """True values, predictions and residuals on unseen rows."""
 
     true: list[float]
     predicted: list[float]
@@ -197,7 +197,7 @@ class Residuals:
 
 @dataclass(frozen=True)
 class CostCurve:
-    """Expected cost a row against the threshold on the probability of the positive class."""
+    """Mean cost per row against the threshold on the probability of the positive class."""
 
     threshold: list[float]
     cost: list[float]
@@ -208,15 +208,15 @@ class CostCurve:
 
 @dataclass(frozen=True)
 class Decision:
-    """What to do: actions by expected cost, and what they cost on unseen rows."""
+    """Decisions by expected cost, and what they cost on unseen rows."""
 
     actions: list[str]
     costs: list[list[float]]  # actions x classes; empty where each row has its own
-    cost: float  # a row, deciding by expected cost
+    cost: float  # per row, of decisions by expected cost
     low: float
     high: float
-    alternatives: dict[str, float]  # "always approve": cost a row
-    shares: list[float]  # of rows that get each action
+    alternatives: dict[str, float]  # cost per row by rule: "always approve"
+    shares: list[float]  # share of rows that get each action
     curve: CostCurve | None = None
     text: str = ""
 
@@ -233,7 +233,7 @@ class Driver:
 
 @dataclass(frozen=True)
 class Dependence:
-    """The mean prediction as one column varies and the others stay."""
+    """The mean prediction as one column varies and the others keep their values."""
 
     column: str
     values: list[Any]  # numbers, or names of categories
@@ -259,7 +259,7 @@ class Map:
 
 @dataclass(frozen=True)
 class HardRow:
-    """A row that the model got most wrong while it was unseen."""
+    """A row with one of the worst predictions while it was unseen."""
 
     row: int  # counted from 1, as a reader of the file would
     true: str
@@ -270,7 +270,7 @@ class HardRow:
 
 @dataclass(frozen=True)
 class Fit:
-    """What the final fit says of itself."""
+    """What the final fit reports about itself."""
 
     model: str
     converged: bool | None = None
@@ -285,16 +285,16 @@ class Fit:
 
 @dataclass(frozen=True)
 class Cluster:
-    """One group of rows: its size and what sets it apart."""
+    """One group of rows: its size and what distinguishes it."""
 
     name: str
     size: int
-    traits: list[str] = field(default_factory=list)  # "income 2.1 spreads above the mean"
+    traits: list[str] = field(default_factory=list)  # "income is 2.1 standard deviations above the mean"
 
 
 @dataclass(frozen=True)
 class Structure:
-    """What a table without a target has to show: groups, their number, odd rows."""
+    """The structure of a table without a target: groups, their number, unusual rows."""
 
     method: str
     clusters: list[Cluster] = field(default_factory=list)
@@ -307,7 +307,7 @@ class Structure:
 
 @dataclass(frozen=True)
 class Origin:
-    """How to do it again."""
+    """What is needed to repeat the study."""
 
     command: str
     seed: int
@@ -322,7 +322,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class Record:
-    """Everything a study found."""
+    """All results of a study."""
 
     question: Question
     answer: str  # in one sentence

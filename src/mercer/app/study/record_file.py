@@ -1,4 +1,4 @@
-"""A record as JSON text, and back: what is read is checked against the dataclasses, part by part."""
+"""Write a record as JSON, and read it back; what is read is checked against the dataclasses."""
 
 import json
 import types
@@ -19,7 +19,7 @@ def write_record(record: Record, folder: Path) -> Path:
     """Write the record into `folder`, whole or not at all."""
     path = folder / NAME
     half = path.with_suffix(".part")
-    # Numbers that JSON has no word for would come back as text: a record must not hold them.
+    # JSON has no NaN and no infinity, so that a record must not hold them.
     half.write_text(json.dumps(asdict(record), allow_nan=False, ensure_ascii=False), encoding="utf-8")
     half.replace(path)
     return path
@@ -31,34 +31,37 @@ def read_record(path: Path) -> Record:
     try:
         found = json.loads(place.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        message = f"{place}: no such record; give the folder that `mercer run` wrote, which holds {NAME}."
+        message = f"{place}: there is no record. Give the folder that `mercer run` wrote, which holds {NAME}."
         raise DataError(message) from None
     except (UnicodeDecodeError, json.JSONDecodeError):
-        message = f"{place}: not a record of a study; give the folder that `mercer run` wrote, which holds {NAME}."
+        message = (
+            f"{place}: this is not the record of a study. Give the folder that `mercer run` wrote, which holds {NAME}."
+        )
         raise DataError(message) from None
     if not isinstance(found, dict) or found.get("format") != Record.format:
         held = found.get("format") if isinstance(found, dict) else type(found).__name__
         message = f"{place}: format must be {Record.format}; got {held}. Run the study again with this version."
         raise DataError(message)
     try:
-        return _built(Record, found)
+        return _build(Record, found)
     except (KeyError, TypeError, ValueError) as wrong:
         message = f"{place}: the record is damaged ({wrong}). Run the study again."
         raise DataError(message) from None
 
 
-def _built(kind: Any, value: Any) -> Any:
-    """`value` as an instance of the annotation `kind`."""
+def _build(kind: Any, value: Any) -> Any:
+    """Return `value`, as JSON holds it, as an instance of the annotation `kind`."""
     if is_dataclass(kind):
+        assert isinstance(kind, type)
         if not isinstance(value, dict):
             message = f"{kind.__name__} must be an object"
             raise TypeError(message)
         hints = typing.get_type_hints(kind)
         known = {one.name for one in fields(kind)}
-        return kind(**{name: _built(hints[name], part) for name, part in value.items() if name in known})
+        return kind(**{name: _build(hints[name], part) for name, part in value.items() if name in known})
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (Union, types.UnionType):
-        return None if value is None else _built(next(one for one in arguments if one is not type(None)), value)
+        return None if value is None else _build(next(one for one in arguments if one is not type(None)), value)
     if origin is list:
-        return [_built(arguments[0], one) for one in value]
+        return [_build(arguments[0], one) for one in value]
     return value

@@ -1,6 +1,7 @@
-"""Choosing among candidates under a budget, simple ones first."""
+"""Choose among candidates within a budget, simple ones first."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -9,25 +10,24 @@ from sklearn.metrics import get_scorer
 
 from mercer._base.candidate import Candidate
 from mercer._source.threads import n_threads
+from mercer.app.options import Options
 from mercer.app.study.clock import Clock
 from mercer.app.study.material import Material
-from mercer.app.study.options import Metric, Options
-from mercer.app.study.recipe import contender_of, encoder_for, shape_of
+from mercer.app.study.metrics import Metric, find_metric
+from mercer.app.study.recipe import describe_shape, make_contender, make_encoder
 from mercer.errors import DataError, ParameterError
 from mercer.model_selection import Contender, NestedResult, Trial, candidates
-from mercer.model_selection._nested import conclude
-from mercer.model_selection._plan import OutOfTimeError, Plan, make_plan
-from mercer.model_selection._trial import Rows
+from mercer.model_selection.trials import OutOfTimeError, Plan, Rows, conclude, make_plan
 
 __all__ = ["Selection", "keep_winner", "select"]
 
-# Rows of the two fits that a candidate's time is foretold from.
+# Numbers of rows of the two fits from which the time of a trial is predicted.
 _PROBES = (500, 2000)
 
 
 @dataclass
 class Selection:
-    """What was tried and what came of it."""
+    """The candidates that were tried, and their results."""
 
     plan: Plan
     metric: Metric
@@ -36,14 +36,22 @@ class Selection:
     trials: list[Trial] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
-    result: NestedResult | None = None
-    seconds: dict[str, float] = field(default_factory=dict)  # by the clock, for one fit of each candidate
-
+    conclusion: NestedResult | None = None
+    seconds: dict[str, float] = field(default_factory=dict)  # wall time of one fit, by candidate
     calibrated: bool = False
 
     def threads(self, n_jobs: int | None) -> int:
-        """Threads over fits of the winner: scikit-learn's calibration sets warning filters, which all threads share."""
+        """Return the number of threads for fits of the winner.
+
+        It is one after calibration: scikit-learn then sets warning filters, which all threads share.
+        """
         return 1 if self.calibrated else n_threads(n_jobs)
+
+    @property
+    def result(self) -> NestedResult:
+        """The choice among the trials, once all of them are done."""
+        assert self.conclusion is not None
+        return self.conclusion
 
     @property
     def winner(self) -> Trial:
@@ -52,13 +60,13 @@ class Selection:
 
 
 def select(material: Material, options: Options, clock: Clock) -> Selection:
-    """Try the candidates one after the other, and choose the simplest that is as good as any."""
-    metric = options.measure(material.task)
+    """Try the candidates one by one, and choose the simplest within one standard error of the best."""
+    metric = find_metric(options.metric, material.task)
     rows = Rows(material.X, material.y, material.weight, get_scorer(metric.scorer))
     plan = make_plan(
         rows, material.splitting(), outer=options.folds, inner=options.inner, repeats=options.repeats, seed=options.seed
     )
-    offers = _offers(material.task, options.candidates)
+    offers = _list_offers(material.task, options.candidates)
     found = Selection(plan, metric, offers)
     n_columns = _count_columns(material)
     threads = n_threads(options.n_jobs)
@@ -75,17 +83,17 @@ def select(material: Material, options: Options, clock: Clock) -> Selection:
             break
     if not found.trials:
         name, text = next(iter(found.failed.items()))
-        message = f"no candidate could be fitted; the first, {name}, said: {text}"
+        message = f"no candidate could be fitted; the first one, {name}, failed with: {text}"
         raise DataError(message)
-    found.result = conclude(plan, found.trials, level=options.level)
+    found.conclusion = conclude(plan, found.trials, level=options.level)
     return found
 
 
 def keep_winner(found: Selection) -> None:
-    """Forget the models of all candidates but the chosen one."""
+    """Drop the fitted models of all candidates except the chosen one, to free memory."""
     slim = [one if one.name == found.result.winner else replace(one, models=[]) for one in found.trials]
     found.trials = slim
-    found.result = replace(found.result, trials=slim)
+    found.conclusion = replace(found.result, trials=slim)
 
 
 def _try_one(
@@ -98,26 +106,27 @@ def _try_one(
     threads: int,
     share: float,
 ) -> None:
-    reason = offer.unfit(shape_of(material, n_columns, options.seed))
+    """Try one candidate and note its trial, or why there is none."""
+    reason = offer.unfit(describe_shape(material, n_columns, options.seed))
     if reason:
         found.skipped[offer.name] = reason
         return
     balanced = found.metric.scorer == "balanced_accuracy"
-    contender = contender_of(offer, material, n_columns, options.seed, balanced)
-    limit = clock.choosing_left() if found.trials else float("inf")
+    contender = make_contender(offer, material, n_columns, options.seed, balanced)
+    limit = clock.measure_choosing_left() if found.trials else float("inf")
     clock.tell(offer.name, share)
     try:
         if np.isfinite(limit):
-            needed = _foretell(contender, found.plan, threads)
+            needed = _predict_seconds(contender, found.plan, threads)
             if needed > limit:
-                found.skipped[offer.name] = f"would take about {needed:.0f} s, and {max(limit, 0):.0f} s were left"
+                found.skipped[offer.name] = f"would take about {needed:.0f} s, but only {max(limit, 0):.0f} s were left"
                 return
-        deadline = None if not found.trials or clock.budget is None else clock.deadline(0.75)
+        deadline = None if not found.trials or clock.budget is None else clock.find_deadline(0.75)
         began = time.perf_counter()
-        limited = contender if deadline is None else _limited(contender, deadline - time.monotonic())
+        limited = contender if deadline is None else _limit_time(contender, deadline - time.monotonic())
         trial = found.plan.run(limited, threads=threads, deadline=deadline, keep=True)
     except OutOfTimeError:
-        found.skipped[offer.name] = "not done when the time was over"
+        found.skipped[offer.name] = "not finished when the time was over"
         return
     except Exception as wrong:
         if options.debug:
@@ -129,14 +138,15 @@ def _try_one(
     found.trials.append(trial)
 
 
-def _limited(contender: Contender, seconds: float) -> Contender:
-    """The contender with fits that end by themselves when the time is over: the clock is read only between fits."""
+def _limit_time(contender: Contender, seconds: float) -> Contender:
+    """Return the contender with a time limit inside its fits: the deadline is checked only between fits."""
     names = [name for name in contender.estimator.get_params() if name.endswith("__max_time")]
     limits = dict.fromkeys((name for name in names if name.startswith("model__")), max(seconds, 0.1))
     return replace(contender, estimator=clone(contender.estimator).set_params(**limits))
 
 
-def _offers(task: str, wanted: list[str] | None) -> list[Candidate]:
+def _list_offers(task: str, wanted: Sequence[str] | None) -> list[Candidate]:
+    """Return the candidates for `task`, or those of them that are `wanted`."""
     offers = candidates(task)
     if wanted is None:
         return offers
@@ -145,18 +155,18 @@ def _offers(task: str, wanted: list[str] | None) -> list[Candidate]:
     if unknown:
         message = f"candidates: must be among {', '.join(sorted(known))}; got {unknown[0]!r}."
         raise ParameterError(message)
-    # The constant guess stays: every score is read beside it.
+    # The constant guess always takes part: every score is compared with it.
     return [one for one in offers if one.rank == 0 or one.name in wanted]
 
 
 def _count_columns(material: Material) -> int:
-    """How many columns of numbers the table becomes."""
+    """Return how many numeric columns the encoded table has."""
     head = material.take(np.arange(min(len(material), 2000)))
-    return int(encoder_for(head).fit_transform(head.X, head.y).shape[1])
+    return int(make_encoder(head).fit_transform(head.X, head.y).shape[1])
 
 
-def _foretell(contender: Contender, plan: Plan, threads: int) -> float:
-    """Seconds that a trial will take, from fits to two samples of the first training part."""
+def _predict_seconds(contender: Contender, plan: Plan, threads: int) -> float:
+    """Predict the seconds of a trial from fits to two samples of the first training part."""
     train = plan.outer[0][0]
     sizes = [min(len(train), size) for size in _PROBES]
     seconds = []

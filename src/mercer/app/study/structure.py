@@ -1,18 +1,19 @@
-"""A table without a target: groups of rows, what sets them apart, and rows that are like no other."""
+"""Study a table without a target: find groups of rows, what distinguishes them, and unusual rows."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from mercer.app.options import Options
 from mercer.app.study.clock import Clock
-from mercer.app.study.diagnosis import shown_text
-from mercer.app.study.grouping import Grouping, bic_curve, group, stability
-from mercer.app.study.material import Material, draw
-from mercer.app.study.options import Options
+from mercer.app.study.diagnosis import spell_cell
+from mercer.app.study.grouping import Grouping, group_rows, make_bic_curve, measure_stability
+from mercer.app.study.material import Material, draw_rows
 from mercer.app.study.plane import map_rows
-from mercer.app.study.recipe import encoder_for
+from mercer.app.study.recipe import make_encoder
 from mercer.app.study.record import Candidate, Cluster, Curve, HardRow, Structure
 from mercer.decomposition import PCA
 from mercer.model_selection import candidates
@@ -20,40 +21,46 @@ from mercer.preprocessing import StandardScaler
 
 __all__ = ["find_structure"]
 
+# Rows that are grouped.
 _MOST_ROWS = 5000
+# With more columns than this, rows are grouped by principal components that hold this share of the variance.
 _MOST_DIMENSIONS = 10
 _SHARE = 0.9
-# Silhouettes this close are alike, and the simpler way is kept.
+# Methods whose silhouettes differ by no more than this are compared by their stability.
 _CLOSE = 0.02
-_STABLE = 0.6
+# Differences in stability up to this are ignored, and the simpler method is chosen.
 _AS_STABLE = 0.05
+# Groups with at least this adjusted Rand index are called stable.
+_STABLE = 0.6
 
 
 def find_structure(material: Material, options: Options, clock: Clock) -> tuple[dict[str, Any], Any, str]:
-    """Parts of the record, the fitted pipeline, and the answer."""
-    sample = draw(material, _MOST_ROWS, options.seed)
-    before, numbers, shares = _prepare(_measured(sample))
+    """Return the parts of the record, the fitted pipeline, and the answer in one sentence."""
+    sample = draw_rows(material, _MOST_ROWS, options.seed)
+    before, numbers, shares = _prepare(_keep_measured(sample))
     tried, failed, curve = _try_all(numbers, options, clock)
     chosen, held = _choose(tried, numbers, options, clock)
     mixture = next((one.model for one in tried if hasattr(one.model, "score_samples")), None)
     single = curve is not None and curve.marked == 0
-    names = ["all rows"] * len(sample) if single else _names(chosen.labels)
-    clusters = _clusters(sample, np.array(names))
-    odd = [] if mixture is None else _odd_rows(sample, mixture.score_samples(numbers), names)
-    text = _said(chosen, held, single, len(sample))
+    names = ["all rows"] * len(sample) if single else _name_groups(chosen.labels)
+    clusters = _describe_clusters(sample, np.array(names))
+    odd = [] if mixture is None else _list_odd_rows(sample, mixture.score_samples(numbers), names)
+    text = _write_answer(chosen, held, single, len(sample))
     structure = Structure(
         "one group" if single else chosen.offer.name, clusters, curve, held, text, odd, [float(one) for one in shares]
     )
     parts = {
         "structure": structure,
-        "candidates": _listed(tried, chosen, failed),
-        "map": clock.attempt("a map of the rows", lambda: map_rows(_measured(sample), None, options.seed, names), 0.9),
+        "candidates": _list_candidates(tried, chosen, failed),
+        "map": clock.attempt(
+            "a map of the rows", lambda: map_rows(_keep_measured(sample), None, options.seed, names), 0.9
+        ),
     }
     return parts, Pipeline([*before.steps, ("model", chosen.model)]), text
 
 
-def _measured(sample: Material) -> Material:
-    """The columns that groups are looked for in: those with distances, where there are two; the others describe."""
+def _keep_measured(sample: Material) -> Material:
+    """Return the sample with its numbers and dates only, if there are two or more: categories have no distances."""
     names = [name for name, kind in sample.kinds.items() if kind in ("number", "date")]
     if len(names) < 2:
         return sample
@@ -61,8 +68,8 @@ def _measured(sample: Material) -> Material:
 
 
 def _prepare(sample: Material) -> tuple[Pipeline, np.ndarray, np.ndarray]:
-    """The columns as numbers of spread one, in as many dimensions as hold most of the variance."""
-    encoder = encoder_for(sample).set_params(dates=False)
+    """Return the encoding steps, the rows as numbers of variance one, and the variance shares of their components."""
+    encoder = make_encoder(sample).set_params(dates=False)
     steps: list[tuple[str, Any]] = [("table", encoder), ("scale", StandardScaler())]
     first = Pipeline(steps)
     numbers = first.fit_transform(sample.X)
@@ -78,22 +85,21 @@ def _prepare(sample: Material) -> tuple[Pipeline, np.ndarray, np.ndarray]:
 def _try_all(
     numbers: np.ndarray, options: Options, clock: Clock
 ) -> tuple[list[Grouping], dict[str, str], Curve | None]:
+    """Group the rows by every clustering method, and draw the BIC curve of the mixtures."""
     tried: list[Grouping] = []
     failed: dict[str, str] = {}
     curve = None
     offers = candidates("clustering")
-    for number, offer in enumerate(offers):
-        found = clock.attempt(
-            offer.name, lambda offer=offer: group(offer, numbers, options.seed), 0.1 + 0.5 * number / 3
-        )
+    for place, offer in enumerate(offers):
+        found = clock.attempt(offer.name, partial(group_rows, offer, numbers, options.seed), 0.1 + 0.5 * place / 3)
         if found is None:
             failed[offer.name] = "interrupted, out of time, or failed"
             continue
         tried.append(found[0])
         if hasattr(found[0].model, "bic"):
-            x, values = bic_curve(found[1], numbers)
+            x, values = make_bic_curve(found[1], numbers)
             best = int(np.argmin(values))
-            said = f"The Bayesian information criterion of mixtures is least at {x[best]} group{'s' * (x[best] != 1)}."
+            said = f"The Bayesian information criterion is lowest for {x[best]} group{'s' * (x[best] != 1)}."
             curve = Curve("number of groups", [float(one) for one in x], [], values, marked=best, text=said)
     if not tried:
         raise KeyboardInterrupt
@@ -103,33 +109,36 @@ def _try_all(
 def _choose(
     tried: list[Grouping], numbers: np.ndarray, options: Options, clock: Clock
 ) -> tuple[Grouping, float | None]:
-    """Of the ways whose groups are about as far apart as any, the simplest that is as stable as any."""
+    """Choose the simplest method among those whose groups are about as separate and as stable as the best."""
     best = max(one.score for one in tried)
     near = [one for one in tried if one.score >= best - _CLOSE]
-    held = clock.attempt("stability", lambda: [stability(one.model, numbers, options.seed) for one in near], 0.7)
+    held = clock.attempt(
+        "stability", lambda: [measure_stability(one.model, numbers, options.seed) for one in near], 0.7
+    )
     if held is None:
         return near[0], None
     return next((one, found) for one, found in zip(near, held) if found >= max(held) - _AS_STABLE)
 
 
-def _names(labels: np.ndarray) -> list[str]:
-    """Groups are numbered by size."""
+def _name_groups(labels: np.ndarray) -> list[str]:
+    """Return the name of the group of each row; groups are numbered by size."""
     found, counts = np.unique(labels[labels >= 0], return_counts=True)
     order = {int(label): place + 1 for place, label in enumerate(found[np.argsort(-counts, kind="stable")])}
     return [f"group {order[int(one)]}" if one >= 0 else "no group" for one in labels]
 
 
-def _clusters(sample: Material, names: np.ndarray) -> list[Cluster]:
+def _describe_clusters(sample: Material, names: np.ndarray) -> list[Cluster]:
+    """Return the size and the traits of each group, the largest first."""
     found, counts = np.unique(names, return_counts=True)
     order = sorted(range(len(found)), key=lambda one: (found[one] == "no group", -counts[one]))
     return [
-        Cluster(str(found[one]), int(counts[one]), _traits(sample, names == found[one]) if len(found) > 1 else [])
+        Cluster(str(found[one]), int(counts[one]), _list_traits(sample, names == found[one]) if len(found) > 1 else [])
         for one in order
     ]
 
 
-def _traits(sample: Material, inside: np.ndarray, most: int = 4) -> list[str]:
-    """What sets a group apart: numbers far from the mean of all, categories far more common than in all."""
+def _list_traits(sample: Material, inside: np.ndarray, most: int = 4) -> list[str]:
+    """List what distinguishes a group: numbers far from the overall mean, categories that are unusually frequent."""
     found: list[tuple[float, str]] = []
     for name, kind in sample.kinds.items():
         column = sample.X[name]
@@ -138,17 +147,17 @@ def _traits(sample: Material, inside: np.ndarray, most: int = 4) -> list[str]:
             away = float((column[inside].mean() - column.mean()) / spread)
             if abs(away) >= 0.5:
                 side = "above" if away > 0 else "below"
-                found.append((abs(away), f"{name} {abs(away):.2g} spreads {side} the mean"))
+                found.append((abs(away), f"{name} is {abs(away):.2g} standard deviations {side} the mean"))
         elif kind == "category":
             here, all_rows = column[inside].value_counts(normalize=True), column.value_counts(normalize=True)
             if len(here) and here.iloc[0] > all_rows[here.index[0]] + 0.2:
-                share = f"{100 * here.iloc[0]:.0f} % against {100 * all_rows[here.index[0]]:.0f} %"
+                share = f"{100 * here.iloc[0]:.0f} % of these rows, {100 * all_rows[here.index[0]]:.0f} % of all"
                 found.append((5 * float(here.iloc[0] - all_rows[here.index[0]]), f"{name} is {here.index[0]}: {share}"))
     return [text for _, text in sorted(found, reverse=True)[:most]]
 
 
-def _odd_rows(sample: Material, density: np.ndarray, names: list[str], n_rows: int = 10) -> list[HardRow]:
-    """The rows of least density."""
+def _list_odd_rows(sample: Material, density: np.ndarray, names: list[str], n_rows: int = 10) -> list[HardRow]:
+    """Return the rows where the density is lowest."""
     worst = np.argsort(density, kind="stable")[:n_rows]
     middle = float(np.median(density))
     shown = list(sample.kinds)[:6]
@@ -158,26 +167,28 @@ def _odd_rows(sample: Material, density: np.ndarray, names: list[str], n_rows: i
             "",
             names[one],
             middle - float(density[one]),
-            {name: shown_text(sample.X[name].iloc[one]) for name in shown},
+            {name: spell_cell(sample.X[name].iloc[one]) for name in shown},
         )
         for one in worst
     ]
 
 
-def _said(chosen: Grouping, held: float | None, single: bool, n_rows: int) -> str:
+def _write_answer(chosen: Grouping, held: float | None, single: bool, n_rows: int) -> str:
+    """Return in one sentence how many groups there are and how stable they are."""
     if single:
-        return f"The {n_rows} rows form no separate groups: one bell curve describes them as well as several."
+        return f"The {n_rows} rows form no separate groups: one normal distribution describes them as well as several."
     share = float((chosen.labels >= 0).mean())
     said = f"The rows form {chosen.n_groups} groups, found by {chosen.offer.name}"
     if share < 0.995:
-        said += f"; {100 * (1 - share):.2g} % of the rows belong to none"
+        said += f"; {100 * (1 - share):.2g} % of the rows are in no group"
     if held is not None:
-        firm = "they come back" if held >= _STABLE else "they change much"
-        said += f"; {firm} when half of the rows are taken (agreement {held:.2f} of 1)"
+        verdict = "the groups are stable" if held >= _STABLE else "the groups are not stable"
+        said += f"; {verdict} (random halves of the rows agree to {held:.2f}, where 1 is perfect)"
     return f"{said}."
 
 
-def _listed(tried: list[Grouping], chosen: Grouping, failed: dict[str, str]) -> list[Candidate]:
+def _list_candidates(tried: list[Grouping], chosen: Grouping, failed: dict[str, str]) -> list[Candidate]:
+    """Return the record of every clustering method."""
     listed = []
     best = max(one.score for one in tried)
     for one in tried:

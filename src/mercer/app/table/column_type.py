@@ -1,4 +1,4 @@
-"""Plain types for columns: numbers, dates and texts out of whatever a file or a frame holds."""
+"""Give columns plain types: numbers, dates and texts, from whatever a file or a frame holds."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -7,14 +7,17 @@ import numpy as np
 
 from mercer.app.study.record import Notice
 from mercer.app.table.delimited import MISSING
-from mercer.app.table.table import named
+from mercer.app.table.table import quote
 
-__all__ = ["Typing", "category_texts", "type_columns"]
+__all__ = ["Typing", "spell_categories", "type_columns"]
 
-# From this share of numbers on, the other values of a column are taken for mistakes.
+# If at least this share of a column are numbers or dates, the other values count as missing.
 _MOSTLY = 0.9
+# If at least this share are numbers, the user is told so.
 _SOME = 0.5
+# Dates outside these years are taken for mistakes.
 _YEARS = (1500, 2500)
+# Formats of dates, by the character between their parts.
 _FORMATS = {
     "/": ("%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y"),
     "-": ("%Y-%m-%d", "%d-%m-%Y", "%d-%b-%Y"),
@@ -26,40 +29,40 @@ _CLOCKS = ("", " %H:%M", " %H:%M:%S", "T%H:%M:%S")
 
 @dataclass
 class Typing:
-    """Makes columns plain, one after the other, and keeps what it had to say.
+    """Converts columns to plain types, one after the other, and collects notices.
 
-    `kinds` are the kinds that columns were given: a number is read as one whatever else it holds, a category or a text
-    is left as it is written, and a date may say how it is written ("date %d/%m/%Y"). `forms` are those that were found.
+    `kinds` are the kinds that the user gave: all values of a number column are read as numbers, a category or a text is
+    left as it is written, and a date may come with its format ("date %d/%m/%Y"). `forms` are the formats found.
     """
 
     kinds: dict[str, str] = field(default_factory=dict)
     notices: list[Notice] = field(default_factory=list)
     forms: dict[str, str] = field(default_factory=dict)
 
-    def plain(self, name: str, column: Any) -> Any:
-        """The column as float64, int64, bool, datetime64 or text."""
+    def convert(self, name: str, column: Any) -> Any:
+        """Return the column as float64, int64, bool, datetime64 or text."""
         import pandas
 
         given = self.kinds.get(name)
         kind = column.dtype
         if isinstance(kind, pandas.CategoricalDtype):
-            return self.plain(name, column.astype(kind.categories.dtype if len(kind.categories) else "float64"))
+            return self.convert(name, column.astype(kind.categories.dtype if len(kind.categories) else "float64"))
         if isinstance(kind, pandas.DatetimeTZDtype):
             column = column.dt.tz_convert("UTC").dt.tz_localize(None)
         if column.dtype.kind == "M":
-            return self._dates_in_range(name, column)
+            return self._drop_far_dates(name, column)
         if column.dtype.kind == "m":
             return column.dt.total_seconds()
         if column.dtype.kind == "c":
-            return self.plain(name, column.map(str))
+            return self.convert(name, column.map(str))
         if column.dtype.kind in "iuf":
-            return _numbers(column)
+            return _convert_numbers(column)
         if column.dtype.kind == "b":
-            return column.astype(bool) if not column.isna().any() else _texts(column.astype(object))
-        return self._from_objects(name, column, given)
+            return column.astype(bool) if not column.isna().any() else _convert_texts(column.astype(object))
+        return self._convert_objects(name, column, given)
 
-    def _from_objects(self, name: str, column: Any, given: str | None) -> Any:
-        """A column of text, or of several types."""
+    def _convert_objects(self, name: str, column: Any, given: str | None) -> Any:
+        """Convert a column of texts, or of mixed types."""
         import pandas
 
         known = column.dropna()
@@ -68,15 +71,16 @@ class Typing:
         if column.dtype == object and not isinstance(known.iloc[0], str):
             kinds = {type(value) for value in known}
             if kinds <= {int, float, np.float64, np.int64} or {kind.__name__ for kind in kinds} == {"Decimal"}:
-                return _numbers(column.astype(float))
+                return _convert_numbers(column.astype(float))
             if all(hasattr(value, "year") for value in known):
-                return self.plain(name, pandas.to_datetime(column, errors="coerce"))
-        texts = _texts(column)
+                return self.convert(name, pandas.to_datetime(column, errors="coerce"))
+        texts = _convert_texts(column)
         if given in ("category", "text", "id", "ignored"):
             return texts
-        return self._from_texts(name, texts, given)
+        return self._type_texts(name, texts, given)
 
-    def _from_texts(self, name: str, texts: Any, given: str | None) -> Any:
+    def _type_texts(self, name: str, texts: Any, given: str | None) -> Any:
+        """Find out whether texts are numbers or dates, and convert them."""
         import pandas
 
         counts = texts.value_counts()
@@ -84,40 +88,42 @@ class Typing:
         if n_known == 0:
             return pandas.Series(np.full(len(texts), np.nan), index=texts.index)
         values = counts.index.to_numpy(dtype=object)
-        # Most columns of text are told from the commonest values; only the others are looked at whole.
+        # The most frequent values show that most columns are texts; only the others are checked value by value.
         if given is None and not _has_digits(values[:200]):
             return texts
         numbers = pandas.to_numeric(pandas.Series(values, dtype=object), errors="coerce").to_numpy(dtype=float)
         share = counts.to_numpy()[~np.isnan(numbers)].sum() / n_known
         if given == "number" or (given is None and share >= _MOSTLY):
             self._say_mixed(name, values[np.isnan(numbers)], round((1 - share) * n_known), n_known)
-            return _numbers(texts.map(dict(zip(values, numbers))).astype(float))
+            return _convert_numbers(texts.map(dict(zip(values, numbers))).astype(float))
         if given in (None, "time") or given.startswith("date"):
             form = (given or "").removeprefix("date").strip() if given != "time" else ""
-            dates = self._from_dates(name, values, counts.to_numpy(), given is not None, form)
+            dates = self._read_dates(name, values, counts.to_numpy(), given is not None, form)
             if dates is not None:
                 return texts.map(dict(zip(values, dates))).astype("datetime64[s]")
         if share >= _SOME:
-            others = named(*values[np.isnan(numbers)][:2])
-            said = f"{share:.0%} of its values are numbers and the others texts, such as {others}; it is read as text."
-            self.notices.append(Notice("warning", name, said, f"give --number {name} to count those as missing"))
+            others = quote(*values[np.isnan(numbers)][:2])
+            said = f"Only {share:.0%} of the values are numbers; others are {others}. The column is read as text."
+            self.notices.append(Notice("warning", name, said, f"give --number {name} to count the texts as missing"))
         return texts
 
     def _say_mixed(self, name: str, wrong: np.ndarray, count: int, n_known: int) -> None:
+        """Add a notice that some values of a number column are not numbers."""
         if count:
-            verb = "is not a number" if count == 1 else "are not numbers"
-            said = f"{count} of {n_known} values {verb} ({named(*wrong[:3], most=3)}) and taken for missing."
+            verb, suffix = ("is not a number", "s") if count == 1 else ("are not numbers", "")
+            said = f"{count} of {n_known} values {verb} ({quote(*wrong[:3], most=3)}) and count{suffix} as missing."
             self.notices.append(Notice("warning", name, said, f"correct them, or give --category {name}"))
 
-    def _from_dates(
+    def _read_dates(
         self, name: str, values: np.ndarray, counts: np.ndarray, given: bool, form: str
     ) -> np.ndarray | None:
-        """Dates in the form given, or in one of the common ones; None if most are not."""
+        """Return dates in the given format or in a common one; None if most values are not dates."""
         import pandas
 
         texts = pandas.Series(values, dtype=object)
-        best, best_share, ties = None, 0.0, 0
-        for one in [form] if form else _forms(str(values[0])):
+        best: Any = None
+        best_share, ties = 0.0, 0
+        for one in [form] if form else _list_forms(str(values[0])):
             parsed = pandas.to_datetime(texts, format=one, errors="coerce")
             share = counts[parsed.notna().to_numpy()].sum() / counts.sum()
             ties += int(share == best_share and share > 0)
@@ -130,13 +136,14 @@ class Typing:
             self.forms.pop(name, None)
             return None
         if ties:
-            example = f"{named(values[0])} was read as {best.iloc[0].day} {best.iloc[0]:%B %Y}"
-            said = f"Its dates can be read with the day or the month first; {example}."
+            example = f"{quote(values[0])} was read as {best.iloc[0].day} {best.iloc[0]:%B %Y}"
+            said = f"The dates can be read with the day or the month first; {example}."
             self.notices.append(Notice("warning", name, said, "write dates as year-month-day"))
         self._say_out_of_range(name, values[best.isna().to_numpy()], int(counts[best.isna().to_numpy()].sum()))
-        return self._dates_in_range(name, best).to_numpy()
+        return self._drop_far_dates(name, best).to_numpy()
 
-    def _dates_in_range(self, name: str, column: Any) -> Any:
+    def _drop_far_dates(self, name: str, column: Any) -> Any:
+        """Replace dates outside `_YEARS` by missing ones."""
         column = column.astype("datetime64[s]")
         years = column.dt.year
         outside = ((years < _YEARS[0]) | (years > _YEARS[1])).to_numpy()
@@ -146,27 +153,29 @@ class Typing:
         return column
 
     def _say_out_of_range(self, name: str, values: Any, count: int) -> None:
+        """Add a notice that some dates are out of range."""
         if count:
-            verb = "date is" if count == 1 else "dates are"
-            said = f"{count} {verb} out of range ({named(*values[:3], most=3)}) and taken for missing."
+            verb, suffix = ("date is", "s") if count == 1 else ("dates are", "")
+            said = f"{count} {verb} out of range ({quote(*values[:3], most=3)}) and count{suffix} as missing."
             self.notices.append(Notice("warning", name, said, "correct them"))
 
 
-def _forms(example: str) -> list[str]:
-    """The forms that a date such as this may have."""
+def _list_forms(example: str) -> list[str]:
+    """Return the formats that a date such as `example` may have."""
     mark = next((mark for mark in _FORMATS if mark in example[1:5]), " ")
     clocks = _CLOCKS if len(example) > 11 else ("",)
     return [form + clock for form in _FORMATS[mark] for clock in clocks]
 
 
 def _has_digits(values: np.ndarray) -> bool:
+    """Return whether at least half of the values have a digit."""
     return sum(any(letter.isdigit() for letter in str(value)) for value in values) >= _SOME * len(values)
 
 
-def _numbers(column: Any) -> Any:
-    """float64, or int64 where nothing is missing; infinities are no numbers of a table."""
+def _convert_numbers(column: Any) -> Any:
+    """Return float64, or int64 if nothing is missing; infinities count as missing."""
     if column.dtype == np.uint64:
-        # Half of these have no int64.
+        # Half of the range of uint64 does not fit into int64.
         return column.astype("float64")
     if column.dtype.kind in "iu" and not hasattr(column.dtype, "numpy_dtype"):
         return column.astype("int64")
@@ -178,8 +187,8 @@ def _numbers(column: Any) -> Any:
     return column.__class__(values, index=column.index)
 
 
-def _texts(column: Any) -> Any:
-    """Text without blanks around it; what people write for missing is missing."""
+def _convert_texts(column: Any) -> Any:
+    """Return texts without surrounding blanks; common spellings of a missing value count as missing."""
     import pandas
 
     if column.dtype == object:
@@ -190,20 +199,20 @@ def _texts(column: Any) -> Any:
 
 
 def type_columns(frame: Any, kinds: dict[str, str] | None = None) -> tuple[Any, Typing]:
-    """The frame with plain columns, and what had to be said and was found on the way."""
+    """Return the frame with plain columns, and the notices and date formats from the conversion."""
     import pandas
 
     typing = Typing(dict(kinds or {}))
-    columns = {name: typing.plain(name, frame[name]) for name in frame.columns}
+    columns = {name: typing.convert(name, frame[name]) for name in frame.columns}
     return pandas.DataFrame(columns, index=frame.index), typing
 
 
-def category_texts(column: Any) -> Any:
-    """The values of a column as names of categories: whole numbers without a point, whatever their type."""
+def spell_categories(column: Any) -> Any:
+    """Return the values of a column as names of categories; integers have no decimal point, whatever their type."""
     values = column
     if values.dtype.kind == "f":
         known = values.dropna()
-        # Beyond 2 to the 53rd a float says nothing of its last digits.
+        # Above 2**53 a float does not hold the last digits of an integer.
         if len(known) and (known == np.floor(known)).all() and (np.abs(known) < 2.0**53).all():
             values = values.astype("Int64")
     return values.astype(object).map(str, na_action="ignore")

@@ -1,4 +1,4 @@
-"""Text with delimiters: finding out how a file is written, and reading it with pyarrow."""
+"""Delimited text: find out how a file is written, and read it with pyarrow."""
 
 import codecs
 import csv
@@ -12,12 +12,12 @@ from typing import Any
 
 from mercer.app.study.record import Notice
 from mercer.app.table.format import FORMATS, Place
-from mercer.app.table.table import check_names, named
+from mercer.app.table.table import check_names, quote
 from mercer.errors import DataError
 
 __all__ = ["MISSING", "Dialect", "find_dialect", "open_batches", "read_delimited"]
 
-# What people write where there is nothing.
+# Spellings of a missing value.
 MISSING = [
     "",
     "NA",
@@ -37,12 +37,14 @@ MISSING = [
     "?",
 ]
 _DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar"}
+# Bytes from which the dialect is guessed, and bytes per block.
 _SAMPLE = 2**18
 _BLOCK = 2**22
-# Of a file whose lines differ more than this in their number of fields, no line can be trusted.
+# A file is refused if more than this share of its lines have a wrong number of fields.
 _MOST_RAGGED = 0.05
-# The share of lines with as many fields as the first that makes a table, and what one column alone counts for.
+# Share of lines that must have as many fields as the first one.
 _REGULAR = 0.8
+# Upper bound of that share for a single column: a text without delimiters is regular, but hardly a table.
 _ALONE = 0.5
 _NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
@@ -63,16 +65,16 @@ class Dialect:
 
 
 def find_dialect(place: Place, delimiter: str | None, encoding: str | None, compressed: bool = False) -> Dialect:
-    """Look at the start of the file and say how it is written."""
-    with _bytes(place, compressed) as file:
+    """Return how a file is written, as its first lines show."""
+    with _open_bytes(place, compressed) as file:
         sample = file.read(_SAMPLE)
         # A header may be longer than any sample: a million names are eight million bytes.
         sample += file.readline(2**26)
-    encoding, notices = _encoding(place, sample, encoding)
+    encoding, notices = _find_encoding(place, sample, encoding)
     text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(sample).removeprefix("\ufeff")
     if delimiter is not None:
         delimiter = {"tab": "\t", "\\t": "\t"}.get(delimiter, delimiter)
-    chosen, records = _delimiter(place, text, delimiter)
+    chosen, records = _find_delimiter(place, text, delimiter)
     usual = "\t" if place.name.lower().removesuffix(".gz").endswith((".tsv", ".tab")) else ","
     if delimiter is None and chosen != usual and len(records[0]) > 1:
         said = f"The columns are separated by a {_DELIMITERS[chosen]}, by the look of the first lines."
@@ -80,8 +82,8 @@ def find_dialect(place: Place, delimiter: str | None, encoding: str | None, comp
     names = [name.strip() for name in records[0]]
     headed = not all(_NUMBER.fullmatch(name) for name in names)
     if not headed:
-        names = [f"column_{number}" for number in range(1, len(names) + 1)]
-        said = f"The first line holds numbers, not names: the columns are called {named(*names, most=3)}."
+        names = [f"column_{place}" for place in range(1, len(names) + 1)]
+        said = f"The first line holds numbers instead of names. The columns are called {quote(*names, most=3)}."
         notices.append(Notice("warning", "the table", said, "write the names into the first line"))
     check_names(place.name, names)
     fields_below = [one for record in records[1:200] for one in record]
@@ -93,11 +95,13 @@ def find_dialect(place: Place, delimiter: str | None, encoding: str | None, comp
     return Dialect(chosen, encoding, names, headed, decimal, '"' in text, compressed, notices)
 
 
-def _bytes(place: Place, compressed: bool) -> Any:
+def _open_bytes(place: Place, compressed: bool) -> Any:
+    """Open the file, decompressed."""
     return gzip.open(place.open()) if compressed else place.open()
 
 
-def _encoding(place: Place, sample: bytes, encoding: str | None) -> tuple[str, list[Notice]]:
+def _find_encoding(place: Place, sample: bytes, encoding: str | None) -> tuple[str, list[Notice]]:
+    """Return the encoding, checked or guessed, and notices about it."""
     if encoding is not None:
         try:
             codecs.getincrementaldecoder(encoding)().decode(sample)
@@ -113,37 +117,37 @@ def _encoding(place: Place, sample: bytes, encoding: str | None) -> tuple[str, l
     try:
         codecs.getincrementaldecoder("utf-8")().decode(sample)
     except UnicodeDecodeError:
-        return old_encoding(sample)
+        return guess_old_encoding(sample)
     return "utf-8", []
 
 
-def old_encoding(sample: bytes) -> tuple[str, list[Notice]]:
-    """The encoding of bytes that are not UTF-8."""
-    # Five bytes have no meaning in cp1252, all of them have one in latin-1.
+def guess_old_encoding(sample: bytes) -> tuple[str, list[Notice]]:
+    """Return the encoding of bytes that are not UTF-8, and a notice."""
+    # Five bytes are undefined in cp1252; latin-1 defines all of them.
     encoding = "latin-1" if any(byte in sample for byte in b"\x81\x8d\x8f\x90\x9d") else "cp1252"
-    said = f"The file is not UTF-8; it is read as {encoding}."
+    said = f"The file is not encoded in UTF-8. It is read as {encoding}."
     return encoding, [Notice("warning", "the table", said, "give --encoding if letters look wrong")]
 
 
-def _records(text: str, delimiter: str) -> list[list[str]]:
-    """The first records; the last is left out, for the sample may end inside it."""
+def _read_records(text: str, delimiter: str) -> list[list[str]]:
+    """Return the first records without the last one, inside which the sample may end."""
     csv.field_size_limit(2**27)
     records = [record for record in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if record]
     return records if len(records) < 3 else records[:-1]
 
 
-def _delimiter(place: Place, text: str, given: str | None) -> tuple[str, list[list[str]]]:
-    """The delimiter under which the lines have the same number of fields, and as many as possible."""
+def _find_delimiter(place: Place, text: str, given: str | None) -> tuple[str, list[list[str]]]:
+    """Return the delimiter that gives the most regular lines with the most fields, and the first records."""
     if given is not None and len(given) != 1:
         message = f"{place.name}: --delimiter must be one character; got {given!r}. Leave it out to have it guessed."
         raise DataError(message)
     tried = {}
     for one in _DELIMITERS if given is None else dict.fromkeys([given, *_DELIMITERS]):
         try:
-            tried[one] = _records(text, one)
+            tried[one] = _read_records(text, one)
         except csv.Error:
             continue
-    scores = {one: _regularity(records) for one, records in tried.items()}
+    scores = {one: _measure_regularity(records) for one, records in tried.items()}
     best = max(scores, key=lambda one: scores[one], default=",")
     if given is not None:
         if given in tried and len(tried[given][0]) == 1 and scores[best][0] > 0.9 and len(tried[best][0]) > 1:
@@ -155,12 +159,12 @@ def _delimiter(place: Place, text: str, given: str | None) -> tuple[str, list[li
         best = given
     plain = all(share == _ALONE for share, width in scores.values() if width == 1)
     if not tried.get(best) or scores[best][0] < (_REGULAR if len(tried[best][0]) > 1 or not plain else _ALONE):
-        raise _no_table(place)
+        raise _refuse(place)
     return best, tried[best]
 
 
-def _regularity(records: list[list[str]]) -> tuple[float, int]:
-    """The share of lines with as many fields as the first, and that number; one field alone counts for little."""
+def _measure_regularity(records: list[list[str]]) -> tuple[float, int]:
+    """Return the share of lines with as many fields as the first one, and that number."""
     if not records:
         return (0.0, 0)
     width = len(records[0])
@@ -169,15 +173,17 @@ def _regularity(records: list[list[str]]) -> tuple[float, int]:
     return (round(share, 1), width) if width > 1 else (min(share, _ALONE), width)
 
 
-def _no_table(place: Place) -> DataError:
+def _refuse(place: Place) -> DataError:
+    """Return the error that the file is not a table."""
     message = (
-        f"{place.name}: not a table: no delimiter splits its lines into as many fields each. "
+        f"{place.name}: this is not a table: no delimiter splits all lines into the same number of fields. "
         f"Give --delimiter, or a table as {FORMATS}."
     )
     return DataError(message)
 
 
-def _options(dialect: Dialect, kinds: dict[str, Any] | None, threads: bool = True) -> tuple[Any, Any, Any]:
+def _make_options(dialect: Dialect, kinds: dict[str, Any] | None, threads: bool = True) -> tuple[Any, Any, Any]:
+    """Return pyarrow's options for reading, parsing and converting."""
     from pyarrow import csv as arrow_csv
 
     reading = arrow_csv.ReadOptions(
@@ -196,7 +202,7 @@ def _options(dialect: Dialect, kinds: dict[str, Any] | None, threads: bool = Tru
 
 
 def read_delimited(place: Place, dialect: Dialect, columns: list[str] | None) -> tuple[Any, list[Notice]]:
-    """The whole file as an Arrow table, with the notices of what was skipped."""
+    """Return the whole file as an Arrow table, and notices about skipped lines."""
     import pyarrow
     from pyarrow import csv as arrow_csv
 
@@ -206,30 +212,30 @@ def read_delimited(place: Place, dialect: Dialect, columns: list[str] | None) ->
         skipped.append(row)
         return "skip"
 
-    reading, parsing, converting = _options(dialect, None)
+    reading, parsing, converting = _make_options(dialect, None)
     parsing.invalid_row_handler = skip
     if columns is not None:
         converting.include_columns = columns
     try:
-        with _input(place, dialect) as stream:
+        with _open_input(place, dialect) as stream:
             table = arrow_csv.read_csv(stream, reading, parsing, converting)
     except pyarrow.ArrowInvalid as error:
-        return _second_reading(place, dialect, columns, str(error))
+        return _read_again(place, dialect, columns, str(error))
     except UnicodeDecodeError as error:
-        raise _undecodable(place, dialect, error) from None
-    # Where bytes are no UTF-8, pyarrow leaves a column of bytes.
+        raise _refuse_encoding(place, dialect, error) from None
+    # pyarrow returns bytes for a column that is not UTF-8.
     if any(pyarrow.types.is_binary(kind) for kind in table.schema.types):
-        return _second_reading(place, dialect, columns, "UTF8")
+        return _read_again(place, dialect, columns, "UTF8")
     notices = list(dialect.notices)
     if skipped:
-        notices.append(_ragged(place, table.num_rows, skipped))
+        notices.append(_describe_ragged(place, table.num_rows, skipped))
     return table, notices
 
 
-def _second_reading(place: Place, dialect: Dialect, columns: list[str] | None, said: str) -> tuple[Any, list[Notice]]:
-    """Read again what pyarrow stopped at: late bytes that are not UTF-8, or a quoted value across two blocks."""
+def _read_again(place: Place, dialect: Dialect, columns: list[str] | None, said: str) -> tuple[Any, list[Notice]]:
+    """Read a file again that pyarrow refused: it has late bytes that are not UTF-8, or quoted line ends."""
     if "UTF8" in said and dialect.encoding == "utf-8":
-        encoding, notices = old_encoding(b"")
+        encoding, notices = guess_old_encoding(b"")
         return read_delimited(place, replace(dialect, encoding=encoding, notices=dialect.notices + notices), columns)
     if not dialect.long_values:
         return read_delimited(place, replace(dialect, long_values=True), columns)
@@ -237,34 +243,37 @@ def _second_reading(place: Place, dialect: Dialect, columns: list[str] | None, s
     raise DataError(message)
 
 
-def _undecodable(place: Place, dialect: Dialect, error: UnicodeDecodeError) -> DataError:
+def _refuse_encoding(place: Place, dialect: Dialect, error: UnicodeDecodeError) -> DataError:
+    """Return the error that the file has another encoding."""
     message = f"{place.name}: the file is not {dialect.encoding} ({error.reason}). Give --encoding."
     return DataError(message)
 
 
-def _ragged(place: Place, n_rows: int, skipped: list[Any]) -> Notice:
+def _describe_ragged(place: Place, n_rows: int, skipped: list[Any]) -> Notice:
+    """Return a notice about skipped lines; DataError if there are too many of them."""
     expected = skipped[0].expected_columns
     widths = Counter(row.actual_columns for row in skipped).most_common(1)[0][0]
     if len(skipped) > max(10, _MOST_RAGGED * (n_rows + len(skipped))):
         message = (
-            f"{place.name}: {len(skipped)} of {n_rows + len(skipped)} lines have another number of fields than the "
-            f"first line ({expected}), mostly {widths}. Give --delimiter, or quote values that hold the delimiter."
+            f"{place.name}: {len(skipped)} of {n_rows + len(skipped)} lines do not have as many fields as the "
+            f"first line ({expected}); most have {widths}. Give --delimiter, or quote values that hold the delimiter."
         )
         raise DataError(message)
-    lines = "line has" if len(skipped) == 1 else "lines have"
+    lines, verb = ("line does", "was") if len(skipped) == 1 else ("lines do", "were")
     said = (
-        f"{len(skipped)} {lines} another number of fields than the first line ({expected}) and "
-        f"{'was' if len(skipped) == 1 else 'were'} skipped, such as {named(skipped[0].text)}."
+        f"{len(skipped)} {lines} not have as many fields as the first line ({expected}) and {verb} skipped, such as "
+        f"{quote(skipped[0].text)}."
     )
     return Notice("warning", "the table", said, "correct the file")
 
 
-def _input(place: Place, dialect: Dialect) -> Any:
+def _open_input(place: Place, dialect: Dialect) -> Any:
+    """Open the file for pyarrow."""
     import pyarrow
 
     if dialect.compressed:
         return (
-            pyarrow.PythonFile(_bytes(place, True))
+            pyarrow.PythonFile(_open_bytes(place, True))
             if place.path is None
             else pyarrow.input_stream(place.origin, compression="gzip")
         )
@@ -272,10 +281,10 @@ def _input(place: Place, dialect: Dialect) -> Any:
 
 
 def open_batches(place: Place, dialect: Dialect, kinds: dict[str, Any], columns: list[str] | None) -> Iterator[Any]:
-    """The file as Arrow record batches of given types, a few megabytes at a time."""
+    """Yield the file as Arrow record batches of given types, a few megabytes at a time."""
     from pyarrow import csv as arrow_csv
 
-    reading, parsing, converting = _options(dialect, kinds)
+    reading, parsing, converting = _make_options(dialect, kinds)
     wrong: list[Any] = []
 
     def stop(row: Any) -> str:
@@ -285,15 +294,15 @@ def open_batches(place: Place, dialect: Dialect, kinds: dict[str, Any], columns:
     parsing.invalid_row_handler = stop
     if columns is not None:
         converting.include_columns = columns
-    with _input(place, dialect) as stream:
+    with _open_input(place, dialect) as stream:
         for batch in arrow_csv.open_csv(stream, reading, parsing, converting):
             if wrong:
                 break
             yield batch
     if wrong:
-        # Answers would no longer stand beside their questions.
+        # If lines were skipped, predictions would no longer stand beside their rows.
         message = (
-            f"{place.name}: line {named(wrong[0].text)} has {wrong[0].actual_columns} fields, the first line "
+            f"{place.name}: line {quote(wrong[0].text)} has {wrong[0].actual_columns} fields, the first line "
             f"{wrong[0].expected_columns}. Correct it."
         )
         raise DataError(message)

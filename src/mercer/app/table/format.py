@@ -1,4 +1,4 @@
-"""What a file is, told by its first bytes: names lie, and standard input has none."""
+"""Find the format of a file from its first bytes: names can be wrong, and standard input has none."""
 
 import io
 import sys
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mercer.errors import DataError, MercerError
 
-__all__ = ["FORMATS", "Place", "damage", "find_format", "find_place"]
+__all__ = ["FORMATS", "Place", "find_format", "find_place", "report_damage"]
 
 FORMATS = "CSV, TSV, Parquet, Arrow, Excel, JSON lines or SQLite"
 _MAGIC = {
@@ -21,6 +21,7 @@ _MAGIC = {
     b"SQLite format 3\x00": "sqlite",
     b"\x1f\x8b": "gzip",
 }
+# First bytes of files that people give by mistake.
 _STRANGERS = {
     b"\x89PNG": "an image",
     b"\xff\xd8\xff": "an image",
@@ -43,26 +44,26 @@ _STRANGERS = {
 
 @dataclass(frozen=True)
 class Place:
-    """Where a table lies: a path, or bytes that came through standard input; and the part of the file it is."""
+    """Where a table is: a path, or bytes from standard input; and which part of the file it is."""
 
     name: str
     path: Path | None
-    content: bytes | None = None
+    content: bytes = b""
     part: str | None = None
 
     def open(self) -> io.BufferedIOBase:
-        """The bytes, from the start."""
+        """Open the bytes, from the start."""
         return io.BytesIO(self.content) if self.path is None else self.path.open("rb")
 
     @property
     def origin(self) -> str | io.BytesIO:
-        """What pyarrow opens: a path, which it can map, or a buffer."""
+        """A path, which pyarrow can map into memory, or a buffer."""
         return io.BytesIO(self.content) if self.path is None else str(self.path)
 
 
 @contextmanager
-def damage(place: Place) -> Iterator[None]:
-    """Say of whatever a reader raises that the file is damaged: each format has exceptions of its own for that."""
+def report_damage(place: Place) -> Iterator[None]:
+    """Turn any exception of a reader into the error that the file is damaged: each format has its own exceptions."""
     try:
         yield
     except (MercerError, MemoryError, ModuleNotFoundError):
@@ -74,7 +75,7 @@ def damage(place: Place) -> Iterator[None]:
 
 
 def find_place(source: str | Path) -> Place:
-    """Where `source` points; ``-`` is standard input and ``file::part`` a table in a file of several."""
+    """Return where `source` points; ``-`` is standard input, and ``file::part`` a table in a file of several."""
     text = str(source)
     if text == "-":
         return Place("standard input", None, sys.stdin.buffer.read())
@@ -87,7 +88,7 @@ def find_place(source: str | Path) -> Place:
         raise DataError(message)
     try:
         if path.is_fifo():
-            # What comes through a pipe can be read once only.
+            # A pipe can be read only once.
             return Place(path.name, None, path.read_bytes(), part)
         if path.is_file():
             path.open("rb").close()
@@ -98,7 +99,7 @@ def find_place(source: str | Path) -> Place:
 
 
 def find_format(place: Place) -> str:
-    """The format: "delimited", "gzip", "json", "parquet", "folder", "arrow", "stream", "excel" or "sqlite"."""
+    """Return "delimited", "gzip", "json", "parquet", "folder", "arrow", "stream", "excel" or "sqlite"."""
     if place.path is not None and place.path.is_dir():
         return "folder"
     with place.open() as file:
@@ -110,29 +111,31 @@ def find_format(place: Place) -> str:
         if head.startswith(magic):
             return kind
     if head.startswith(b"PK\x03\x04"):
-        return _zipped(place)
+        return _find_zip_format(place)
     for magic, kind in _STRANGERS.items():
         if head.lstrip()[: len(magic)].lower() == magic.lower():
-            raise _refusal(place, kind)
+            raise _refuse(place, kind)
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "delimited"
     if b"\x00" in head:
-        raise _refusal(place, "neither text nor a known format")
+        raise _refuse(place, "neither text nor a known format")
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     return "json" if start.startswith((b'{"', b"[{", b"{ ", b"{}", b"[ {", b"[\n")) else "delimited"
 
 
-def _zipped(place: Place) -> str:
+def _find_zip_format(place: Place) -> str:
+    """Return "excel" for a workbook; other archives are refused."""
     with place.open() as file:
         try:
             names = zipfile.ZipFile(file).namelist()
         except zipfile.BadZipFile:
-            raise _refusal(place, "a damaged archive") from None
+            raise _refuse(place, "a damaged archive") from None
     if "xl/workbook.xml" in names:
         return "excel"
-    raise _refusal(place, "a zip archive")
+    raise _refuse(place, "a zip archive")
 
 
-def _refusal(place: Place, kind: str) -> DataError:
-    message = f"{place.name}: not a table but {kind}. Give a table as {FORMATS}."
+def _refuse(place: Place, kind: str) -> DataError:
+    """Return the error that the file is not a table."""
+    message = f"{place.name}: this is not a table but {kind}. Give a table as {FORMATS}."
     return DataError(message)

@@ -1,4 +1,4 @@
-"""Tables that carry their own types: Parquet, Arrow, JSON, Excel, SQLite."""
+"""Read tables that store their own types: Parquet, Arrow, JSON, Excel, SQLite."""
 
 import io
 import json
@@ -9,51 +9,67 @@ from pathlib import Path
 from typing import Any
 
 from mercer.app.study.record import Notice
-from mercer.app.table.format import Place, damage
-from mercer.app.table.table import named
+from mercer.app.table.format import Place, report_damage
+from mercer.app.table.table import quote
 from mercer.errors import DataError
 
-__all__ = ["is_json_list", "json_blocks", "parquet_files", "read_other", "sqlite_blocks", "validated"]
+__all__ = [
+    "is_json_list",
+    "list_parquet_files",
+    "read_json_blocks",
+    "read_other",
+    "read_sqlite_blocks",
+    "validate_table",
+]
 
 
 def read_other(kind: str, place: Place, sheet: str | None, query: str | None) -> tuple[Any, list[Notice]]:
-    """The table as Arrow or pandas gives it, and what had to be guessed."""
-    readers = {"parquet": _parquet, "arrow": _arrow, "stream": _stream, "folder": _folder, "json": _json}
-    with damage(place):
+    """Return the table as Arrow or pandas gives it, and notices about what was guessed."""
+    readers = {
+        "parquet": _read_parquet,
+        "arrow": _read_arrow,
+        "stream": _read_stream,
+        "folder": _read_folder,
+        "json": _read_json,
+    }
+    with report_damage(place):
         if kind == "excel":
-            return _excel(place, sheet or place.part)
+            return _read_excel(place, sheet or place.part)
         if kind == "sqlite":
-            return _sqlite(place, query or place.part)
-        return validated(readers[kind](place)), []
+            return _read_sqlite(place, query or place.part)
+        return validate_table(readers[kind](place)), []
 
 
-def validated(table: Any) -> Any:
-    """The Arrow table, whose offsets and texts were looked at: those of a damaged file may point anywhere."""
+def validate_table(table: Any) -> Any:
+    """Return the Arrow table after checking its offsets and texts: those of a damaged file may point anywhere."""
     table.validate(full=True)
     return table
 
 
-def _parquet(place: Place) -> Any:
+def _read_parquet(place: Place) -> Any:
+    """Read a Parquet file."""
     from pyarrow import parquet
 
     return parquet.ParquetFile(place.origin).read()
 
 
-def _arrow(place: Place) -> Any:
+def _read_arrow(place: Place) -> Any:
+    """Read an Arrow or Feather file."""
     from pyarrow import feather
 
     return feather.read_table(place.origin)
 
 
-def _stream(place: Place) -> Any:
+def _read_stream(place: Place) -> Any:
+    """Read an Arrow stream."""
     import pyarrow
 
     with place.open() as file:
         return pyarrow.ipc.open_stream(file).read_all()
 
 
-def parquet_files(place: Place) -> list[Path]:
-    """The Parquet files of a folder, in the order of their names."""
+def list_parquet_files(place: Place) -> list[Path]:
+    """List the Parquet files of a folder, by name."""
     assert place.path is not None
     files = sorted(place.path.rglob("*.parquet"))
     if not files:
@@ -62,81 +78,87 @@ def parquet_files(place: Place) -> list[Path]:
     return files
 
 
-def _folder(place: Place) -> Any:
+def _read_folder(place: Place) -> Any:
+    """Read all Parquet files of a folder as one table."""
     import pyarrow
     from pyarrow import parquet
 
-    tables = [parquet.ParquetFile(one).read() for one in parquet_files(place)]
-    other = next((number for number, one in enumerate(tables) if one.column_names != tables[0].column_names), None)
+    tables = [parquet.ParquetFile(one).read() for one in list_parquet_files(place)]
+    other = next((index for index, one in enumerate(tables) if one.column_names != tables[0].column_names), None)
     if other is not None:
-        names = named(*(parquet_files(place)[number].name for number in (0, other)))
+        names = quote(*(list_parquet_files(place)[index].name for index in (0, other)))
         message = f"{place.name}: all files of a folder must have the same columns; {names} differ. Remove one."
         raise DataError(message)
     return pyarrow.concat_tables(tables, promote_options="permissive")
 
 
-def _json(place: Place) -> Any:
+def _read_json(place: Place) -> Any:
+    """Read JSON lines or a JSON list."""
     import pyarrow
 
     with place.open() as file:
         if not is_json_list(place):
-            return _parsed(file)
+            return _parse_json(file)
         rows = json.load(file)
     if not all(isinstance(row, dict) for row in rows):
-        message = f"{place.name}: a JSON list must hold one object a row. Write JSON lines."
+        message = f"{place.name}: a JSON list must hold one object per row. Write JSON lines."
         raise DataError(message)
     return pyarrow.Table.from_pylist(rows)
 
 
 def is_json_list(place: Place) -> bool:
-    """Whether a JSON file is one list instead of an object a line."""
+    """Return whether a JSON file is one list instead of one object per line."""
     with place.open() as file:
         return file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"["
 
 
-def _parsed(file: Any) -> Any:
+def _parse_json(file: Any) -> Any:
+    """Parse JSON lines; fields of nested objects become columns."""
     from pyarrow import json as arrow_json
 
     reading = arrow_json.ReadOptions(block_size=2**24)
     return arrow_json.read_json(file, reading, arrow_json.ParseOptions(newlines_in_values=True)).flatten()
 
 
-def json_blocks(place: Place, columns: list[str] | None, size: int = 2**22) -> Iterator[Any]:
-    """Arrow tables of some lines each, each with the columns asked for; what no line of a block has is missing."""
+def read_json_blocks(place: Place, columns: list[str] | None, size: int = 2**22) -> Iterator[Any]:
+    """Yield Arrow tables of some lines each; a column that no line of a block has is missing there."""
     import pyarrow
 
     with place.open() as file:
         while lines := file.readlines(size):
-            table = _parsed(io.BytesIO(b"".join(lines)))
+            table = _parse_json(io.BytesIO(b"".join(lines)))
             for name in columns or ():
                 if name not in table.column_names:
                     table = table.append_column(name, pyarrow.nulls(len(table)))
             yield table
 
 
-def _excel(place: Place, sheet: str | None) -> tuple[Any, list[Notice]]:
+def _read_excel(place: Place, sheet: str | None) -> tuple[Any, list[Notice]]:
+    """Read a sheet of an Excel file."""
     import pandas
 
     try:
         book = pandas.ExcelFile(place.origin, engine="openpyxl")
     except ImportError:
-        message = f"{place.name}: Excel files need openpyxl; install it with: pip install 'mercer[app]'."
+        message = f"{place.name}: Excel files need openpyxl. Install it with: pip install 'mercer[app]'."
         raise DataError(message) from None
     with book:
         names = [str(name) for name in book.sheet_names]
         if sheet is not None and sheet not in names:
-            message = f"{place.name}: there is no sheet {named(sheet)}; there are {named(*names)}. Give --sheet NAME."
+            message = (
+                f"{place.name}: there is no sheet {quote(sheet)}; the sheets are {quote(*names)}. Give --sheet NAME."
+            )
             raise DataError(message)
         frame = pandas.read_excel(book, sheet_name=sheet or names[0], header=None)
     notices = []
     if sheet is None and len(names) > 1:
-        said = f"The first sheet, {named(names[0])}, was read; there are {named(*names)}."
+        said = f"The first sheet, {quote(names[0])}, was read; the sheets are {quote(*names)}."
         notices.append(Notice("note", "the table", said, "give --sheet NAME for another"))
-    return _with_header(place, frame), notices
+    return _set_header(place, frame), notices
 
 
-def _with_header(place: Place, frame: Any) -> Any:
-    """The frame with its first row as names; pandas itself would rename duplicates without a word."""
+def _set_header(place: Place, frame: Any) -> Any:
+    """Return the frame with its first row as names; pandas itself would silently rename duplicates."""
     if len(frame) == 0:
         message = f"{place.name}: the sheet is empty. Give --sheet NAME for another."
         raise DataError(message)
@@ -146,41 +168,44 @@ def _with_header(place: Place, frame: Any) -> Any:
     return frame
 
 
-def _connected(place: Place) -> Any:
+def _connect(place: Place) -> Any:
+    """Open an SQLite database for reading."""
     if place.path is None:
         message = "standard input: an SQLite database cannot be piped. Give the path of the file."
         raise DataError(message)
     return closing(sqlite3.connect(f"{place.path.resolve().as_uri()}?mode=ro", uri=True))
 
 
-def _chosen_table(place: Place, connection: Any, query: str | None) -> str:
+def _choose_table(place: Place, connection: Any, query: str | None) -> str:
+    """Return the table to read: the one asked for, or the only one."""
     found = connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')").fetchall()
     names = sorted(name for (name,) in found if not name.startswith("sqlite_"))
-    if query in names:
+    if query is not None and query in names:
         return query
     if query is None and len(names) == 1:
         return names[0]
     if not names:
         message = f"{place.name}: the database holds no table. Give another file."
         raise DataError(message)
-    problem = "the database holds several tables" if query is None else f"there is no table {named(query)}"
-    message = f"{place.name}: {problem}: {named(*names)}. Give {place.name}::TABLE."
+    problem = "the database holds several tables" if query is None else f"there is no table {quote(query)}"
+    message = f"{place.name}: {problem}: {quote(*names)}. Give {place.name}::TABLE."
     raise DataError(message)
 
 
-def _sqlite(place: Place, query: str | None) -> tuple[Any, list[Notice]]:
+def _read_sqlite(place: Place, query: str | None) -> tuple[Any, list[Notice]]:
+    """Read a table of an SQLite database."""
     import pandas
 
-    blocks = list(sqlite_blocks(place, query, 2**17))
+    blocks = list(read_sqlite_blocks(place, query, 2**17))
     return pandas.concat(blocks, ignore_index=True), []
 
 
-def sqlite_blocks(place: Place, query: str | None, rows: int) -> Iterator[Any]:
-    """Frames of so many rows each; at least one, which may be empty."""
+def read_sqlite_blocks(place: Place, query: str | None, rows: int) -> Iterator[Any]:
+    """Yield frames of `rows` rows each; at least one, which may be empty."""
     import pandas
 
-    with _connected(place) as connection:
-        name = _chosen_table(place, connection, query)
+    with _connect(place) as connection:
+        name = _choose_table(place, connection, query)
         quoted = name.replace('"', '""')
         cursor = connection.execute(f'SELECT * FROM "{quoted}"')
         names = [one[0] for one in cursor.description]

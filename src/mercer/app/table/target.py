@@ -1,4 +1,4 @@
-"""The target: whether it can be learnt, and by which task."""
+"""Check whether the target can be predicted, and find the task."""
 
 import difflib
 import re
@@ -8,16 +8,17 @@ import numpy as np
 
 from mercer.app.study.record import Notice
 from mercer.app.table.column_summary import count_distinct
-from mercer.app.table.column_type import category_texts
-from mercer.app.table.table import Table, named
+from mercer.app.table.column_type import spell_categories
+from mercer.app.table.table import Table, quote
 from mercer.errors import DataError
 
-__all__ = ["FEWEST_ROWS", "check_column", "check_target", "find_task", "looks_like_target"]
+__all__ = ["FEWEST_ROWS", "check_column", "check_target", "find_likely_target", "find_task"]
 
-# Below this many rows, folds inside folds hold too few to say anything.
+# With fewer rows, the inner folds of nested cross-validation are too small.
 FEWEST_ROWS = 20
-# Whole numbers with up to this many values are taken for classes.
+# A column of whole numbers with at most this many distinct values holds classes.
 _FEW_VALUES = 10
+# A target with more classes is refused.
 _MOST_CLASSES = 200
 _TASKS = ("classification", "regression", "structure")
 _NAMES = re.compile(
@@ -32,41 +33,42 @@ def check_column(table: Table, name: str | None, flag: str) -> None:
         return
     names = [str(one) for one in table.frame.columns]
     close = difflib.get_close_matches(name, names, 1, 0.6) or [one for one in names if one.lower() == name.lower()]
-    hint = f"Did you mean {named(close[0])}?" if close else f"Give {flag} one of them."
-    message = f"{table.name}: there is no column {named(name)}; the columns are {named(*names)}. {hint}"
+    hint = f"Did you mean {quote(close[0])}?" if close else f"Give {flag} one of them."
+    message = f"{table.name}: there is no column {quote(name)}; the columns are {quote(*names)}. {hint}"
     raise DataError(message)
 
 
 def find_task(table: Table, target: str | None, task: str | None) -> tuple[str, list[Notice]]:
-    """The task, as asked for or as the target suggests, and how sure that is."""
+    """Return the task, as given or as the target suggests, and notices about it."""
     if task is not None and task not in _TASKS:
         message = f"{table.name}: --task must be one of {', '.join(_TASKS)}; got {task!r}."
         raise DataError(message)
     if target is None:
         if task in ("classification", "regression"):
-            message = f"{table.name}: {task} needs a target; give --target NAME."
+            message = f"{table.name}: {task} needs a target. Give --target NAME."
             raise DataError(message)
         return "structure", []
     if task == "structure":
-        message = f"{table.name}: structure has no target; leave out --target {target}, or --task."
+        message = f"{table.name}: a study of structure has no target. Leave out --target {target} or --task."
         raise DataError(message)
     column = table.frame[target]
     if column.dtype.kind == "M":
-        message = f"{table.name}: target {named(target)} must be numbers or classes; got dates. Choose another column."
+        message = f"{table.name}: target {quote(target)} must be numbers or classes; got dates. Choose another column."
         raise DataError(message)
     if task == "regression" and column.dtype.kind not in "if":
-        example = named(column.dropna().iloc[0]) if column.notna().any() else "nothing"
+        example = quote(column.dropna().iloc[0]) if column.notna().any() else "nothing"
         message = (
-            f"{table.name}: target {named(target)} must hold numbers for regression; got values such as {example}. "
+            f"{table.name}: target {quote(target)} must hold numbers for regression; got values such as {example}. "
             f"Leave out --task, or choose another column."
         )
         raise DataError(message)
     if task is not None:
         return task, []
-    return _guessed_task(column, target)
+    return _guess_task(column, target)
 
 
-def _guessed_task(column: Any, target: str) -> tuple[str, list[Notice]]:
+def _guess_task(column: Any, target: str) -> tuple[str, list[Notice]]:
+    """Guess the task from the values of the target."""
     if column.dtype.kind not in "if":
         return "classification", []
     distinct = count_distinct(column)
@@ -75,23 +77,23 @@ def _guessed_task(column: Any, target: str) -> tuple[str, list[Notice]]:
         return "regression", []
     if distinct == 2:
         return "classification", []
-    said = f"Its {distinct} whole numbers are taken for classes."
+    said = f"The target has {distinct} distinct whole numbers, which are taken for classes."
     return "classification", [Notice("note", target, said, "give --task regression to predict it as a number")]
 
 
 def check_target(table: Table, target: str, task: str) -> list[Notice]:
-    """Raise if the target cannot be learnt; else say what to know about it."""
+    """Raise if the target cannot be predicted; else return notices about it."""
     column = table.frame[target]
     known = column.dropna()
     distinct = count_distinct(known)
     n_missing = len(column) - len(known)
     if len(known) == 0:
-        message = f"{table.name}: target {named(target)} is missing in every row. Choose another column."
+        message = f"{table.name}: target {quote(target)} is missing in every row. Choose another column."
         raise DataError(message)
     if distinct == 1:
         message = (
-            f"{table.name}: target {named(target)} must have at least two values; every row has "
-            f"{named(category_texts(known).iloc[0])}. Choose another column."
+            f"{table.name}: target {quote(target)} must have at least two values; every row has "
+            f"{quote(spell_categories(known).iloc[0])}. Choose another column."
         )
         raise DataError(message)
     _check_unique(table, target, known, distinct, task)
@@ -101,52 +103,61 @@ def check_target(table: Table, target: str, task: str) -> list[Notice]:
         raise DataError(message)
     notices = []
     if n_missing:
-        said = f"The target is missing in {n_missing} of {len(column)} rows; they are left out."
+        said = f"The target is missing in {n_missing} of {len(column)} rows. They are not used."
         notices.append(Notice("warning", target, said, "fill it in, or remove the rows"))
     return notices + (_check_classes(table, target, known) if task == "classification" else [])
 
 
 def _check_unique(table: Table, target: str, known: Any, distinct: int, task: str) -> None:
+    """Raise if every row has a different value."""
     counting = known.dtype.kind == "i" and distinct == len(known) and int(known.max()) - int(known.min()) < len(known)
     if distinct == len(known) and (task == "classification" or counting):
         message = (
-            f"{table.name}: target {named(target)} has another value in every row, like an id; nothing can be learnt "
-            f"from values that never come again. Choose another column."
+            f"{table.name}: target {quote(target)} has a different value in every row, like an id, so that it cannot "
+            f"be predicted. Choose another column."
         )
         raise DataError(message)
 
 
 def _check_classes(table: Table, target: str, known: Any) -> list[Notice]:
-    counts = category_texts(known).value_counts()
+    """Raise if there are too many classes or a class has one row; else return notices about them."""
+    counts = spell_categories(known).value_counts()
     if len(counts) > _MOST_CLASSES:
         cure = "Give --task regression" if known.dtype.kind in "if" else "Merge classes"
         message = (
-            f"{table.name}: target {named(target)} may have at most {_MOST_CLASSES} classes; got {len(counts)}. "
+            f"{table.name}: target {quote(target)} may have at most {_MOST_CLASSES} classes; got {len(counts)}. "
             f"{cure}, or choose another column."
         )
         raise DataError(message)
     single = [name for name, count in counts.items() if count == 1]
     if single:
-        subject = f"class {named(single[0])} of" if len(single) == 1 else f"classes {named(*single)} of"
+        subject = f"class {quote(single[0])} of" if len(single) == 1 else f"classes {quote(*single)} of"
         verb = "has one row" if len(single) == 1 else "have one row each"
         message = (
-            f"{table.name}: {subject} target {named(target)} {verb}; a class needs at least two, one to learn from and "
-            f"one to be tried on. Remove or merge {'it' if len(single) == 1 else 'them'}."
+            f"{table.name}: {subject} target {quote(target)} {verb}; a class needs at least two, one for fitting and "
+            f"one for testing. Remove or merge {'it' if len(single) == 1 else 'them'}."
         )
         raise DataError(message)
     rare = counts.iloc[-1]
     if rare < 10:
-        said = f"Class {named(counts.index[-1])} has {rare} rows: its scores are hardly more than luck."
+        said = f"The class {quote(counts.index[-1])} has only {rare} rows, so that its scores are very uncertain."
         return [Notice("warning", target, said, "collect more of them, or merge classes")]
     share = rare / counts.sum()
     if share < 0.1:
-        said = f"Classes are unequal: {named(counts.index[-1])} is {share:.1%} of the rows."
-        return [Notice("note", target, said, "the scores weigh classes alike; give costs if mistakes differ in price")]
+        said = f"The classes are unbalanced: {quote(counts.index[-1])} has {share:.1%} of the rows."
+        return [
+            Notice(
+                "note",
+                target,
+                said,
+                "give --costs if some errors cost more than others; by default all classes weigh the same",
+            )
+        ]
     return []
 
 
-def looks_like_target(table: Table) -> str | None:
-    """The column that looks most like a target, if one does: by its name, or the last one if it has few values."""
+def find_likely_target(table: Table) -> str | None:
+    """Return the column that looks like a target: by its name, or the last one if it has few values."""
     names = [str(name) for name in table.frame.columns]
     by_name = [name for name in names if _NAMES.fullmatch(name)]
     if by_name:

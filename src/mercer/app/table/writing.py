@@ -1,4 +1,4 @@
-"""Writing a table block by block, in the format that the name of the file asks for."""
+"""Write a table block by block, in the format that the ending of the file name asks for."""
 
 import contextlib
 import json
@@ -23,7 +23,7 @@ _ENDINGS = {
 
 
 class Writer:
-    """A table that grows; a file takes the place of an earlier one when it is complete."""
+    """Writes blocks of rows; a complete file replaces an earlier one of the same name."""
 
     def __init__(self, path: Path | None, kind: str) -> None:
         self.path = path
@@ -34,7 +34,7 @@ class Writer:
 
     @classmethod
     def open(cls, path: str | Path | None) -> "Writer":
-        """A writer to a file, or of CSV to standard output."""
+        """Return a writer to a file, or of CSV to standard output."""
         if path is None or str(path) == "-":
             return cls(None, "csv")
         place = Path(path).expanduser()
@@ -51,10 +51,10 @@ class Writer:
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if self._sink is not None and self.kind != "json":
-            # A sink that cannot be ended after an error has nothing more to say.
+            # After an error the file is dropped anyway, so that errors while closing it do not matter.
             with contextlib.suppress(Exception) if error is not None else contextlib.nullcontext():
                 self._sink.close()
-        if self.half is None:
+        if self.half is None or self.path is None:
             self._file.flush()
             return
         self._file.close()
@@ -64,16 +64,17 @@ class Writer:
             self.half.unlink(missing_ok=True)
 
     def write(self, table: Any) -> None:
-        """Add the rows of an Arrow table; all have the same columns."""
+        """Write the rows of an Arrow table; all tables have the same columns."""
         if self.kind == "json":
             lines = (json.dumps(row, default=str, ensure_ascii=False) for row in table.to_pylist())
             self._file.write("".join(line + "\n" for line in lines).encode())
             return
         if self._sink is None:
-            self._sink = self._opened(table.schema)
+            self._sink = self._open_sink(table.schema)
         self._sink.write_table(table.cast(self._schema))
 
-    def _opened(self, schema: Any) -> Any:
+    def _open_sink(self, schema: Any) -> Any:
+        """Open the writer of the format."""
         import pyarrow
         from pyarrow import csv, parquet
 

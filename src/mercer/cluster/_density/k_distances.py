@@ -8,6 +8,7 @@ from sklearn.utils import check_array
 
 from mercer._base.parameter import Function, Integer, Nothing, check_parameters
 from mercer._source.threads import n_threads
+from mercer._statistic.knee import find_knee
 from mercer.cluster._density.precomputed import spread_out
 from mercer.cluster._density.space_tree import SpaceTree
 from mercer.cluster._density.spanning_tree import all_distances, core_distances
@@ -95,12 +96,4 @@ def suggest_eps(X: Any, min_samples: int = 5, *, metric: Any = "euclidean", n_jo
     2.0
     """
     check_parameters("suggest_eps", {"min_samples": Integer(2)}, {"min_samples": min_samples})
-    return knee(k_distances(X, min_samples - 1, metric=metric, n_jobs=n_jobs))
-
-
-def knee(curve: Array) -> float:
-    """The value of a rising curve where it is farthest below the line between its ends."""
-    rise = curve[-1] - curve[0]
-    if rise == 0 or len(curve) < 3:
-        return float(curve[-1])
-    return float(curve[np.argmax(np.linspace(0, 1, len(curve)) - (curve - curve[0]) / rise)])
+    return find_knee(k_distances(X, min_samples - 1, metric=metric, n_jobs=n_jobs))

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer._statistic.knee import find_knee
 from mercer.cluster import k_distances
-from mercer.cluster._density.k_distances import knee
 
 __all__ = ["KDistanceDisplay"]
 
@@ -47,7 +47,7 @@ class KDistanceDisplay:
         self.distances = distances
         self.k = k
         curve = np.sort(np.asarray(distances, dtype=float))
-        self.eps_ = knee(curve)
+        self.eps_ = find_knee(curve)
         self.n_beyond_ = int(np.count_nonzero(curve > self.eps_))
 
     @classmethod

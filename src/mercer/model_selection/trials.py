@@ -1,0 +1,48 @@
+"""The steps of nested cross-validation, for programs that run them one by one.
+
+:func:`~mercer.model_selection.nested_cv` does all of this in one call. A program that stops at a deadline, shows its
+progress or looks at the models in between takes the steps itself:
+
+1. :class:`Rows` holds the rows and the scorer, :class:`Splitting` what a split must respect (classes, groups, time).
+2. :func:`make_plan` draws the outer and inner folds once, so that every model sees the same ones.
+3. :meth:`Plan.run` tries one :class:`~mercer.model_selection.Contender` and returns a
+   :class:`~mercer.model_selection.Trial`, or raises :class:`OutOfTimeError`.
+4. :func:`conclude` chooses among the trials and returns a :class:`~mercer.model_selection.NestedResult`.
+
+:func:`fit_settings`, :func:`fit_weights`, :func:`respond` and :func:`take_rows` fit and ask one model on one split;
+:func:`order_growing` and :func:`score_sizes` make a learning curve on the folds of a plan.
+
+Examples
+--------
+>>> from sklearn.datasets import load_wine
+>>> from sklearn.metrics import get_scorer
+>>> from mercer.model_selection import Contender
+>>> from mercer.model_selection.trials import Rows, Splitting, conclude, make_plan
+>>> from mercer.neighbors import NearestCentroid
+>>> X, y = load_wine(return_X_y=True)
+>>> plan = make_plan(Rows(X, y, None, get_scorer("accuracy")), Splitting(labels=y), outer=3, inner=2)
+>>> trial = plan.run(Contender("centroid", NearestCentroid()))
+>>> conclude(plan, [trial]).winner
+'centroid'
+"""
+
+from mercer.model_selection._curves import order_growing, score_sizes
+from mercer.model_selection._nested import conclude
+from mercer.model_selection._plan import OutOfTimeError, Plan, make_plan
+from mercer.model_selection._splits import Splitting
+from mercer.model_selection._trial import Rows, fit_settings, fit_weights, respond, take_rows
+
+__all__ = [
+    "OutOfTimeError",
+    "Plan",
+    "Rows",
+    "Splitting",
+    "conclude",
+    "fit_settings",
+    "fit_weights",
+    "make_plan",
+    "order_growing",
+    "respond",
+    "score_sizes",
+    "take_rows",
+]
