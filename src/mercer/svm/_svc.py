@@ -36,7 +36,7 @@ class SVC(MachineClassifier):
     .. math:: \tfrac12 \|w\|^2 + \sum_i C_i \xi_i, \qquad y_i (w \cdot \Phi(x_i) + b) \ge 1 - \xi_i, \quad \xi_i \ge 0,
 
     with C_i = `C` times the row's weights, through its dual over the signed coefficients :math:`\beta_i = y_i \alpha_i`
-    (``dual_coef_``); :math:`f(x) = \sum_i \beta_i k(x_i, x) + b`. Of more classes, each pair or each class has a machine.
+    (``dual_coef_``); :math:`f(x) = \sum_i \beta_i k(x_i, x) + b`. With more classes, each pair or class has a machine.
 
     Parameters
     ----------
