@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from mercer.kernels import RBF, Linear
 from mercer.svm import SVC, LinearSVC, NuSVC, _scores, fit_path, margin_bound, margin_width
-from mercer.svm._class_machines import votes
+from mercer.svm._class_machines import count_votes
 
 
 def gaussian(X, Y, gamma):
@@ -60,7 +60,7 @@ def test_votes_are_those_of_all_pairs():
     for k, (i, j) in enumerate(combinations(range(6), 2)):
         for row in range(20):
             expected[row, i if scores[row, k] > 0 else j] += 1
-    np.testing.assert_array_equal(votes(scores, 6), expected)
+    np.testing.assert_array_equal(count_votes(scores, 6), expected)
 
 
 @pytest.mark.catalogue("KM-08")

@@ -24,11 +24,11 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
 
     def _draw(self, source: Source) -> Generator[Any, Any, Any]:
-        """The state of the map."""
+        """Draw the map for the rows of `source` and return its state; yields requests as a solver does."""
         raise NotImplementedError  # each map defines its own
 
     def _map(self, ready: bool) -> Any:
-        """From a block to its new columns."""
+        """Return the function from a block to its new columns; `ready` says that rows are in memory."""
         raise NotImplementedError  # each map defines its own
 
     @fitting
@@ -47,7 +47,6 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self
         """
         source = self._open(X, accept_sparse="csr")
-        self._dtype = source.host_dtype.name
         outcome = self._drive(lambda start: self._solver(source), source)
         if outcome.interrupt is None:
             outcome.converged, outcome.reason, self.converged_ = True, "converged", True

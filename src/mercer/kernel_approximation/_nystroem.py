@@ -49,19 +49,19 @@ class Nystroem(KernelChoice, FeatureMap):
         'additive_chi2', 'precomputed' or a callable, default='rbf'
         The kernel by name, as an object of :mod:`mercer.kernels`, or a function of two rows.
     gamma : a number in (0, inf) or None, default=None
-        Of kernels by name; None means 1 / d.
+        The factor gamma of kernels by name; None means 1 / d.
     coef0 : a number in (-inf, inf) or None, default=None
         Of polynomials and of tanh; None means 1.
     degree : a number in [1, inf) or None, default=None
         Of polynomials; None means 3.
     kernel_params : a dictionary or None, default=None
-        Further arguments of a function.
+        Further arguments of a kernel function.
     n_components : an integer in [1, inf), default=100
         The number M of rows drawn.
     random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
         Seed of the draw.
     max_time : a number in [0, inf) or None, default=None
-        There for all fits alike.
+        Accepted as by every estimator.
     n_jobs : an integer in (-inf, inf) or None, default=None
         Threads; None means all cores. Changes no result.
 
@@ -165,18 +165,19 @@ class Nystroem(KernelChoice, FeatureMap):
         indices = np.random.default_rng(seed_sequence(self.random_state)).permutation(n)[:count]
         require_memory("Nystroem", 8.0 * count * source.n_features, f"{count} dense rows", "lower n_components")
         rows = yield Take(indices)
-        self.kernel_ = self._chosen_kernel(rows)
+        kernel = self._chosen_kernel(rows)
         require_memory("Nystroem", 24.0 * count * count, f"the {count} x {count} kernels", "lower n_components")
         if self._is_precomputed:
             rows = rows[:, indices]
-        normalization = yield Dense(lambda: self._inverse_root(rows), heavy=count > 1000)
-        return NystroemState(rows, indices, normalization.astype(self._dtype))
+        normalization = yield Dense(lambda: self._compute_inverse_root(kernel, rows), heavy=count > 1000)
+        return NystroemState(rows, indices, normalization.astype(source.host_dtype))
 
-    def _inverse_root(self, rows: Array) -> Array:
+    def _compute_inverse_root(self, kernel: Kernel, rows: Array) -> Array:
+        """Return K^(-1/2) of the kernel matrix K of `rows`; negative eigenvalues keep their sign."""
         if self._is_precomputed:
             matrix = rows.toarray() if hasattr(rows, "toarray") else np.array(rows, dtype=np.float64)
         else:
-            matrix = kernel_matrix(self.kernel_, self.kernel_.prepare(wide_rows(rows)), self._threads())
+            matrix = kernel_matrix(kernel, kernel.prepare(wide_rows(rows)), self._threads())
         values, vectors = eigh(matrix, overwrite_a=True, check_finite=False)
         size = np.where(values < 0, -1.0, 1.0) / np.sqrt(np.maximum(np.abs(values), _LEAST))
         return (vectors * size) @ vectors.T
@@ -186,7 +187,7 @@ class Nystroem(KernelChoice, FeatureMap):
             "components_": state.components,
             "component_indices_": state.indices,
             "normalization_": state.normalization,
-            "kernel_": self.kernel_,
+            "kernel_": self._chosen_kernel(state.components),
         }
 
     def _map(self, ready: bool) -> KernelSum:

@@ -19,14 +19,14 @@ from mercer.kernel_approximation._mapped import FeatureMap
 __all__ = ["OrthogonalRandomFeatures", "RBFSampler"]
 
 Array = Any
-# Rows of a tile of waves: 2**17 numbers stay in a second-level cache through product, sum and cosine.
+# Values of a tile of waves: 2**17 float64 are 1 MB, which stay in a second-level cache for product, sum and cosine.
 _TILE = 2**17
 
 
 @plain
 @dataclass(frozen=True, eq=False)
 class WaveState:
-    """Frequencies, one a column, and phases."""
+    """Frequencies, one in each column, phases, and gamma."""
 
     weights: Any
     offset: Any
@@ -47,7 +47,7 @@ class _Waves:
         return waves * math.sqrt(2.0 / self.weights.shape[1])
 
     def of_rows(self, X: Array) -> Array:
-        """The features of rows in memory, a tile at a time."""
+        """Return the features of rows in memory, computed tile by tile."""
         width = self.weights.shape[1]
         weights, offset = self.weights.astype(X.dtype, copy=False), self.offset.astype(X.dtype, copy=False)
         out = np.empty((X.shape[0], width), dtype=X.dtype)
@@ -59,12 +59,12 @@ class _Waves:
                     np.matmul(X[start : start + rows], weights, out=tile)
                 else:
                     tile[...] = X[start : start + rows] @ weights
-                _raise_waves(factor, offset, tile)
+                _apply_waves(factor, offset, tile)
         return out
 
 
-def _raise_waves(factor: float, offset: Array, tile: Array) -> None:
-    """Turn each element t into factor cos(t + offset): NumPy's cosine is the faster of float32, ours of float64."""
+def _apply_waves(factor: float, offset: Array, tile: Array) -> None:
+    """Turn each element t into factor cos(t + offset): NumPy's cosine is faster for float32, ours for float64."""
     if tile.dtype == np.float64:
         kernel_values.waves(factor, offset, tile)
         return
@@ -90,7 +90,7 @@ class RBFSampler(FeatureMap):
     kernel : one of 'rbf', 'laplacian', default='rbf'
         The Gaussian kernel has normal frequencies, the Laplacian kernel of the sum norm Cauchy ones.
     max_time : a number in [0, inf) or None, default=None
-        There for all fits alike; a draw takes no time.
+        Accepted as by every estimator; a draw takes no time.
     n_jobs : an integer in (-inf, inf) or None, default=None
         Threads; None means all cores. Changes no result.
 
@@ -153,21 +153,21 @@ class RBFSampler(FeatureMap):
 
     def _draw(self, source: Source) -> Generator[Any, Any, WaveState]:
         gamma = self.gamma
-        # Rows in memory were looked at for NaN before; others are by the pass that sums them.
+        # Rows in memory were checked for NaN when they were opened; the pass that sums other rows checks them.
         moments: Any = (yield Moments(diagonal=True)) if isinstance(gamma, str) or source.place != "memory" else None
         if isinstance(gamma, str):
             mean = moments.mean
             variance = float(np.mean(moments.scatter / moments.weight + (mean - mean.mean()) ** 2))
             gamma = 1.0 / (source.n_features * variance) if variance > 0 else 1.0
         generator = np.random.default_rng(seed_sequence(self.random_state))
-        weights = self._frequencies(generator, float(gamma), source.n_features)
-        # One phase in each of D equal parts of the circle, in random order: each is even over the circle, and the part
-        # of a product that depends on them, the mean of cos(W^T (x + y) + 2 b), nearly vanishes.
+        weights = self._draw_frequencies(generator, float(gamma), source.n_features)
+        # One phase in each of D equal parts of the circle, in random order: each phase is uniform over the circle, and
+        # the term of a product that depends on them, the mean of cos(W^T (x + y) + 2 b), nearly vanishes.
         places = generator.permutation(self.n_components) + generator.uniform(size=self.n_components)
         offset = 2.0 * math.pi * places / self.n_components
-        return WaveState(weights.astype(self._dtype), offset.astype(self._dtype), float(gamma))
+        return WaveState(weights.astype(source.host_dtype), offset.astype(source.host_dtype), float(gamma))
 
-    def _frequencies(self, generator: np.random.Generator, gamma: float, n_features: int) -> Array:
+    def _draw_frequencies(self, generator: np.random.Generator, gamma: float, n_features: int) -> Array:
         if self.kernel == "laplacian":
             return gamma * generator.standard_cauchy((n_features, self.n_components))
         return math.sqrt(2.0 * gamma) * generator.normal(size=(n_features, self.n_components))
@@ -199,7 +199,7 @@ class OrthogonalRandomFeatures(RBFSampler):
     random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
         Seed of the draw.
     max_time : a number in [0, inf) or None, default=None
-        There for all fits alike; a draw takes no time.
+        Accepted as by every estimator; a draw takes no time.
     n_jobs : an integer in (-inf, inf) or None, default=None
         Threads; None means all cores. Changes no result.
 
@@ -248,12 +248,12 @@ class OrthogonalRandomFeatures(RBFSampler):
         self.max_time = max_time
         self.n_jobs = n_jobs
 
-    def _frequencies(self, generator: np.random.Generator, gamma: float, n_features: int) -> Array:
+    def _draw_frequencies(self, generator: np.random.Generator, gamma: float, n_features: int) -> Array:
         groups = []
         for start in range(0, self.n_components, n_features):
             count = min(n_features, self.n_components - start)
-            turn, upper = np.linalg.qr(generator.normal(size=(n_features, n_features)))
-            # With the signs of the triangle's diagonal the turn is even over all turns (Haar's measure).
+            Q, R = np.linalg.qr(generator.normal(size=(n_features, n_features)))
+            # With the signs of the diagonal of R, Q is uniform over all orthogonal matrices (Haar measure).
             lengths = np.sqrt(generator.chisquare(n_features, size=count))
-            groups.append((turn * np.sign(np.diag(upper)))[:, :count] * lengths)
+            groups.append((Q * np.sign(np.diag(R)))[:, :count] * lengths)
         return math.sqrt(2.0 * gamma) * np.concatenate(groups, axis=1)

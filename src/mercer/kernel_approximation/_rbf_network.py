@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from mercer._base.kernel_choice import one_order
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._native.dual import kernel_values
 from mercer._plain import plain
-from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._solver import Certificate, Outcome, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer._source import Block, Source
 from mercer._source.memory import require_memory
@@ -26,7 +27,7 @@ __all__ = ["RBFNetworkClassifier", "RBFNetworkRegressor"]
 _STATEMENT = (
     "Norm of the gradient by the output weights, over the norms of the activations and of the targets, centred."
 )
-# Closed forms leave gradients of rounding.
+# Relative gradient norm that rounding leaves in a closed form.
 _TOLERANCE = 1e-8
 
 
@@ -54,7 +55,7 @@ class Activations:
         return self.of_rows(block.X)
 
     def of_rows(self, X: np.ndarray) -> np.ndarray:
-        """For rows in memory."""
+        """Return the activations, or their weighted sums, of rows in memory."""
         centres = self.centres.astype(X.dtype, copy=False)
         # Distances do not depend on the origin; near the centres they keep their digits.
         origin = centres.mean(axis=0)
@@ -72,7 +73,7 @@ class Activations:
 
 
 class _RBFNetwork(Estimator):
-    """Both networks; a subclass says what its targets are."""
+    """What both networks share; a subclass opens its targets."""
 
     _parameters: ClassVar[dict[str, Rule]] = {
         "n_centres": Integer(1),
@@ -90,7 +91,7 @@ class _RBFNetwork(Estimator):
         )
     }
     _law_exceptions: ClassVar[dict[str, str]] = {
-        "row order": "k-means starts from rows drawn by number, so that centres differ for rows in another order",
+        "row order": "k-means starts from rows drawn by index, so that centres differ for rows in another order",
         "memory": "the activations of all rows are held for the closed form, and forecast before they are",
     }
 
@@ -115,29 +116,35 @@ class _RBFNetwork(Estimator):
         self.max_time = max_time
         self.n_jobs = n_jobs
 
-    def _learn(self, source: Source, targets: np.ndarray, unlabelled: Any, known: dict[str, Any]) -> None:
+    def _solve(self, source: Source, targets: np.ndarray, unlabelled: Any, known: dict[str, Any]) -> Outcome:
+        """Train both stages and store; `known` are attributes that do not depend on the training."""
         rows, extra = source.whole(), None
         if unlabelled is not None:
             extra = checked_rows(self, unlabelled, reset=False)
-        self._dtype = source.host_dtype.name
-        outcome = self._drive(lambda start: self._solver(rows, extra, source.weight, targets), source, attributes=known)
+        outcome = self._drive(
+            lambda start: self._solver(rows, extra, source.weight, targets),
+            source,
+            fitted=partial(_list_attributes, source.host_dtype),
+            attributes=known,
+        )
+        # A closed form is complete after its one step, even if a watch asked to stop there.
         if outcome.interrupt is None:
             outcome.converged, outcome.reason, self.converged_ = True, "converged", True
-        self._conclude(outcome)
+        return outcome
 
     def _solver(self, rows: np.ndarray, extra: Any, weight: Any, targets: np.ndarray) -> Solver:
-        centres, widths = yield Dense(lambda: self._hidden_layer(rows, extra, weight))
+        centres, widths = yield Dense(lambda: self._fit_hidden_layer(rows, extra, weight))
         cure = "lower n_centres"
         require_memory(
             type(self).__name__, 32.0 * len(rows) * len(centres), f"activations of {len(centres)} centres", cure
         )
-        state, objective, left = yield Dense(lambda: self._outputs(rows, weight, targets, centres, widths))
+        state, objective, left = yield Dense(lambda: self._fit_outputs(rows, weight, targets, centres, widths))
         certificate = Certificate.of("gradient norm", left, _TOLERANCE, _STATEMENT)
         yield Step(objective, state, certificate)
         return Solution(state, True, certificate)
 
-    def _hidden_layer(self, rows: np.ndarray, extra: Any, weight: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Stage one, which sees no labels: centres by k-means, and widths."""
+    def _fit_hidden_layer(self, rows: np.ndarray, extra: Any, weight: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Find centres by k-means, and widths, without targets; `extra` are rows that have none. This is stage one."""
         every = rows if extra is None else np.concatenate([rows, extra.astype(rows.dtype, copy=False)])
         if weight is not None and extra is not None:
             weight = np.concatenate([weight, np.ones(len(extra))])
@@ -155,9 +162,10 @@ class _RBFNetwork(Estimator):
             model = KMeans(self.n_centres, n_init=1, random_state=seed, max_time=self.max_time, n_jobs=self.n_jobs)
             centres = model.fit(every, sample_weight=weight).cluster_centers_.astype(np.float64)
         share = np.ones(len(seen)) if weight is None else weight[weight > 0]
-        return centres, self._widths(seen.astype(np.float64), share, centres)
+        return centres, self._compute_widths(seen.astype(np.float64), share, centres)
 
-    def _widths(self, rows: np.ndarray, share: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    def _compute_widths(self, rows: np.ndarray, share: np.ndarray, centres: np.ndarray) -> np.ndarray:
+        """Return the width of each centre, as the parameter `width` asks; `share` are the weights of the rows."""
         if not isinstance(self.width, str):
             return np.full(len(centres), float(self.width))
         gaps = np.linalg.norm(centres[:, None] - centres[None], axis=2) if len(centres) <= 2000 else None
@@ -177,10 +185,13 @@ class _RBFNetwork(Estimator):
         within = np.sqrt(sums / np.maximum(np.bincount(labels, share, len(centres)), np.finfo(np.float64).tiny))
         return np.where(within > 0, within, nearest)
 
-    def _outputs(
+    def _fit_outputs(
         self, rows: Any, weight: Any, targets: Any, centres: Any, widths: Any
     ) -> tuple[NetworkState, float, float]:
-        """Stage two: ridge regression, or least squares of shortest weights, on the activations."""
+        """Fit the output weights by ridge regression on the activations, of least norm if `alpha` is zero. Stage two.
+
+        Returns the state, the objective, and the norm of the gradient over those of activations and targets.
+        """
         active = Activations(centres, widths).of_rows(rows.astype(np.float64, copy=False))
         share = np.ones(len(active)) if weight is None else weight
         mean, middle = np.zeros(active.shape[1]), np.zeros(targets.shape[1])
@@ -198,15 +209,6 @@ class _RBFNetwork(Estimator):
         state = NetworkState(centres, widths, coef, middle - mean @ coef)
         return state, float((rest**2).sum() + self.alpha * (coef**2).sum()), float(np.linalg.norm(gradient) / size)
 
-    def _fitted(self, state: NetworkState) -> dict[str, Any]:
-        arrays = {
-            "centres_": state.centres,
-            "widths_": state.widths,
-            "coef_": state.coef.T,
-            "intercept_": state.intercept,
-        }
-        return {name: np.ascontiguousarray(value).astype(self._dtype) for name, value in arrays.items()}
-
     def activations(self, X: Any) -> np.ndarray:
         """Return the activations of the hidden layer, of shape (m, n_centres)."""
         check_is_fitted(self)
@@ -217,6 +219,17 @@ class _RBFNetwork(Estimator):
             return Activations(self.centres_, self.widths_, self.coef_.T, self.intercept_).of_rows(rows)
         source = fitted_source(self, X)
         return source.map(Activations(self.centres_, self.widths_, self.coef_.T, self.intercept_))
+
+
+def _list_attributes(dtype: Any, state: NetworkState) -> dict[str, Any]:
+    """Return the fitted attributes of a `state` in `dtype`."""
+    arrays = {
+        "centres_": state.centres,
+        "widths_": state.widths,
+        "coef_": state.coef.T,
+        "intercept_": state.intercept,
+    }
+    return {name: np.ascontiguousarray(value).astype(dtype) for name, value in arrays.items()}
 
 
 _DOC = """
@@ -299,8 +312,8 @@ class RBFNetworkRegressor(MultiOutputMixin, RegressorMixin, _RBFNetwork):
         """
         source = self._open(X, y, sample_weight, targets="numbers")
         targets = np.asarray(source.y, dtype=np.float64).reshape(len(source.y), -1)
-        self._flat = source.target_shape == ()
-        self._learn(source, targets, unlabelled, {})
+        outcome = self._solve(source, targets, unlabelled, {"_flat": source.target_shape == ()})
+        self._conclude(outcome)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -350,7 +363,9 @@ class RBFNetworkClassifier(ClassifierMixin, _RBFNetwork):
             )
             raise DataError(message)
         targets = 2.0 * (source.y[:, None] == classes[None]) - 1.0
-        self._learn(source, targets[:, 1:] if len(classes) == 2 else targets, unlabelled, {"classes_": classes})
+        targets = targets[:, 1:] if len(classes) == 2 else targets
+        outcome = self._solve(source, targets, unlabelled, {"classes_": classes})
+        self._conclude(outcome)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -361,5 +376,5 @@ class RBFNetworkClassifier(ClassifierMixin, _RBFNetwork):
     def predict(self, X: Any) -> np.ndarray:
         """Return the class of the largest output of each row, of shape (m,)."""
         scores = self._scores(X)
-        numbers = (scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
-        return self.classes_[numbers]
+        codes = (scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
+        return self.classes_[codes]

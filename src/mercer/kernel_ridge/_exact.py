@@ -25,12 +25,12 @@ __all__ = [
     "KernelRidgeState",
     "Spectrum",
     "Task",
-    "assembled",
-    "exact_solver",
+    "assemble",
+    "solve_exactly",
 ]
 
 Array = Any
-# What is solved in float64 leaves residuals of rounding; above this the matrix was too near to singular.
+# Relative residual: rounding in float64 leaves less; above this the matrix was too close to singular.
 TOLERANCE = 1e-6
 STATEMENT = "Norm of the residual of the equations (K + alpha I) a = y, over the norm of y, in the weighted metric."
 
@@ -49,7 +49,7 @@ class KernelRidgeState:
 
 @dataclass(frozen=True)
 class Gather:
-    """All rows with their targets and weights, brought to memory."""
+    """A request for all rows with their targets and weights, in memory."""
 
     subject: str
 
@@ -58,20 +58,20 @@ class Gather:
             return source.whole(), source.y, source.weight
         needed = 8.0 * source.n_rows * (source.n_features + 2)
         require_memory(self.subject, needed, f"{source.n_rows} rows in memory", "use solver='falkon'")
-        found = source.fetch(source.map(_everything))
+        found = source.fetch(source.map(_select_parts))
         rows, *others = [np.asarray(part) for part in found]
         weight = others.pop() if source.has_weight else None
         return np.ascontiguousarray(rows), others[0] if others else None, weight
 
 
-def _everything(block: Block) -> tuple[Array, ...]:
+def _select_parts(block: Block) -> tuple[Array, ...]:
     parts = [block.dense(), block.y, block.weight]
     return tuple(part for part in parts if part is not None)
 
 
 @dataclass(frozen=True, eq=False)
 class KernelValues:
-    """The values of all pairs of rows, made when they are needed."""
+    """The kernel values of all pairs of rows, computed on demand."""
 
     kernel: Kernel
     rows: Any
@@ -89,10 +89,10 @@ class KernelValues:
 
 @dataclass
 class Equations:
-    """The equations (S K S + alpha I) u = S y with S the roots of the weights, ready to be solved in place.
+    """The equations (S K S + alpha I) u = S y with S the roots of the weights, to be solved in place.
 
-    Where ``values`` is not None, the matrix has its lower tiles alone, which a factor needs: half as much to write. Its
-    values are made again to see what the solution leaves, which takes less than to keep them.
+    Where ``values`` is not None, only the lower tiles of the matrix are filled: a factor needs no more. The residual
+    then computes kernel values again, which takes less time than keeping a copy of the matrix.
     """
 
     matrix: Array
@@ -103,7 +103,7 @@ class Equations:
 
     @classmethod
     def of(cls, kernel: Kernel, rows: Array, y: Array, weight: Array, threads: int, lower: bool = False) -> "Equations":
-        """Fill the matrix, or its lower tiles if these are enough."""
+        """Fill the matrix, or only its lower tiles if `lower` and the rows have no weights."""
         targets = np.asarray(y, dtype=np.float64)
         targets = targets if targets.ndim == 2 else targets[:, None]
         roots = np.ones(len(targets)) if weight is None else np.sqrt(np.asarray(weight, dtype=np.float64))
@@ -119,12 +119,18 @@ class Equations:
             matrix *= roots[None, :]
         return cls(matrix, matrix.diagonal().copy(), roots, roots[:, None] * targets, values)
 
-    def sides(self, intercept: bool) -> Array:
-        """The right-hand sides: targets and, for an intercept, the constant."""
+    def list_sides(self, intercept: bool) -> Array:
+        """Return the right-hand sides: the targets and, with an intercept, the constant."""
         return np.column_stack([self.right, self.roots]) if intercept else self.right
 
-    def by_factor(self, alpha: float, sides: Array, leave_out: bool, threads: int) -> tuple[Array, Array, float] | None:
-        """Solve by Cholesky: solutions, the diagonal of the inverse, the relative residual; None where singular."""
+    def solve_by_factor(
+        self, alpha: float, sides: Array, leave_out: bool, threads: int
+    ) -> tuple[Array, Array, float] | None:
+        """Solve by a Cholesky factor, in place.
+
+        Returns the solutions, the diagonal of the inverse if `leave_out`, and the largest relative residual; None where
+        the matrix is singular.
+        """
         diagonal = self.diagonal + alpha
         np.fill_diagonal(self.matrix, diagonal)
         if factorise(self.matrix, threads):
@@ -132,17 +138,17 @@ class Equations:
         found = solve(self.matrix, sides)
         size = np.maximum(np.linalg.norm(sides, axis=0), np.finfo(np.float64).tiny)
         for corrected in (False, True):
-            left = sides - self._times(diagonal, found, threads)
+            left = sides - self._multiply(diagonal, found, threads)
             worst = float((np.linalg.norm(left, axis=0) / size).max())
             if corrected or worst <= len(sides) * np.finfo(np.float64).eps:
                 break
-            # A correction, which costs n^2, gives back the digits that a large condition number took.
+            # One step of iterative refinement costs n^2 and restores the digits that a large condition number lost.
             found += solve(self.matrix, left)
         inverse = inverse_diagonal(self.matrix, threads) if leave_out else None
         return found, inverse, worst
 
-    def _times(self, diagonal: Array, X: Array, threads: int) -> Array:
-        """The product of the matrix before it was factored, with another diagonal, and `X`."""
+    def _multiply(self, diagonal: Array, X: Array, threads: int) -> Array:
+        """Multiply `X` by the matrix as it was before its factorisation, but with another `diagonal`."""
         if self.values is None:
             return multiply_upper(self.matrix, diagonal, X, threads)
         return diagonal[:, None] * X + self.values.off_diagonal(X)
@@ -152,7 +158,7 @@ class Equations:
         if self.values is None:
             restore(self.matrix, self.diagonal)
         else:
-            # The factor goes before the matrix comes back: there is memory for one.
+            # The factor is freed first: the memory forecast counted one matrix only.
             self.matrix = None
             self.matrix, self.values = self.values.whole(), None
 
@@ -169,27 +175,27 @@ class Spectrum:
         return cls(*eigh(matrix, overwrite_a=True, check_finite=False))
 
     def solve(self, alpha: float, sides: Array) -> tuple[Array, Array]:
-        """The solutions for one penalty and the diagonal of the inverse; the shortest solution where singular."""
+        """Return the solutions for one penalty and the diagonal of the inverse; where singular, those of least norm."""
         shifted = self.values + alpha
         kept = shifted > len(shifted) * np.finfo(np.float64).eps * max(float(np.abs(self.values).max()), 1e-300)
         inverse = np.where(kept, 1.0 / np.where(kept, shifted, 1.0), 0.0)
         found = self.vectors @ (inverse[:, None] * (self.vectors.T @ sides))
         return found, (self.vectors**2) @ inverse
 
-    def residual(self, alpha: Array, answers: Any, sides: Array) -> float:
-        """The largest relative residual of the answers, by penalty."""
+    def compute_residual(self, alpha: Array, answers: Any, sides: Array) -> float:
+        """Return the largest relative residual of the `answers`, over all penalties."""
         size = np.maximum(np.linalg.norm(sides, axis=0), np.finfo(np.float64).tiny)
         worst = 0.0
-        for one in np.unique(alpha):
-            found = answers[float(one)][0]
-            product = self.vectors @ ((self.values + one)[:, None] * (self.vectors.T @ found))
+        for penalty in np.unique(alpha):
+            found = answers[float(penalty)][0]
+            product = self.vectors @ ((self.values + penalty)[:, None] * (self.vectors.T @ found))
             worst = max(worst, float((np.linalg.norm(sides - product, axis=0) / size).max()))
         return worst
 
 
 @dataclass(frozen=True)
 class Task:
-    """What is asked of the closed form."""
+    """The problem and the settings of the closed form."""
 
     subject: str
     kernel: Kernel
@@ -200,8 +206,8 @@ class Task:
     threads: int
 
 
-def exact_solver(task: Task) -> Solver:
-    """Gather the rows, fill the matrix, solve."""
+def solve_exactly(task: Task) -> Solver:
+    """Gather the rows, fill the matrix of kernel values, and solve the equations."""
     rows, y, weight = yield Gather(task.subject)
     n = rows.shape[0]
     cure = "use solver='falkon', which needs no such matrix"
@@ -209,17 +215,17 @@ def exact_solver(task: Task) -> Solver:
     require_memory(task.subject, copies * 8.0 * n * n, f"the {n} x {n} kernels", cure)
     lower = task.method == "cholesky" and len(np.unique(task.alpha)) == 1
     equations = yield Dense(lambda: Equations.of(task.kernel, rows, y, weight, task.threads, lower))
-    sides = equations.sides(task.intercept)
+    sides = equations.list_sides(task.intercept)
     method = task.method
     if method == "cholesky":
-        answers, left = yield from _by_factors(task, equations, sides)
+        answers, left = yield from _solve_by_factors(task, equations, sides)
         if answers is None:
-            # The rows are dependent and no penalty parts them: the shortest solution is still defined.
+            # The matrix is singular and the penalty does not help: the solution of least norm is still defined.
             yield Dense(equations.restore)
             method = "eigen"
     if method == "eigen":
-        answers, left = yield from _by_spectrum(task, equations, sides)
-    state, objective = assembled(task, equations, rows, answers, method)
+        answers, left = yield from _solve_by_spectrum(task, equations, sides)
+    state, objective = assemble(task, equations, rows, answers, method)
     certificate = Certificate.of("residual", left, TOLERANCE, STATEMENT)
     yield Step(objective, state, certificate)
     return Solution(state, True, certificate)
@@ -227,7 +233,7 @@ def exact_solver(task: Task) -> Solver:
 
 @dataclass(frozen=True, eq=False)
 class _Attempt:
-    """A solution by Cholesky, when called."""
+    """A call that solves the equations for one penalty by a Cholesky factor."""
 
     equations: Equations
     alpha: float
@@ -235,13 +241,13 @@ class _Attempt:
     task: "Task"
 
     def __call__(self) -> Any:
-        return self.equations.by_factor(self.alpha, self.sides, self.task.leave_out, self.task.threads)
+        return self.equations.solve_by_factor(self.alpha, self.sides, self.task.leave_out, self.task.threads)
 
 
-def _by_factors(task: Task, equations: Equations, sides: Array) -> Any:
+def _solve_by_factors(task: Task, equations: Equations, sides: Array) -> Any:
     answers, worst = {}, 0.0
-    for number, alpha in enumerate(np.unique(task.alpha)):
-        if number:
+    for trial, alpha in enumerate(np.unique(task.alpha)):
+        if trial:
             yield Dense(equations.restore)
         found = yield Dense(_Attempt(equations, float(alpha), sides, task))
         if found is None:
@@ -251,7 +257,7 @@ def _by_factors(task: Task, equations: Equations, sides: Array) -> Any:
     return answers, worst
 
 
-def _by_spectrum(task: Task, equations: Equations, sides: Array) -> Any:
+def _solve_by_spectrum(task: Task, equations: Equations, sides: Array) -> Any:
     spectrum = yield Dense(lambda: Spectrum.of(equations.matrix), heavy=True)
     lowest = float(spectrum.values[0])
     if lowest < -1e-6 * max(float(spectrum.values[-1]), 1e-300) and (lowest + task.alpha <= 0).any():
@@ -261,11 +267,15 @@ def _by_spectrum(task: Task, equations: Equations, sides: Array) -> Any:
         )
         raise DataError(message)
     answers = {float(alpha): spectrum.solve(float(alpha), sides) for alpha in np.unique(task.alpha)}
-    return answers, spectrum.residual(task.alpha, answers, sides)
+    return answers, spectrum.compute_residual(task.alpha, answers, sides)
 
 
-def assembled(task: Task, equations: Equations, rows: Array, answers: Any, method: str) -> tuple[Any, float]:
-    """Coefficients, intercepts, predictions without each row, and the objective."""
+def assemble(task: Task, equations: Equations, rows: Array, answers: Any, method: str) -> tuple[Any, float]:
+    """Return the state that `answers` make, and the objective alpha a' (y - b).
+
+    `answers` holds by penalty the solutions u of the equations and the diagonal of the inverse matrix. With an
+    intercept b, the solution v of the constant's side gives b = s'u / s'v with s the roots of the weights, and u - b v.
+    """
     n_targets = equations.right.shape[1]
     dual, intercept = np.empty((len(equations.roots), n_targets)), np.zeros(n_targets)
     left_out = np.empty_like(dual) if task.leave_out else None

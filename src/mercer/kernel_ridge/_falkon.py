@@ -23,12 +23,14 @@ from mercer._source import Block
 from mercer._statistic import Statistic, Sums
 from mercer.kernels import Kernel
 
-__all__ = ["FalkonState", "FalkonTask", "KernelProduct", "falkon_solver"]
+__all__ = ["FalkonState", "FalkonTask", "KernelProduct", "solve_with_centres"]
 
 Array = Any
+# Rows of a tile of kernel values: with 1000 centres a tile is 2 MB of float64, which stays in the second-level cache.
 _ROWS = 256
-# Up to so many vectors kernels are made for each: a table of them takes ten times as long to fill and to read.
-_SUMMED = 4
+# Up to this many vectors, a CUDA program computes the kernel values anew for each: a table of values to fill and read
+# takes ten times as long.
+_MOST_SUMMED = 4
 _KIND = "preconditioned residual"
 _STATEMENT = (
     "Norm of the preconditioned residual of the normal equations of the centres, over that of their right-hand side; "
@@ -49,9 +51,9 @@ class ProductSums(Sums):
 
 @dataclass(frozen=True, eq=False)
 class KernelProduct(Statistic):
-    """One pass: the kernels of all rows with the centres, times `vectors` and back; with `vectors` None, the targets'.
+    """The sums K_zn W (K_nz V) of one pass over the rows, with V = `vectors`; with None, those of the targets.
 
-    Fields are arrays where the rows are; kernels of float32 rows are float32, sums float64.
+    The arrays are where the rows are. Kernel values of float32 rows are float32, sums float64.
     """
 
     kernel: Kernel
@@ -59,29 +61,29 @@ class KernelProduct(Statistic):
     vectors: Any = None
 
     def of(self, block: Block) -> ProductSums:
-        """The definition; sparse rows, which no array standard knows, by products of tiles."""
+        """Compute the sums of one block in array operations; sparse rows, which these do not know, by tiles."""
         if block.is_sparse:
-            return self._by_tiles(block)
+            return self._sum_by_tiles(block)
         xp = block.xp
-        if block.X.dtype == xp.float32 == self.centres.dtype and self._count(block) <= _SUMMED:
+        if block.X.dtype == xp.float32 == self.centres.dtype and self._count_vectors(block) <= _MOST_SUMMED:
             sums = CudaSums(self.kernel, block.X, xp)
             if sums.program is not None:
-                return self._by_sums(block, sums)
+                return self._sum_on_gpu(block, sums)
         total: Any = None
         for tile in block.tiles(self.centres.shape[0]):
             values = xp.astype(self.kernel.of(xp, block.X[tile, :], self.centres), block.wide)
-            part = self._part(xp, *_products(xp, values), values[:, :1], *_targets(block, tile))
+            part = self._sum_part(xp, *_make_products(xp, values), values[:, :1], *_select_targets(block, tile))
             total = part if total is None else total + part
         return total
 
-    def _count(self, block: Block) -> int:
-        """Vectors whose products are asked for."""
+    def _count_vectors(self, block: Block) -> int:
+        """Count the vectors that are multiplied."""
         if self.vectors is not None:
             return int(self.vectors.shape[1])
         return 2 if block.y is None or block.y.ndim == 1 else 1 + int(block.y.shape[1])
 
-    def _by_sums(self, block: Block, sums: CudaSums) -> ProductSums:
-        """The same on an NVIDIA GPU without a table of kernels, which are made twice: to the rows, and back."""
+    def _sum_on_gpu(self, block: Block, sums: CudaSums) -> ProductSums:
+        """Compute the sums on an NVIDIA GPU without storing kernel values: K_nz and K_zn are computed one by one."""
         xp, centres, rows = block.xp, sums.lay(self.centres), sums.lay(block.X, self.centres.shape[0])
 
         def forth(vectors: Array) -> Array:
@@ -91,25 +93,29 @@ class KernelProduct(Statistic):
             return xp.stack([sums.of(rows, vectors[:, k], centres) for k in range(vectors.shape[1])], axis=1)
 
         column = xp.zeros((block.n, 1), dtype=block.wide, device=block.X.device)
-        return self._part(xp, forth, back, column, *_targets(block, slice(0, block.n)))
+        return self._sum_part(xp, forth, back, column, *_select_targets(block, slice(0, block.n)))
 
     def native_run(self, block: Block, unit: int) -> ProductSums:
-        """The same by tiles of products and native values."""
-        return self._by_parts(block, unit, self._by_tiles)
+        """Compute the sums of a run of blocks in native code."""
+        return self._by_parts(block, unit, self._sum_by_tiles)
 
-    def _by_tiles(self, block: Block) -> ProductSums:
+    def _sum_by_tiles(self, block: Block) -> ProductSums:
+        """Compute the sums of a block in memory, tile by tile."""
         others = self.kernel.prepare(self.centres)
         total: Any = None
         for start in range(0, block.n, _ROWS):
             tile = slice(start, min(start + _ROWS, block.n))
             values = self.kernel.between(self.kernel.prepare(block.X[tile], like=others), others)
             values = values.astype(np.float64, copy=False)
-            part = self._part(np, *_products(np, values), values[:, :1], *_targets(block, tile))
+            part = self._sum_part(np, *_make_products(np, values), values[:, :1], *_select_targets(block, tile))
             total = part if total is None else total + part
         return total
 
-    def _part(self, xp: Any, forth: Any, back: Any, column: Array, y: Array, weight: Array) -> ProductSums:
-        """The sums of some rows, from products with their kernels and with these transposed; `column` is like one."""
+    def _sum_part(self, xp: Any, forth: Any, back: Any, column: Array, y: Array, weight: Array) -> ProductSums:
+        """Compute the sums of some rows, where `forth` multiplies by K_nz and `back` by K_zn.
+
+        `column` gives type, device and shape of an array with a value for each row.
+        """
         scale = 0.0 * column[:1, :1]
         if self.vectors is not None:
             inner = forth(self.vectors)
@@ -128,12 +134,13 @@ class KernelProduct(Statistic):
         )
 
 
-def _products(xp: Any, values: Array) -> tuple[Any, Any]:
-    """The products with a table of kernels, and with its transpose."""
+def _make_products(xp: Any, values: Array) -> tuple[Any, Any]:
+    """Return the functions that multiply by a table of kernel values, and by its transpose."""
     return (lambda vectors: xp.matmul(values, vectors)), (lambda vectors: xp.matmul(values.T, vectors))
 
 
-def _targets(block: Block, tile: slice) -> tuple[Array, Array]:
+def _select_targets(block: Block, tile: slice) -> tuple[Array, Array]:
+    """Return the targets of a tile, shape (rows, targets), and their weights; None where there are none."""
     y = None if block.y is None else block.y[tile, ...]
     y = y if y is None or y.ndim == 2 else y[:, None]
     return y, None if block.weight is None else block.weight[tile]
@@ -142,7 +149,7 @@ def _targets(block: Block, tile: slice) -> tuple[Array, Array]:
 @plain
 @dataclass(frozen=True, eq=False)
 class FalkonState:
-    """Centres, sums over the targets, and conjugate gradients in preconditioned coordinates, one column a target."""
+    """Centres, sums over the targets, and conjugate gradients in preconditioned coordinates; a column is a target."""
 
     centres: Any
     right: Any
@@ -160,7 +167,7 @@ class FalkonState:
 
 @dataclass(frozen=True)
 class FalkonTask:
-    """What is asked of the solver."""
+    """The problem and the settings of the solver."""
 
     kernel: Kernel
     alpha: Array
@@ -182,31 +189,31 @@ class Preconditioner:
     def of(cls, task: FalkonTask, centres: Array, weight: float) -> "Preconditioner":
         matrix = kernel_matrix(task.kernel, task.kernel.prepare(wide_rows(centres)), task.threads)
         count = len(matrix)
-        matrix[np.diag_indices(count)] += jitter_of(matrix, centres.dtype)
-        upper = _upper_factor(matrix, task.threads)
+        matrix[np.diag_indices(count)] += compute_jitter(matrix, centres.dtype)
+        upper = _factorise_upper(matrix, task.threads)
         products, inner = multiply_triangles(upper, task.threads), {}
         products *= weight / count
         for alpha in np.unique(task.alpha):
             square = products.copy()
             square[np.diag_indices(count)] += alpha
-            inner[float(alpha)] = _upper_factor(square, task.threads)
+            inner[float(alpha)] = _factorise_upper(square, task.threads)
         return cls(upper, inner)
 
     def forward(self, alpha: Array, B: Array) -> Array:
-        """T^-1 A^-1 B, column by column with its own A: from preconditioned coordinates to coefficients."""
+        """Compute T^-1 A^-1 B, each column with its penalty's A: from preconditioned coordinates to coefficients."""
         columns = [solve_triangular(self.inner[float(a)], B[:, t], check_finite=False) for t, a in enumerate(alpha)]
         return solve_triangular(self.upper, np.column_stack(columns), check_finite=False)
 
     def backward(self, alpha: Array, B: Array) -> Array:
-        """A^-T T^-T B."""
+        """Compute A^-T T^-T B, each column with the A of its penalty."""
         B = solve_triangular(self.upper, B, trans="T", check_finite=False)
         columns = [
             solve_triangular(self.inner[float(a)], B[:, t], trans="T", check_finite=False) for t, a in enumerate(alpha)
         ]
         return np.column_stack(columns)
 
-    def ridge(self, alpha: Array, B: Array) -> Array:
-        """A^-T T^-T (alpha K_zz) T^-1 A^-1 B = alpha A^-T A^-1 B."""
+    def multiply_penalty(self, alpha: Array, B: Array) -> Array:
+        """Compute the penalty's term A^-T T^-T (alpha K_zz) T^-1 A^-1 B = alpha A^-T A^-1 B."""
         columns = []
         for t, a in enumerate(alpha):
             inner = self.inner[float(a)]
@@ -215,32 +222,32 @@ class Preconditioner:
         return np.column_stack(columns)
 
 
-def jitter_of(matrix: Array, dtype: Any) -> float:
-    """What is added to the kernels between centres, so that their factor exists where centres are near to each other.
+def compute_jitter(matrix: Array, dtype: Any) -> float:
+    """Return what is added to the diagonal of K_zz, so that its factor exists where centres are close together.
 
-    Kernels of float32 rows are known to float32: below that, directions are rounding, and coefficients along them would
-    grow until no prediction in float32 could sum them.
+    Kernel values of float32 rows are rounded to float32. Directions with smaller eigenvalues are rounding, and
+    coefficients along them would grow until no prediction in float32 could sum them.
     """
     narrow = np.dtype(dtype) == np.float32
     share = np.finfo(np.float32).eps if narrow else 10.0 * np.finfo(np.float64).eps
     return float(share * len(matrix) * matrix.diagonal().max())
 
 
-def _upper_factor(matrix: Array, threads: int) -> Array:
-    """The transposed Cholesky factor of a matrix, which is overwritten."""
+def _factorise_upper(matrix: Array, threads: int) -> Array:
+    """Return the transposed Cholesky factor of a matrix, which is overwritten."""
     factor(matrix, threads)
     return np.ascontiguousarray(np.tril(matrix).T)
 
 
-def falkon_solver(task: FalkonTask, state: Any = None) -> Solver:
-    """Conjugate gradients on the preconditioned equations; from the beginning or from a state."""
-    # With an intercept the constant is a target of its own, with the penalty of each.
+def solve_with_centres(task: FalkonTask, state: Any = None) -> Solver:
+    """Solve the normal equations by preconditioned conjugate gradients, from the beginning or from a `state`."""
+    # With an intercept, the constant is a further target for each penalty.
     alpha = np.concatenate([task.alpha, task.alpha]) if task.intercept else task.alpha
     if state is None:
-        state = yield from _first(task, alpha)
+        state = yield from _open_state(task, alpha)
     precondition = yield Dense(lambda: Preconditioner.of(task, state.centres, float(state.weight)))
     if state.residual is None:
-        residual = precondition.backward(alpha, _sides(task, state))
+        residual = precondition.backward(alpha, _list_sides(task, state))
         zero = np.zeros_like(residual)
         state = replace(state, solution=zero, residual=residual, direction=residual, start=residual)
     first = np.maximum(np.linalg.norm(state.start, axis=0), np.finfo(np.float64).tiny)
@@ -248,7 +255,7 @@ def falkon_solver(task: FalkonTask, state: Any = None) -> Solver:
     while state.steps < task.max_iter and left > task.tol:
         p = state.direction
         sums = yield KernelProduct(task.kernel, state.centres, precondition.forward(alpha, p))
-        image = precondition.backward(alpha, sums.product) + precondition.ridge(alpha, p)
+        image = precondition.backward(alpha, sums.product) + precondition.multiply_penalty(alpha, p)
         before = (state.residual**2).sum(axis=0)
         curvature = (p * image).sum(axis=0)
         moving = (np.sqrt(before) > task.tol * first) & (curvature > 0)
@@ -258,48 +265,49 @@ def falkon_solver(task: FalkonTask, state: Any = None) -> Solver:
         state = replace(
             state, solution=solution, residual=residual, direction=residual + ratio * p, steps=state.steps + 1
         )
-        state = _with_coefficients(task, alpha, precondition, state)
+        state = _add_coefficients(task, alpha, precondition, state)
         left = float((np.linalg.norm(residual, axis=0) / first).max())
         certificate = Certificate.of(_KIND, left, task.tol, _STATEMENT)
-        yield Step(_objective(task, state), state, certificate, {"residual": left})
+        yield Step(_compute_objective(task, state), state, certificate, {"residual": left})
         if not moving.any():
             break
     if state.dual is None:
-        state = _with_coefficients(task, alpha, precondition, state)
-        yield Step(_objective(task, state), state, Certificate.of(_KIND, left, task.tol, _STATEMENT))
+        state = _add_coefficients(task, alpha, precondition, state)
+        yield Step(_compute_objective(task, state), state, Certificate.of(_KIND, left, task.tol, _STATEMENT))
     return Solution(state, left <= task.tol, Certificate.of(_KIND, left, task.tol, _STATEMENT))
 
 
-def _first(task: FalkonTask, alpha: Array) -> Any:
+def _open_state(task: FalkonTask, alpha: Array) -> Any:
     centres = yield Take(task.centres)
     sums = yield KernelProduct(task.kernel, centres)
     totals = (np.asarray(sums.weight), np.atleast_1d(sums.targets), np.atleast_1d(sums.squares))
     return FalkonState(centres, np.asarray(sums.right), *totals, None, None, None, None, None, 0, None)
 
 
-def _sides(task: FalkonTask, state: FalkonState) -> Array:
-    """Right-hand sides: of each target and, with an intercept, of the constant for each target's penalty."""
+def _list_sides(task: FalkonTask, state: FalkonState) -> Array:
+    """Return the right-hand side of each target and, with an intercept, of the constant for each target's penalty."""
     count = len(task.alpha)
     right = np.asarray(state.right)
     return np.column_stack([right[:, :count], *[right[:, -1]] * count]) if task.intercept else right[:, :count]
 
 
-def _with_coefficients(task: FalkonTask, alpha: Array, precondition: Preconditioner, state: FalkonState) -> FalkonState:
+def _add_coefficients(task: FalkonTask, alpha: Array, precondition: Preconditioner, state: FalkonState) -> FalkonState:
+    """Return the state with the coefficients and intercepts of its solution."""
     found, count = precondition.forward(alpha, state.solution), len(task.alpha)
     if not task.intercept:
         return replace(state, dual=found, intercept=np.zeros(count))
     ones = np.asarray(state.right)[:, -1]
     own, constant = found[:, :count], found[:, count:]
-    # The intercept makes the weighted residuals sum to nothing.
+    # The intercept makes the weighted residuals sum to zero.
     intercept = (state.targets - ones @ own) / np.maximum(state.weight - ones @ constant, 1e-12 * state.weight)
     return replace(state, dual=own - intercept * constant, intercept=intercept)
 
 
-def _objective(task: FalkonTask, state: FalkonState) -> float:
-    """The cost, from the quantities of conjugate gradients: no pass is needed.
+def _compute_objective(task: FalkonTask, state: FalkonState) -> float:
+    """Compute the cost from the vectors of conjugate gradients, without a pass over the rows.
 
-    With g the right-hand side in preconditioned coordinates b, the cost is y^T W y - 2 g.b + b.Hb, and Hb is g less the
-    residual. An intercept takes its multiple of the constant from everything.
+    With g the right-hand side in preconditioned coordinates b, the cost is y^T W y - 2 g.b + b.Hb, where Hb is g minus
+    the residual. With an intercept, its multiple of the constant's vectors is subtracted from all of them.
     """
     count = len(task.alpha)
     squares, parts = state.squares, [state.solution, state.start, state.residual]

@@ -1,6 +1,7 @@
 """Kernel logistic regression: logistic and softmax regression in the feature space of a kernel."""
 
 import math
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,7 +28,7 @@ from mercer.kernels import Precomputed, warn_of_scale
 __all__ = ["KernelLogisticRegression"]
 
 Array = Any
-# Parameters up to which 'auto' takes Newton's method, whose Hessian has as many rows.
+# The most parameters for which "auto" chooses Newton's method: its Hessian has a row for each.
 _WIDEST_HESSIAN = 1500
 
 
@@ -49,12 +50,12 @@ class KernelLogisticRegression(KernelChoice, ClassifierMixin, Estimator):
         'additive_chi2', 'precomputed' or a callable, default='rbf'
         The kernel by name, as an object of :mod:`mercer.kernels`, or a function of two rows.
     gamma : a number in (0, inf) or None, default=None
-        Of kernels by name; None means 1 / d.
+        The factor gamma of kernels by name; None means 1 / d.
     degree : a number in [0, inf), default=3
     coef0 : a number in (-inf, inf), default=1
-        Of polynomials and of tanh.
+        The constant of polynomial and sigmoid kernels.
     kernel_params : a dictionary or None, default=None
-        Further arguments of a function.
+        Further arguments of a kernel function.
     fit_intercept : a boolean, default=True
         Whether to fit b, which is not penalised.
     class_weight : an instance of dict or one of 'balanced' or None, default=None
@@ -171,35 +172,38 @@ class KernelLogisticRegression(KernelChoice, ClassifierMixin, Estimator):
         kernel = self._chosen_kernel(rows)
         warn_of_scale(type(self).__name__, kernel, rows)
         label_classes(self, source)
-        features, back = Dense(lambda: self._coordinates(kernel, rows)).answer(source)
+        features, back = Dense(lambda: self._compute_coordinates(kernel, rows)).answer(source)
         classes, hidden = label_classes(self, open_source(features, source.y, source.weight, source.threads))
         # Callbacks are shown the rows as they were given, not their coordinates.
         hidden.whole = source.whole  # type: ignore[method-assign]
-        self._back, self._precision = back, source.host_dtype.name
-        problem = self._problem(classes, hidden)
+        problem = self._make_problem(classes, hidden)
         small = math.prod(problem.shape) <= _WIDEST_HESSIAN
-        self.solver_used_ = ("newton" if small else "lbfgs") if self.solver == "auto" else self.solver
-        solve = newton_cholesky if self.solver_used_ == "newton" else lbfgs
-        known = {"classes_": classes, "kernel_": kernel, "X_fit_": rows}
+        used = ("newton" if small else "lbfgs") if self.solver == "auto" else self.solver
+        solve = newton_cholesky if used == "newton" else lbfgs
+        known = {"classes_": classes, "kernel_": kernel, "X_fit_": rows, "solver_used_": used}
         outcome = self._drive(
             lambda state: solve(problem, problem.start() if state is None else state, self.max_iter),
             hidden,
+            fitted=partial(_list_attributes, back, source.host_dtype),
             max_steps=self.max_iter,
             attributes=known,
         )
-        del self._back
         self._conclude(outcome)
         return self
 
-    def _problem(self, classes: Array, hidden: Any) -> LinearProblem:
+    def _make_problem(self, classes: Array, hidden: Any) -> LinearProblem:
+        """Return the penalised loss of a linear model of the coordinates `hidden`."""
         loss = Logistic() if len(classes) == 2 else Softmax(len(classes))
         total = hidden.total_weight()
         strength = np.full(hidden.n_features + 1, 1.0 / (self.C * total))
         strength[-1] = 0.0
         return LinearProblem(loss, ElasticNet(0.0 * strength, strength), total, self.fit_intercept, self.tol)
 
-    def _coordinates(self, kernel: Any, rows: Array) -> tuple[Array, Array]:
-        """Coordinates F of the rows in feature space, and B with a = B c for the coefficients c of a linear model."""
+    def _compute_coordinates(self, kernel: Any, rows: Array) -> tuple[Array, Array]:
+        """Return coordinates F of the rows in feature space, and B with a = B c for coefficients c of a linear model.
+
+        With K = U V U', F = U sqrt(V) has F F' = K, and B = U / sqrt(V); eigenvalues that are rounding are left out.
+        """
         n, threads = rows.shape[0], self._threads()
         require_memory(type(self).__name__, 24.0 * n * n, f"the {n} x {n} kernels", "give fewer rows, or use Nystroem")
         if isinstance(kernel, Precomputed):
@@ -218,31 +222,22 @@ class KernelLogisticRegression(KernelChoice, ClassifierMixin, Estimator):
         roots = np.sqrt(np.maximum(values[kept], np.finfo(np.float64).tiny))
         return np.ascontiguousarray(vectors[:, kept] * roots), vectors[:, kept] / roots
 
-    def _fitted(self, state: Any) -> dict[str, Any]:
-        parameters = state.parameters
-        with one_order(self._back.size):
-            dual = np.ascontiguousarray(parameters[:, :-1] @ self._back.T)
-        return {
-            "dual_coef_": dual.astype(self._precision),
-            "intercept_": parameters[:, -1].astype(self._precision),
-        }
-
     def _labels(self, source: Any, given: dict[str, Any]) -> Any:
         return given["classes_"][np.asarray(source.y).astype(np.int64)] if source.y is not None else None
 
     def _scores(self, X: Any) -> Array:
         weights = self.dual_coef_.T if hasattr(self, "dual_coef_") else None
         if (rows := few_rows(self, X)) is not None:
-            return self._sum(weights).of_rows(rows)
+            return self._make_sum(weights).of_rows(rows)
         source = fitted_source(self, X, accept_sparse="csr")
-        return source.map(self._sum(weights))
+        return source.map(self._make_sum(weights))
 
-    def _sum(self, weights: Array) -> KernelSum:
+    def _make_sum(self, weights: Array) -> KernelSum:
         others = None if self._is_precomputed else prepared(self, self.kernel_, self.X_fit_)
         return KernelSum(self.kernel_, self.X_fit_, weights, self.intercept_, others)
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return f: for two classes one number a row, positive for the second class; else one a class.
+        """Return f: for two classes one value for each row, positive for the second class; else one for each class.
 
         Parameters
         ----------
@@ -272,5 +267,12 @@ class KernelLogisticRegression(KernelChoice, ClassifierMixin, Estimator):
     def predict(self, X: Any) -> np.ndarray:
         """Return the most probable class of each row, of shape (m,)."""
         scores = self._scores(X)
-        numbers = (scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
-        return self.classes_[numbers]
+        codes = (scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
+        return self.classes_[codes]
+
+
+def _list_attributes(back: Array, dtype: Any, state: Any) -> dict[str, Any]:
+    """Return the fitted attributes of a `state` in `dtype`; `back` is B, which takes it to dual coefficients."""
+    with one_order(back.size):
+        dual = np.ascontiguousarray(state.parameters[:, :-1] @ back.T)
+    return {"dual_coef_": dual.astype(dtype), "intercept_": state.parameters[:, -1].astype(dtype)}

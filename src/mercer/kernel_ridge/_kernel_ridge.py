@@ -17,13 +17,13 @@ from mercer._source import Source, place_of
 from mercer._source.memory import allowed_bytes
 from mercer._source.namespace import to_numpy
 from mercer.errors import ParameterError, UnsupportedError
-from mercer.kernel_ridge._exact import Gather, Task, exact_solver
-from mercer.kernel_ridge._falkon import FalkonState, FalkonTask, falkon_solver
+from mercer.kernel_ridge._exact import Gather, Task, solve_exactly
+from mercer.kernel_ridge._falkon import FalkonState, FalkonTask, solve_with_centres
 from mercer.kernels import Kernel, warn_of_scale
 
 __all__ = ["KernelRidge"]
 
-# Rows up to which 'auto' solves in closed form: 20000 are 3.2 GB and about a minute on two cores.
+# The most rows that "auto" solves in closed form: 20000 rows need 3.2 GB and about a minute on two cores.
 _EXACT_ROWS = 20_000
 
 
@@ -44,12 +44,12 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
         'additive_chi2', 'precomputed' or a callable, default='linear'
         The kernel by name, as an object of :mod:`mercer.kernels`, or a function of two rows.
     gamma : a number in (0, inf) or None, default=None
-        Of kernels by name; None means 1 / d.
+        The factor gamma of kernels by name; None means 1 / d.
     degree : a number in [0, inf), default=3
     coef0 : a number in (-inf, inf), default=1
-        Of polynomials and of tanh.
+        The constant of polynomial and sigmoid kernels.
     kernel_params : a dictionary or None, default=None
-        Further arguments of a function.
+        Further arguments of a kernel function.
     fit_intercept : a boolean, default=False
         Whether to fit b, which is not penalised.
     leave_one_out : a boolean, default=False
@@ -165,7 +165,7 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
 
     @property
     def _places(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Factoring the kernels of all pairs of rows is asked for of rows in memory; 'auto' brings few rows there."""
+        """Where rows may be: a matrix of all pairs is factored in memory only; "auto" loads few rows there."""
         pairs = self._is_precomputed or self.solver in ("cholesky", "eigen")
         return ("memory",) if pairs else ("memory", "file", "stream", "dask", "device")
 
@@ -185,19 +185,19 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
         """
         sparse = False if self.solver == "falkon" else "csr"
         source = self._open(X, y, sample_weight, targets="numbers", accept_sparse=sparse)
-        alpha = self._penalties(source.n_targets)
-        kernel = self._kernel_of(source)
-        self.solver_used_ = self._resolved(source, alpha)
-        self._flat, self._dtype = source.target_shape == (), source.host_dtype.name
-        steps = self.max_iter if self.solver_used_ == "falkon" else 1
+        alpha = self._read_penalties(source.n_targets)
+        kernel = self._make_kernel(source)
+        method = self._choose_method(source, alpha)
+        flat, dtype = source.target_shape == (), source.host_dtype
         outcome = self._drive(
-            lambda start: self._solver(source, kernel, alpha, start),
+            lambda start: self._make_solver(source, kernel, alpha, method, start),
             source,
-            max_steps=steps,
-            attributes={"kernel_": kernel},
+            fitted=lambda state: self._list_attributes(state, flat, dtype),
+            max_steps=self.max_iter if method == "falkon" else 1,
+            attributes={"kernel_": kernel, "solver_used_": method},
         )
         self._describe(outcome.state)
-        self._conclude(outcome, cure="raise max_iter or tol")
+        self._conclude(outcome)
         return self
 
     def __sklearn_tags__(self) -> Any:
@@ -205,15 +205,16 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
         tags.input_tags.sparse = self.solver != "falkon"
         return tags
 
-    def _kernel_of(self, source: Source) -> Kernel:
+    def _make_kernel(self, source: Source) -> Kernel:
+        """Return the kernel as an object; warn if it cannot tell the rows apart."""
         rows = source.whole() if source.place == "memory" else _Shape((source.n_rows, source.n_features))
         kernel = self._chosen_kernel(rows)
         if source.place == "memory":
             warn_of_scale(type(self).__name__, kernel, rows)
         return kernel
 
-    def _resolved(self, source: Source, alpha: np.ndarray) -> str:
-        """The solver that 'auto' stands for."""
+    def _choose_method(self, source: Source, alpha: np.ndarray) -> str:
+        """Return the solver that the parameter `solver` names; for "auto" one that suits the rows."""
         if self.solver == "falkon" and (self._is_precomputed or self.leave_one_out or source.is_sparse):
             message = (
                 f"{type(self).__name__}: solver='falkon' takes dense rows and leaves none out; got "
@@ -225,24 +226,24 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
         n = source.n_rows
         small = n <= _EXACT_ROWS and 8.0 * n * n <= allowed_bytes()
         if small or self._is_precomputed or self.leave_one_out or source.is_sparse:
-            # An eigendecomposition costs as much as some thirty factors.
+            # An eigendecomposition costs as much as about thirty Cholesky factors, one for each penalty.
             return "eigen" if len(np.unique(alpha)) > 30 else "cholesky"
         return "falkon"
 
-    def _solver(self, source: Source, kernel: Kernel, alpha: np.ndarray, start: Any) -> Solver:
-        if self.solver_used_ != "falkon":
+    def _make_solver(self, source: Source, kernel: Kernel, alpha: np.ndarray, method: str, start: Any) -> Solver:
+        """Return the solver named `method`, resumed from the state `start` if that is not None."""
+        if method != "falkon":
             subject, threads = type(self).__name__, self._threads()
-            return exact_solver(
-                Task(subject, kernel, alpha, self.fit_intercept, self.leave_one_out, self.solver_used_, threads)
-            )
+            return solve_exactly(Task(subject, kernel, alpha, self.fit_intercept, self.leave_one_out, method, threads))
         n = source.n_rows
         count = min(n, max(500, math.ceil(4.0 * math.sqrt(n))) if self.n_centres is None else self.n_centres)
         generator = np.random.default_rng(seed_sequence(self.random_state))
         centres = np.sort(generator.choice(n, count, replace=False))
         task = FalkonTask(kernel, alpha, self.fit_intercept, centres, self.tol, self.max_iter, self._threads())
-        return falkon_solver(task, start)
+        return solve_with_centres(task, start)
 
-    def _penalties(self, n_targets: int) -> np.ndarray:
+    def _read_penalties(self, n_targets: int) -> np.ndarray:
+        """Return the penalty of each target."""
         alpha = np.atleast_1d(np.asarray(self.alpha, dtype=np.float64)).ravel()
         name = type(self).__name__
         if alpha.shape[0] not in (1, n_targets):
@@ -253,22 +254,23 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
             raise ParameterError(message)
         return np.broadcast_to(alpha, (n_targets,)).copy()
 
-    def _fitted(self, state: Any) -> dict[str, Any]:
+    def _list_attributes(self, state: Any, flat: bool, dtype: Any) -> dict[str, Any]:
+        """Return the fitted attributes of a `state` in `dtype`; `flat` says that the targets were one-dimensional."""
         rows = state.centres if isinstance(state, FalkonState) else state.rows
-        dual, intercept = state.dual.astype(self._dtype), state.intercept.astype(self._dtype)
-        found = {
+        dual, intercept = state.dual.astype(dtype), state.intercept.astype(dtype)
+        attributes = {
             "X_fit_": rows,
-            "dual_coef_": dual[:, 0] if self._flat else dual,
-            "intercept_": intercept[0] if self._flat else intercept,
+            "dual_coef_": dual[:, 0] if flat else dual,
+            "intercept_": intercept[0] if flat else intercept,
         }
         left_out = getattr(state, "left_out", None)
         if left_out is not None:
-            left_out = left_out.astype(self._dtype)
-            found["loo_predictions_"] = left_out[:, 0] if self._flat else left_out
-        return found
+            left_out = left_out.astype(dtype)
+            attributes["loo_predictions_"] = left_out[:, 0] if flat else left_out
+        return attributes
 
     def _describe(self, state: Any) -> None:
-        """Say so when the equations were singular and the eigenvectors had to take over."""
+        """Warn if the equations were singular and the eigenvectors solved them instead of a Cholesky factor."""
         if not self.leave_one_out:
             self.__dict__.pop("loo_predictions_", None)
         method = getattr(state, "method", self.solver_used_)
@@ -292,9 +294,9 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
         y : ndarray of shape (m,) or (m, n_targets)
         """
         if (rows := few_rows(self, X)) is not None:
-            return self._sum(ready=True).of_rows(rows)
+            return self._make_sum(ready=True).of_rows(rows)
         source = fitted_source(self, X, accept_sparse="csr")
-        return source.map(self._sum(ready=source.place == "memory"))
+        return source.map(self._make_sum(ready=source.place == "memory"))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the coefficient of determination of the predictions, averaged over targets.
@@ -312,17 +314,18 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
         if place_of(X, y) == "memory":
             return super().score(X, y, sample_weight)
         source = self._open(X, y, sample_weight, targets="numbers", reset=False)
-        predicted = to_numpy(source.map(self._sum(ready=False)))
+        predicted = to_numpy(source.map(self._make_sum(ready=False)))
         _, targets, weight = Gather(type(self).__name__).answer(source)
         return float(r2_score(targets, predicted, sample_weight=weight))
 
-    def _sum(self, ready: bool) -> KernelSum:
+    def _make_sum(self, ready: bool) -> KernelSum:
+        """Return the sums that predict; `ready` says that rows are in memory, where prepared points are kept."""
         others = prepared(self, self.kernel_, self.X_fit_) if ready and not self._is_precomputed else None
         return KernelSum(self.kernel_, self.X_fit_, self.dual_coef_, self.intercept_, others)
 
 
 class _Shape:
-    """What a kernel by name must know of rows that are not in memory."""
+    """The shape of rows that are not in memory, which is all that a kernel by name needs of them."""
 
     def __init__(self, shape: tuple[int, int]) -> None:
         self.shape = shape

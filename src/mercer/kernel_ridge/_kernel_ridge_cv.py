@@ -1,5 +1,6 @@
 """Kernel ridge regression with the penalty chosen by leaving out each row, from one eigendecomposition."""
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -7,16 +8,35 @@ import numpy as np
 from mercer._base import Estimator
 from mercer._base.kernel_choice import KERNEL_RULES
 from mercer._base.parameter import Array, Boolean, Integer, Nothing, Real, Rule
+from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer._source import Source
 from mercer._source.memory import require_memory
 from mercer.errors import ParameterError
-from mercer.kernel_ridge._exact import STATEMENT, TOLERANCE, Equations, Gather, Spectrum, Task, assembled
+from mercer.kernel_ridge._exact import (
+    STATEMENT,
+    TOLERANCE,
+    Equations,
+    Gather,
+    KernelRidgeState,
+    Spectrum,
+    Task,
+    assemble,
+)
 from mercer.kernel_ridge._kernel_ridge import KernelRidge
 from mercer.kernels import Kernel
 
 __all__ = ["KernelRidgeCV"]
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class ChosenRidgeState(KernelRidgeState):
+    """A model with the penalty chosen for each target, and the leave-one-out errors by penalty."""
+
+    alpha: Any
+    errors: Any
 
 
 class KernelRidgeCV(KernelRidge):
@@ -33,18 +53,18 @@ class KernelRidgeCV(KernelRidge):
         'additive_chi2', 'precomputed' or a callable, default='linear'
         The kernel by name, as an object of :mod:`mercer.kernels`, or a function of two rows.
     gamma : a number in (0, inf) or None, default=None
-        Of kernels by name; None means 1 / d.
+        The factor gamma of kernels by name; None means 1 / d.
     degree : a number in [0, inf), default=3
     coef0 : a number in (-inf, inf), default=1
-        Of polynomials and of tanh.
+        The constant of polynomial and sigmoid kernels.
     kernel_params : a dictionary or None, default=None
-        Further arguments of a function.
+        Further arguments of a kernel function.
     fit_intercept : a boolean, default=False
         Whether to fit an intercept, which is not penalised.
     alpha_per_target : a boolean, default=False
         Whether each target has a penalty of its own.
     max_time : a number in [0, inf) or None, default=None
-        There for all fits alike.
+        Accepted as by every estimator.
     n_jobs : an integer in (-inf, inf) or None, default=None
         Threads; None means all cores. Changes no result.
 
@@ -125,45 +145,47 @@ class KernelRidgeCV(KernelRidge):
         self.max_time = max_time
         self.n_jobs = n_jobs
 
-    def _penalties(self, n_targets: int) -> np.ndarray:
+    def _read_penalties(self, n_targets: int) -> np.ndarray:
         alphas = np.atleast_1d(np.asarray(self.alphas, dtype=np.float64)).ravel()
         if len(alphas) == 0 or not (alphas > 0).all() or not np.isfinite(alphas).all():
             message = f"{type(self).__name__}: every alpha must be a number in (0, inf); got {self.alphas!r}."
             raise ParameterError(message)
         return alphas
 
-    def _resolved(self, source: Source, alpha: np.ndarray) -> str:
+    def _choose_method(self, source: Source, alpha: np.ndarray) -> str:
         return "eigen"
 
-    def _solver(self, source: Source, kernel: Kernel, alpha: np.ndarray, start: Any) -> Solver:
+    def _make_solver(self, source: Source, kernel: Kernel, alpha: np.ndarray, method: str, start: Any) -> Solver:
         subject, threads = type(self).__name__, self._threads()
         rows, y, weight = yield Gather(subject)
         n = rows.shape[0]
         require_memory(subject, 24.0 * n * n, f"the {n} x {n} kernels", "use KernelRidge with solver='falkon'")
         equations = yield Dense(lambda: Equations.of(kernel, rows, y, weight, threads))
         spectrum = yield Dense(lambda: Spectrum.of(equations.matrix), heavy=True)
-        sides, n_targets = equations.sides(self.fit_intercept), equations.right.shape[1]
+        sides, n_targets = equations.list_sides(self.fit_intercept), equations.right.shape[1]
         targets = np.asarray(y, dtype=np.float64).reshape(n, -1)
         share = np.ones(n) / n if weight is None else weight / weight.sum()
         errors = np.empty((len(alpha), n_targets))
-        for number, one in enumerate(alpha):
-            answers = {float(one): spectrum.solve(float(one), sides)}
-            task = Task(subject, kernel, np.full(n_targets, one), self.fit_intercept, True, "eigen", threads)
-            errors[number] = share @ (assembled(task, equations, rows, answers, "eigen")[0].left_out - targets) ** 2
+        for trial, penalty in enumerate(alpha):
+            answers = {float(penalty): spectrum.solve(float(penalty), sides)}
+            task = Task(subject, kernel, np.full(n_targets, penalty), self.fit_intercept, True, method, threads)
+            left_out = assemble(task, equations, rows, answers, method)[0].left_out
+            errors[trial] = share @ (left_out - targets) ** 2
         per_target = errors if self.alpha_per_target else errors.mean(axis=1, keepdims=True)
         chosen = np.broadcast_to(alpha[per_target.argmin(axis=0)], n_targets).copy()
-        answers = {float(one): spectrum.solve(float(one), sides) for one in np.unique(chosen)}
-        task = Task(subject, kernel, chosen, self.fit_intercept, True, "eigen", threads)
-        state, objective = assembled(task, equations, rows, answers, "eigen")
-        self._found = chosen, per_target
-        certificate = Certificate.of("residual", spectrum.residual(chosen, answers, sides), TOLERANCE, STATEMENT)
+        answers = {float(penalty): spectrum.solve(float(penalty), sides) for penalty in np.unique(chosen)}
+        task = Task(subject, kernel, chosen, self.fit_intercept, True, method, threads)
+        model, objective = assemble(task, equations, rows, answers, method)
+        state = ChosenRidgeState(model.rows, model.dual, model.intercept, model.left_out, method, chosen, per_target)
+        certificate = Certificate.of(
+            "residual", spectrum.compute_residual(chosen, answers, sides), TOLERANCE, STATEMENT
+        )
         yield Step(objective, state, certificate)
         return Solution(state, True, certificate)
 
-    def _fitted(self, state: Any) -> dict[str, Any]:
-        found = super()._fitted(state)
-        chosen, errors = self._found
-        single = self._flat or not self.alpha_per_target
-        found["alpha_"] = float(chosen[0]) if single else chosen
-        found["loo_errors_"] = errors[:, 0] if single else errors
-        return found
+    def _list_attributes(self, state: ChosenRidgeState, flat: bool, dtype: Any) -> dict[str, Any]:
+        single = flat or not self.alpha_per_target
+        return super()._list_attributes(state, flat, dtype) | {
+            "alpha_": float(state.alpha[0]) if single else state.alpha,
+            "loo_errors_": state.errors[:, 0] if single else state.errors,
+        }

@@ -31,7 +31,7 @@ class RegularizationNetwork(KernelRidge):
         G(k): exp(-k^2 / 2 b^2), with Gaussian bumps; (1 + k^2 / b^2)^(-(d + 1) / 2), with bumps exp(-b r); or
         exp(-k / b), with bumps (1 + b^2 r^2)^(-(d + 1) / 2).
     max_time : a number in [0, inf) or None, default=None
-        There for all fits alike.
+        Accepted as by every estimator.
     n_jobs : an integer in (-inf, inf) or None, default=None
         Threads; None means all cores. Changes no result.
 

@@ -1,4 +1,4 @@
-"""The gamma of a kernel by name, where it is left to the rows."""
+"""The values of gamma that depend on the rows: "scale" and "auto"."""
 
 from typing import Any
 
@@ -7,20 +7,24 @@ from scipy.sparse import issparse
 
 from mercer._source.placement import Placement, is_on_device
 
-__all__ = ["gamma_of_rows"]
+__all__ = ["compute_gamma"]
 
 Array = Any
 
 
-def gamma_of_rows(setting: str, rows: Array, weight: Array) -> float:
-    """ "auto" is 1 / d, "scale" 1 / (d times the weighted variance of all values); rows may be on a device."""
+def compute_gamma(setting: str, rows: Array, weight: Array) -> float:
+    """Return 1 / d for "auto", and for "scale" 1 / (d v) with v the weighted variance of all values of `rows`.
+
+    Rows may be dense, sparse or on a device. Where all values are equal, v is zero and "scale" gives one.
+    """
     if setting == "auto":
         return 1.0 / rows.shape[1]
-    variance = _variance(rows, weight / weight.sum())
+    variance = _compute_variance(rows, weight / weight.sum())
     return 1.0 / (rows.shape[1] * variance) if variance > 0 else 1.0
 
 
-def _variance(rows: Array, share: Array) -> float:
+def _compute_variance(rows: Array, share: Array) -> float:
+    """Return the variance of all values, where row i weighs ``share[i]``; the shares sum to one."""
     if issparse(rows):
         first = float(share @ np.asarray(rows.sum(axis=1)).ravel()) / rows.shape[1]
         second = float(share @ np.asarray(rows.multiply(rows).sum(axis=1)).ravel()) / rows.shape[1]

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, hstack, issparse
 from mercer._base import Estimator
 from mercer._base.linear.named_objectives import PENALTIES
 from mercer._objective import Loss
-from mercer._solver import Solver, Step
+from mercer._solver import Outcome, Solver, Step
 from mercer._solver.composite.choice import choose_solver
 from mercer._solver.composite.composite_problem import CompositeProblem
 from mercer._source import Source, open_source
@@ -26,21 +26,22 @@ class LinearMachine(Estimator):
     As in LIBLINEAR the intercept is the coefficient of a column of value `intercept_scaling`, penalised like others.
     """
 
-    # What the choice of a solver asks of an estimator.
+    # `choose_solver` reads this attribute.
     warm_start = False
     C: float
     fit_intercept: bool
     intercept_scaling: float
+    dual: Any
+    tol: float
+    max_iter: int
 
     @property
     def solver(self) -> str:
         """The solver that `dual` asks for."""
-        if self.dual is True:  # type: ignore[attr-defined]
-            return "dual"
-        return "auto"
+        return "dual" if self.dual is True else "auto"
 
-    def _with_constant(self, source: Source) -> Source:
-        """The rows with the intercept's column."""
+    def _add_constant(self, source: Source) -> Source:
+        """Return the rows with the intercept's column, or as they are without an intercept."""
         if not self.fit_intercept:
             return source
         rows = source.whole()
@@ -53,30 +54,33 @@ class LinearMachine(Estimator):
         wider = open_source(wide, source.y, source.weight, source.threads)
         return wider if source.labelling is None else wider.labelled(source.labelling)
 
-    def _learn(self, given: Source, loss: Loss, penalty: str, **known: Any) -> Any:
-        """Drive the solver that suits loss and penalty; watches see the rows as they were given."""
-        source = self._with_constant(given)
+    def _solve(self, given: Source, loss: Loss, penalty: str, known: dict[str, Any] | None = None) -> Outcome:
+        """Drive the solver that suits `loss` and `penalty`, and store; watches see the rows as they were given."""
+        source = self._add_constant(given)
         total = source.total_weight()
         scaled = PENALTIES[penalty].scaled(1.0 / (self.C * total))
-        problem = CompositeProblem(loss, scaled, total, source.n_features, False, self.tol)  # type: ignore[attr-defined]
+        problem = CompositeProblem(loss, scaled, total, source.n_features, False, self.tol)
         used, solve = choose_solver(self, problem, source)
-        self._precision = source.host_dtype.name
-        steps = max(1, self.max_iter)  # type: ignore[attr-defined]
-        attributes = known | {"solver_used_": used}
+        dtype = source.host_dtype
         return self._drive(
-            lambda state: _answered_by(source, solve(state)), given, max_steps=steps, attributes=attributes
+            lambda start: _answer_requests(source, solve(start)),
+            given,
+            fitted=lambda state: self._list_coefficients(state.parameters, dtype),
+            max_steps=max(1, self.max_iter),
+            attributes=(known or {}) | {"solver_used_": used},
         )
 
-    def _split(self, parameters: Array) -> tuple[Array, Array]:
-        """Coefficients (k, d) and intercepts (k,)."""
-        parameters = parameters.astype(self._precision)
+    def _list_coefficients(self, parameters: Array, dtype: Any) -> dict[str, Any]:
+        """Return ``coef_`` (k, d) and ``intercept_`` (k,) in `dtype`; the last of the `parameters` is always zero."""
+        parameters = parameters.astype(dtype)
         if not self.fit_intercept:
-            return parameters[:, :-1].copy(), np.zeros(len(parameters), dtype=self._precision)
-        return parameters[:, :-2].copy(), parameters[:, -2] * parameters.dtype.type(self.intercept_scaling)
+            return {"coef_": parameters[:, :-1].copy(), "intercept_": np.zeros(len(parameters), dtype=dtype)}
+        intercept = parameters[:, -2] * parameters.dtype.type(self.intercept_scaling)
+        return {"coef_": parameters[:, :-2].copy(), "intercept_": intercept}
 
 
-def _answered_by(source: Source, solver: Solver) -> Solver:
-    """A solver whose requests another source has answered, so that only its steps are left."""
+def _answer_requests(source: Source, solver: Solver) -> Solver:
+    """Yield the steps of `solver`, whose requests `source` answers."""
     answer: Any = None
     while True:
         try:

@@ -1,6 +1,7 @@
 """Linear support vector classification."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,6 +11,7 @@ from mercer._base.linear.class_labels import label_classes
 from mercer._base.linear.classifier import LinearClassifier, LinearDecision
 from mercer._base.linear.named_objectives import LOSSES
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule, Seed
+from mercer._solver import Outcome
 from mercer._source import Source
 from mercer.errors import UnsupportedError
 from mercer.kernels import as_kernel
@@ -45,7 +47,7 @@ class LinearSVC(LinearDecision, LinearMachine):
     tol : a number in (0, inf), default=0.0001
         The fit ends when the duality gap is at most this share of the objective at zero coefficients.
     C : a number in (0, inf), default=1.0
-        The price of losses.
+        The factor of the losses.
     multi_class : one of 'ovr', 'crammer_singer', default='ovr'
         One machine for each class against the rest, or one for all of them, whose loss is how far any other class comes
         up to the row's own; `penalty`, `loss` and `dual` do not matter then.
@@ -56,11 +58,11 @@ class LinearSVC(LinearDecision, LinearMachine):
     class_weight : one of 'balanced' or an instance of dict or None, default=None
         Factors of `C` by class.
     verbose : an integer in [0, inf), default=0
-        Whether to print a line a step.
+        Whether to print a line after each step.
     random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
         Not needed: rows are visited in orders drawn from a fixed seed, which decide the path, not the optimum.
     max_iter : an integer in [0, inf), default=1000
-        The most steps.
+        The largest number of steps.
     max_time : a number in [0, inf) or None, default=None
         Seconds after which the fit ends.
     n_jobs : an integer in (-inf, inf) or None, default=None
@@ -170,55 +172,49 @@ class LinearSVC(LinearDecision, LinearMachine):
         -------
         self
         """
-        self._check_together()
+        self._check_combination()
         source = self._open(X, y, sample_weight, targets="labels", accept_sparse="csr")
         classes, source = label_classes(self, source)
         if self.multi_class == "crammer_singer":
-            return self._fit_jointly(source, classes)
+            outcome = self._solve_jointly(source, classes)
+            self._conclude(outcome)
+            return self
         loss = replace(LOSSES[self.loss], n_classes=len(classes))  # type: ignore[type-var]
-        outcome = self._learn(source, loss, self.penalty, classes_=classes)
+        outcome = self._solve(source, loss, self.penalty, {"classes_": classes})
         self._conclude(outcome)
         return self
 
-    def _fit_jointly(self, given: Source, classes: Array) -> "LinearSVC":
-        """Fit one machine for all classes, through its dual."""
-        source = self._with_constant(given)
-        rows, whole = source.whole(), [source.block(number) for number in range(source.n_blocks)]
-        weight = np.concatenate([np.ones(one.n) if one.weight is None else one.weight for one in whole])
-        own = np.concatenate([one.y for one in whole]).astype(np.intp)
+    def _solve_jointly(self, given: Source, classes: Array) -> Outcome:
+        """Solve the one machine for all classes through its dual, and store."""
+        source = self._add_constant(given)
+        rows, blocks = source.whole(), [source.block(index) for index in range(source.n_blocks)]
+        weight = np.concatenate([np.ones(block.n) if block.weight is None else block.weight for block in blocks])
+        own = np.concatenate([block.y for block in blocks]).astype(np.intp)
         used = np.flatnonzero(weight > 0)
-        gram = Gram(as_kernel("linear"), rows, source.threads)
-        problem = (gram, used, own[used], self.C * weight[used], len(classes), self.tol, self.max_iter * len(used))
-        machine = JointMachine(*problem, type(self).__name__)
-        self._precision, self._under_way = source.host_dtype.name, rows[used]
-        outcome = self._drive(machine.solve, given, attributes={"classes_": classes, "solver_used_": "joint"})
-        del self._under_way
-        self._conclude(outcome)
-        return self
+        gram, bounds = Gram(as_kernel("linear"), rows, source.threads), self.C * weight[used]
+        limits = (self.tol, self.max_iter * len(used), type(self).__name__)
+        machine = JointMachine(gram, used, own[used], bounds, len(classes), *limits)
+        fitted = partial(self._read_joint_machine, rows[used], source.host_dtype)
+        known = {"classes_": classes, "solver_used_": "joint"}
+        return self._drive(machine.solve, given, fitted=fitted, attributes=known)
 
-    def _check_together(self) -> None:
-        """Raise for combinations without a solver: the l1 penalty with corners or in the dual, the hinge outside."""
+    def _read_joint_machine(self, rows: Array, dtype: Any, state: JointState) -> dict[str, Any]:
+        """Return the fitted attributes at a `state`: w_k = sum_i b_ik x_i, of two classes their difference."""
+        coef = state.coefficients.T @ rows
+        coef = coef[1:] - coef[:1] if len(coef) == 2 else coef
+        return self._list_coefficients(np.hstack([coef, np.zeros((len(coef), 1))]), dtype)
+
+    def _check_combination(self) -> None:
+        """Raise for combinations without a solver: "l1" with the hinge or in the dual, and the hinge in the primal."""
         if self.multi_class == "crammer_singer":
             return
-        if self.penalty == "l1" and (self.loss == "hinge" or self.dual is True):
-            wrong = True
-        else:
-            wrong = self.loss == "hinge" and self.dual is False
-        if wrong:
+        l1 = self.penalty == "l1" and (self.loss == "hinge" or self.dual is True)
+        if l1 or (self.loss == "hinge" and self.dual is False):
             message = (
                 f"LinearSVC: Unsupported set of arguments: the combination of penalty={self.penalty!r} and loss="
                 f"{self.loss!r} is not supported when dual={self.dual!r}. Use loss='squared_hinge', or dual='auto'."
             )
             raise UnsupportedError(message)
-
-    def _fitted(self, state: Any) -> dict[str, Any]:
-        if isinstance(state, JointState):
-            found = state.coefficients.T @ self._under_way
-            found = found[1:] - found[:1] if len(found) == 2 else found
-            coef, intercept = self._split(np.hstack([found, np.zeros((len(found), 1))]))
-        else:
-            coef, intercept = self._split(state.parameters)
-        return {"coef_": coef, "intercept_": intercept}
 
     def _labels(self, source: Any, given: dict[str, Any]) -> Any:
         return given["classes_"][source.y.astype(int)]

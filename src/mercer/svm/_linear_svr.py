@@ -33,7 +33,7 @@ class LinearSVR(SingleTarget, RegressorMixin, LinearMachine):
     tol : a number in (0, inf), default=0.0001
         The fit ends when the duality gap is at most this share of the objective at zero coefficients.
     C : a number in (0, inf), default=1.0
-        The price of losses.
+        The factor of the losses.
     loss : one of 'epsilon_insensitive', 'squared_epsilon_insensitive', default='epsilon_insensitive'
         The excess over the tube as it is or squared.
     fit_intercept : a boolean, default=True
@@ -44,11 +44,11 @@ class LinearSVR(SingleTarget, RegressorMixin, LinearMachine):
         Whether to maximise the dual, coordinate by coordinate; False for the primal, of squares only. "auto" takes what
         suits the number of columns.
     verbose : an integer in [0, inf), default=0
-        Whether to print a line a step.
+        Whether to print a line after each step.
     random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
         Not needed: rows are visited in orders drawn from a fixed seed, which decide the path, not the optimum.
     max_iter : an integer in [0, inf), default=1000
-        The most steps.
+        The largest number of steps.
     max_time : a number in [0, inf) or None, default=None
         Seconds after which the fit ends.
     n_jobs : an integer in (-inf, inf) or None, default=None
@@ -141,7 +141,7 @@ class LinearSVR(SingleTarget, RegressorMixin, LinearMachine):
         ----------
         X : array-like or sparse matrix of shape (n, d)
         y : array-like of shape (n,)
-            Numbers.
+            Numeric targets.
         sample_weight : array-like of shape (n,), default=None
             A weight of two is the row twice.
 
@@ -157,13 +157,13 @@ class LinearSVR(SingleTarget, RegressorMixin, LinearMachine):
             raise UnsupportedError(message)
         source = self._open_single(X, y, sample_weight)
         loss = replace(LOSSES[self.loss], epsilon=float(self.epsilon))  # type: ignore[type-var]
-        outcome = self._learn(source, loss, "l2")
+        outcome = self._solve(source, loss, "l2")
         self._conclude(outcome)
         return self
 
-    def _fitted(self, state: Any) -> dict[str, Any]:
-        coef, intercept = self._split(state.parameters)
-        return {"coef_": coef[0], "intercept_": intercept}
+    def _list_coefficients(self, parameters: Array, dtype: Any) -> dict[str, Any]:
+        attributes = super()._list_coefficients(parameters, dtype)
+        return attributes | {"coef_": attributes["coef_"][0]}
 
     def predict(self, X: Any) -> Array:
         """Return the expected target of each row.

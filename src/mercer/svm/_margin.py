@@ -1,4 +1,4 @@
-"""The geometry of a fitted machine: distances to its hyperplane, its margin, and what that says of its capacity."""
+"""The geometry of a fitted machine: distances to its hyperplane, its margin, and a bound on its VC dimension."""
 
 import copy
 import math
@@ -18,8 +18,8 @@ __all__ = ["fit_path", "margin_bound", "margin_width", "signed_distances"]
 Array = Any
 
 
-def _weight_norm(model: Any) -> float:
-    """The length of w in feature space, of a machine of two classes."""
+def _compute_norm(model: Any) -> float:
+    """Return |w| in feature space, of a machine of two classes: sqrt(b' K b), or the norm of ``coef_``."""
     check_is_fitted(model)
     if len(getattr(model, "classes_", (0, 1))) != 2:
         message = (
@@ -56,7 +56,7 @@ def margin_width(model: Any) -> float:
     >>> round(margin_width(model), 6)
     2.0
     """
-    norm = _weight_norm(model)
+    norm = _compute_norm(model)
     return math.inf if norm == 0 else 1.0 / norm
 
 
@@ -80,7 +80,7 @@ def signed_distances(model: Any, X: Any) -> Array:
     >>> signed_distances(model, [[0.0], [3.0], [4.0]]).round(6).tolist()
     [-3.0, 0.0, 1.0]
     """
-    return model.decision_function(X) / _weight_norm(model)
+    return model.decision_function(X) / _compute_norm(model)
 
 
 def margin_bound(model: Any, X: Any, *, ceiling: bool = True) -> float:
@@ -112,43 +112,43 @@ def margin_bound(model: Any, X: Any, *, ceiling: bool = True) -> float:
     >>> margin_bound(model, X)
     3.0
     """
-    norm = _weight_norm(model)
+    norm = _compute_norm(model)
     linear = "support_vectors_" not in vars(model) or model.kernel == "linear"
     kernel = "linear" if linear else model._kernel
     radius = SVDD(1.0, kernel=kernel, tol=1e-6).fit(X).radius_
     ratio = radius**2 * norm**2
-    # Rounding alone must not lift a whole number to the next.
+    # Rounding alone must not raise an integer to the next one.
     ratio = float(math.ceil(ratio * (1 - 1e-9))) if ceiling else ratio
     return min(ratio, float(model.n_features_in_) if linear else math.inf) + 1.0
 
 
 def fit_path(model: Any, X: Any, y: Any, Cs: Sequence[float], sample_weight: Any = None) -> list[Any]:
-    """Return machines fitted for each of some `C`, each started from the one before.
+    """Return a machine fitted for each value in `Cs`, each started from the coefficients of the one before.
 
     Parameters
     ----------
     model : SVC or SVR
-        Whose other parameters hold for all.
+        Gives all other parameters.
     X, y : the rows and their targets
     Cs : sequence of float
-        In rising order coefficients stay within their boxes from one to the next.
+        In increasing order, coefficients of one fit are within the bounds of the next.
     sample_weight : array-like of shape (n,), default=None
 
     Returns
     -------
     list of estimators
-        One a value, in the order of `Cs`.
+        One for each value, in the order of `Cs`.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
     >>> from mercer.svm import SVC, fit_path
     >>> X, y = load_iris(return_X_y=True)
-    >>> [int(one.n_support_.sum()) for one in fit_path(SVC(kernel="linear"), X, y, [0.01, 1.0])]
+    >>> [int(model.n_support_.sum()) for model in fit_path(SVC(kernel="linear"), X, y, [0.01, 1.0])]
     [119, 27]
     """
-    walker, found = clone(model).set_params(warm_start=True), []
+    walker, path = clone(model).set_params(warm_start=True), []
     for C in Cs:
         walker.set_params(C=C).fit(X, y, sample_weight)
-        found.append(copy.copy(walker).set_params(warm_start=model.warm_start))
-    return found
+        path.append(copy.copy(walker).set_params(warm_start=model.warm_start))
+    return path

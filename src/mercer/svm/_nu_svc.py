@@ -7,11 +7,13 @@ import numpy as np
 from mercer._base import fitting
 from mercer._base.parameter import Real, Rule
 from mercer.errors import DataError
-from mercer.svm._class_machines import ClassLayout
+from mercer.svm._class_fit import ClassProblem, prepare_classes
 from mercer.svm._classifier import CLASSIFIER_RULES, MachineClassifier
 from mercer.svm._dual.program import DualProgram
-from mercer.svm._kernel_machine import Opened
-from mercer.svm._nu import filled
+from mercer.svm._kernel_machine import CURE
+from mercer.svm._opening import open_kernel_rows
+from mercer.svm._probability import calibrate
+from mercer.svm._starts import fill_bounds
 
 __all__ = ["NuSVC"]
 
@@ -145,15 +147,21 @@ class NuSVC(MachineClassifier):
         -------
         self
         """
-        self._learn(X, y, sample_weight, "ovo", 1.0)
+        opened = open_kernel_rows(self, X, y, sample_weight, "labels")
+        problem = prepare_classes(self, opened, 1.0, "ovo")
+        outcome = self._solve_programs(opened, problem, self._list_programs(problem), _read_machine)
+        self._calibration = calibrate(self, X, y, sample_weight) if self.probability is True else None
+        self._conclude(outcome, CURE)
         return self
 
-    def _programs(self, opened: Opened, layout: ClassLayout, boxes: Array) -> list[DualProgram]:
-        found = []
-        for number, (rows, sign) in enumerate(layout.sides()):
-            i, j = layout.pairs[number]
-            box, first = boxes[rows], len(layout.members[i])
+    def _list_programs(self, problem: ClassProblem) -> list[DualProgram]:
+        """Return the dual program of each machine: no linear term, and nu n / 2 as the sum of each class."""
+        layout, programs = problem.layout, []
+        for machine, (rows, sign) in enumerate(layout.list_sides()):
+            i, j = layout.pairs[machine]
+            box, first = problem.bounds[rows], len(layout.members[i])
             half = 0.5 * self.nu * box.sum()
+            # The factor allows for the rounding of the sums.
             if min(box[:first].sum(), box[first:].sum()) < half * (1 - 1e-12):
                 most = 2.0 * min(box[:first].sum(), box[first:].sum()) / box.sum()
                 message = (
@@ -161,17 +169,17 @@ class NuSVC(MachineClassifier):
                     f"the share of the smaller; got {self.nu!r}."
                 )
                 raise DataError(message)
-            start = sign * np.concatenate([filled(box[:first], half), filled(box[first:], half)])
+            start = sign * np.concatenate([fill_bounds(box[:first], half), fill_bounds(box[first:], half)])
             lower, upper = np.where(sign > 0, 0.0, -box), np.where(sign > 0, box, 0.0)
-            program = DualProgram(
-                rows, np.zeros(len(rows)), lower, upper, start, split=first, **layout.families(number)
-            )
-            found.append(program)
-        return found
+            shared = layout.name_families(machine)
+            programs.append(DualProgram(rows, np.zeros(len(rows)), lower, upper, start, split=first, **shared))
+        return programs
 
-    def _scale(self, program: DualProgram, b: Array, slope: Array) -> tuple[Array, float]:
-        first, second = program.offsets(b, slope)
-        # The class whose coefficients are positive has its margin at rho + c, the other at c - rho.
-        margin = 0.5 * abs(first - second)
-        margin = margin if margin > 0 else 1.0
-        return b / margin, -0.5 * (first + second) / margin
+
+def _read_machine(program: DualProgram, b: Array, slope: Array) -> tuple[Array, float]:
+    """Return the coefficients and the intercept of a solved machine, divided by its margin rho."""
+    first, second = program.offsets(b, slope)
+    # The class whose coefficients are positive has its margin at rho + c, the other at c - rho.
+    margin = 0.5 * abs(first - second)
+    margin = margin if margin > 0 else 1.0
+    return b / margin, -0.5 * (first + second) / margin

@@ -7,9 +7,10 @@ import numpy as np
 from mercer._base import fitting
 from mercer._base.parameter import Real, Rule
 from mercer.svm._dual.program import DualProgram
-from mercer.svm._kernel_machine import KERNEL_RULES
-from mercer.svm._nu import filled
-from mercer.svm._regressor import RegressionMachine, checked_numbers
+from mercer.svm._kernel_machine import CURE, KERNEL_RULES
+from mercer.svm._opening import open_kernel_rows
+from mercer.svm._single_machine import RegressionMachine, read_targets
+from mercer.svm._starts import fill_bounds
 
 __all__ = ["NuSVR"]
 
@@ -31,7 +32,7 @@ class NuSVR(RegressionMachine):
     nu : a number in (0, 1], default=0.5
         The share.
     C : a number in (0, inf), default=1.0
-        The price of a unit outside the tube.
+        The cost of a unit outside the tube.
     kernel : the name of a kernel or a callable, default='rbf'
         As in :class:`SVR`, like the parameters below.
     degree : an integer in [0, inf), default=3
@@ -124,7 +125,7 @@ class NuSVR(RegressionMachine):
         ----------
         X : array-like or sparse matrix of shape (n, d), or kernel values of shape (n, n)
         y : array-like of shape (n,)
-            Numbers.
+            Numeric targets.
         sample_weight : array-like of shape (n,), default=None
             Factors of `C` by row: a weight of two is the row twice.
 
@@ -132,10 +133,11 @@ class NuSVR(RegressionMachine):
         -------
         self
         """
-        opened = self._opened(X, y, sample_weight, "numbers")
-        targets, box = checked_numbers(self, opened.y), self.C * opened.weight
-        start = filled(box, 0.5 * self.nu * box.sum())
+        opened = open_kernel_rows(self, X, y, sample_weight, "numbers")
+        targets, box = read_targets(self, opened.y), self.C * opened.weight
+        start = fill_bounds(box, 0.5 * self.nu * box.sum())
         zero, n = np.zeros(len(box)), len(box)
+        # The first n coefficients are of rows above the tube, the last n of rows below it.
         program = DualProgram(
             np.concatenate([opened.used, opened.used]),
             -np.concatenate([targets, targets]),
@@ -144,12 +146,12 @@ class NuSVR(RegressionMachine):
             np.concatenate([start, -start]),
             split=n,
         )
-        outcome = self._solve_one(opened, program)
-        self._finish(outcome, int(outcome.state.steps[0]))
+        outcome = self._solve_program(opened, program, read=_read_epsilon)
+        self._conclude(outcome, CURE)
         return self
 
-    def _fitted(self, state: Any) -> dict[str, Any]:
-        machines, _ = self._under_way
-        program, b, slope = next(machines.parts(state))
-        above, below = program.offsets(b, slope)
-        return super()._fitted(state) | {"epsilon_": abs(float(0.5 * (below - above)))}
+
+def _read_epsilon(program: DualProgram, b: Array, slope: Array) -> dict[str, Any]:
+    """Return half the width of the tube: half the distance between the offsets of its two sides."""
+    above, below = program.offsets(b, slope)
+    return {"epsilon_": abs(float(0.5 * (below - above)))}

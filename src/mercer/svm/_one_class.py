@@ -1,5 +1,6 @@
 """One-class support vector machine: a region that holds most of the rows."""
 
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -7,10 +8,12 @@ from sklearn.base import OutlierMixin
 
 from mercer._base import fitting
 from mercer._base.parameter import Real, Rule
+from mercer._source.placement import Placement
 from mercer.svm._dual.program import DualProgram
-from mercer.svm._kernel_machine import KERNEL_RULES
-from mercer.svm._nu import filled
-from mercer.svm._regressor import SingleMachine
+from mercer.svm._kernel_machine import CURE, KERNEL_RULES
+from mercer.svm._opening import open_kernel_rows
+from mercer.svm._single_machine import SingleMachine, compute_offset
+from mercer.svm._starts import fill_bounds
 
 __all__ = ["OneClassSVM"]
 
@@ -56,7 +59,7 @@ class OneClassSVM(OutlierMixin, SingleMachine):
     solver_used_, history_, converged_, certificate_, n_features_in_, feature_names_in_
         As in :class:`SVR`.
     offset_ : float
-        :math:`\rho`: what scores are raw scores less of.
+        :math:`\rho`: scores are raw scores minus this.
 
     Notes
     -----
@@ -124,16 +127,12 @@ class OneClassSVM(OutlierMixin, SingleMachine):
         -------
         self
         """
-        opened = self._opened(X, None, sample_weight, None)
+        opened = open_kernel_rows(self, X, None, sample_weight, None)
         box, zero = opened.weight, np.zeros(len(opened.weight))
-        program = DualProgram(opened.used, zero, zero, box, filled(box, self.nu * box.sum()))
-        outcome = self._solve_one(opened, program)
-        self._finish(outcome, int(outcome.state.steps[0]))
+        program = DualProgram(opened.used, zero, zero, box, fill_bounds(box, self.nu * box.sum()))
+        outcome = self._solve_program(opened, program, read=partial(_read_offset, opened.dtype))
+        self._conclude(outcome, CURE)
         return self
-
-    def _fitted(self, state: Any) -> dict[str, Any]:
-        found = super()._fitted(state)
-        return found | {"offset_": -found["intercept_"]}
 
     def decision_function(self, X: Any) -> Array:
         """Return the score of each row: negative for outliers.
@@ -146,7 +145,7 @@ class OneClassSVM(OutlierMixin, SingleMachine):
         -------
         ndarray of shape (m,)
         """
-        return self._returned(X, self._scores(X)[:, 0])
+        return Placement.of(X).put(self._scores(X)[:, 0])
 
     def score_samples(self, X: Any) -> Array:
         """Return the raw score of each row: :meth:`decision_function` plus ``offset_``.
@@ -172,4 +171,9 @@ class OneClassSVM(OutlierMixin, SingleMachine):
         -------
         ndarray of shape (m,), int64
         """
-        return self._returned(X, np.where(self._scores(X)[:, 0] > 0, 1, -1))
+        return Placement.of(X).put(np.where(self._scores(X)[:, 0] > 0, 1, -1))
+
+
+def _read_offset(dtype: str, program: DualProgram, b: Array, slope: Array) -> dict[str, Any]:
+    """Return rho, the offset of the decision function, as an array of shape (1,)."""
+    return {"offset_": np.array([compute_offset(program, b, slope)], dtype=dtype)}

@@ -18,27 +18,35 @@ __all__ = ["FEW", "DeviceScores", "Group", "MatrixScores", "RowScores"]
 Array = Any
 # Support vectors, their coefficients, and the machines that these belong to.
 Part = tuple[Prepared, Array, Any]
-# A tile of values: 256 rows with 1024 support vectors are 2 MB of float64, in the second-level cache.
-_ROWS, _SUPPORT = 256, 1024
-# Coefficients of a product with one row: so few a BLAS takes on one thread, hence in one order, by itself. And the most
-# support vectors of its tile.
+# Rows of a tile of kernel values. With 1024 support vectors a tile is 2 MB of float64, which stays in the second-level
+# cache.
+_ROWS = 256
+# Support vectors of a tile.
+_SUPPORT = 1024
+# The most coefficients in a product with one row, and the most support vectors of its tile. A BLAS computes products of
+# this size on one thread, hence sums them in one order, without being told to.
 _LONG = 8192
-# Up to so many machines the values are made for each of them: array operations take ten times as long.
-_SUMMED = 4
-# Up to so many rows the crew costs more than it saves.
+# Up to this many machines, a CUDA program computes the kernel values anew for each: array operations take ten times as
+# long.
+_MOST_SUMMED = 4
+# Up to this many rows, worker threads cost more than they save.
 FEW = 8
 
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Support vectors that the same machines know: which they are, their coefficients (s, k), and those machines."""
+    """Support vectors that belong to the same machines.
+
+    ``place`` says which support vectors they are, ``coefficients`` has shape (s, k), and ``machines`` holds the indices
+    of the k machines.
+    """
 
     place: slice
     coefficients: Array
     machines: Array
 
-    def within(self, tile: slice, size: int) -> Iterator[tuple[slice, Array]]:
-        """Its support vectors that are in a tile, at most so many at a time, with their coefficients."""
+    def cut(self, tile: slice, size: int) -> Iterator[tuple[slice, Array]]:
+        """Yield the support vectors that are in `tile` and their coefficients, at most `size` at a time."""
         start, stop = max(tile.start, self.place.start), min(tile.stop, self.place.stop)
         for first in range(start, stop, max(1, size)):
             some = slice(first, min(first + max(1, size), stop))
@@ -55,26 +63,26 @@ class RowScores:
     offsets: Array
 
     def of(self, X: Array, threads: int = 1) -> Array:
-        """The scores of rows, a tile at a time on all threads."""
+        """Return the scores of rows, computed tile by tile on `threads` threads."""
         dtype = np.result_type(X.dtype, self.offsets.dtype)
         if X.shape[0] == 1:
-            return self._single(X).astype(dtype, copy=False)
+            return self._score_one_row(X).astype(dtype, copy=False)
         if X.shape[0] <= FEW:
-            return self._tile(X, self._cut).astype(dtype, copy=False)
+            return self._score_tile(X, self._tiles).astype(dtype, copy=False)
         out = np.empty((X.shape[0], len(self.offsets)), dtype=dtype)
-        parts = self._cut
+        parts = self._tiles
 
         def fill(number: int) -> None:
             rows = slice(number * _ROWS, min((number + 1) * _ROWS, X.shape[0]))
-            out[rows] = self._tile(X[rows], parts)
+            out[rows] = self._score_tile(X[rows], parts)
 
         run_numbered(fill, -(-X.shape[0] // _ROWS), threads)
         return out
 
-    def _single(self, X: Array) -> Array:
-        """The scores of one row, whose kernel values are made for all groups at once."""
-        rows = self.kernel.prepare(self._stored_alike(X), like=self.support)
-        tiles, gather = self._long
+    def _score_one_row(self, X: Array) -> Array:
+        """Return the scores of one row, whose kernel values are computed for all groups at once."""
+        rows = self.kernel.prepare(self._match_storage(X), like=self.support)
+        tiles, gather = self._long_tiles
         sums = np.zeros(len(gather))
         for support, members in tiles:
             values = self.kernel.between(rows, support)[0]
@@ -83,8 +91,9 @@ class RowScores:
         return (sums @ gather - self.offsets)[None]
 
     @cached_property
-    def _long(self) -> tuple[list[tuple[Prepared, list[tuple[slice, Array, slice]]]], Array]:
-        """Support vectors in long tiles, each with the coefficients of groups, and the machines of those as a table."""
+    def _long_tiles(self) -> tuple[list[tuple[Prepared, list[tuple[slice, Array, slice]]]], Array]:
+        """Support vectors in long tiles with the coefficients of groups, and a table of zeros and ones that adds the
+        columns of all groups up by machine."""
         ends = np.cumsum([0, *(len(group.machines) for group in self.groups)])
         gather = np.zeros((ends[-1], len(self.offsets)))
         gather[np.arange(ends[-1]), np.concatenate([group.machines for group in self.groups])] = 1.0
@@ -94,29 +103,29 @@ class RowScores:
             members = [
                 (slice(some.start - first, some.stop - first), own, slice(ends[number], ends[number + 1]))
                 for number, group in enumerate(self.groups)
-                for some, own in group.within(tile, _LONG // len(group.machines))
+                for some, own in group.cut(tile, _LONG // len(group.machines))
             ]
             tiles.append((self.support.take(tile), members))
         return tiles, gather
 
     @cached_property
-    def _cut(self) -> list[Part]:
-        """Support vectors in tiles, whose values with many rows stay in a cache."""
+    def _tiles(self) -> list[Part]:
+        """Support vectors in tiles whose kernel values with `_ROWS` rows stay in a cache."""
         found: list[Part] = []
         for group in self.groups:
             every = np.array_equal(group.machines, np.arange(len(self.offsets)))
             machines = slice(None) if every else group.machines
-            found.extend((self.support.take(some), own, machines) for some, own in group.within(group.place, _SUPPORT))
+            found.extend((self.support.take(some), own, machines) for some, own in group.cut(group.place, _SUPPORT))
         return found
 
-    def _stored_alike(self, rows: Array) -> Array:
-        """Rows stored as the support vectors are: sparse or dense."""
+    def _match_storage(self, rows: Array) -> Array:
+        """Return the rows stored as the support vectors are: sparse or dense."""
         if issparse(rows) == issparse(self.support.rows):
             return rows
         return rows.toarray() if issparse(rows) else csr_array(rows)
 
-    def _tile(self, X: Array, parts: list[Part]) -> Array:
-        rows = self.kernel.prepare(self._stored_alike(X), like=self.support)
+    def _score_tile(self, X: Array, parts: list[Part]) -> Array:
+        rows = self.kernel.prepare(self._match_storage(X), like=self.support)
         scores = np.zeros((len(rows), len(self.offsets)))
         for support, own, machines in parts:
             scores[:, machines] += self.kernel.between(rows, support) @ own
@@ -128,10 +137,10 @@ class RowScores:
 class DeviceScores:
     """The scores (n, p) of a block of rows on a device.
 
-    ``values`` is the kernel's definition in array operations, ``sums`` makes the program that adds them up on NVIDIA
-    GPUs; ``support`` are the support vectors less ``shift``, which
-    leaves a stationary kernel as it is and keeps digits far from the origin; ``coefficients`` (s, p) are those of all
-    machines, zero where one does not know a support vector.
+    ``values`` is the kernel's definition in array operations, and ``sums`` makes the program that adds the values up on
+    NVIDIA GPUs. ``support`` holds the support vectors minus ``shift``: a stationary kernel does not change by a shift,
+    and rows near the origin keep more digits. ``coefficients`` of shape (s, p) are those of all machines, zero where a
+    support vector does not belong to a machine.
     """
 
     values: Callable[[Any, Array, Array], Array]
@@ -145,18 +154,18 @@ class DeviceScores:
         xp = block.xp
         kind = xp.result_type(block.X, self.support)
         support, shift, coefficients = (xp.astype(one, kind) for one in (self.support, self.shift, self.coefficients))
-        if coefficients.shape[1] <= _SUMMED and min(support.shape[0], block.X.shape[0]) > 0:
+        if coefficients.shape[1] <= _MOST_SUMMED and min(support.shape[0], block.X.shape[0]) > 0:
             sums = self.sums(support, xp)
             if sums.program is not None:
-                return xp.astype(self._summed(xp, sums, support, xp.astype(block.X, kind) - shift), kind)
+                return xp.astype(self._add_up(xp, sums, support, xp.astype(block.X, kind) - shift), kind)
         found = [
             self.values(xp, xp.astype(block.X[tile, :], kind) - shift, support) @ coefficients
             for tile in block.tiles(max(1, support.shape[0]))
         ]
         return xp.concat(found) - xp.astype(self.offsets, kind)
 
-    def _summed(self, xp: Any, sums: CudaSums, support: Array, rows: Array) -> Array:
-        """The same by sums without values, one machine after the other."""
+    def _add_up(self, xp: Any, sums: CudaSums, support: Array, rows: Array) -> Array:
+        """Return the scores of `rows` by the CUDA program, which stores no kernel values, machine by machine."""
         own, others = sums.lay(support), sums.lay(rows, support.shape[0])
         table = xp.astype(self.coefficients, xp.float64)
         return xp.stack([sums.of(own, table[:, k], others) for k in range(table.shape[1])], axis=1) - self.offsets
@@ -164,14 +173,14 @@ class DeviceScores:
 
 @dataclass(frozen=True, eq=False)
 class MatrixScores:
-    """The scores (n, p) from given kernel values with all rows of the fit, of which some are support vectors."""
+    """The scores (n, p) from given kernel values with all rows of the fit; ``support`` holds indices of rows."""
 
     support: Array
     groups: tuple[Group, ...]
     offsets: Array
 
     def of(self, K: Array, threads: int = 1) -> Array:
-        """The scores of rows of kernel values."""
+        """Return the scores of rows given as kernel values `K`."""
         out = np.zeros((K.shape[0], len(self.offsets)), dtype=np.result_type(K.dtype, self.offsets.dtype))
 
         def fill(number: int) -> None:

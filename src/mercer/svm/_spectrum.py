@@ -1,4 +1,4 @@
-"""Kernels that say nothing, or that are none: warnings with the numbers."""
+"""Warnings about kernels that do not tell rows apart, and about matrices that are not positive semi-definite."""
 
 import warnings
 from typing import Any
@@ -13,20 +13,22 @@ from mercer.kernels import Kernel
 __all__ = ["warn_if_degenerate", "warn_if_indefinite"]
 
 Array = Any
-# Rows up to which all eigenvalues are computed; beyond, Lanczos finds the least.
+# The most rows for which all eigenvalues are computed; above, the Lanczos method finds the smallest.
 _WHOLE = 500
-# How close to one, or to zero, values between different rows must all be to say nothing.
-_ALIKE, _APART = 1e-6, 1e-12
+# Kernel values between different rows, as shares of k(x, x). The kernel is too wide if all are above 1 - _ALIKE.
+_ALIKE = 1e-6
+# The kernel is too narrow if all are below this.
+_APART = 1e-12
 
 
 def warn_if_indefinite(subject: Any, K: Array) -> None:
-    """Warn if given values have an eigenvalue well below zero: they are of no Mercer kernel."""
+    """Warn if the kernel matrix `K` has an eigenvalue well below zero: it is then of no Mercer kernel."""
     symmetric = 0.5 * (K + K.T) if len(K) <= _WHOLE else K
     if len(K) <= _WHOLE:
         values = eigvalsh(symmetric)
         least, largest = float(values[0]), float(np.abs(values).max(initial=0.0))
     else:
-        # A symmetric matrix with a diagonal below zero, or Lanczos' first digits, are enough to tell.
+        # Two digits of the smallest eigenvalue are enough to compare it with the largest.
         start = np.ones(len(K))
         least = float(eigsh(K, k=1, which="SA", tol=1e-2, v0=start, return_eigenvectors=False, maxiter=200)[0])
         largest = float(np.abs(K).sum(axis=1).max())
@@ -40,7 +42,7 @@ def warn_if_indefinite(subject: Any, K: Array) -> None:
 
 
 def warn_if_degenerate(subject: Any, kernel: Kernel, rows: Array) -> None:
-    """Warn if values between different rows are all one or all zero, naming the scale that tells rows apart."""
+    """Warn if the values between different rows are all one or all zero, and name a length scale that helps."""
     if not kernel.stationary or rows.shape[0] < 3:
         return
     K = np.asarray(kernel(rows), dtype=np.float64)

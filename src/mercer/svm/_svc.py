@@ -1,16 +1,27 @@
 """C-support vector classification."""
 
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer._base import fitting
 from mercer._base.parameter import Boolean, Choice, Real, Rule
+from mercer._solver import Outcome
 from mercer.errors import UnsupportedError
-from mercer.svm._class_machines import ClassLayout
+from mercer.svm._class_fit import (
+    ClassProblem,
+    make_joint_machine,
+    prepare_classes,
+    read_earlier_fit,
+    read_joint_machine,
+    start_programs,
+)
 from mercer.svm._classifier import CLASSIFIER_RULES, MachineClassifier
 from mercer.svm._dual.program import DualProgram
-from mercer.svm._kernel_machine import Opened
+from mercer.svm._kernel_machine import CURE
+from mercer.svm._opening import OpenedRows, open_kernel_rows
+from mercer.svm._probability import calibrate
 
 __all__ = ["SVC"]
 
@@ -25,42 +36,42 @@ class SVC(MachineClassifier):
     .. math:: \tfrac12 \|w\|^2 + \sum_i C_i \xi_i, \qquad y_i (w \cdot \Phi(x_i) + b) \ge 1 - \xi_i, \quad \xi_i \ge 0,
 
     with C_i = `C` times the row's weights, through its dual over the signed coefficients :math:`\beta_i = y_i \alpha_i`
-    (``dual_coef_``); :math:`f(x) = \sum_i \beta_i k(x_i, x) + b`. More classes make one machine a pair, or a class.
+    (``dual_coef_``); :math:`f(x) = \sum_i \beta_i k(x_i, x) + b`. With more classes, each pair or class has a machine.
 
     Parameters
     ----------
     C : a number in (0, inf), default=1.0
-        The price of a unit of slack. ``inf`` asks for a hard margin: an error names the rows if there is none.
+        The cost of a unit of slack. ``inf`` asks for a hard margin; if there is none, an error names the rows.
     kernel : the name of a kernel or a callable, default='rbf'
-        A name, an object of :mod:`mercer.kernels`, or a function of two sets of rows that returns all values.
+        A name, an object of :mod:`mercer.kernels`, or a function of two sets of rows that returns the kernel matrix.
     degree : an integer in [0, inf), default=3
-        Of the polynomial.
+        The degree of the polynomial kernel.
     gamma : one of 'scale', 'auto' or a number in (0, inf), default='scale'
-        The factor of kernels by name: "scale" is 1 / (d var(X)), with weighted variance, "auto" 1 / d.
+        The factor gamma of kernels by name: "scale" is 1 / (d var(X)), with weighted variance, "auto" is 1 / d.
     coef0 : a number in (-inf, inf), default=0.0
         The constant of 'poly' and 'sigmoid'.
     shrinking : a boolean, default=True
-        Whether large machines leave out rows that sit at a bound, until the end.
+        Whether large machines leave out rows whose coefficients stay at a bound, until the end.
     probability : a boolean or one of 'deprecated', default='deprecated'
         Whether to calibrate probabilities, by five more fits. They agree with `predict`.
     tol : a number in (0, inf), default=0.001
         The largest violation of the optimality conditions by a pair of rows.
     cache_size : a number in (0, inf), default=200
-        Megabytes for rows of the kernel matrix and the block that is worked on.
+        Megabytes for cached rows of the kernel matrix and the kernel values of the working set.
     class_weight : one of 'balanced' or an instance of dict or None, default=None
         Factors of `C` by class.
     verbose : a boolean or an integer in [0, inf), default=False
-        Whether to print a line a step.
+        Whether to print a line after each step.
     max_iter : an integer in [-1, inf), default=-1
-        Pair steps at most in each machine; -1 for no limit.
+        The largest number of pair steps of each machine; -1 for no limit.
     decision_function_shape : one of 'ovo', 'ovr', default='ovr'
-        Whether scores are one a class or one a pair.
+        Whether there is a score for each class ("ovr") or for each pair of classes ("ovo").
     break_ties : a boolean, default=False
-        Whether equal votes are decided by the sums of scores.
+        Whether ties between votes are broken by the sums of scores.
     random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Shuffles the folds of `probability`; a fit draws nothing else.
+        Shuffles the folds of `probability`; nothing else is random.
     loss : one of 'hinge', 'squared_hinge', default='hinge'
-        Slacks as they are or squared: the latter adds 1 / (2 C_i) to the diagonal of the kernel matrix.
+        Whether slacks count as they are or squared; squares add 1 / (2 C_i) to the diagonal of the kernel matrix.
     C_scaling : one of 'sum', 'mean', default='sum'
         Whether `C` multiplies the sum of slacks or their weighted mean.
     multi_class : one of 'ovo', 'ovr', 'joint', default='ovo'
@@ -70,7 +81,7 @@ class SVC(MachineClassifier):
         "block": pair descent on large blocks. "smo": Platt's steps, one by one, whose trace is the history. "qp": dense
         quadratic programs on working sets. The last two are for study; all have the same optimum.
     warm_start : a boolean, default=False
-        Whether to start from the last fit's coefficients, scaled to the new boxes; rows must be the same.
+        Whether to start from the last fit's coefficients, scaled into the new bounds; rows must be the same.
     max_time : a number in [0, inf) or None, default=None
         Seconds after which the fit ends.
     n_jobs : an integer in (-inf, inf) or None, default=None
@@ -79,14 +90,14 @@ class SVC(MachineClassifier):
     Attributes
     ----------
     support_ : ndarray of shape (n_support,), int32
-        The support vectors' numbers, by class.
+        The indices of the support vectors, sorted by class.
     support_vectors_ : ndarray or sparse matrix of shape (n_support, d)
     n_support_ : ndarray of shape (n_classes,), int32
     dual_coef_ : ndarray of shape (n_classes - 1, n_support), or (n_classes, n_support) one against the rest
         Signed coefficients, in LIBSVM's layout.
     intercept_ : ndarray of shape (n_machines,)
     coef_ : ndarray of shape (n_machines, d)
-        Of the linear kernel.
+        For the linear kernel only.
     classes_, class_weight_ : ndarray of shape (n_classes,)
     fit_status_ : int
         0 if the machines are solved, else 1.
@@ -199,6 +210,23 @@ class SVC(MachineClassifier):
         -------
         self
         """
+        self._check_combination()
+        opened = open_kernel_rows(self, X, y, sample_weight, "labels")
+        problem = prepare_classes(self, opened, self.C, self.multi_class)
+        earlier = read_earlier_fit(self, problem) if self.warm_start else None
+        if self.multi_class == "joint":
+            outcome = self._solve_jointly(opened, problem)
+        else:
+            programs = self._list_programs(opened, problem)
+            programs = programs if earlier is None else start_programs(programs, problem.layout, earlier)
+            outcome = self._solve_programs(opened, problem, programs, _read_machine)
+        calibrated = self.probability is True and self.multi_class != "joint"
+        self._calibration = calibrate(self, X, y, sample_weight) if calibrated else None
+        self._conclude(outcome, CURE)
+        return self
+
+    def _check_combination(self) -> None:
+        """Raise for combinations of parameters that have no solver."""
         if np.isinf(self.C) and (self.loss != "hinge" or self.C_scaling != "sum"):
             message = (
                 f"SVC: C=inf is a hard margin, for loss='hinge' and C_scaling='sum'; got {self.loss!r} and "
@@ -212,18 +240,31 @@ class SVC(MachineClassifier):
                 f"'sum' and a finite C; got {self.loss!r}, {self.solver!r}, {self.C_scaling!r} and {self.C!r}."
             )
             raise UnsupportedError(message)
-        self._learn(X, y, sample_weight, self.multi_class, self.C)
-        return self
 
-    def _programs(self, opened: Opened, layout: ClassLayout, boxes: Array) -> list[DualProgram]:
+    def _solve_jointly(self, opened: OpenedRows, problem: ClassProblem) -> Outcome:
+        """Solve the one machine for all classes and store the attributes."""
+        machine = make_joint_machine(opened, problem, self._make_settings())
+        fitted = partial(read_joint_machine, opened, problem.layout, machine)
+        outcome = self._solve(opened, machine, fitted, problem.list_attributes("joint"))
+        self.n_iter_ = outcome.state.steps.astype(np.int32)
+        return outcome
+
+    def _list_programs(self, opened: OpenedRows, problem: ClassProblem) -> list[DualProgram]:
+        """Return the dual program of each machine: linear term -y, and y_i b_i in [0, C_i]."""
         scale = 1.0 if self.C_scaling == "sum" else 1.0 / opened.weight.sum()
-        found = []
-        for number, (rows, sign) in enumerate(layout.sides()):
-            box = boxes[rows] * scale
+        programs = []
+        for machine, (rows, sign) in enumerate(problem.layout.list_sides()):
+            box = problem.bounds[rows] * scale
             ridge = None
             if self.loss == "squared_hinge":
+                # Squared slacks have no upper bound; their dual adds b_i^2 / (4 C_i) to the objective.
                 ridge, box = 0.5 / box, np.full(len(rows), np.inf)
             lower, upper = np.where(sign > 0, 0.0, -box), np.where(sign > 0, box, 0.0)
-            shared = layout.families(number)
-            found.append(DualProgram(rows, -sign, lower, upper, np.zeros(len(rows)), ridge=ridge, **shared))
-        return found
+            shared = problem.layout.name_families(machine)
+            programs.append(DualProgram(rows, -sign, lower, upper, np.zeros(len(rows)), ridge=ridge, **shared))
+        return programs
+
+
+def _read_machine(program: DualProgram, b: Array, slope: Array) -> tuple[Array, float]:
+    """Return the coefficients and the intercept of a solved machine."""
+    return b, -float(program.offsets(b, slope)[0])

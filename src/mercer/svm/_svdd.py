@@ -9,12 +9,13 @@ from sklearn.base import OutlierMixin
 from mercer._base import fitted_rows, fitting
 from mercer._base.parameter import Real, Rule
 from mercer._source.namespace import to_numpy
-from mercer._source.placement import is_on_device
+from mercer._source.placement import Placement, is_on_device
 from mercer.errors import DataError
 from mercer.svm._dual.program import DualProgram
-from mercer.svm._kernel_machine import KERNEL_RULES
-from mercer.svm._nu import filled
-from mercer.svm._regressor import SingleMachine
+from mercer.svm._kernel_machine import CURE, KERNEL_RULES
+from mercer.svm._opening import open_kernel_rows
+from mercer.svm._single_machine import SingleMachine
+from mercer.svm._starts import fill_bounds
 
 __all__ = ["SVDD"]
 
@@ -135,7 +136,7 @@ class SVDD(OutlierMixin, SingleMachine):
         -------
         self
         """
-        opened = self._opened(X, None, sample_weight, None)
+        opened = open_kernel_rows(self, X, None, sample_weight, None)
         box = self.C * opened.weight
         if box.sum() < 1 - 1e-12:
             message = (
@@ -143,26 +144,14 @@ class SVDD(OutlierMixin, SingleMachine):
                 f"cheapest; got {self.C!r}. Raise C."
             )
             raise DataError(message)
-        own = opened.gram.diagonal[opened.used]
-        self._unit = max(float(np.abs(own).max(initial=0.0)), 1e-300)
-        zero = np.zeros(len(box))
-        program = DualProgram(opened.used, -0.5 * own, zero, box, filled(box, 1.0))
-        outcome = self._solve_one(opened, program, offset_=0.0)
-        self._finish(outcome, int(outcome.state.steps[0]))
+        own, zero = opened.gram.diagonal[opened.used], np.zeros(len(box))
+        # `tol` is a share of the largest k(x, x); the program is half the dual, so its slopes are half as large too.
+        unit = max(float(np.abs(own).max(initial=0.0)), 1e-300)
+        settings = replace(self._make_settings(), tol=0.5 * self.tol * unit)
+        program = DualProgram(opened.used, -0.5 * own, zero, box, fill_bounds(box, 1.0))
+        outcome = self._solve_program(opened, program, read=_read_radius, settings=settings, known={"offset_": 0.0})
+        self._conclude(outcome, CURE)
         return self
-
-    def _settings(self) -> Any:
-        settings = super()._settings()
-        return replace(settings, tol=0.5 * settings.tol * self._unit)
-
-    def _fitted(self, state: Any) -> dict[str, Any]:
-        machines, _ = self._under_way
-        program, b, slope = next(machines.parts(state))
-        # At the optimum slope_i = K b - k_ii / 2 = (|a|^2 - R^2) / 2 for rows on the sphere.
-        squared = float(np.sum(b * (slope - program.linear)))
-        offset = float(program.offsets(b, slope)[0])
-        radius = float(np.sqrt(max(squared - 2.0 * offset, 0.0)))
-        return super()._fitted(state) | {"radius_": radius}
 
     def decision_function(self, X: Any) -> Array:
         """Return the score of each row: the squared radius less the squared distance to the centre.
@@ -175,10 +164,10 @@ class SVDD(OutlierMixin, SingleMachine):
         -------
         ndarray of shape (m,)
         """
-        return self._returned(X, 2.0 * self._scores(X)[:, 0] - self._own(X))
+        return Placement.of(X).put(2.0 * self._scores(X)[:, 0] - self._compute_diagonal(X))
 
-    def _own(self, X: Any) -> Array:
-        """k(x, x) of each row."""
+    def _compute_diagonal(self, X: Any) -> Array:
+        """Return k(x, x) of each row."""
         if self._values_given:
             message = (
                 "SVDD: scores need k(x, x), which kernel values of shape (m, n) do not hold; use a kernel by name, or "
@@ -212,4 +201,11 @@ class SVDD(OutlierMixin, SingleMachine):
         -------
         ndarray of shape (m,), int64
         """
-        return self._returned(X, np.where(to_numpy(self.decision_function(X)) >= 0, 1, -1))
+        return Placement.of(X).put(np.where(to_numpy(self.decision_function(X)) >= 0, 1, -1))
+
+
+def _read_radius(program: DualProgram, b: Array, slope: Array) -> dict[str, Any]:
+    """Return R, from slope_i = (K b)_i - k_ii / 2 = (|a|^2 - R^2) / 2 for rows on the sphere."""
+    squared_centre = float(np.sum(b * (slope - program.linear)))
+    offset = float(program.offsets(b, slope)[0])
+    return {"radius_": float(np.sqrt(max(squared_centre - 2.0 * offset, 0.0)))}

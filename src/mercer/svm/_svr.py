@@ -6,10 +6,11 @@ import numpy as np
 
 from mercer._base import fitting
 from mercer._base.parameter import Boolean, Choice, Real, Rule
-from mercer._source.namespace import to_numpy
 from mercer.svm._dual.program import DualProgram
-from mercer.svm._kernel_machine import KERNEL_RULES
-from mercer.svm._regressor import RegressionMachine, checked_numbers
+from mercer.svm._kernel_machine import CURE, KERNEL_RULES
+from mercer.svm._opening import OpenedRows, open_kernel_rows
+from mercer.svm._single_machine import RegressionMachine, read_targets
+from mercer.svm._starts import read_earlier_coefficients, scale_into_bounds
 
 __all__ = ["SVR"]
 
@@ -30,27 +31,27 @@ class SVR(RegressionMachine):
     Parameters
     ----------
     kernel : the name of a kernel or a callable, default='rbf'
-        A name, an object of :mod:`mercer.kernels`, or a function of two sets of rows that returns all values.
+        A name, an object of :mod:`mercer.kernels`, or a function of two sets of rows that returns the kernel matrix.
     degree : an integer in [0, inf), default=3
-        Of the polynomial.
+        The degree of the polynomial kernel.
     gamma : one of 'scale', 'auto' or a number in (0, inf), default='scale'
-        The factor of kernels by name: "scale" is 1 / (d var(X)), with weighted variance, "auto" 1 / d.
+        The factor gamma of kernels by name: "scale" is 1 / (d var(X)), with weighted variance, "auto" is 1 / d.
     coef0 : a number in (-inf, inf), default=0.0
         The constant of 'poly' and 'sigmoid'.
     tol : a number in (0, inf), default=0.001
         The largest violation of the optimality conditions by a pair of rows.
     C : a number in (0, inf), default=1.0
-        The price of a unit outside the tube.
+        The cost of a unit outside the tube.
     epsilon : a number in [0, inf), default=0.1
         Half the width of the tube. Zero gives least absolute deviations.
     shrinking : a boolean, default=True
-        Whether large machines leave out rows that sit at a bound, until the end.
+        Whether large machines leave out rows whose coefficients stay at a bound, until the end.
     cache_size : a number in (0, inf), default=200
-        Megabytes for rows of the kernel matrix and the block that is worked on.
+        Megabytes for cached rows of the kernel matrix and the kernel values of the working set.
     verbose : a boolean or an integer in [0, inf), default=False
-        Whether to print a line a step.
+        Whether to print a line after each step.
     max_iter : an integer in [-1, inf), default=-1
-        Pair steps at most; -1 for no limit.
+        The largest number of pair steps; -1 for no limit.
     loss : one of 'epsilon_insensitive', 'squared_epsilon_insensitive', default='epsilon_insensitive'
         The excess over the tube as it is or squared.
     C_scaling : one of 'sum', 'mean', default='sum'
@@ -58,7 +59,7 @@ class SVR(RegressionMachine):
     solver : one of 'block', 'smo', 'qp', default='block'
         As in :class:`SVC`.
     warm_start : a boolean, default=False
-        Whether to start from the last fit's coefficients, cut to the new boxes; rows must be the same.
+        Whether to start from the last fit's coefficients, scaled into the new bounds; rows must be the same.
     max_time : a number in [0, inf) or None, default=None
         Seconds after which the fit ends.
     n_jobs : an integer in (-inf, inf) or None, default=None
@@ -73,7 +74,7 @@ class SVR(RegressionMachine):
     dual_coef_ : ndarray of shape (1, n_support)
     intercept_ : ndarray of shape (1,)
     coef_ : ndarray of shape (1, d)
-        Of the linear kernel.
+        For the linear kernel only.
     fit_status_ : int
         0 if the machine is solved, else 1.
     n_iter_ : int
@@ -157,7 +158,7 @@ class SVR(RegressionMachine):
         ----------
         X : array-like or sparse matrix of shape (n, d), or kernel values of shape (n, n)
         y : array-like of shape (n,)
-            Numbers.
+            Numeric targets.
         sample_weight : array-like of shape (n,), default=None
             Factors of `C` by row: a weight of two is the row twice.
 
@@ -165,25 +166,22 @@ class SVR(RegressionMachine):
         -------
         self
         """
-        opened = self._opened(X, y, sample_weight, "numbers")
-        targets = checked_numbers(self, opened.y)
+        opened = open_kernel_rows(self, X, y, sample_weight, "numbers")
+        targets = read_targets(self, opened.y)
         box = self.C * opened.weight * (1.0 if self.C_scaling == "sum" else 1.0 / opened.weight.sum())
         ridge = None
         if self.loss != "epsilon_insensitive":
+            # Squared losses have no upper bound; their dual adds b_i^2 / (4 C_i) to the objective.
             ridge, box = 0.5 / box, np.full(len(box), np.inf)
-        start = self._earlier(opened, box)
+        start = self._choose_start(opened, box)
         program = DualProgram(opened.used, -targets, -box, box, start, self.epsilon, ridge=ridge)
-        outcome = self._solve_one(opened, program)
-        self._finish(outcome, int(outcome.state.steps[0]))
+        outcome = self._solve_program(opened, program)
+        self._conclude(outcome, CURE)
         return self
 
-    def _earlier(self, opened: Any, box: Array) -> Array:
-        """Coefficients to start from: zero, or those of the last fit within the new boxes."""
-        start = np.zeros(len(box))
-        if self.warm_start and "dual_coef_" in vars(self) and self.shape_fit_[0] == opened.source.n_rows:
-            whole = np.zeros(opened.source.n_rows)
-            whole[to_numpy(self.support_)] = self._coefficients[0]
-            start = whole[opened.used]
-            share = float(np.min(box / np.maximum(np.abs(start), 1e-300), initial=1.0))
-            start = start * min(1.0, share)
-        return start
+    def _choose_start(self, opened: OpenedRows, box: Array) -> Array:
+        """Return the coefficients to start from: zero, or those of the last fit scaled into the new bounds."""
+        n_rows = opened.source.n_rows
+        if not (self.warm_start and "dual_coef_" in vars(self) and self.shape_fit_[0] == n_rows):
+            return np.zeros(len(box))
+        return scale_into_bounds(read_earlier_coefficients(self, n_rows)[0, opened.used], -box, box)

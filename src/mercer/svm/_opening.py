@@ -1,0 +1,249 @@
+"""The first step of every kernel machine's fit: check the rows, choose the kernel, and make the values available.
+
+:func:`open_kernel_rows` returns one record, :class:`OpenedRows`, which the later steps of the fit read; nothing is
+kept on the estimator meanwhile.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix, issparse
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_consistent_length
+
+from mercer._base.opening import check_place
+from mercer._base.validation import checked_weight
+from mercer._source import Source, open_source, place_of
+from mercer._source.memory import require_memory
+from mercer._source.namespace import to_numpy
+from mercer.errors import DataError, ParameterError
+from mercer.kernels import Callable, Kernel, as_kernel
+from mercer.svm._dual.device_gram import DeviceGram
+from mercer.svm._dual.gram_rows import Gram
+from mercer.svm._gamma import compute_gamma
+from mercer.svm._spectrum import warn_if_degenerate, warn_if_indefinite
+
+__all__ = ["OpenedRows", "call_kernel", "is_function", "is_precomputed", "open_kernel_rows"]
+
+Array = Any
+# Sparse rows with at most this many entries, zeros included, are made dense for products: 8 MB of float64.
+_MOST_DENSE_ENTRIES = 2**20
+# Rows that the check for a degenerate kernel looks at: 64 rows have 2016 pairs, which take less than a millisecond.
+_SAMPLE_ROWS = 64
+# Kernels by name that have no formula for sparse rows.
+_DENSE_KERNELS = ("laplacian", "chi2", "additive_chi2")
+
+
+@dataclass(frozen=True, eq=False)
+class OpenedRows:
+    """Rows that a kernel machine is fitted to, and their kernel.
+
+    Attributes
+    ----------
+    source : Source
+        All rows of the user, or all kernel values where these were given.
+    used : ndarray of int
+        The indices of the rows of positive weight.
+    y : ndarray or None
+        The targets of the rows in `used`.
+    weight : ndarray of float64
+        The weights of the rows in `used`.
+    gram : Gram
+        The kernel values between rows, made on demand.
+    rows : array or None
+        The rows that support vectors are taken from; None where kernel values were given.
+    kernel : Kernel
+        The kernel with its gamma resolved.
+    gamma : float
+        That gamma; zero where the kernel has none.
+    user_rows : object
+        What the user gave as X, where the kernel is a function of the user's; else None.
+    """
+
+    source: Source
+    used: Array
+    y: Array
+    weight: Array
+    gram: Gram
+    rows: Array
+    kernel: Kernel
+    gamma: float
+    user_rows: Any = None
+
+    @property
+    def dtype(self) -> str:
+        """The name of the type in which coefficients are stored."""
+        return self.source.host_dtype.name
+
+    def list_attributes(self) -> dict[str, Any]:
+        """Return the fitted attributes that are known before a solver runs; predictions need the private ones."""
+        known = {
+            "shape_fit_": (self.source.n_rows, self.source.n_features),
+            "_kernel": self.kernel,
+            "_gamma": self.gamma,
+            "_values_given": self.rows is None,
+            "_precision": self.dtype,
+        }
+        if self.user_rows is not None:
+            known["_fit_rows"] = self.user_rows
+            if len(getattr(self.user_rows, "shape", ())) == 2:
+                known["n_features_in_"] = self.user_rows.shape[1]
+        return known
+
+    def list_support(self, indices: Array) -> dict[str, Any]:
+        """Return the fitted attributes that describe the support vectors at `indices` of the source."""
+        if self.source.place == "device":
+            vectors = self.source.take(indices)
+        else:
+            vectors = np.empty((0, 0)) if self.rows is None else self.rows[indices]
+        return {"support_": indices.astype(np.int32), "support_vectors_": vectors}
+
+    def store_coefficients(self, coefficients: Array) -> Array:
+        """Return `coefficients` as scikit-learn stores them: in the type of the rows, sparse where the rows are."""
+        coefficients = coefficients.astype(self.dtype)
+        return csr_matrix(coefficients) if issparse(self.rows) else coefficients
+
+
+def is_function(kernel: Any) -> bool:
+    """Return whether the parameter `kernel` is a function of the user's."""
+    return callable(kernel) and isinstance(as_kernel(kernel), Callable)
+
+
+def is_precomputed(kernel: Any) -> bool:
+    """Return whether the parameter `kernel` says that X holds kernel values."""
+    return isinstance(kernel, str) and kernel == "precomputed"
+
+
+def open_kernel_rows(machine: Any, X: Any, y: Any, sample_weight: Any, targets: str | None) -> OpenedRows:
+    """Check rows, targets and weights as the user gave them, and resolve the kernel.
+
+    Parameters
+    ----------
+    machine : KernelMachine
+        The estimator that is fitted. Only its parameters are read.
+    X, y, sample_weight
+        As the user gave them.
+    targets : {None, "numbers", "labels"}
+        Which targets the machine needs.
+    """
+    if is_function(machine.kernel) or is_precomputed(machine.kernel):
+        check_place(machine, place_of(X, y))
+        opener = _open_function if is_function(machine.kernel) else _open_values
+        source = opener(machine, X, y, sample_weight, targets)
+        return _prepare_values(machine, source, X)
+    kind = {"multi_output": False} if targets == "numbers" else {}
+    source = machine._open(X, y, sample_weight, targets=targets, accept_sparse="csr", **kind)
+    return (_prepare_device if source.place == "device" else _prepare_rows)(machine, source)
+
+
+def _open_values(machine: Any, X: Any, y: Any, sample_weight: Any, targets: str | None) -> Source:
+    """Open the square matrix of kernel values that the user gave as X."""
+    name = type(machine).__name__
+    if issparse(X):
+        message = f"{name}: Sparse precomputed kernels are not supported; got a sparse X. Make it dense."
+        raise ParameterError(message)
+    source = machine._open(X, y, sample_weight, targets=targets)
+    if source.n_rows != source.n_features:
+        message = (
+            f"{name}: Precomputed matrix must be a square matrix. Input is a {source.n_rows}x"
+            f"{source.n_features} matrix. Give the kernel values of all rows with all rows."
+        )
+        raise DataError(message)
+    return source
+
+
+def _open_function(machine: Any, X: Any, y: Any, sample_weight: Any, targets: str | None) -> Source:
+    """Open the matrix of the values that the user's kernel function returns for all pairs of rows."""
+    n_rows = _count_rows(X)
+    what = f"the {n_rows} x {n_rows} matrix of the kernel function"
+    require_memory(type(machine).__name__, 8.0 * n_rows**2, what, "use a kernel object")
+    K = call_kernel(machine, X, X)
+    if y is not None:
+        check_consistent_length(X, y)
+        y = check_array(y, ensure_2d=False, dtype=None if targets == "labels" else "numeric", input_name="y").ravel()
+    return open_source(K, y, checked_weight(machine, sample_weight, n_rows), machine._threads())
+
+
+def call_kernel(machine: Any, X: Any, others: Any) -> Array:
+    """Return the values of the user's kernel function between `X` and `others`, checked to be finite and complete."""
+    values = machine.kernel(X, others)
+    values = values.toarray() if issparse(values) else values
+    values = check_array(values, dtype=np.float64, order="C", input_name="the kernel's values", estimator=machine)
+    wanted = (_count_rows(X), _count_rows(others))
+    if values.shape != wanted:
+        message = (
+            f"{type(machine).__name__}: the kernel function must return k(x, y) of all pairs, of shape {wanted}; got "
+            f"shape {values.shape}."
+        )
+        raise DataError(message)
+    return values
+
+
+def _count_rows(X: Any) -> int:
+    return X.shape[0] if hasattr(X, "shape") else len(X)
+
+
+def _prepare_values(machine: Any, source: Source, X: Any) -> OpenedRows:
+    """Prepare kernel values that were given, or that the user's function returned for the rows `X`."""
+    values, weight = source.whole(), _read_weight(source)
+    user_rows = X if is_function(machine.kernel) else None
+    kernel, gamma = (as_kernel("precomputed"), 0.0) if user_rows is not None else _resolve(machine, values, weight)
+    used = np.flatnonzero(weight > 0)
+    warn_if_indefinite(machine, values)
+    gram = Gram(kernel, values, source.threads, given=True)
+    return OpenedRows(source, used, _read_targets(source, used), weight[used], gram, None, kernel, gamma, user_rows)
+
+
+def _prepare_rows(machine: Any, source: Source) -> OpenedRows:
+    """Prepare rows in memory."""
+    rows, weight = source.whole(), _read_weight(source)
+    # Products of dense rows are faster, and small sparse rows then give the very answer of dense ones.
+    small = issparse(rows) and math.prod(rows.shape) <= _MOST_DENSE_ENTRIES
+    compact = rows.toarray() if small else rows
+    kernel, gamma = _resolve(machine, compact, weight)
+    used = np.flatnonzero(weight > 0)
+    warn_if_degenerate(machine, kernel, compact[used[:_SAMPLE_ROWS]])
+    gram = Gram(kernel, compact, source.threads, given=False)
+    return OpenedRows(source, used, _read_targets(source, used), weight[used], gram, rows, kernel, gamma)
+
+
+def _prepare_device(machine: Any, source: Any) -> OpenedRows:
+    """Prepare rows on a device: they stay there; targets, weights and a sample of rows come to the host."""
+    weight = _read_weight(source)
+    kernel, gamma = _resolve(machine, source.X, weight)
+    # A kernel that has no definition in array operations raises here, before anything large is made.
+    kernel.of(source.xp, source.X[:1, :], source.X[:1, :])
+    used = np.flatnonzero(weight > 0)
+    warn_if_degenerate(machine, kernel, source.take(used[:_SAMPLE_ROWS]))
+    gram = DeviceGram(kernel, source, machine._threads())
+    return OpenedRows(source, used, _read_targets(source, used), weight[used], gram, source.X, kernel, gamma)
+
+
+def _read_weight(source: Source) -> Array:
+    """Return the weights of all rows in float64, on the host; ones where none were given."""
+    return np.ones(source.n_rows) if source.weight is None else to_numpy(source.weight).astype(np.float64)
+
+
+def _read_targets(source: Source, used: Array) -> Array:
+    """Return the targets of the rows `used`, on the host, or None."""
+    return None if source.y is None else to_numpy(source.y)[used]
+
+
+def _resolve(machine: Any, rows: Array, weight: Array) -> tuple[Kernel, float]:
+    """Return the kernel as an object and its gamma as a float; zero where the kernel has no gamma of the machine's."""
+    gamma, name = machine.gamma, type(machine).__name__
+    if isinstance(gamma, str) and isinstance(machine.kernel, str) and not is_precomputed(machine.kernel):
+        gamma = compute_gamma(gamma, rows, weight)
+        if not 0 < gamma < np.inf:
+            message = (
+                f"{name}: The dual coefficients or intercepts are not finite for rows of such size: "
+                f"gamma={machine.gamma!r} is {gamma:g}. Scale the columns, for instance with StandardScaler."
+            )
+            raise DataError(message)
+    kernel = as_kernel(machine.kernel, gamma=gamma, degree=machine.degree, coef0=machine.coef0)
+    if issparse(rows) and isinstance(machine.kernel, str) and machine.kernel in _DENSE_KERNELS:
+        message = f"{name}: kernel={machine.kernel!r} needs dense rows; got sparse ones. Make them dense."
+        raise ParameterError(message)
+    return kernel, 0.0 if isinstance(gamma, str) else float(gamma)

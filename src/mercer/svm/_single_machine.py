@@ -1,0 +1,128 @@
+"""What machines with one set of coefficients share: regression and one class."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
+
+from mercer._solver import Outcome
+from mercer._source.namespace import to_numpy
+from mercer._source.placement import Placement, is_on_device
+from mercer.errors import DataError
+from mercer.svm._dual.block_descent import Settings
+from mercer.svm._dual.machines import DualMachines, MachineState
+from mercer.svm._dual.program import DualProgram
+from mercer.svm._kernel_machine import KernelMachine
+from mercer.svm._opening import OpenedRows
+from mercer.svm._scores import Group
+
+__all__ = ["RegressionMachine", "SingleMachine", "compute_offset", "read_targets"]
+
+Array = Any
+# From a solved program, its coefficients and slopes to fitted attributes that only one kind of machine has.
+Reading = Callable[[DualProgram, Array, Array], dict[str, Any]]
+
+
+class SingleMachine(KernelMachine):
+    """An estimator with one machine; where a row has two coefficients in the program, their sum is stored."""
+
+    def _solve_program(
+        self,
+        opened: OpenedRows,
+        program: DualProgram,
+        *,
+        read: Reading | None = None,
+        settings: Settings | None = None,
+        known: dict[str, Any] | None = None,
+    ) -> Outcome:
+        """Solve the machine's program and store the attributes.
+
+        Parameters
+        ----------
+        opened : OpenedRows
+        program : DualProgram
+        read : callable or None
+            Finds attributes besides those of every machine.
+        settings : Settings or None
+            How to solve; None to follow the parameters.
+        known : dict or None
+            Fitted attributes that do not depend on the solver.
+        """
+        machines = self._make_machines([program], opened, settings or self._make_settings())
+        fitted = partial(_read_machine, opened, machines, read)
+        outcome = self._solve(opened, machines, fitted, {"solver_used_": self.solver} | (known or {}))
+        self.n_iter_ = int(outcome.state.steps[0])
+        return outcome
+
+    def _list_groups(self) -> tuple[tuple[Group, ...], Array]:
+        coefficients = self._coefficients.T
+        return (Group(slice(0, len(coefficients)), coefficients, np.arange(1)),), -to_numpy(self.intercept_)
+
+
+def _read_machine(
+    opened: OpenedRows, machines: DualMachines, read: Reading | None, state: MachineState
+) -> dict[str, Any]:
+    """Return the fitted attributes at the `state` of the solver `machines`."""
+    program, b, slope = next(machines.parts(state))
+    whole = np.zeros(opened.source.n_rows)
+    np.add.at(whole, program.rows, b)
+    support = np.flatnonzero(whole)
+    return {
+        **opened.list_support(support),
+        "n_support_": np.array([len(support)], dtype=np.int32),
+        "dual_coef_": opened.store_coefficients(whole[None, support]),
+        "intercept_": np.array([-compute_offset(program, b, slope)], dtype=opened.dtype),
+        **({} if read is None else read(program, b, slope)),
+    }
+
+
+def compute_offset(program: DualProgram, b: Array, slope: Array) -> float:
+    """Return c of the decision function sum_i b_i k(x_i, x) - c: the mean over the groups of coefficients."""
+    return float(np.mean(program.offsets(b, slope)))
+
+
+class RegressionMachine(RegressorMixin, SingleMachine):
+    """One machine that predicts a numeric target."""
+
+    def predict(self, X: Any) -> Array:
+        """Return f of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (m, d), or kernel values of shape (m, n)
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        return Placement.of(X).put(self._scores(X)[:, 0])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the coefficient of determination of the predictions.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (m, d), or kernel values of shape (m, n)
+        y : array-like of shape (m,)
+        sample_weight : array-like of shape (m,), default=None
+
+        Returns
+        -------
+        float
+        """
+        if not is_on_device(X):
+            return super().score(X, y, sample_weight)
+        source = self._open(X, y, sample_weight, targets="numbers", reset=False)
+        weight = None if source.weight is None else to_numpy(source.weight)
+        return float(r2_score(to_numpy(source.y), to_numpy(self.predict(X)), sample_weight=weight))
+
+
+def read_targets(machine: Any, y: Array) -> Array:
+    """Return the targets `y` in float64; raise if a row has more than one."""
+    if y.ndim != 1:
+        message = f"{type(machine).__name__}: y must have one target a row; got shape {y.shape}. Fit one machine each."
+        raise DataError(message)
+    return np.asarray(y, dtype=np.float64)

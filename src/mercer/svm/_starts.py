@@ -1,0 +1,34 @@
+"""The coefficients that a solver starts from: feasible ones, or those of an earlier fit to the same rows."""
+
+from typing import Any
+
+import numpy as np
+
+from mercer._source.namespace import to_numpy
+
+__all__ = ["fill_bounds", "read_earlier_coefficients", "scale_into_bounds"]
+
+Array = Any
+
+
+def fill_bounds(upper: Array, total: float) -> Array:
+    """Return coefficients in [0, upper] that sum to `total`: the first ones at their bound, the rest zero."""
+    before = np.cumsum(upper) - upper
+    return np.clip(total - before, 0.0, upper)
+
+
+def scale_into_bounds(b: Array, lower: Array, upper: Array) -> Array:
+    """Return `b` times the largest factor of at most one that brings every coefficient into [lower, upper].
+
+    One factor for all coefficients keeps a sum of zero at zero, which clipping them one by one would not.
+    """
+    nonzero = b != 0
+    room = np.where(b > 0, upper, -lower)[nonzero] / np.abs(b[nonzero])
+    return b * min(1.0, float(np.min(room, initial=1.0)))
+
+
+def read_earlier_coefficients(machine: Any, n_rows: int) -> Array:
+    """Return the coefficients of the last fit of `machine` by row, shape (heights of ``dual_coef_``, n_rows)."""
+    table = np.zeros((machine.dual_coef_.shape[0], n_rows))
+    table[:, to_numpy(machine.support_)] = machine._coefficients
+    return table
