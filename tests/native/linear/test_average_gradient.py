@@ -68,8 +68,9 @@ def test_dense_and_sparse_visits_follow_the_recurrence(average_gradient, real, s
     expected = w.copy(), sum_gradients(X - mean, table, fit_intercept), table.copy()
     dense = [part.copy() for part in expected]
     visit_plainly(X - mean, *method, *penalties, *expected)
-    proximal = (step * penalties[0], 1 / (1 + step * penalties[1]))
-    average_gradient.visit_dense(X, mean, *method, *proximal, *dense, room, numpy.full(9, numpy.nan))
+    native = average_gradient.Method(loss, share, fit_intercept, step, *penalties)
+    state = average_gradient.State(*dense, room)
+    average_gradient.visit_dense(X, mean, y, weight, order, native, state, numpy.full(9, numpy.nan))
     for found, wanted in zip(dense, expected):
         numpy.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-11)
 
@@ -77,7 +78,8 @@ def test_dense_and_sparse_visits_follow_the_recurrence(average_gradient, real, s
     sparse = [part.copy() for part in expected]
     visit_plainly(X.astype(float), *method, *penalties, *expected)
     rows, seen = scipy.sparse.csr_array(X), numpy.full(9, -1, dtype=numpy.intp)
-    average_gradient.visit_sparse(rows.data, rows.indices, rows.indptr, *method, *penalties, *sparse, room, seen)
+    state = average_gradient.State(*sparse, room)
+    average_gradient.visit_sparse(rows.data, rows.indices, rows.indptr, y, weight, order, native, state, seen)
     for found, wanted in zip(sparse, expected):
         numpy.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-11)
 
@@ -93,7 +95,7 @@ def test_sparse_rows_less_their_mean_follow_the_recurrence(centred_gradient, rea
     found = w[0, :-1].copy(), X.T.astype(float) @ table[:, 0], table.copy()
     visit_plainly(X - mean, y, weight, order, SQUARED, share, False, 0.05, 0.0, l2, *expected)
     rows, scratch = scipy.sparse.csr_array(X), numpy.full((2, 9), numpy.nan)
-    given = (mean, y, weight, order, share, 0.05, l2)
+    given = (mean, y, weight, order, (share, 0.05, l2))
     centred_gradient.visit_centred(rows.data, rows.indices, rows.indptr, *given, *found, scratch)
     coef, average, remembered = found
     numpy.testing.assert_allclose(coef, expected[0][0, :-1], rtol=1e-9, atol=1e-11)

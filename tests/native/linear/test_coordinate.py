@@ -6,6 +6,8 @@ import numpy
 import pytest
 import scipy.sparse
 
+from mercer._solver.row_arrays import list_row_arrays
+
 REALS = [numpy.float64, numpy.float32]
 
 
@@ -84,15 +86,14 @@ def test_ascent_solves_each_coordinate_of_the_dual(dual_coordinate, real, loss):
         return numpy.concatenate([v, [g.sum(), v @ mean, 0.7]])
 
     csr = scipy.sparse.csr_array(X)
-    given = (sign, centre, factor, numpy.diagonal(gram).copy(), lift, shape, constant + mean @ mean)
+    square, highest = numpy.diagonal(gram).copy(), constant + mean @ mean
+    terms = dual_coordinate.Terms(sign, centre, factor, square, lift, shape, highest)
     for i in (0, 4, 11):
         for place in ("dense", "sparse"):
             found, w, kept = slopes.copy(), sums(slopes), numpy.empty(1, dtype=numpy.uint8)
-            moved = (*given, numpy.array([i], dtype=numpy.intp), numpy.inf, found, w, kept)
-            if place == "dense":
-                dual_coordinate.ascend(X, *moved)
-            else:
-                dual_coordinate.ascend_sparse(csr.data, csr.indices, csr.indptr, *moved)
+            order = numpy.array([i], dtype=numpy.intp)
+            arrays = list_row_arrays(X if place == "dense" else csr)
+            dual_coordinate.ascend(*arrays, terms, order, numpy.inf, found, w, kept)
             numpy.testing.assert_allclose(w, sums(found), rtol=1e-9, atol=1e-9, err_msg=place)
             assert numpy.array_equal(numpy.delete(found, i), numpy.delete(slopes, i))
             if not factor[i]:
@@ -107,9 +108,8 @@ def test_ascent_marks_settled_rows_and_reports_the_largest_violation(dual_coordi
     X, slopes, w = numpy.array([[3.0], [0.5], [-2.0]]), numpy.array([0.0, 0.0, -1.0]), numpy.array([1.0, 0, 0, 0])
     one, kept = numpy.ones(3), numpy.empty(3, dtype=numpy.uint8)
     shape = numpy.array([0.0, 0.0, -1.0, 0.0])
-    worst = dual_coordinate.ascend(
-        X, one, one, one * 1e-9, X[:, 0] ** 2, 0 * one, shape, 0.0, numpy.arange(3), 1.0, slopes, w, kept
-    )
+    terms = dual_coordinate.Terms(one, one, one * 1e-9, X[:, 0] ** 2, 0 * one, shape, 0.0)
+    worst = dual_coordinate.ascend(*list_row_arrays(X), terms, numpy.arange(3), 1.0, slopes, w, kept)
     # The first is beyond the corner by 2 and the last before it by 3; the second lacks 0.5.
     assert worst == pytest.approx(0.5)
     assert kept.tolist() == [0, 1, 0]

@@ -6,6 +6,8 @@ import numpy
 import pytest
 import scipy.sparse
 
+from mercer._solver.row_arrays import list_row_arrays
+
 HINGE, SQUARED_HINGE, LOGISTIC, MODIFIED, SQUARED, HUBER, TUBE, SQUARED_TUBE = range(8)
 CONSTANT, OPTIMAL, INVERSE, FIRST, SECOND = range(5)
 
@@ -63,24 +65,18 @@ def visit_plainly(X, y, weight, order, loss, shape, schedule, rate, power, origi
 
 def call(stochastic, X, y, weight, order, loss, shape, schedule, rate, power, origin, l1, l2, average, batch):
     d = X.shape[1]
-    v, carry = numpy.zeros(d), numpy.zeros(10)
-    carry[1] = carry[2] = 1.0
-    owed, lag = numpy.zeros(d if l1 else 0), numpy.zeros(d if average else 0)
-    settings = (-1.0, loss, shape, schedule, rate, power, origin, True, l1, l2, float(average))
-    room = (v, owed, lag, carry, numpy.zeros(batch))
+    v, owed, lag = numpy.zeros(d), numpy.zeros(d if l1 else 0), numpy.zeros(d if average else 0)
+    method = stochastic.Method(loss, schedule, shape, power, origin, True, l1, l2, float(average))
+    score, visits = stochastic.Score(v, owed, lag, rate, -1.0), stochastic.Visits(y, weight, order, order, 3)
     for begin in range(0, len(order), 2 * batch):
         bounds = (begin, min(begin + 2 * batch, len(order)))
-        if scipy.sparse.issparse(X):
-            stochastic.visit_sparse(X.data, X.indices, X.indptr, y, weight, order, *bounds, *settings, *room)
-        else:
-            stochastic.visit_dense(X, y, weight, order, order, 3, *bounds, *settings, *room)
+        stochastic.visit_rows(*list_row_arrays(X), visits, *bounds, method, score, numpy.zeros(batch))
     if l1:
         # Columns that sparse rows have not met lately pay at the end.
-        due = carry[3]
-        v = numpy.where(v > 0, numpy.maximum(v - (due + owed), 0), numpy.minimum(v + (due - owed), 0))
-    steps = carry[2] - 1
-    mean = (carry[4] * v - lag) / max(1, steps - average + 1) if average else numpy.zeros(d)
-    return v * carry[1], carry[0], mean, carry[5], carry[6]
+        v = numpy.where(v > 0, numpy.maximum(v - (score.due + owed), 0), numpy.minimum(v + (score.due - owed), 0))
+    steps = score.step - 1
+    mean = (score.mass * v - lag) / max(1, steps - average + 1) if average else numpy.zeros(d)
+    return v * score.scale, score.intercept, mean, score.average_intercept, score.losses
 
 
 def rows(real=numpy.float64, seed=0):
@@ -142,12 +138,12 @@ def test_class_numbers_stand_for_signs_and_empty_weights_for_ones(stochastic):
     X, y, _, order = rows()
     numbers, nothing, ones = numpy.where(y > 0, 2.0, 0.0), numpy.zeros(0), numpy.ones(30)
     found = []
+    method = stochastic.Method(HINGE, CONSTANT, 1.0, 0.5, 0.0, True, 0.0, 0.0, 0.0)
     for targets, positive, weight in ((numbers, 2.0, nothing), (y, -1.0, ones)):
-        v, carry = numpy.zeros(11), numpy.zeros(10)
-        carry[1] = carry[2] = 1.0
-        settings = (positive, HINGE, 1.0, CONSTANT, 0.1, 0.5, 0.0, True, 0.0, 0.0, 0.0)
-        room = (v, nothing, nothing, carry, numpy.zeros(1))
-        stochastic.visit_dense(X, targets, weight, order, order, 3, 0, 30, *settings, *room)
-        found.append((v.tolist(), carry.tolist()))
+        v = numpy.zeros(11)
+        score = stochastic.Score(v, nothing, nothing, 0.1, positive)
+        visits = stochastic.Visits(targets, weight, order, order, 3)
+        stochastic.visit_rows(*list_row_arrays(X), visits, 0, 30, method, score, numpy.zeros(1))
+        found.append((v.tolist(), score.intercept, score.losses, score.losses_at_zero, score.updates, score.weight))
     assert found[0] == found[1]
-    assert 0 < carry[8] <= 30
+    assert 0 < score.updates <= 30

@@ -3,7 +3,7 @@
 With g_i = s_i / S times the derivative of the loss of row i, `table` remembers each g_i and `average` is the sum of
 g_i x_i. At a visit g_i changes by `change`; a step of size `step` follows average + share change x_i (SAGA, share n),
 or the average that has the change in it already (SAG, share 0), and the proximal map of the penalty ends it.
-Parameters are (k, d + 1), the intercept last. Losses: 0 logistic, 1 softmax, 2 squared (y real).
+Parameters are (k, d + 1), the intercept last.
 
 A column absent from a CSR row takes the step of its remembered average only; it makes up for those steps, all at once,
 when it is next met. That needs an average that stays as it is in between, hence rows as they are stored: rows less
@@ -17,23 +17,63 @@ if cython.compiled:
 else:
     from mercer._native.shared import inline
 
-__all__ = ["visit_dense", "visit_sparse"]
+__all__ = ["Method", "State", "visit_dense", "visit_sparse"]
 
 real = cython.fused_type(cython.float, cython.double)
 index = cython.fused_type(cython.int, cython.longlong)
+# Losses; 1 is softmax.
+_LOGISTIC = cython.declare(cython.int, 0)
+_SQUARED = cython.declare(cython.int, 2)
+
+
+@cython.cclass
+class Method:
+    """The loss, the step of each parameter (d + 1,), and the strengths of the penalties l1 |w| + l2 w^2 / 2 (d + 1,).
+
+    `share` is n for SAGA, 0 for SAG. The proximal map of dense rows takes `threshold` = step l1 off, then multiplies by
+    `keep` = 1 / (1 + step l2).
+    """
+
+    cython.declare(loss=cython.int, share=cython.double, fit_intercept=cython.bint)
+    step: cython.const[cython.double][::1]
+    l1: cython.const[cython.double][::1]
+    l2: cython.const[cython.double][::1]
+    threshold: cython.const[cython.double][::1]
+    keep: cython.const[cython.double][::1]
+
+    def __init__(self, loss, share, fit_intercept, step, l1, l2):
+        self.loss, self.share, self.fit_intercept = loss, share, fit_intercept
+        self.step, self.l1, self.l2 = step, l1, l2
+        self.threshold, self.keep = step * l1, 1.0 / (1.0 + step * l2)
+
+
+@cython.cclass
+class State:
+    """What visits change in place: parameters, the sum of remembered gradients, and the remembered derivatives.
+
+    `w` and `average` are (k, d + 1), `table` is (n, k), `scores` is scratch of k values.
+    """
+
+    w: cython.double[:, ::1]
+    average: cython.double[:, ::1]
+    table: cython.double[:, ::1]
+    scores: cython.double[::1]
+
+    def __init__(self, w, average, table, scores):
+        self.w, self.average, self.table, self.scores = w, average, table, scores
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def residuals(scores: cython.double[::1], y: cython.double, loss: cython.int) -> cython.void:
-    """Turn the scores of one row into the derivative of its loss."""
+    """Overwrite the scores of one row by the derivatives of its loss."""
     j: cython.Py_ssize_t
     most: cython.double = scores[0]
     total: cython.double = 0.0
-    if loss == 0:
+    if loss == _LOGISTIC:
         scores[0] = inline.expit(scores[0]) - y
-    elif loss == 2:
+    elif loss == _SQUARED:
         scores[0] -= y
     else:
         for j in range(1, scores.shape[0]):
@@ -59,7 +99,7 @@ def update(
     push: cython.double,
     change: cython.double,
 ) -> cython.void:
-    """Step along push x + average, then the proximal map; the average takes the change in."""
+    """Move w along -(push x + average), apply the proximal map, and add `change` times x to the average."""
     j: cython.Py_ssize_t
     moved: cython.double
     size: cython.double
@@ -71,53 +111,6 @@ def update(
         w[j] = size if moved > 0 else -size
     for j in range(x.shape[0]):
         average[j] += change * x[j]
-
-
-def visit_dense(
-    X: cython.const[real][:, ::1],
-    mean: cython.const[cython.double][::1],
-    y: cython.const[cython.double][::1],
-    weight: cython.const[cython.double][::1],
-    order: cython.const[cython.Py_ssize_t][::1],
-    loss: cython.int,
-    share: cython.double,
-    fit_intercept: cython.bint,
-    step: cython.const[cython.double][::1],
-    threshold: cython.const[cython.double][::1],
-    keep: cython.const[cython.double][::1],
-    w: cython.double[:, ::1],
-    average: cython.double[:, ::1],
-    table: cython.double[:, ::1],
-    scores: cython.double[::1],
-    row: cython.double[::1],
-):
-    """Visit the rows of `order`, each less `mean`; `scores` is room for k numbers, `row` for d.
-
-    The proximal map takes `threshold` = step l1 off, then multiplies by `keep` = 1 / (1 + step l2).
-    """
-    at: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    c: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    last: cython.Py_ssize_t = X.shape[1]
-    change: cython.double
-    push: cython.double
-    with cython.nogil:
-        for at in range(order.shape[0]):
-            i = order[at]
-            for j in range(last):
-                row[j] = X[i, j] - mean[j]
-            for c in range(w.shape[0]):
-                scores[c] = inline.dot(row, w[c, :last]) + w[c, last]
-            residuals(scores, y[i], loss)
-            for c in range(w.shape[0]):
-                change = weight[i] * scores[c] - table[i, c]
-                table[i, c] += change
-                push = change if share == 0.0 else share * change
-                update(row, w[c], average[c], step, threshold, keep, push, change)
-                if fit_intercept:
-                    w[c, last] -= step[last] * (push + average[c, last])
-                    average[c, last] += change
 
 
 @cython.cfunc
@@ -154,6 +147,68 @@ def catch_up(
     return w
 
 
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def remember(state: State, row: cython.Py_ssize_t, k: cython.Py_ssize_t, weight: cython.double) -> cython.double:
+    """Put the derivative of score `k` of a row, which ``state.scores`` holds, into the table; return the change."""
+    change: cython.double = weight * state.scores[k] - state.table[row, k]
+    state.table[row, k] += change
+    return change
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def move_intercept(
+    method: Method, state: State, k: cython.Py_ssize_t, push: cython.double, change: cython.double
+) -> cython.void:
+    """Step along the column of ones, which has no penalty."""
+    last: cython.Py_ssize_t = state.w.shape[1] - 1
+    if method.fit_intercept:
+        state.w[k, last] -= method.step[last] * (push + state.average[k, last])
+        state.average[k, last] += change
+
+
+def visit_dense(
+    X: cython.const[real][:, ::1],
+    mean: cython.const[cython.double][::1],
+    y: cython.const[cython.double][::1],
+    weight: cython.const[cython.double][::1],
+    order: cython.const[cython.Py_ssize_t][::1],
+    method: Method,
+    state: State,
+    row: cython.double[::1],
+):
+    """Visit the rows of `order`, each less `mean`; `row` is scratch of d values."""
+    at: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    last: cython.Py_ssize_t = X.shape[1]
+    change: cython.double
+    push: cython.double
+    w: cython.double[:, ::1] = state.w
+    average: cython.double[:, ::1] = state.average
+    scores: cython.double[::1] = state.scores
+    step: cython.const[cython.double][::1] = method.step
+    threshold: cython.const[cython.double][::1] = method.threshold
+    keep: cython.const[cython.double][::1] = method.keep
+    with cython.nogil:
+        for at in range(order.shape[0]):
+            i = order[at]
+            for j in range(last):
+                row[j] = X[i, j] - mean[j]
+            for k in range(w.shape[0]):
+                scores[k] = inline.dot(row, w[k, :last]) + w[k, last]
+            residuals(scores, y[i], method.loss)
+            for k in range(w.shape[0]):
+                change = remember(state, i, k, weight[i])
+                push = change if method.share == 0.0 else method.share * change
+                update(row, w[k], average[k], step, threshold, keep, push, change)
+                move_intercept(method, state, k, push, change)
+
+
 def visit_sparse(
     data: cython.const[real][::1],
     columns: cython.const[index][::1],
@@ -161,54 +216,52 @@ def visit_sparse(
     y: cython.const[cython.double][::1],
     weight: cython.const[cython.double][::1],
     order: cython.const[cython.Py_ssize_t][::1],
-    loss: cython.int,
-    share: cython.double,
-    fit_intercept: cython.bint,
-    step: cython.const[cython.double][::1],
-    l1: cython.const[cython.double][::1],
-    l2: cython.const[cython.double][::1],
-    w: cython.double[:, ::1],
-    average: cython.double[:, ::1],
-    table: cython.double[:, ::1],
-    scores: cython.double[::1],
+    method: Method,
+    state: State,
     seen: cython.Py_ssize_t[::1],
 ):
-    """Visit the rows of `order`, with work proportional to their stored values; `seen` is room for one per column."""
+    """Visit the rows of `order`, with work proportional to their stored values.
+
+    `seen` is scratch of d values: after how many visits of this call each column was last brought up to date.
+    """
     at: cython.Py_ssize_t
     i: cython.Py_ssize_t
-    c: cython.Py_ssize_t
+    k: cython.Py_ssize_t
     j: cython.Py_ssize_t
     e: cython.Py_ssize_t
-    last: cython.Py_ssize_t = w.shape[1] - 1
+    last: cython.Py_ssize_t = state.w.shape[1] - 1
     change: cython.double
     push: cython.double
+    w: cython.double[:, ::1] = state.w
+    average: cython.double[:, ::1] = state.average
+    scores: cython.double[::1] = state.scores
+    step: cython.const[cython.double][::1] = method.step
+    l1: cython.const[cython.double][::1] = method.l1
+    l2: cython.const[cython.double][::1] = method.l2
     with cython.nogil:
         for j in range(last):
             seen[j] = 0
         for at in range(order.shape[0]):
             i = order[at]
-            for c in range(w.shape[0]):
-                scores[c] = w[c, last]
+            for k in range(w.shape[0]):
+                scores[k] = w[k, last]
             for e in range(pointers[i], pointers[i + 1]):
                 j = columns[e]
-                for c in range(w.shape[0]):
-                    w[c, j] = catch_up(w[c, j], average[c, j], step[j], l1[j], l2[j], at - seen[j])
-                    scores[c] += data[e] * w[c, j]
+                for k in range(w.shape[0]):
+                    w[k, j] = catch_up(w[k, j], average[k, j], step[j], l1[j], l2[j], at - seen[j])
+                    scores[k] += data[e] * w[k, j]
                 seen[j] = at
-            residuals(scores, y[i], loss)
-            for c in range(w.shape[0]):
-                change = weight[i] * scores[c] - table[i, c]
-                table[i, c] += change
-                push = change if share == 0.0 else share * change
+            residuals(scores, y[i], method.loss)
+            for k in range(w.shape[0]):
+                change = remember(state, i, k, weight[i])
+                push = change if method.share == 0.0 else method.share * change
                 for e in range(pointers[i], pointers[i + 1]):
                     j = columns[e]
-                    w[c, j] = catch_up(w[c, j], average[c, j] + push * data[e], step[j], l1[j], l2[j], 1)
-                    average[c, j] += change * data[e]
-                if fit_intercept:
-                    w[c, last] -= step[last] * (push + average[c, last])
-                    average[c, last] += change
+                    w[k, j] = catch_up(w[k, j], average[k, j] + push * data[e], step[j], l1[j], l2[j], 1)
+                    average[k, j] += change * data[e]
+                move_intercept(method, state, k, push, change)
             for e in range(pointers[i], pointers[i + 1]):
                 seen[columns[e]] = at + 1
         for j in range(last):
-            for c in range(w.shape[0]):
-                w[c, j] = catch_up(w[c, j], average[c, j], step[j], l1[j], l2[j], order.shape[0] - seen[j])
+            for k in range(w.shape[0]):
+                w[k, j] = catch_up(w[k, j], average[k, j], step[j], l1[j], l2[j], order.shape[0] - seen[j])

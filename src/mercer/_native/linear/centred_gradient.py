@@ -13,6 +13,28 @@ real = cython.fused_type(cython.float, cython.double)
 index = cython.fused_type(cython.int, cython.longlong)
 
 
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def catch_up(
+    mean: cython.const[cython.double][::1],
+    step: cython.double,
+    average: cython.const[cython.double][::1],
+    steps: cython.double,
+    pushes: cython.double,
+    scale: cython.double,
+    w: cython.double[::1],
+    scratch: cython.double[:, ::1],
+) -> cython.void:
+    """Move every column by what it has missed, multiply the shrinkage in, and start both sums again at zero."""
+    j: cython.Py_ssize_t
+    for j in range(w.shape[0]):
+        w[j] += mean[j] * (pushes - scratch[1, j]) - step * average[j] * (steps - scratch[0, j])
+        w[j] *= scale
+        scratch[0, j] = 0.0
+        scratch[1, j] = 0.0
+
+
 def visit_centred(
     data: cython.const[real][::1],
     columns: cython.const[index][::1],
@@ -21,9 +43,7 @@ def visit_centred(
     y: cython.const[cython.double][::1],
     weight: cython.const[cython.double][::1],
     order: cython.const[cython.Py_ssize_t][::1],
-    share: cython.double,
-    step: cython.double,
-    l2: cython.double,
+    method: tuple,
     w: cython.double[::1],
     average: cython.double[::1],
     table: cython.double[:, ::1],
@@ -33,12 +53,13 @@ def visit_centred(
 
     `average` is the sum of g_i x_i without the mean, whose part is -gamma m with gamma the sum of the table. A
     coefficient absent from a row moves by -step average_j + m_j q, with q alike for all of them, and shrinks. Sums of
-    both factors are kept, divided by the shrinkage so far. `scratch` has two rows of d numbers.
+    both factors are kept, divided by the shrinkage so far. `method` is (share, step, l2), as in ``average_gradient``;
+    `scratch` (2, d) holds the two sums up to which each column has moved.
     """
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    e: cython.Py_ssize_t
+    share: cython.double = method[0]
+    step: cython.double = method[1]
+    l2: cython.double = method[2]
+    cython.declare(i=cython.Py_ssize_t, j=cython.Py_ssize_t, k=cython.Py_ssize_t, e=cython.Py_ssize_t)
     d: cython.Py_ssize_t = mean.shape[0]
     keep: cython.double = 1.0 / (1.0 + step * l2)
     # Shrinkage so far, and the two running sums divided by it.
@@ -49,10 +70,7 @@ def visit_centred(
     mean_square: cython.double = 0.0
     mean_average: cython.double = 0.0
     mean_w: cython.double = 0.0
-    mean_row: cython.double
-    score: cython.double
-    change: cython.double
-    push: cython.double
+    cython.declare(mean_row=cython.double, score=cython.double, change=cython.double, push=cython.double)
     direct: cython.double
     with cython.nogil:
         for i in range(table.shape[0]):
@@ -90,13 +108,9 @@ def visit_centred(
             steps += 1.0 / scale
             pushes += push / scale
             scale *= keep
-            # Before the divided sums outgrow the digits of what they are added to, everything catches up.
+            # Before the divided sums cost more than three digits of what they are added to, every column catches up.
             if scale < 1e-3 or k == order.shape[0] - 1:
-                for j in range(d):
-                    w[j] += mean[j] * (pushes - scratch[1, j]) - step * average[j] * (steps - scratch[0, j])
-                    w[j] *= scale
-                    scratch[0, j] = 0.0
-                    scratch[1, j] = 0.0
+                catch_up(mean, step, average, steps, pushes, scale, w, scratch)
                 scale = 1.0
                 steps = 0.0
                 pushes = 0.0

@@ -231,27 +231,29 @@ def gram_descent(
     G: cython.const[cython.double][:, ::1],
     linear: cython.const[cython.double][::1],
     squares: cython.double,
-    l1: cython.double,
-    l2: cython.double,
-    positive: cython.bint,
+    price: object,
     order: cython.const[cython.Py_ssize_t][:, ::1],
     goal: cython.double,
     small: cython.double,
     sweeps: cython.Py_ssize_t,
     w: cython.double[::1],
     q: cython.double[::1],
-    W: cython.double[:, ::1],
-    Q: cython.double[:, ::1],
-    share: cython.double[::1],
-    M: cython.double[:, ::1],
+    scratch: tuple,
 ) -> cython.Py_ssize_t:
     """Descend on the first m rows and columns of G = X^T X, with linear = X^T y; q = linear - G w is kept true.
 
     A sweep visits the coordinates of the next row of `order`. Ends after `sweeps` of them, or once no coordinate moved
-    by more than `small` times the largest and the duality gap is at most `goal`, or once nothing moves; returns how
-    many it took. After every k sweeps the sequence is extrapolated. `squares` is |y|^2; scratch: W and Q of k + 1 rows
-    of m numbers, `share` of k and M of k x k.
+    by more than `small` times the largest and the duality gap is at most `goal`, or once nothing moves; returns the
+    number of sweeps. After every k sweeps the sequence is extrapolated. `squares` is |y|^2, `price` is (l1, l2,
+    positive), and `scratch` holds W (k + 1, m), Q (k + 1, m), share (k,) and M (k, k).
     """
+    l1: cython.double = price[0]
+    l2: cython.double = price[1]
+    positive: cython.bint = price[2]
+    W: cython.double[:, ::1] = scratch[0]
+    Q: cython.double[:, ::1] = scratch[1]
+    share: cython.double[::1] = scratch[2]
+    M: cython.double[:, ::1] = scratch[3]
     m: cython.Py_ssize_t = w.shape[0]
     turn: cython.Py_ssize_t = 0
     held: cython.Py_ssize_t = 0

@@ -21,12 +21,40 @@ if cython.compiled:
 else:
     from mercer._native.shared import inline
 
-__all__ = ["ascend", "ascend_sparse"]
+__all__ = ["Terms", "ascend"]
 
 real = cython.fused_type(cython.float, cython.double)
 index = cython.fused_type(cython.int, cython.longlong)
-# How many visits ahead a row is asked for.
+# Places in the shape of a loss.
+_TUBE = cython.declare(cython.Py_ssize_t, 0)
+_WIDTH = cython.declare(cython.Py_ssize_t, 1)
+_LOW = cython.declare(cython.Py_ssize_t, 2)
+_HIGH = cython.declare(cython.Py_ssize_t, 3)
+# Visits: a row is prefetched that many visits ahead, since rows come in random order, which no processor foresees.
 _AHEAD = cython.declare(cython.Py_ssize_t, 3)
+# The sequence of Newton steps and bisections ends at a step below this, or after this number of steps.
+_NEWTON_STEP = cython.declare(cython.double, 1e-13)
+_NEWTON_TURNS = cython.declare(cython.int, 100)
+
+
+@cython.cclass
+class Terms:
+    """What a dual coordinate depends on besides its row: t, the centre of the loss, c, q and the lift of each row (n,).
+
+    `shape` (4,) is that of the loss, `highest` is k + r . r.
+    """
+
+    sign: cython.const[cython.double][::1]
+    centre: cython.const[cython.double][::1]
+    factor: cython.const[cython.double][::1]
+    square: cython.const[cython.double][::1]
+    lift: cython.const[cython.double][::1]
+    shape: cython.const[cython.double][::1]
+    highest: cython.double
+
+    def __init__(self, sign, centre, factor, square, lift, shape, highest):
+        self.sign, self.centre, self.factor, self.square, self.lift = sign, centre, factor, square, lift
+        self.shape, self.highest = shape, highest
 
 
 @cython.cfunc
@@ -42,7 +70,7 @@ def solve_logistic(margin: cython.double, square: cython.double) -> cython.doubl
     value: cython.double
     slope: cython.double
     turn: cython.int = 0
-    while turn < 100 and (last > 1e-13 or last < -1e-13):
+    while turn < _NEWTON_TURNS and (last > _NEWTON_STEP or last < -_NEWTON_STEP):
         turn += 1
         p = inline.expit(t)
         value = t + margin + square * p
@@ -71,21 +99,21 @@ def step_to(
     shape: cython.const[cython.double][::1],
     slope: cython.double,
 ) -> cython.double:
-    """Return the slope that is best for a row, given the others'."""
+    """Return the slope that maximises the dual in one coordinate: the proximal step of the loss from m + step slope."""
     far: cython.double = m + step * slope
-    width: cython.double = shape[1] + step
-    found: cython.double
-    if shape[1] < 0:
+    width: cython.double = shape[_WIDTH] + step
+    best: cython.double
+    if shape[_WIDTH] < 0:
         return -inline.expit(solve_logistic(far, step))
     # A row of zeros meets a corner proper: any quotient of the right sign is clipped to the limit.
     width = width if width > 1e-300 else 1e-300
     far -= centre
-    if far + shape[0] < 0:
-        found = (far + shape[0]) / width
-        return found if found > shape[2] else shape[2]
-    if far - shape[0] > 0 and shape[3] > 0:
-        found = (far - shape[0]) / width
-        return found if found < shape[3] else shape[3]
+    if far + shape[_TUBE] < 0:
+        best = (far + shape[_TUBE]) / width
+        return best if best > shape[_LOW] else shape[_LOW]
+    if far - shape[_TUBE] > 0 and shape[_HIGH] > 0:
+        best = (far - shape[_TUBE]) / width
+        return best if best < shape[_HIGH] else shape[_HIGH]
     return 0.0
 
 
@@ -98,29 +126,74 @@ def find_slack(
     shape: cython.const[cython.double][::1],
     slope: cython.double,
 ) -> cython.double:
-    """Return how far inside the scores that a slope is right for m lies; minus how far outside."""
-    below: cython.double = m - centre + shape[0]
-    above: cython.double = m - centre - shape[0]
+    """Return the distance of m to the boundary of the margins at which `slope` is optimal; negative outside of them."""
+    below: cython.double = m - centre + shape[_TUBE]
+    above: cython.double = m - centre - shape[_TUBE]
     gap: cython.double
     if slope == 0:
-        return below if shape[3] == 0 or below < -above else -above
-    if slope <= shape[2]:
-        return shape[1] * slope - below
-    if slope >= shape[3] and slope > 0:
-        return above - shape[1] * slope
-    gap = (below if slope < 0 else above) - shape[1] * slope
+        return below if shape[_HIGH] == 0 or below < -above else -above
+    if slope <= shape[_LOW]:
+        return shape[_WIDTH] * slope - below
+    if slope >= shape[_HIGH] and slope > 0:
+        return above - shape[_WIDTH] * slope
+    gap = (below if slope < 0 else above) - shape[_WIDTH] * slope
     return gap if gap < 0 else -gap
 
 
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def multiply_row(
+    data: cython.const[real][::1], first: cython.Py_ssize_t, d: cython.Py_ssize_t, w: cython.double[::1]
+) -> cython.double:
+    """Return the dot product of w with the dense row of d values that starts at `first`, over eight accumulators."""
+    j: cython.Py_ssize_t
+    lane: cython.Py_ssize_t
+    whole: cython.Py_ssize_t = d - d % 8
+    part = cython.declare(cython.double[8])
+    for lane in range(8):
+        part[lane] = 0.0
+    for j in range(0, whole, 8):
+        for lane in range(8):
+            part[lane] += data[first + j + lane] * w[j + lane]
+    for j in range(whole, d):
+        part[j - whole] += data[first + j] * w[j]
+    return ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]))
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def multiply_stored(
+    data: cython.const[real][::1],
+    columns: cython.const[index][::1],
+    first: cython.Py_ssize_t,
+    stop: cython.Py_ssize_t,
+    w: cython.double[::1],
+) -> cython.double:
+    """Return the dot product of w with the CSR row stored from `first` to `stop`, over four accumulators."""
+    e: cython.Py_ssize_t = first
+    lane: cython.Py_ssize_t
+    part = cython.declare(cython.double[4])
+    for lane in range(4):
+        part[lane] = 0.0
+    while e + 4 <= stop:
+        for lane in range(4):
+            part[lane] += data[e + lane] * w[columns[e + lane]]
+        e += 4
+    while e < stop:
+        part[0] += data[e] * w[columns[e]]
+        e += 1
+    return (part[0] + part[2]) + (part[1] + part[3])
+
+
 def ascend(
-    X: cython.const[real][:, ::1],
-    sign: cython.const[cython.double][::1],
-    centre: cython.const[cython.double][::1],
-    factor: cython.const[cython.double][::1],
-    square: cython.const[cython.double][::1],
-    lift: cython.const[cython.double][::1],
-    shape: cython.const[cython.double][::1],
-    highest: cython.double,
+    data: cython.const[real][::1],
+    columns: cython.const[index][::1],
+    pointers: cython.const[index][::1],
+    terms: Terms,
     order: cython.const[cython.Py_ssize_t][::1],
     settled: cython.double,
     slopes: cython.double[::1],
@@ -131,122 +204,53 @@ def ascend(
 
     Parameters
     ----------
-    X : (n, d)
-    sign, centre, factor, square, lift : (n,): t, the middle of the loss, c, q and the lift of each row
-    shape : (4,), of the loss
-    highest : k + r . r
+    data, columns, pointers : the rows: CSR, or dense rows one after the other with empty `columns` and `pointers`
     settled : rows whose slope is right by more than this are marked for leaving out
     slopes, w : (n,), (d + 3,), in place: s; v, the sum of g, v . r and b
-    kept : as long as `order`: whether a row is worth another visit
+    kept : (len(order),): whether a row is worth another visit
     """
-    at: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    lane: cython.Py_ssize_t
-    d: cython.Py_ssize_t = X.shape[1]
-    whole: cython.Py_ssize_t = d - d % 8
-    m: cython.double
-    step: cython.double
-    slack: cython.double
-    change: cython.double
+    sign: cython.const[cython.double][::1] = terms.sign
+    centre: cython.const[cython.double][::1] = terms.centre
+    factor: cython.const[cython.double][::1] = terms.factor
+    square: cython.const[cython.double][::1] = terms.square
+    lift: cython.const[cython.double][::1] = terms.lift
+    shape: cython.const[cython.double][::1] = terms.shape
+    dense: cython.bint = pointers.shape[_TUBE] == 0
+    d: cython.Py_ssize_t = w.shape[_TUBE] - 3
+    cython.declare(at=cython.Py_ssize_t, i=cython.Py_ssize_t, j=cython.Py_ssize_t, later=cython.Py_ssize_t)
+    cython.declare(m=cython.double, step=cython.double, slack=cython.double, change=cython.double)
     worst: cython.double = 0.0
-    part = cython.declare(cython.double[8])
     with cython.nogil:
-        for at in range(order.shape[0]):
+        for at in range(order.shape[_TUBE]):
             i = order[at]
-            # Rows come in random order, which no processor foresees.
-            if at + _AHEAD < order.shape[0]:
-                inline.prefetch(X[order[at + _AHEAD]], 0, d)
-            if factor[i] > 0:
-                for lane in range(8):
-                    part[lane] = 0.0
-                for j in range(0, whole, 8):
-                    for lane in range(8):
-                        part[lane] += X[i, j + lane] * w[j + lane]
-                for j in range(whole, d):
-                    part[j - whole] += X[i, j] * w[j]
-                m = ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]))
-                m = sign[i] * (m + w[d] * lift[i] - w[d + 1] + w[d + 2])
-                step = factor[i] * square[i]
-                change = step_to(m, centre[i], step, shape, slopes[i]) - slopes[i]
-                slack = find_slack(m, centre[i], shape, slopes[i]) if shape[1] >= 0 else -step * abs(change)
-                kept[at] = slack <= settled
-                worst = -slack if -slack > worst else worst
-                if change != 0:
-                    slopes[i] += change
-                    change *= -factor[i] * sign[i]
+            if at + _AHEAD < order.shape[_TUBE]:
+                later = order[at + _AHEAD]
+                if dense:
+                    inline.prefetch(data, later * d, (later + 1) * d)
+                else:
+                    inline.prefetch(data, pointers[later], pointers[later + 1])
+            if not factor[i] > 0:
+                kept[at] = 0
+                continue
+            if dense:
+                m = multiply_row(data, i * d, d, w)
+            else:
+                m = multiply_stored(data, columns, pointers[i], pointers[i + 1], w)
+            m = sign[i] * (m + w[d] * lift[i] - w[d + 1] + w[d + 2])
+            step = factor[i] * square[i]
+            change = step_to(m, centre[i], step, shape, slopes[i]) - slopes[i]
+            slack = find_slack(m, centre[i], shape, slopes[i]) if shape[_WIDTH] >= 0 else -step * abs(change)
+            kept[at] = slack <= settled
+            worst = -slack if -slack > worst else worst
+            if change != 0:
+                slopes[i] += change
+                change *= -factor[i] * sign[i]
+                if dense:
                     for j in range(d):
-                        w[j] += change * X[i, j]
-                    w[d] += change
-                    w[d + 1] += change * (highest - lift[i])
-            else:
-                kept[at] = 0
-    return worst
-
-
-def ascend_sparse(
-    data: cython.const[real][::1],
-    columns: cython.const[index][::1],
-    pointers: cython.const[index][::1],
-    sign: cython.const[cython.double][::1],
-    centre: cython.const[cython.double][::1],
-    factor: cython.const[cython.double][::1],
-    square: cython.const[cython.double][::1],
-    lift: cython.const[cython.double][::1],
-    shape: cython.const[cython.double][::1],
-    highest: cython.double,
-    order: cython.const[cython.Py_ssize_t][::1],
-    settled: cython.double,
-    slopes: cython.double[::1],
-    w: cython.double[::1],
-    kept: cython.uchar[::1],
-) -> cython.double:
-    """Maximise the dual in each coordinate of `order`; see ``ascend``."""
-    at: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    e: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    lane: cython.Py_ssize_t
-    stop: cython.Py_ssize_t
-    d: cython.Py_ssize_t = w.shape[0] - 3
-    m: cython.double
-    step: cython.double
-    slack: cython.double
-    change: cython.double
-    worst: cython.double = 0.0
-    part = cython.declare(cython.double[4])
-    with cython.nogil:
-        for at in range(order.shape[0]):
-            i = order[at]
-            if at + _AHEAD < order.shape[0]:
-                j = order[at + _AHEAD]
-                inline.prefetch(data, pointers[j], pointers[j + 1])
-            if factor[i] > 0:
-                for lane in range(4):
-                    part[lane] = 0.0
-                stop = pointers[i + 1]
-                e = pointers[i]
-                while e + 4 <= stop:
-                    for lane in range(4):
-                        part[lane] += data[e + lane] * w[columns[e + lane]]
-                    e += 4
-                while e < stop:
-                    part[0] += data[e] * w[columns[e]]
-                    e += 1
-                m = (part[0] + part[2]) + (part[1] + part[3])
-                m = sign[i] * (m + w[d] * lift[i] - w[d + 1] + w[d + 2])
-                step = factor[i] * square[i]
-                change = step_to(m, centre[i], step, shape, slopes[i]) - slopes[i]
-                slack = find_slack(m, centre[i], shape, slopes[i]) if shape[1] >= 0 else -step * abs(change)
-                kept[at] = slack <= settled
-                worst = -slack if -slack > worst else worst
-                if change != 0:
-                    slopes[i] += change
-                    change *= -factor[i] * sign[i]
-                    for e in range(pointers[i], pointers[i + 1]):
-                        w[columns[e]] += change * data[e]
-                    w[d] += change
-                    w[d + 1] += change * (highest - lift[i])
-            else:
-                kept[at] = 0
+                        w[j] += change * data[i * d + j]
+                else:
+                    for j in range(pointers[i], pointers[i + 1]):
+                        w[columns[j]] += change * data[j]
+                w[d] += change
+                w[d + 1] += change * (terms.highest - lift[i])
     return worst

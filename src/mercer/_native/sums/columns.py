@@ -239,9 +239,7 @@ def sparse_descent(
     weight: cython.const[cython.double][::1],
     total: cython.double,
     squares: cython.const[cython.double][::1],
-    l1: cython.double,
-    l2: cython.double,
-    positive: cython.bint,
+    price: object,
     order: cython.const[cython.Py_ssize_t][::1],
     w: cython.double[::1],
     u: cython.double[::1],
@@ -251,8 +249,11 @@ def sparse_descent(
 
     The residual y - (X - 1 mean^T) w is u + shift[0], so that a move touches stored values alone; its weighted sum is
     zero where the means are not, which takes them out of the slope. `squares` are of the centred columns, `total` is
-    the sum of the weights. Returns the largest move.
+    the sum of the weights, `price` is (l1, l2, positive). Returns the largest move.
     """
+    l1: cython.double = price[0]
+    l2: cython.double = price[1]
+    positive: cython.bint = price[2]
     at: cython.Py_ssize_t
     e: cython.Py_ssize_t
     j: cython.Py_ssize_t

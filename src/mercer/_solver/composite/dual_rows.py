@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from mercer._native.linear import dual_coordinate as native
 from mercer._objective import LabelLoss, Logistic, Loss, PiecewiseLoss
+from mercer._solver.row_arrays import list_row_arrays
 from mercer._source import Block, Source
 
 __all__ = ["DualRows", "PrepareDual", "loss_shape", "sweep"]
@@ -118,12 +118,10 @@ class _Visit:
     kept: Array
 
     def answer(self, source: Source) -> float:
-        X, rows, k = source.whole(), self.rows, self.k
-        given = (*self.directions, rows.factor, rows.square, rows.lift, rows.shape, rows.highest)
+        rows, k = self.rows, self.k
+        terms = native.Terms(*self.directions, rows.factor, rows.square, rows.lift, rows.shape, rows.highest)
         moved = (self.order, self.settled, self.slopes[k], self.w[k], self.kept)
-        if issparse(X):
-            return native.ascend_sparse(X.data, X.indices, X.indptr, *given, *moved)
-        return native.ascend(X, *given, *moved)
+        return native.ascend(*list_row_arrays(source.whole()), terms, *moved)
 
 
 def sweep(

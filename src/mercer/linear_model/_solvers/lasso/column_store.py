@@ -231,7 +231,7 @@ class SparseColumns(ColumnStore):
             np.divide(residual, self.root, where=self.root > 0, out=u)
         mean = self.mean[self.chosen]
         stored = table.data, table.indices, table.indptr, mean, self.weights, self.total
-        moved = native.sparse_descent(*stored, squares, *price, order, w, u, shift)
+        moved = native.sparse_descent(*stored, squares, price, order, w, u, shift)
         return moved, residual - self.combined(w - before)
 
 

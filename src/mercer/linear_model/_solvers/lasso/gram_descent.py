@@ -36,7 +36,7 @@ def descend_gram(problem: Any, G: Array, linear: Array, price: Price, goal: floa
         chunk = min(most - problem.sweeps, turn - since, longest)
         order = problem.orders.draw(m, chunk)
         taken = native.gram_descent(
-            G, linear, problem.squares, *price, order, goal, small, chunk, problem.w, problem.q, *scratch
+            G, linear, problem.squares, price, order, goal, small, chunk, problem.w, problem.q, scratch
         )
         problem.sweeps += taken
         problem.settled = taken < chunk

@@ -125,18 +125,19 @@ class Epoch:
 
 
 def _visit(course: Course, X: Any, y: Any, weight: Any, order: Any, group: int, own: tuple[Any, ...]) -> None:
-    """One native call; `own` are the parameters, the average and the table of the group."""
+    """Visit the rows of `order` in one call; `own` holds the parameters, the average and the table of a group."""
     share = 0.0 if course.averaged else float(X.shape[0])
     step, l2 = course.step[group], course.l2[group]
     w, average, table = own
-    method = (course.loss, share, course.fit_intercept, step)
-    if not issparse(X):
-        mean = np.zeros(X.shape[1]) if course.mean is None else course.mean
-        penalty = (step * course.l1, 1.0 / (1.0 + step * l2))
-        native.visit_dense(X, mean, y, weight, order, *method, *penalty, *own, np.empty(len(w)), np.empty(len(mean)))
-    elif course.mean is None:
-        rows, room = (X.data, X.indices, X.indptr), (np.empty(len(w)), np.empty(X.shape[1], dtype=np.intp))
-        native.visit_sparse(*rows, y, weight, order, *method, course.l1, l2, *own, *room)
-    else:
-        given = (course.mean, y, weight, order, share, step[0], l2[0], w[0], average[0], table)
+    if issparse(X) and course.mean is not None:
+        given = (course.mean, y, weight, order, (share, step[0], l2[0]), w[0], average[0], table)
         centred_gradient.visit_centred(X.data, X.indices, X.indptr, *given, np.empty((2, X.shape[1])))
+        return
+    method = native.Method(course.loss, share, course.fit_intercept, step, course.l1, l2)
+    state = native.State(w, average, table, np.empty(len(w)))
+    if issparse(X):
+        seen = np.empty(X.shape[1], dtype=np.intp)
+        native.visit_sparse(X.data, X.indices, X.indptr, y, weight, order, method, state, seen)
+    else:
+        mean = np.zeros(X.shape[1]) if course.mean is None else course.mean
+        native.visit_dense(X, mean, y, weight, order, method, state, np.empty(len(mean)))

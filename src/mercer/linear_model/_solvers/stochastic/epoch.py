@@ -7,9 +7,10 @@ import numpy as np
 from scipy.sparse import issparse
 
 from mercer._native.linear import stochastic
+from mercer._solver.row_arrays import list_row_arrays
 from mercer._source import Block, Source
 from mercer._source.threads import run_numbered
-from mercer.linear_model._solvers.stochastic.row_order import RowOrder, draw_order, given_order
+from mercer.linear_model._solvers.stochastic.row_order import draw_order, keep_order
 
 __all__ = ["Epoch", "EpochSums"]
 
@@ -17,8 +18,6 @@ Array = Any
 # Numbers touched in one native call: some milliseconds of work, after which Ctrl-C is heard and threads meet.
 _CHUNK = 2**20
 _NOTHING = np.zeros(0)
-# Places in the native code's carry.
-_INTERCEPT, _SCALE, _STEP, _DUE, _MASS, _AVERAGE, _LOSSES, _AT_ZERO, _UPDATES, _WEIGHT = range(10)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +42,7 @@ class Epoch:
             walk.visit(source.whole(), source.y, source.weight, self._order(source), (self.state.epochs,))
         else:
             source.each(_itself, walk.visit_block)
-        return walk.finished()
+        return walk.finish()
 
     def _order(self, source: Source) -> Array:
         """The rows that take part; those of weight zero are absent."""
@@ -56,16 +55,33 @@ class _Walk:
 
     def __init__(self, descent: Any, state: Any, threads: int) -> None:
         self.descent, self.state, self.threads = descent, state, threads
-        k = len(state.t)
         self.v, self.owed = state.coef.copy(), state.owed.copy()
         # mass starts at zero in every epoch, so that the sum of the earlier steps is minus the lag.
-        self.lag = -self._averaged(state.t)[:, None] * state.average_coef
-        self.carry = np.zeros((k, 10))
-        self.carry[:, _INTERCEPT], self.carry[:, _SCALE], self.carry[:, _STEP] = state.intercept, 1.0, state.t
-        self.carry[:, _DUE], self.carry[:, _AVERAGE] = state.due, state.average_intercept
+        self.lag = -self._count_averaged(state.t)[:, None] * state.average_coef
+        self.method = stochastic.Method(
+            descent.loss,
+            descent.schedule,
+            descent.shape,
+            descent.power,
+            descent.origin,
+            descent.fit_intercept,
+            descent.l1,
+            descent.l2,
+            float(descent.average),
+        )
+        self.scores = [self._open_score(k) for k in range(len(state.t))]
 
-    def _averaged(self, t: Array) -> Array:
-        """How many steps are in the averages before step t."""
+    def _open_score(self, k: int) -> Any:
+        """Return the native record of score `k` at the start of the epoch."""
+        state = self.state
+        positive = -1.0 if not self.descent.labels else float(k if len(self.v) > 1 else 1)
+        score = stochastic.Score(self.v[k], self.owed[k], self.lag[k], state.rate[k], positive)
+        score.intercept, score.average_intercept = state.intercept[k], state.average_intercept[k]
+        score.step, score.due = state.t[k], state.due[k]
+        return score
+
+    def _count_averaged(self, t: Array) -> Array:
+        """Return the number of steps in the averages before step `t`."""
         return np.maximum(0.0, t - self.descent.average)
 
     def visit_block(self, block: Block) -> None:
@@ -83,87 +99,60 @@ class _Walk:
             random = np.random.default_rng(np.random.SeedSequence(self.state.seed, spawn_key=key))
             order = draw_order(rows, stored, random)
         else:
-            order = given_order(rows)
+            order = keep_order(rows)
+        visits = stochastic.Visits(y, weight, order.visits, order.fetches, order.distance)
         batch = self.descent.batch_size
         length = max(1, int(_CHUNK / stored) // batch) * batch
         active = np.flatnonzero(self.state.active).tolist()
+        arrays = list_row_arrays(X)
         for first in range(0, len(rows), length):
-            visit = _Visit(X, y, weight, order, first, min(first + length, len(rows)))
-            run_numbered(lambda i, visit=visit: self._steps(visit, active[i]), len(active), self.threads)
+            stop = min(first + length, len(rows))
 
-    def _steps(self, visit: "_Visit", score: int) -> None:
-        descent, k = self.descent, len(self.v)
-        positive = -1.0 if not descent.labels else float(score if k > 1 else 1)
-        visit(
-            positive,
-            descent.loss,
-            descent.shape,
-            descent.schedule,
-            self.state.rate[score],
-            descent.power,
-            descent.origin,
-            descent.fit_intercept,
-            descent.l1,
-            descent.l2,
-            float(descent.average),
-            self.v[score],
-            self.owed[score],
-            self.lag[score],
-            self.carry[score],
-            np.empty(min(descent.batch_size, visit.end - visit.begin)),
-        )
+            def take_steps(number: int, first: int = first, stop: int = stop) -> None:
+                score, pushes = self.scores[active[number]], np.empty(min(batch, stop - first))
+                stochastic.visit_rows(*arrays, visits, first, stop, self.method, score, pushes)
 
-    def finished(self) -> tuple[Any, EpochSums]:
-        """The state after the epoch: scales multiplied in, penalties that are due paid, averages taken."""
-        carry, scale = self.carry, self.carry[:, _SCALE]
+            run_numbered(take_steps, len(active), self.threads)
+
+    def finish(self) -> tuple[Any, EpochSums]:
+        """Return the state after the epoch, with scales multiplied in and penalties paid, and its sums."""
         with np.errstate(all="ignore"):
             if self.owed.shape[1]:
                 self._pay()
-            mass, count = carry[:, _MASS], self._averaged(carry[:, _STEP])
-            total = mass[:, None] * self.v - self.lag if self.lag.shape[1] else self.lag
+            scale, step = self._read("scale"), self._read("step")
+            count = self._count_averaged(step)
+            total = self._read("mass")[:, None] * self.v - self.lag if self.lag.shape[1] else self.lag
             state = replace(
                 self.state,
                 coef=scale[:, None] * self.v,
-                intercept=carry[:, _INTERCEPT].copy(),
+                intercept=self._read("intercept"),
                 average_coef=np.where(count > 0, 1.0 / np.maximum(count, 1.0), 0.0)[:, None] * total,
-                average_intercept=carry[:, _AVERAGE].copy(),
+                average_intercept=self._read("average_intercept"),
                 owed=scale[:, None] * self.owed,
-                due=scale * carry[:, _DUE],
-                t=carry[:, _STEP].copy(),
+                due=scale * self._read("due"),
+                t=step,
                 epochs=self.state.epochs + 1,
             )
-            weight = np.where(carry[:, _WEIGHT] > 0, carry[:, _WEIGHT], 1.0)
-            sums = EpochSums(carry[:, _LOSSES] / weight, carry[:, _AT_ZERO] / weight, carry[:, _UPDATES].copy())
+            weight = self._read("weight")
+            weight = np.where(weight > 0, weight, 1.0)
+            sums = EpochSums(
+                self._read("losses") / weight, self._read("losses_at_zero") / weight, self._read("updates")
+            )
         return state, sums
 
+    def _read(self, name: str) -> Array:
+        """Return an attribute of every score's native record (k,)."""
+        return np.array([getattr(score, name) for score in self.scores], dtype=np.float64)
+
     def _pay(self) -> None:
-        """Move the coefficients of columns that were not met lately towards zero by what is due."""
-        due = self.carry[:, _DUE][:, None]
+        """Move the coefficients of columns that were not met lately towards zero by the part of `due` not yet paid."""
+        due = self._read("due")[:, None]
         down, up = np.maximum(self.v - (due + self.owed), 0.0), np.minimum(self.v + (due - self.owed), 0.0)
         change = np.where(self.v > 0, down, np.where(self.v < 0, up, self.v)) - self.v
         self.v += change
         self.owed += change
         if self.lag.shape[1]:
-            self.lag += self.carry[:, _MASS][:, None] * change
-
-
-@dataclass(frozen=True, eq=False)
-class _Visit:
-    """Some consecutive visits, for the native code that suits the rows."""
-
-    X: Any
-    y: Array
-    weight: Array
-    order: RowOrder
-    begin: int
-    end: int
-
-    def __call__(self, *arguments: Any) -> None:
-        X, order, rest = self.X, self.order, (self.begin, self.end, *arguments)
-        if issparse(X):
-            stochastic.visit_sparse(X.data, X.indices, X.indptr, self.y, self.weight, order.visits, *rest)
-        else:
-            stochastic.visit_dense(X, self.y, self.weight, order.visits, order.fetches, order.distance, *rest)
+            self.lag += self._read("mass")[:, None] * change
 
 
 def _itself(block: Block) -> Block:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["RowOrder", "draw_order", "given_order"]
+__all__ = ["RowOrder", "draw_order", "keep_order"]
 
 Array = Any
 # Up to so many numbers (16 MiB) rows are in the third-level cache, and any order is as good.
@@ -31,7 +31,7 @@ class RowOrder:
     distance: int
 
 
-def given_order(rows: Array) -> RowOrder:
+def keep_order(rows: Array) -> RowOrder:
     """The rows as they come."""
     rows = np.ascontiguousarray(rows, dtype=np.intp)
     return RowOrder(rows, rows, _DISTANCE)
@@ -40,7 +40,7 @@ def given_order(rows: Array) -> RowOrder:
 def draw_order(rows: Array, n_stored: float, random: np.random.Generator) -> RowOrder:
     """A random order of some rows with `n_stored` numbers each."""
     if len(rows) * n_stored <= _CACHED or n_stored >= _RUN:
-        return given_order(random.permutation(rows))
+        return keep_order(random.permutation(rows))
     run, window = -int(-_RUN // n_stored), int(_WINDOW // n_stored)
     n_runs = -(-len(rows) // run)
     places = (random.permutation(n_runs)[:, None] * run + np.arange(run)).reshape(-1)
