@@ -20,7 +20,7 @@ from mercer._solver.tree.search import Room
 from mercer._solver.tree.target import value_target
 from mercer._solver.tree.whole_growth import grow_whole
 from mercer.ensemble._histogram.losses import BoostingLoss, LogisticLoss, SoftmaxLoss, SquaredLoss
-from mercer.ensemble._histogram.sample import uniform_numbers
+from mercer.ensemble._histogram.sample import draw_uniform
 
 __all__ = ["GradientRounds", "GradientState", "HeldOut", "tree_seed"]
 
@@ -137,7 +137,7 @@ class GradientRounds:
         """Whether each row is drawn for a round: always the same number of rows, those of the least random numbers."""
         n = len(self.y)
         drawn = np.zeros(n, dtype=bool)
-        order = np.argsort(uniform_numbers(n, (self.seed, number)), kind="stable")
+        order = np.argsort(draw_uniform(n, (self.seed, number)), kind="stable")
         drawn[order[: max(1, int(self.share * n))]] = True
         return drawn
 
@@ -146,7 +146,7 @@ class GradientRounds:
     ) -> tuple[GradientState, Array, BoostingLoss]:
         k, n = self.loss.n_scores, len(self.y)
         number = len(state.trees) // k
-        loss = self.loss.renewed(scores, self.y, self.weight)
+        loss = self.loss.renew(scores, self.y, self.weight)
         gradients = np.empty((k, n, 2))
         blocks = -(-n // _UNIT)
         loss.run(scores, self.y, _NO_WEIGHT, _UNIT, 0, blocks, gradients, np.empty((blocks, 1 + 2 * k)))
