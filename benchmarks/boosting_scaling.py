@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 
 from benchmarks.cases.boosting import make_labels
-from mercer.ensemble._histogram.team import Team
+from mercer.ensemble._histogram.workers import Workers
 
 COLUMNS = 30
 # In the order of their numbers in leaves.pxd.
@@ -66,7 +66,7 @@ def measure(module, threads, rounds, data):
 
 def measure_pieces(threads, rounds, data):
     """Milliseconds of a round by piece of work, and those in between, during which only the leader works."""
-    found, ends, finish = collections.Counter(), [], Team.finish
+    found, ends, finish = collections.Counter(), [], Workers.finish
 
     def timed(team):
         start = time.perf_counter()
@@ -76,11 +76,11 @@ def measure_pieces(threads, rounds, data):
         found["between"] += 1e3 * (start - ends[-1]) / rounds if ends else 0.0
         ends.append(end)
 
-    Team.finish = timed
+    Workers.finish = timed
     try:
         fit("mercer.ensemble", rounds, threads, data)
     finally:
-        Team.finish = finish
+        Workers.finish = finish
     return found
 
 
@@ -88,7 +88,7 @@ def print_pieces(options, data):
     """A row for each number of threads."""
     print("threads  grain", *(f"{name:>8}" for name in (*PIECES, "between")), flush=True)
     for threads, grain in itertools.product(options.threads, options.grain):
-        Team.grain = grain
+        Workers.grain = grain
         row = measure_pieces(threads, options.rounds, data)
         print(f"{threads:7} {grain:6}", *(f"{row[name]:8.3f}" for name in (*PIECES, "between")), flush=True)
 
@@ -106,7 +106,7 @@ def main():
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2, 4, 8, 16])
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--pieces", action="store_true")
-    parser.add_argument("--grain", type=int, nargs="+", default=[Team.grain], help="least pairs of words in an item")
+    parser.add_argument("--grain", type=int, nargs="+", default=[Workers.grain], help="least pairs of words in an item")
     options = parser.parse_args()
     data = make_labels(1.0, options.rows, COLUMNS)
     if options.pieces:

@@ -137,8 +137,8 @@ class Hurried(RandomForestClassifier):
 
     looks = 0
 
-    def _growth(self, *arguments):
-        growth = super()._growth(*arguments)
+    def _make_growth(self, *arguments):
+        growth = super()._make_growth(*arguments)
         growth.clock = self.look
         return growth
 

@@ -7,7 +7,7 @@ from sklearn.datasets import load_iris, make_classification, make_friedman1
 from sklearn.linear_model import LinearRegression
 
 from mercer.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
-from mercer.ensemble._gradient.rounds import HeldOut
+from mercer.ensemble._gradient.rounds import EarlyStopping
 from mercer.errors import DataError, ParameterError
 
 
@@ -139,10 +139,10 @@ def test_a_draw_of_one_class_alone_is_no_harm():
 
 
 def test_rounds_end_when_held_out_rows_gain_no_more():
-    held = HeldOut(None, None, None, None, patience=2, tol=0.1)
-    assert not held.is_over((1.0, 2.0))
-    assert not held.is_over((1.0, 0.9, 0.8))
-    assert held.is_over((1.0, 0.9, 0.95))
+    stopping = EarlyStopping(None, patience=2, tol=0.1)
+    assert not stopping.is_over((1.0, 2.0))
+    assert not stopping.is_over((1.0, 0.9, 0.8))
+    assert stopping.is_over((1.0, 0.9, 0.95))
     X, y = friedman(300)
     model = GradientBoostingRegressor(n_estimators=500, learning_rate=0.5, n_iter_no_change=3, random_state=0).fit(X, y)
     assert model.converged_

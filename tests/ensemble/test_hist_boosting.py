@@ -10,7 +10,7 @@ from sklearn.datasets import make_classification, make_friedman1
 
 from mercer._source.threads import run_numbered
 from mercer.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from mercer.ensemble._histogram.slopes import Slopes
+from mercer.ensemble._histogram.gradients import Gradients
 from mercer.errors import DataError, InterruptWarning, ParameterError
 
 
@@ -137,14 +137,14 @@ def test_fits_at_the_same_time_share_the_crew_and_agree():
 @pytest.mark.parametrize("early_stopping", [False, True])
 def test_an_interrupted_fit_leaves_no_thread_at_work(monkeypatch, early_stopping):
     X, y = make_classification(20_000, 40, n_informative=10, random_state=0)
-    read, calls = Slopes.read, []
+    update, calls = Gradients.update, []
 
-    def read_thrice(self):
-        calls.append(read(self))
+    def update_thrice(self):
+        calls.append(update(self))
         if len(calls) == 3:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(Slopes, "read", read_thrice)
+    monkeypatch.setattr(Gradients, "update", update_thrice)
     model = HistGradientBoostingClassifier(n_jobs=3, early_stopping=early_stopping)
     with pytest.warns(InterruptWarning), pytest.raises(KeyboardInterrupt):
         model.fit(X, y)

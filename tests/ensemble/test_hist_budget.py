@@ -9,7 +9,7 @@ from sklearn.datasets import make_classification, make_friedman1
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from mercer.ensemble._histogram.budget import _best_leaves
+from mercer.ensemble._histogram.budget import _search_leaves
 from mercer.errors import ParameterError
 
 
@@ -29,12 +29,12 @@ def test_leaves_halve_or_double_as_long_as_that_is_better():
     def score(best):
         return lambda leaves: asked.append(leaves) or -abs(np.log2(leaves / best))
 
-    assert _best_leaves(score(64)) == 64
+    assert _search_leaves(score(64)) == 64
     assert asked == [16, 8, 32, 64, 128]
     asked.clear()
-    assert _best_leaves(score(4)) == 4
+    assert _search_leaves(score(4)) == 4
     assert asked == [16, 8, 32, 4, 2]
-    assert _best_leaves(score(1e9)) == 256
+    assert _search_leaves(score(1e9)) == 256
 
 
 def test_the_model_is_the_one_that_the_best_trial_says():

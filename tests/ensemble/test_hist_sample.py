@@ -6,9 +6,9 @@ from scipy.special import expit
 from sklearn.datasets import make_classification, make_friedman1
 
 from mercer.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from mercer.ensemble._histogram.grower import Grower
 from mercer.ensemble._histogram.losses import ExponentialLoss, HuberLoss
-from mercer.ensemble._histogram.sample import drawn_counts, uniform_numbers
+from mercer.ensemble._histogram.sample import draw_counts, draw_uniform
+from mercer.ensemble._histogram.tree_builder import TreeBuilder
 from mercer.errors import DataError
 
 
@@ -25,7 +25,7 @@ def test_the_leaves_are_the_means_of_the_rows_drawn():
     X, y = steps()
     options = {"max_iter": 1, "learning_rate": 1.0, "min_samples_leaf": 1, "subsample": 0.5, "random_state": 3}
     model = HistGradientBoostingRegressor(**options).fit(X, y)
-    drawn = drawn_counts(60, 0.5, None, (model._state.entropy[0], 0, 1)) > 0
+    drawn = draw_counts(60, 0.5, None, (model._state.entropy[0], 0, 1)) > 0
     assert 15 < drawn.sum() < 45
     means = [y[drawn & (X[:, 0] == side)].mean() for side in (0, 1)]
     np.testing.assert_allclose(model.predict([[0.0], [1.0]]), means, rtol=1e-9)
@@ -61,14 +61,14 @@ def test_slopes_are_derivatives(loss):
     scores, y = rng.normal(size=(50, 1)), rng.integers(0, 2, 50).astype(float)
     step = 1e-6
     slope = (loss.value(scores + step, y) - loss.value(scores - step, y)) / (2 * step)
-    np.testing.assert_allclose(loss.slopes(scores, y)[0], slope, atol=1e-6)
+    np.testing.assert_allclose(loss.differentiate(scores, y)[0], slope, atol=1e-6)
 
 
 # Invariance.
 
 
 def test_numbers_of_rows_are_uniform_and_rounds_do_not_repeat_them():
-    numbers = np.array([uniform_numbers(20_000, (7, round_number, 1)) for round_number in range(2)])
+    numbers = np.array([draw_uniform(20_000, (7, round_number, 1)) for round_number in range(2)])
     assert np.abs(np.histogram(numbers[0], bins=10, range=(0, 1))[0] - 2000).max() < 200
     assert abs(np.corrcoef(numbers)[0, 1]) < 0.03
     assert abs(np.corrcoef(numbers[0, 1:], numbers[0, :-1])[0, 1]) < 0.03
@@ -76,7 +76,7 @@ def test_numbers_of_rows_are_uniform_and_rounds_do_not_repeat_them():
 
 def test_each_repetition_that_a_weight_stands_for_is_drawn_by_itself():
     counts = np.full(20_000, 3)
-    drawn = drawn_counts(20_000, 0.4, counts, (1, 0, 1))
+    drawn = draw_counts(20_000, 0.4, counts, (1, 0, 1))
     shares = np.bincount(drawn, minlength=4) / 20_000
     np.testing.assert_allclose(shares, [0.6**3, 3 * 0.4 * 0.36, 3 * 0.16 * 0.6, 0.4**3], atol=0.015)
 
@@ -105,14 +105,14 @@ def test_few_columns_summed_for_themselves_give_the_trees_of_histograms_of_all(m
     X[::5, 3] = np.nan
     options = {"max_iter": 3, "max_features": 0.1, "random_state": 0, "early_stopping": False, "n_jobs": jobs}
     few = HistGradientBoostingClassifier(**options).fit(X, y)
-    prepare, ways = Grower.__init__, []
+    prepare, ways = TreeBuilder.__init__, []
 
     def prepare_with_all(self, *given):
         prepare(self, *given)
         ways.append(self.direct)
         self.direct = False
 
-    monkeypatch.setattr(Grower, "__init__", prepare_with_all)
+    monkeypatch.setattr(TreeBuilder, "__init__", prepare_with_all)
     every = HistGradientBoostingClassifier(**options).fit(X, y)
     assert ways == [True]
     assert np.array_equal(few.decision_function(X), every.decision_function(X))

@@ -8,7 +8,7 @@ import pytest
 from mercer.ensemble import LPBoostClassifier
 from mercer.ensemble._reweighting import lp_boost as _lp_boost
 from mercer.ensemble._reweighting.margin_program import solve_groups
-from mercer.ensemble._reweighting.margin_simplex import Basis, first_basis, grown_basis, restart
+from mercer.ensemble._reweighting.margin_simplex import Basis, grow_basis, make_first_basis, restart
 
 
 def grow(right, weight, nu):
@@ -19,7 +19,7 @@ def grow(right, weight, nu):
         patterns = np.column_stack([patterns[halves // 2], np.where(halves % 2 == 1, 1.0, -1.0)])
         share = np.bincount(group, weight) / weight.sum()
         bounds = np.full(len(share), np.inf) if nu is None else share / nu
-        basis = first_basis(patterns[:, 0], bounds) if basis is None else grown_basis(basis, halves // 2, bounds)
+        basis = make_first_basis(patterns[:, 0], bounds) if basis is None else grow_basis(basis, halves // 2, bounds)
         found = restart(patterns, bounds, basis)
         assert found is not None
         basis = found[3]
@@ -46,7 +46,7 @@ def test_every_program_is_solved_to_its_optimum(nu, seed):
 
 
 def test_the_first_hypothesis_has_its_mass_where_it_is_wrong():
-    basis = first_basis(np.array([1.0, -1.0, -1.0]), np.array([0.9, 0.3, 0.4]))
+    basis = make_first_basis(np.array([1.0, -1.0, -1.0]), np.array([0.9, 0.3, 0.4]))
     np.testing.assert_allclose(basis.mass, [0.3, 0.3, 0.4])
     assert basis.basic.tolist() == [0, -1]
     assert basis.upper.tolist() == [False, True, True]
@@ -54,7 +54,7 @@ def test_the_first_hypothesis_has_its_mass_where_it_is_wrong():
 
 def test_a_mass_that_is_parted_fills_the_first_part():
     old = Basis(np.array([1, -1]), np.array([True, False]), np.array([0.5, 0.5]))
-    new = grown_basis(old, np.array([0, 0, 1, 1]), np.array([0.2, 0.3, 0.4, 0.4]))
+    new = grow_basis(old, np.array([0, 0, 1, 1]), np.array([0.2, 0.3, 0.4, 0.4]))
     np.testing.assert_allclose(new.mass, [0.2, 0.3, 0.4, 0.1])
     assert new.basic.tolist() == [3, -1, -3]
     assert new.upper.tolist() == [True, True, True, False]

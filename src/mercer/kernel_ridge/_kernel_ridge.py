@@ -114,6 +114,7 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the kernels of all pairs of rows are n^2 numbers, forecast before they are taken"
     }
+    solver_used_: str
     _parameters: ClassVar[dict[str, Rule]] = {
         "alpha": Real(0) | Array(),
         **KERNEL_RULES,

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from mercer._base import fitting
 from mercer._base.validation import check_labels
 from mercer.ensemble._committee.bagging_model import BaggingModel
-from mercer.ensemble._reweighting.weak_learner import aligned_shares
+from mercer.ensemble._reweighting.weak_learner import predict_shares
 from mercer.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 __all__ = ["BaggingClassifier", "BaggingRegressor"]
@@ -211,7 +211,7 @@ class BaggingClassifier(ClassifierMixin, BaggingModel):
     def _shares(self, member: Any, rows: Any, params: dict[str, Any]) -> np.ndarray:
         codes = np.arange(self.n_classes_)
         if hasattr(member, "predict_proba"):
-            return aligned_shares(member, rows, codes, params)
+            return predict_shares(member, rows, codes, params)
         return (np.asarray(member.predict(rows, **params))[:, None] == codes).astype(np.float64)
 
     def _judge_left_out(self, rows: Any, y: np.ndarray) -> None:

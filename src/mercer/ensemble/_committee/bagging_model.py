@@ -16,7 +16,12 @@ from mercer._base.validation import checked_weight
 from mercer._base.wrapping import check_wrapped_place
 from mercer._source.threads import run_numbered
 from mercer.ensemble._committee.bags import Bags, BagState, Draws, fit_member
-from mercer.ensemble._reweighting.weak_learner import MemberList, handed_rows, handed_table, shadow_source
+from mercer.ensemble._reweighting.weak_learner import (
+    MemberList,
+    check_member_rows,
+    check_member_table,
+    make_driver_source,
+)
 from mercer.errors import ParameterError, UnsupportedError
 
 __all__ = ["BaggingModel"]
@@ -90,7 +95,7 @@ class BaggingModel(MemberList, Estimator):
         """Check, draw and fit; returns the rows as members see them, the targets, and the outcome."""
         check_wrapped_place(self, X, y)
         self.estimator_ = self._default() if self.estimator is None else self.estimator
-        rows, y = handed_table(self, self.estimator_, X, y, numbers=numbers, finite=False)
+        rows, y = check_member_table(self, self.estimator_, X, y, numbers=numbers, finite=False)
         y = self._targets(y)
         weight = checked_weight(self, sample_weight, len(y))
         routed = process_routing(self, "fit", **fit_params) if fit_params else None
@@ -104,7 +109,7 @@ class BaggingModel(MemberList, Estimator):
             self._threads(),
             before,
         )
-        source = shadow_source(rows, y, weight, self._threads())
+        source = make_driver_source(rows, y, weight, self._threads())
         outcome = self._drive(bags.solve, source, max_steps=-(-self.n_estimators // 8))
         for name in ("oob_score_", "oob_decision_function_", "oob_prediction_"):
             self.__dict__.pop(name, None)
@@ -186,7 +191,7 @@ class BaggingModel(MemberList, Estimator):
     def _sum_over_members(self, X: Any, ask: Callable[[Any, Any], np.ndarray], check: bool = True) -> Any:
         """The sum of what members answer for rows, in the order of the members."""
         check_is_fitted(self)
-        rows = handed_rows(self, self.estimator_, X, finite=False) if check else X
+        rows = check_member_rows(self, self.estimator_, X, finite=False) if check else X
         total: Any = None
 
         def add(answer: np.ndarray) -> None:

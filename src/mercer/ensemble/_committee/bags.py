@@ -13,7 +13,7 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer._source.threads import run_numbered
-from mercer.ensemble._reweighting.weak_learner import rows_at, seeded
+from mercer.ensemble._reweighting.weak_learner import seed_member, take_rows
 
 __all__ = ["BagState", "Bags", "Draws", "fit_member"]
 
@@ -92,7 +92,7 @@ class Bags:
 
 def fit_member(estimator: Any, draws: Draws, number: int, X: Any, y: np.ndarray, fit_params: dict[str, Any]) -> Any:
     """A copy of `estimator`, fitted to what it draws: by weights where it takes them, else by copies of rows."""
-    member = seeded(clone(estimator), draws.seed(number))
+    member = seed_member(clone(estimator), draws.seed(number))
     rows, features = draws.rows(number), draws.features(number)
     if len(features) < draws.n_features or draws.bootstrap_features:
         X = X[:, features]
@@ -104,5 +104,5 @@ def fit_member(estimator: Any, draws: Draws, number: int, X: Any, y: np.ndarray,
         name: value[rows] if hasattr(value, "shape") and len(value) == draws.n_rows else value
         for name, value in fit_params.items()
     }
-    member.fit(rows_at(X, rows), y[rows], **taken)
+    member.fit(take_rows(X, rows), y[rows], **taken)
     return member

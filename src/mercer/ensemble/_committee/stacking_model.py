@@ -27,7 +27,7 @@ from mercer.ensemble._committee.named_members import (
     dropped,
     side_by_side,
 )
-from mercer.ensemble._reweighting.weak_learner import aligned_shares
+from mercer.ensemble._reweighting.weak_learner import predict_shares
 from mercer.errors import DataError, ParameterError
 
 __all__ = ["StackState", "StackingModel", "final_has"]
@@ -292,7 +292,7 @@ def _said(member: Any, method: str, classes: Any, X: Any, cv: Any) -> Any:
     """What a member answers; a class whose rows all weighed nothing may be unknown to it, and has the probability 0."""
     said = getattr(member, method)(X)
     whole = method != "predict_proba" or not isinstance(classes, np.ndarray) or said.shape[1] == len(classes)
-    return said if whole or isinstance(cv, str) else aligned_shares(member, X, np.arange(len(classes)))
+    return said if whole or isinstance(cv, str) else predict_shares(member, X, np.arange(len(classes)))
 
 
 def _block(said: Any, method: str, classes: Any, X: Any) -> np.ndarray:

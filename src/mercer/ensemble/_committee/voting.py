@@ -15,7 +15,7 @@ from mercer._base.wrapping import float_type
 from mercer._source import Source
 from mercer.ensemble._committee.combination import combine_labels, combine_numbers
 from mercer.ensemble._committee.voting_model import VotingModel
-from mercer.ensemble._reweighting.weak_learner import aligned_shares
+from mercer.ensemble._reweighting.weak_learner import predict_shares
 from mercer.errors import DataError, UnsupportedError
 
 __all__ = ["VotingClassifier"]
@@ -243,7 +243,7 @@ class VotingClassifier(ClassifierMixin, VotingModel):
 
     def _shares(self, X: Any) -> list[np.ndarray]:
         codes = np.arange(len(self.classes_))
-        return self._answers(X, lambda number: aligned_shares(self.estimators_[number], X, codes))
+        return self._answers(X, lambda number: predict_shares(self.estimators_[number], X, codes))
 
     def _mean_shares(self, X: Any) -> np.ndarray:
         check_is_fitted(self)

@@ -2,10 +2,10 @@
 
 from typing import Any, ClassVar
 
-from mercer._base import fitting
 from mercer._base.parameter import Choice, Instance, Nothing, Rule
 from mercer.ensemble._forest.kinds import ForestClassifier, ForestRegressor
 from mercer.ensemble._forest.model import FOREST_PARAMETERS
+from mercer.tree import ExtraTreeClassifier, ExtraTreeRegressor
 
 __all__ = ["ExtraTreesClassifier", "ExtraTreesRegressor"]
 
@@ -106,6 +106,7 @@ class ExtraTreesClassifier(ForestClassifier):
     0.95
     """
 
+    _tree_class = ExtraTreeClassifier
     _parameters: ClassVar[dict[str, Rule]] = {
         **FOREST_PARAMETERS,
         "criterion": Choice("gini", "entropy", "log_loss"),
@@ -159,26 +160,6 @@ class ExtraTreesClassifier(ForestClassifier):
         self.monotonic_cst = monotonic_cst
         self.categorical_features = categorical_features
         self.max_time = max_time
-
-    @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "ExtraTreesClassifier":
-        """Grow the trees.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; NaN is a missing value.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Labels.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; with `bootstrap` rows are drawn in proportion to them.
-
-        Returns
-        -------
-        self : ExtraTreesClassifier
-        """
-        self._fit(X, y, sample_weight)
-        return self
 
 
 class ExtraTreesRegressor(ForestRegressor):
@@ -273,6 +254,7 @@ class ExtraTreesRegressor(ForestRegressor):
     0.4
     """
 
+    _tree_class = ExtraTreeRegressor
     _parameters: ClassVar[dict[str, Rule]] = {
         **FOREST_PARAMETERS,
         "criterion": Choice("squared_error", "friedman_mse", "absolute_error", "poisson"),
@@ -323,23 +305,3 @@ class ExtraTreesRegressor(ForestRegressor):
         self.monotonic_cst = monotonic_cst
         self.categorical_features = categorical_features
         self.max_time = max_time
-
-    @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "ExtraTreesRegressor":
-        """Grow the trees.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; NaN is a missing value.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Targets.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; with `bootstrap` rows are drawn in proportion to them.
-
-        Returns
-        -------
-        self : ExtraTreesRegressor
-        """
-        self._fit(X, y, sample_weight)
-        return self

@@ -1,4 +1,4 @@
-"""All trees of a forest in a few arrays, so that rows go down them without looking at an object."""
+"""All trees of a forest in a few arrays, so that native code passes rows through all of them."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,15 +14,18 @@ from mercer._source.threads import run_numbered
 __all__ = ["PackedForest"]
 
 Array = Any
-# Rows of one call, few enough for many threads, and how many of them go down a tree together: more of them share the
-# nodes of a tree that has to be fetched, fewer leave their own values near.
-_RUN, _TOGETHER = 1024, 512
+# Rows of one call: few enough that many threads have work.
+_RUN = 1024
+# Rows that pass through a tree together. More rows share the nodes of a tree once they are in the cache; fewer rows
+# keep their own values in the cache.
+_TOGETHER = 512
+# Most values of a sparse matrix that are made dense at a time.
 _DENSE_CELLS = 2**20
 
 
 @dataclass(frozen=True, eq=False)
 class PackedForest:
-    """The nodes of all trees, one tree after the other, in the form that walking down needs."""
+    """The nodes of all trees, one tree after the other, in the form that native code reads."""
 
     roots: Array
     features: Array
@@ -33,14 +36,14 @@ class PackedForest:
     values: Array
 
     @classmethod
-    def of(cls, trees: list[BinaryTree]) -> "PackedForest":
+    def join(cls, trees: list[BinaryTree]) -> "PackedForest":
         """Join the arrays of trees."""
         sizes = np.array([tree.node_count for tree in trees])
         roots = (np.cumsum(sizes) - sizes).astype(np.int32)
         parts = [tree._packed for tree in trees]
         begins = np.cumsum([0, *(len(part[4]) for part in parts[:-1])])
         if begins[-1] or len(parts[-1][4]):
-            # Places of categories count from the first word of all trees.
+            # The words that hold categories are indexed from the first word of all trees.
             parts = [
                 (*part[:2], np.where(part[3] >= 2, part[2] + begin, part[2]), *part[3:])
                 for part, begin in zip(parts, begins)
@@ -49,8 +52,8 @@ class PackedForest:
         values = np.concatenate([tree.value.reshape(tree.node_count, -1) for tree in trees])
         return cls(roots, *joined, values)  # type: ignore[call-arg]
 
-    def shared(self, trees: list[BinaryTree]) -> list[BinaryTree]:
-        """The same trees, with views of these arrays for theirs."""
+    def share(self, trees: list[BinaryTree]) -> list[BinaryTree]:
+        """Return the same trees with views of these arrays in place of their own, which saves memory."""
         if len(self.words):
             return trees
         views = []
@@ -68,7 +71,10 @@ class PackedForest:
 
     @cached_property
     def _records(self) -> tuple[Array, Array]:
-        """Threshold, marked feature and right child of each node in 16 bytes, as floats and as integers."""
+        """Threshold, feature with the side of missing values, and right child of each node in 16 bytes.
+
+        The same memory twice: as floats (nodes, 2) and as int32 (nodes, 4).
+        """
         records = np.empty((len(self.features), 2))
         links = records.view(np.int32)
         sizes = np.diff([*self.roots.tolist(), len(self.features)])
@@ -78,11 +84,11 @@ class PackedForest:
         links[:, 3] = np.where(inner, self.rights + np.repeat(self.roots, sizes), LEAF)
         return records, links
 
-    def _walk(self) -> Any:
+    def _list_arrays(self) -> Any:
         return self.roots, self.features, self.rights, self.thresholds, self.sides, self.words
 
-    def sums(self, X: Array, threads: int) -> Array:
-        """The values of each row's leaves, added up tree after tree."""
+    def sum_leaves(self, X: Array, threads: int) -> Array:
+        """Return the sum over the trees of the values of each row's leaf, added tree by tree."""
         sums = np.zeros((X.shape[0], self.values.shape[1]))
         everything = np.zeros(0, np.int32)
 
@@ -91,32 +97,33 @@ class PackedForest:
             if len(self.words) == 0:
                 forest_walk.add_packed_values(X, self.roots, *self._records, self.values, at, np.empty_like(at), out)
                 return
-            forest_walk.add_values(X, everything, *self._walk(), self.values, at, out)  # type: ignore[call-arg]
+            forest_walk.add_values(X, everything, *self._list_arrays(), self.values, at, out)  # type: ignore[call-arg]
 
-        self._each(X, threads, work, sums)
+        self._run(X, threads, work, sums)
         return sums
 
-    def leaves(self, X: Array, threads: int) -> Array:
-        """The leaf of each row in each tree, by the tree's own numbers."""
+    def find_leaves(self, X: Array, threads: int) -> Array:
+        """Return the leaf of each row in each tree (n, trees), as an index into the nodes of the tree."""
         leaves = np.empty((X.shape[0], len(self.roots)), np.int64)
 
         def work(X: Array, out: Array) -> None:
             at = np.empty(min(len(out), _TOGETHER), np.int32)
-            forest_walk.find_many_leaves(X, *self._walk(), at, out)  # type: ignore[call-arg]
+            forest_walk.find_many_leaves(X, *self._list_arrays(), at, out)  # type: ignore[call-arg]
 
-        self._each(X, threads, work, leaves)
+        self._run(X, threads, work, leaves)
         return leaves
 
     @staticmethod
-    def _each(X: Array, threads: int, work: Any, out: Array) -> None:
+    def _run(X: Array, threads: int, work: Any, out: Array) -> None:
+        """Call ``work(rows, out)`` for runs of rows, on all threads."""
         n = X.shape[0]
         if n <= _TOGETHER and not issparse(X):
             work(X, out)
             return
         step = max(1, min(_RUN, _DENSE_CELLS // X.shape[1])) if issparse(X) else _RUN
 
-        def run(number: int) -> None:
-            part = slice(number * step, (number + 1) * step)
+        def run(index: int) -> None:
+            part = slice(index * step, (index + 1) * step)
             work(np.ascontiguousarray(X[part].toarray() if issparse(X) else X[part]), out[part])
 
         run_numbered(run, -(-n // step), threads)

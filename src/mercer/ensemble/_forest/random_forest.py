@@ -2,10 +2,10 @@
 
 from typing import Any, ClassVar
 
-from mercer._base import fitting
 from mercer._base.parameter import Choice, Instance, Nothing, Rule
 from mercer.ensemble._forest.kinds import ForestClassifier, ForestRegressor
 from mercer.ensemble._forest.model import DRAWN, FOREST_PARAMETERS, ForestModel
+from mercer.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 __all__ = ["RandomForestClassifier", "RandomForestRegressor"]
 
@@ -112,6 +112,7 @@ class RandomForestClassifier(ForestClassifier):
     0.96
     """
 
+    _tree_class = DecisionTreeClassifier
     _parameters: ClassVar[dict[str, Rule]] = {
         **FOREST_PARAMETERS,
         "criterion": Choice("gini", "entropy", "log_loss"),
@@ -165,26 +166,6 @@ class RandomForestClassifier(ForestClassifier):
         self.monotonic_cst = monotonic_cst
         self.categorical_features = categorical_features
         self.max_time = max_time
-
-    @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "RandomForestClassifier":
-        """Grow the trees.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; NaN is a missing value.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Labels.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; rows are drawn in proportion to them.
-
-        Returns
-        -------
-        self : RandomForestClassifier
-        """
-        self._fit(X, y, sample_weight)
-        return self
 
 
 class RandomForestRegressor(ForestRegressor):
@@ -284,6 +265,7 @@ class RandomForestRegressor(ForestRegressor):
     0.4
     """
 
+    _tree_class = DecisionTreeRegressor
     _parameters: ClassVar[dict[str, Rule]] = {
         **FOREST_PARAMETERS,
         "criterion": Choice("squared_error", "friedman_mse", "absolute_error", "poisson"),
@@ -334,23 +316,3 @@ class RandomForestRegressor(ForestRegressor):
         self.monotonic_cst = monotonic_cst
         self.categorical_features = categorical_features
         self.max_time = max_time
-
-    @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "RandomForestRegressor":
-        """Grow the trees.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; NaN is a missing value.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Targets.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; rows are drawn in proportion to them.
-
-        Returns
-        -------
-        self : RandomForestRegressor
-        """
-        self._fit(X, y, sample_weight)
-        return self

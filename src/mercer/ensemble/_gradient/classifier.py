@@ -1,6 +1,6 @@
 """Gradient boosting of exact classification trees."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -8,15 +8,16 @@ from scipy.special import logit
 from sklearn.base import ClassifierMixin
 from sklearn.dummy import DummyClassifier
 
-from mercer._base import fitting
 from mercer._base.parameter import Choice, Rule
 from mercer.ensemble._gradient.model import GRADIENT_PARAMETERS, GradientModel
 from mercer.ensemble._histogram.losses import BoostingLoss, ExponentialLoss, LogisticLoss, SoftmaxLoss
+from mercer.ensemble._histogram.scores import squeeze_scores
 from mercer.errors import DataError
 
 __all__ = ["GradientBoostingClassifier"]
 
 Array = Any
+# Keeps probabilities away from 0 and 1, where the log-odds are infinite.
 _TINY = np.finfo(np.float64).eps
 
 
@@ -128,7 +129,7 @@ class GradientBoostingClassifier(ClassifierMixin, GradientModel):
     0.96
     """
 
-    _answer = "predict_proba"
+    _initial_method = "predict_proba"
     _parameters: ClassVar[dict[str, Rule]] = {
         "loss": Choice("log_loss", "exponential"),
         **GRADIENT_PARAMETERS,
@@ -183,32 +184,7 @@ class GradientBoostingClassifier(ClassifierMixin, GradientModel):
         self.max_time = max_time
         self.n_jobs = n_jobs
 
-    @fitting
-    def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, monitor: Callable[..., Any] | None = None
-    ) -> "GradientBoostingClassifier":
-        """Fit.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; NaN is a missing value.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; a weight of two is the row twice.
-        monitor : callable or None, default=None
-            Called after each round with its number, the model and a dict of what is known; True ends the fit.
-
-        Returns
-        -------
-        self : GradientBoostingClassifier
-        """
-        self._fit(X, y, sample_weight, monitor)
-        return self
-
-    def _loss_of(self) -> BoostingLoss:
-        n_classes = len(self.classes_)
+    def _choose_loss(self, n_classes: int) -> BoostingLoss:
         if self.loss == "exponential" and n_classes > 2:
             message = (
                 f"{type(self).__name__}: loss='exponential' is only suitable for a binary classification problem; got "
@@ -219,26 +195,26 @@ class GradientBoostingClassifier(ClassifierMixin, GradientModel):
             return ExponentialLoss()
         return LogisticLoss() if n_classes == 2 else SoftmaxLoss(n_classes)
 
-    def _targets(self, y: Array) -> tuple[Array, dict[str, Any]]:
-        classes, numbers = np.unique(y, return_inverse=True)
+    def _encode_targets(self, y: Array) -> tuple[Array, dict[str, Any]]:
+        classes, indices = np.unique(y, return_inverse=True)
         if len(classes) < 2:
             message = (
                 f"{type(self).__name__}: y contains {len(classes)} class after sample_weight trimmed classes with zero "
                 f"weights, while a minimum of 2 classes are required. Add rows of another class."
             )
             raise DataError(message)
-        return numbers.astype(np.float64), {"classes_": classes, "n_classes_": len(classes)}
+        return indices.astype(np.float64), {"classes_": classes, "n_classes_": len(classes)}
 
-    def _default_start(self, X: Array, y: Array, weight: Array | None, baseline: Array) -> Any:
+    def _fit_constant(self, X: Array, y: Array, weight: Array | None, baseline: Array) -> Any:
         return DummyClassifier(strategy="prior").fit(X, y, sample_weight=weight)
 
-    def _linked(self, answer: Array) -> Array:
-        shares = np.clip(np.asarray(answer, dtype=np.float64), _TINY, 1 - _TINY)
-        if self.n_trees_per_iteration_ > 1:
+    def _link(self, predictions: Array, loss: BoostingLoss) -> Array:
+        shares = np.clip(np.asarray(predictions, dtype=np.float64), _TINY, 1 - _TINY)
+        if loss.n_scores > 1:
             logs = np.log(shares)
             return logs - logs.mean(axis=1, keepdims=True)
         odds = logit(shares[:, 1:])
-        return 0.5 * odds if self.loss == "exponential" else odds
+        return 0.5 * odds if isinstance(loss, ExponentialLoss) else odds
 
     def decision_function(self, X: Any) -> Array:
         """Return the scores: of two classes one, for the second; of more, one each.
@@ -252,7 +228,7 @@ class GradientBoostingClassifier(ClassifierMixin, GradientModel):
         -------
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
-        return _flat(self._scores(X))
+        return squeeze_scores(self._score_rows(X))
 
     def predict(self, X: Any) -> Array:
         """Return the most probable class of each row.
@@ -266,7 +242,7 @@ class GradientBoostingClassifier(ClassifierMixin, GradientModel):
         -------
         labels : ndarray of shape (n_samples,)
         """
-        return self._chosen(self._scores(X))
+        return self._choose_labels(self._score_rows(X))
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class.
@@ -280,7 +256,7 @@ class GradientBoostingClassifier(ClassifierMixin, GradientModel):
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
         """
-        scores = self._scores(X)
+        scores = self._score_rows(X)
         return self._loss_used.inverse_link(scores)
 
     def predict_log_proba(self, X: Any) -> Array:
@@ -288,23 +264,23 @@ class GradientBoostingClassifier(ClassifierMixin, GradientModel):
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
-    def _chosen(self, scores: Array) -> Array:
-        numbers = (scores[:, 0] >= 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
-        return self.classes_.take(numbers)
+    def _choose_labels(self, scores: Array) -> Array:
+        index = (scores[:, 0] >= 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
+        return self.classes_.take(index)
 
     def staged_decision_function(self, X: Any) -> Iterator[Array]:
-        """Give the scores after each round."""
-        for scores in self._staged_scores(X):
-            yield _flat(scores)
+        """Yield the scores after each round."""
+        for scores in self._stage_scores(X):
+            yield squeeze_scores(scores)
 
     def staged_predict(self, X: Any) -> Iterator[Array]:
-        """Give the labels after each round."""
-        for scores in self._staged_scores(X):
-            yield self._chosen(scores)
+        """Yield the labels after each round."""
+        for scores in self._stage_scores(X):
+            yield self._choose_labels(scores)
 
     def staged_predict_proba(self, X: Any) -> Iterator[Array]:
-        """Give the probabilities after each round."""
-        for scores in self._staged_scores(X):
+        """Yield the probabilities after each round."""
+        for scores in self._stage_scores(X):
             yield self._loss_used.inverse_link(scores)
 
     def apply(self, X: Any) -> Array:
@@ -319,8 +295,4 @@ class GradientBoostingClassifier(ClassifierMixin, GradientModel):
         -------
         leaves : ndarray of shape (n_samples, n_estimators_, n_trees_per_iteration_)
         """
-        return self._leaves(X)
-
-
-def _flat(scores: Array) -> Array:
-    return scores[:, 0] if scores.shape[1] == 1 else scores
+        return self._find_leaves(X)

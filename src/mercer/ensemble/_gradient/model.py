@@ -1,10 +1,11 @@
-"""What gradient boosting with exact trees shares between classes and numbers."""
+"""The base of gradient boosting with exact trees, for classification and regression."""
 
+import copy
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -13,25 +14,33 @@ from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
 
-from mercer._base import Estimator, few_rows, seed_sequence
+from mercer._base import fitting, seed_sequence
 from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, Rule, Seed
 from mercer._base.share import Share
-from mercer._base.tree_problem import check_values, open_problem, rules_of
-from mercer._base.validation import checked_rows
+from mercer._base.tree_problem import open_problem, rules_of
 from mercer._solver.tree.columns import encode_columns
 from mercer._source import open_source
 from mercer.ensemble._forest.packed_forest import PackedForest
-from mercer.ensemble._gradient.rounds import GradientRounds, GradientState, HeldOut, tree_seed
+from mercer.ensemble._forest.tree_ensemble import TreeEnsemble
+from mercer.ensemble._forest.tree_settings import TreeSettings
+from mercer.ensemble._gradient.rounds import (
+    EarlyStopping,
+    GradientRounds,
+    GradientState,
+    ScoredRows,
+    make_tree_seed,
+)
 from mercer.ensemble._histogram.losses import BoostingLoss
 from mercer.errors import DataError, ParameterError
 from mercer.tree import DecisionTreeRegressor
 
-__all__ = ["GRADIENT_PARAMETERS", "GradientModel"]
+__all__ = ["GRADIENT_PARAMETERS", "GradientModel", "InitialModel"]
 
 Array = Any
+# The packed trees of each model that has predicted, by score, with the list of trees from which they were made.
 _PACKED: "WeakKeyDictionary[Any, tuple[list[Any], list[PackedForest]]]" = WeakKeyDictionary()
-# What a tree is given as it is.
-_OF_TREES = (
+# The parameters that an ensemble passes to its trees.
+_TREE_PARAMETERS = (
     *("min_samples_split", "min_samples_leaf", "min_weight_fraction_leaf", "max_depth", "min_impurity_decrease"),
     *("max_features", "max_leaf_nodes", "ccp_alpha", "n_jobs"),
 )
@@ -60,164 +69,204 @@ GRADIENT_PARAMETERS: dict[str, Rule] = {
 }
 
 
-class GradientModel(Estimator):
-    """The fit of the rounds, and what the sum of trees says."""
+@dataclass(frozen=True, eq=False)
+class InitialModel:
+    """What the rounds start from: a fitted estimator (or "zero"), and the constant scores (k,) or None."""
 
-    _law_exceptions: ClassVar[dict[str, str]] = {
-        "memory": "the rows are kept as ranks, column by column, while trees grow"
-    }
-    splitter: ClassVar[str] = "best"
+    estimator: Any
+    baseline: Array | None
+
+
+class GradientModel(TreeEnsemble):
+    """The fit of the rounds, and the scores that all trees add up to."""
+
+    # Parameters of single trees that `rules_of` reads and these ensembles do not have.
     categorical_features: ClassVar[None] = None
     class_weight: ClassVar[None] = None
     monotonic_cst: ClassVar[None] = None
-    # What an initial model says that scores follow from.
-    _answer: ClassVar[str] = "predict"
+    # The method of the initial estimator that gives the first scores.
+    _initial_method: ClassVar[str] = "predict"
+    # All trees, one round's trees after the other.
     _members: list[Any]
 
-    def _loss_of(self) -> BoostingLoss:
-        raise NotImplementedError  # each estimator has its own losses
-
-    def _targets(self, y: Array) -> tuple[Array, dict[str, Any]]:
-        """Targets as numbers, and the attributes that follow from them."""
+    def _encode_targets(self, y: Array) -> tuple[Array, dict[str, Any]]:
+        """Return the targets as a loss takes them, and the fitted attributes that follow from them."""
         raise NotImplementedError  # each estimator has its own targets
 
-    def _default_start(self, X: Array, y: Array, weight: Array, baseline: Array) -> Any:
-        """What scikit-learn would call the initial model, fitted."""
+    def _choose_loss(self, n_classes: int) -> BoostingLoss:
+        """Return the loss that the parameters name; `n_classes` is 0 for regression."""
+        raise NotImplementedError  # each estimator has its own losses
+
+    def _fit_constant(self, X: Array, y: Array, weight: Array | None, baseline: Array) -> Any:
+        """Return a fitted scikit-learn estimator that predicts `baseline`."""
         raise NotImplementedError  # each estimator has its own
 
-    def _linked(self, answer: Array) -> Array:
-        """Scores (n, k) of what an initial model says."""
+    def _link(self, predictions: Array, loss: BoostingLoss) -> Array:
+        """Return the scores (n, k) of the predictions of an initial estimator."""
         raise NotImplementedError  # each estimator has its own link
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, monitor: Callable[..., Any] | None) -> None:
+    @fitting
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, monitor: Callable[..., Any] | None = None) -> Self:
+        """Fit.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; NaN is a missing value.
+        y : array-like of shape (n_samples,)
+            Labels for classification, numbers for regression.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights; a weight of two is the row twice.
+        monitor : callable or None, default=None
+            Called after each round with its index, a fitted copy of the model and a dict with the ``state``; True ends
+            the fit.
+
+        Returns
+        -------
+        self
+        """
         if self.criterion != "deprecated":
             message = f"{type(self).__name__}: criterion is deprecated and has no effect; leave it out."
-            warnings.warn(message, FutureWarning, stacklevel=5)
+            warnings.warn(message, FutureWarning, stacklevel=4)
         warm = self.warm_start and "_members" in vars(self)
         problem = open_problem(self, X, y, sample_weight)
-        y = column_or_1d(problem.y, warn=True)
-        known = problem.weight > 0
+        y, known = column_or_1d(problem.y, warn=True), problem.weight > 0
         X, weight = (problem.X, problem.weight) if known.all() else (problem.X[known], problem.weight[known])
-        y, given = self._targets(y[known])
-        self.__dict__.update(given)
-        self._loss_used = loss = self._loss_of()
-        if not warm:
-            self._members = []
-            self._random_seed = int(seed_sequence(self.random_state).generate_state(1)[0])
-        before = self._before()
-        chosen, held = self._parted(y)
-        if not warm:
-            self._start(X[chosen], y[chosen], weight[chosen] if sample_weight is not None else None)
-        rules = rules_of(self, replace(problem, X=X[chosen]))
-        given |= {"n_trees_per_iteration_": loss.n_scores, "max_features_": rules.max_features}
-        given |= {"_dtype": problem.X.dtype.name, "_loss_used": loss, "_n_kept": len(self._members)}
-        given |= {"init_": self.init_, "_baseline": self._baseline, "_random_seed": self._random_seed}
-        self.__dict__.update(given)
-        solver = self._rounds(X, y, weight, chosen, held, rules, monitor)
-        source = open_source(problem.X, problem.y, problem.weight, solver.threads)
-        left = self.n_estimators - len(before.trees) // loss.n_scores
-        outcome = self._drive(partial(solver.solve, before), source, max_steps=left, attributes=given)
-        self._conclude(outcome)
+        y, attributes = self._encode_targets(y[known])
+        loss = self._choose_loss(attributes.get("n_classes_", 0))
 
-    def _rounds(
-        self, X: Array, y: Array, weight: Array, chosen: Array, held: Array | None, rules: Any, monitor: Any
-    ) -> GradientRounds:
-        rows, threads, name = X[chosen], self._threads(), type(self).__name__
-        held_out = None
-        if held is not None:
-            start = self._start_scores(X[held])
-            held_out = HeldOut(X[held], y[held], weight[held], start, self.n_iter_no_change, self.tol)
+        seed = self._random_seed if warm else int(seed_sequence(self.random_state).generate_state(1)[0])
+        earlier = self._read_earlier_rounds(loss) if warm else GradientState()
+        training, held = self._split_rows(y, seed)
+        given_weight = weight[training] if sample_weight is not None else None
+        init = (
+            InitialModel(self.init_, self._baseline)
+            if warm
+            else self._fit_init(X[training], y[training], given_weight, loss)
+        )
+        rules = rules_of(self, replace(problem, X=X[training]))
+        attributes |= {
+            "n_trees_per_iteration_": loss.n_scores,
+            "max_features_": rules.max_features,
+            "init_": init.estimator,
+            "_baseline": init.baseline,
+            "_dtype": problem.X.dtype.name,
+            "_loss_used": loss,
+            "_random_seed": seed,
+        }
+        fitted = partial(self._list_attributes, attributes=attributes, members=self._members if warm else [])
 
-        def observe(number: int, state: GradientState) -> Any:
-            self.__dict__.update(self._fitted(state))
-            return monitor(number, self, {"state": state})
+        def score_rows(chosen: Array) -> ScoredRows:
+            return ScoredRows(X[chosen], y[chosen], weight[chosen], self._start_scores(X[chosen], init, loss))
 
-        return GradientRounds(
+        rows, threads, name = score_rows(training), self._threads(), type(self).__name__
+        solver = GradientRounds(
             rows,
-            y[chosen],
-            weight[chosen],
-            self._start_scores(rows),
-            lambda: encode_columns(csc_array(rows) if issparse(rows) else rows, threads, name),
-            self._loss_used,
-            rules,
+            lambda: encode_columns(csc_array(rows.X) if issparse(rows.X) else rows.X, threads, name),
+            loss,
+            TreeSettings(rules, self.max_leaf_nodes, self.ccp_alpha, self.min_weight_fraction_leaf),
             self.n_estimators,
             self.learning_rate,
             self.subsample,
-            self._random_seed,
-            self.max_leaf_nodes,
-            self.ccp_alpha,
-            self.min_weight_fraction_leaf,
+            seed,
             threads,
-            held_out,
-            None if monitor is None else observe,
+            None if held is None else EarlyStopping(score_rows(held), self.n_iter_no_change, self.tol),
+            None if monitor is None else self._make_observer(monitor, attributes, fitted),
         )
+        outcome = self._drive(
+            partial(solver.solve, earlier),
+            open_source(problem.X, problem.y, problem.weight, threads),
+            fitted=fitted,
+            max_steps=self.n_estimators - len(earlier.trees) // loss.n_scores,
+            attributes=attributes,
+        )
+        self._conclude(outcome)
+        return self
 
-    def _before(self) -> GradientState:
-        """What an earlier fit left, if it is to be continued."""
-        if not self._members:
-            return GradientState()
-        done = len(self._members) // self._loss_used.n_scores
-        if self.n_estimators < done:
+    def _make_observer(
+        self, monitor: Callable[..., Any], attributes: dict[str, Any], fitted: Callable[[GradientState], dict[str, Any]]
+    ) -> Callable[[int, GradientState], Any]:
+        """Return a function of a round's index and state that shows `monitor` the model of that round."""
+
+        def observe(index: int, state: GradientState) -> Any:
+            model = copy.copy(self)
+            model.__dict__.update(attributes | fitted(state))
+            return monitor(index, model, {"state": state})
+
+        return observe
+
+    def _read_earlier_rounds(self, loss: BoostingLoss) -> GradientState:
+        """Return the rounds of the last fit, which a warm start continues."""
+        n_rounds = len(self._members) // loss.n_scores
+        if self.n_estimators < n_rounds:
             message = (
                 f"{type(self).__name__}: n_estimators={self.n_estimators} must be larger or equal to "
-                f"estimators_.shape[0]={done} when warm_start==True; raise it."
+                f"estimators_.shape[0]={n_rounds} when warm_start==True; raise it."
             )
             raise ParameterError(message)
         return GradientState(
-            tuple(one.tree_ for one in self._members),
+            tuple(member.tree_ for member in self._members),
             tuple(self.train_score_.tolist()),
             tuple(self._oob_scores.tolist()),
             tuple(self._oob_gains.tolist()),
             tuple(self._held_losses.tolist()),
         )
 
-    def _parted(self, y: Array) -> tuple[Array, Array | None]:
-        """The rows to learn from, and those held out."""
+    def _split_rows(self, y: Array, seed: int) -> tuple[Array, Array | None]:
+        """Return the indices of the training rows, and of the validation rows or None."""
         if self.n_iter_no_change is None:
             return np.arange(len(y)), None
-        labels = y if self._answer == "predict_proba" else None
-        options = {"test_size": self.validation_fraction, "stratify": labels, "random_state": self._random_seed}
-        chosen, held = train_test_split(np.arange(len(y)), **options)
-        if labels is not None and len(np.unique(y[chosen])) < len(np.unique(y)):
+        labels = y if self._initial_method == "predict_proba" else None
+        options = {"test_size": self.validation_fraction, "stratify": labels, "random_state": seed}
+        training, held = train_test_split(np.arange(len(y)), **options)
+        if labels is not None and len(np.unique(y[training])) < len(np.unique(y)):
             message = (
                 f"{type(self).__name__}: The training data after the early stopping split is missing some classes. "
                 f"Try using another random seed, or a smaller validation_fraction than {self.validation_fraction}."
             )
             raise DataError(message)
-        return np.sort(chosen), np.sort(held)
+        return np.sort(training), np.sort(held)
 
-    def _start(self, X: Array, y: Array, weight: Array | None) -> None:
+    def _fit_init(self, X: Array, y: Array, weight: Array | None, loss: BoostingLoss) -> InitialModel:
         """Fit what the rounds start from."""
-        loss, name = self._loss_used, type(self).__name__
-        self._baseline = None
+        name = type(self).__name__
         if self.init == "zero":
-            self.init_, self._baseline = "zero", np.zeros(loss.n_scores)
-        elif self.init is None:
-            self._baseline = loss.baseline(y, weight)
-            self.init_ = self._default_start(X, y, weight, self._baseline)
-        else:
-            if not hasattr(self.init, self._answer) or isinstance(self.init, type):
-                message = f"{name}: init must be a model with fit and {self._answer}; got {self.init!r}. Give one."
-                raise ParameterError(message)
-            if weight is not None and not has_fit_parameter(self.init, "sample_weight"):
-                message = (
-                    f"{name}: The initial estimator {type(self.init).__name__} does not support sample weights; fit "
-                    f"without them, or give another."
-                )
-                raise DataError(message)
-            options = {} if weight is None else {"sample_weight": weight}
-            self.init_ = clone(self.init).fit(X, y, **options)
+            return InitialModel("zero", np.zeros(loss.n_scores))
+        if self.init is None:
+            baseline = loss.baseline(y, weight)
+            return InitialModel(self._fit_constant(X, y, weight, baseline), baseline)
+        if not hasattr(self.init, self._initial_method) or isinstance(self.init, type):
+            message = f"{name}: init must be a model with fit and {self._initial_method}; got {self.init!r}. Give one."
+            raise ParameterError(message)
+        if weight is not None and not has_fit_parameter(self.init, "sample_weight"):
+            message = (
+                f"{name}: The initial estimator {type(self.init).__name__} does not support sample weights; fit "
+                f"without them, or give another."
+            )
+            raise DataError(message)
+        options = {} if weight is None else {"sample_weight": weight}
+        return InitialModel(clone(self.init).fit(X, y, **options), None)
 
-    def _start_scores(self, X: Array) -> Array:
-        if self._baseline is not None:
-            return np.tile(self._baseline, (X.shape[0], 1))
-        return np.ascontiguousarray(self._linked(getattr(self.init_, self._answer)(X)))
+    def _start_scores(self, X: Array, init: InitialModel, loss: BoostingLoss) -> Array:
+        """Return the scores (n, k) of rows before the first round."""
+        if init.baseline is not None:
+            return np.tile(init.baseline, (X.shape[0], 1))
+        return np.ascontiguousarray(self._link(getattr(init.estimator, self._initial_method)(X), loss))
 
-    def _fitted(self, state: GradientState) -> dict[str, Any]:
-        k = self._loss_used.n_scores
-        kept = self._members[: min(self._n_kept, len(state.trees))]
-        numbers = range(len(kept), len(state.trees))
-        members = [*kept, *(self._tree_model(state.trees[number], number // k, number % k) for number in numbers)]
+    def _list_attributes(self, state: GradientState, attributes: dict[str, Any], members: list[Any]) -> dict[str, Any]:
+        """Return the fitted attributes that depend on the trees of a state.
+
+        `attributes` are those that do not, and `members` the trees of the fit that this one continues.
+        """
+        k = attributes["n_trees_per_iteration_"]
+        members = members[: len(state.trees)]
+        members = [
+            *members,
+            *(
+                self._make_member(state.trees[index], index // k, index % k, attributes)
+                for index in range(len(members), len(state.trees))
+            ),
+        ]
         found = {
             "_members": members,
             "train_score_": np.array(state.train_scores),
@@ -231,23 +280,23 @@ class GradientModel(Estimator):
             found["oob_score_"] = float(state.oob_scores[-1])
         return found
 
-    def _tree_model(self, tree: Any, round_number: int, output: int) -> Any:
-        """A fitted tree of its own."""
-        parameters = {name: getattr(self, name) for name in _OF_TREES}
-        seed = tree_seed(self._random_seed, round_number, output)
-        model = DecisionTreeRegressor(criterion="friedman_mse", random_state=seed, **parameters)
-        model.__dict__.update(
+    def _make_member(self, tree: Any, round_index: int, output: int, attributes: dict[str, Any]) -> Any:
+        """Return a fitted tree estimator."""
+        parameters = {name: getattr(self, name) for name in _TREE_PARAMETERS}
+        seed = make_tree_seed(attributes["_random_seed"], round_index, output)
+        member = DecisionTreeRegressor(criterion="friedman_mse", random_state=seed, **parameters)
+        member.__dict__.update(
             tree_=tree,
             n_features_in_=self.n_features_in_,
             n_outputs_=1,
-            max_features_=self.max_features_,
+            max_features_=attributes["max_features_"],
             _n_classes=np.ones(1, np.int64),
-            _dtype=self._dtype,
+            _dtype=attributes["_dtype"],
         )
-        return model
+        return member
 
     @property
-    def estimators_(self) -> Array:
+    def estimators_(self) -> Array:  # type: ignore[override]
         """The trees, of shape (n_estimators_, n_trees_per_iteration_)."""
         if "_members" not in vars(self):
             message = f"{type(self).__name__} has no attribute 'estimators_' before it is fitted."
@@ -256,69 +305,46 @@ class GradientModel(Estimator):
         members[:] = self._members
         return members.reshape(-1, self.n_trees_per_iteration_)
 
-    def _packed(self) -> list[PackedForest]:
-        """The trees of each score in a few arrays, joined when they are first needed."""
-        kept = _PACKED.get(self)
-        if kept is None or kept[0] is not self._members:
-            trees, k = [one.tree_ for one in self._members], self.n_trees_per_iteration_
-            kept = _PACKED[self] = (self._members, [PackedForest.of(trees[output::k]) for output in range(k)])
-        return kept[1]
+    def _pack(self) -> list[PackedForest]:
+        """Return the trees of each score in a few arrays, joined when first needed."""
+        cached = _PACKED.get(self)
+        if cached is None or cached[0] is not self._members:
+            trees, k = [member.tree_ for member in self._members], self.n_trees_per_iteration_
+            cached = _PACKED[self] = (self._members, [PackedForest.join(trees[output::k]) for output in range(k)])
+        return cached[1]
 
-    def _rows(self, X: Any) -> Array:
-        """Rows to predict for, checked; a few of NumPy need no more than a look."""
-        if (rows := few_rows(self, X)) is not None:
-            return rows
-        check_is_fitted(self)
-        X = checked_rows(self, X, reset=False, accept_sparse="csr", ensure_all_finite=False)
-        check_values(type(self).__name__, X)
-        return X
-
-    def _scores(self, X: Any) -> Array:
-        """The scores (n, k), in the precision of the fit."""
-        rows = self._rows(X)
+    def _score_rows(self, X: Any) -> Array:
+        """Return the scores (n, k), in the precision of the fit."""
+        rows = self._check_rows(X)
         threads = self._threads() if rows.shape[0] > 512 else 1
-        scores = self._start_scores(rows)
-        for output, forest in enumerate(self._packed()):
-            scores[:, output] += self.learning_rate * forest.sums(rows, threads)[:, 0]
+        scores = self._start_scores(rows, InitialModel(self.init_, self._baseline), self._loss_used)
+        for output, forest in enumerate(self._pack()):
+            scores[:, output] += self.learning_rate * forest.sum_leaves(rows, threads)[:, 0]
         return scores.astype(self._dtype, copy=False)
 
-    def _staged_scores(self, X: Any) -> Iterator[Array]:
+    def _stage_scores(self, X: Any) -> Iterator[Array]:
+        """Yield the scores (n, k) after each round."""
         check_is_fitted(self)
-        rows = self._rows(X)
-        scores, k = self._start_scores(rows), self.n_trees_per_iteration_
-        for number, member in enumerate(self._members):
+        rows, k = self._check_rows(X), self.n_trees_per_iteration_
+        scores = self._start_scores(rows, InitialModel(self.init_, self._baseline), self._loss_used)
+        for index, member in enumerate(self._members):
             leaves = member.tree_.apply(rows, self._threads())
-            scores[:, number % k] += self.learning_rate * member.tree_.value[leaves, 0, 0]
-            if number % k == k - 1:
+            scores[:, index % k] += self.learning_rate * member.tree_.value[leaves, 0, 0]
+            if index % k == k - 1:
                 yield scores.astype(self._dtype, copy=True)
 
-    def _leaves(self, X: Any) -> Array:
-        """The leaf of each row in each tree (n, rounds, k)."""
-        rows = self._rows(X)
+    def _find_leaves(self, X: Any) -> Array:
+        """Return the leaf of each row in each tree (n, rounds, k)."""
+        rows = self._check_rows(X)
         check_is_fitted(self)
-        return np.stack([forest.leaves(rows, self._threads()) for forest in self._packed()], axis=2)
+        return np.stack([forest.find_leaves(rows, self._threads()) for forest in self._pack()], axis=2)
 
     @property
     def feature_importances_(self) -> Array:
-        """How much the splits by each feature lower the squared error of the gradients, as shares of the whole."""
+        """The share of each feature in the decrease of the squared error of the gradients by all splits."""
         check_is_fitted(self)
-        gains = [one.tree_.compute_feature_importances(False) for one in self._members if one.tree_.node_count > 1]
-        if not gains:
+        trees = [member.tree_ for member in self._members if member.tree_.node_count > 1]
+        if not trees:
             return np.zeros(self.n_features_in_)
-        mean = np.mean(gains, axis=0)
+        mean = np.mean([tree.compute_feature_importances(False) for tree in trees], axis=0)
         return mean / mean.sum()
-
-    def __len__(self) -> int:
-        return len(self.estimators_)
-
-    def __getitem__(self, number: int) -> Any:
-        return self.estimators_[number]
-
-    def __iter__(self) -> Any:
-        return iter(self.estimators_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        return tags

@@ -1,13 +1,12 @@
 """Gradient boosting of exact regression trees."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.dummy import DummyRegressor
 
-from mercer._base import fitting
 from mercer._base.parameter import Choice, Real, Rule
 from mercer.ensemble._gradient.model import GRADIENT_PARAMETERS, GradientModel
 from mercer.ensemble._histogram.losses import AbsoluteLoss, BoostingLoss, HuberLoss, QuantileLoss, SquaredLoss
@@ -180,43 +179,19 @@ class GradientBoostingRegressor(RegressorMixin, GradientModel):
         self.max_time = max_time
         self.n_jobs = n_jobs
 
-    @fitting
-    def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, monitor: Callable[..., Any] | None = None
-    ) -> "GradientBoostingRegressor":
-        """Fit.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; NaN is a missing value.
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; a weight of two is the row twice.
-        monitor : callable or None, default=None
-            Called after each round with its number, the model and a dict of what is known; True ends the fit.
-
-        Returns
-        -------
-        self : GradientBoostingRegressor
-        """
-        self._fit(X, y, sample_weight, monitor)
-        return self
-
-    def _loss_of(self) -> BoostingLoss:
+    def _choose_loss(self, n_classes: int) -> BoostingLoss:
         if self.loss in ("huber", "quantile"):
             return (HuberLoss if self.loss == "huber" else QuantileLoss)(quantile=float(self.alpha))
         return AbsoluteLoss() if self.loss == "absolute_error" else SquaredLoss()
 
-    def _targets(self, y: Array) -> tuple[Array, dict[str, Any]]:
+    def _encode_targets(self, y: Array) -> tuple[Array, dict[str, Any]]:
         return np.asarray(y, dtype=np.float64), {}
 
-    def _default_start(self, X: Array, y: Array, weight: Array | None, baseline: Array) -> Any:
+    def _fit_constant(self, X: Array, y: Array, weight: Array | None, baseline: Array) -> Any:
         return DummyRegressor(strategy="constant", constant=float(baseline[0])).fit(X, y)
 
-    def _linked(self, answer: Array) -> Array:
-        return np.asarray(answer, dtype=np.float64).reshape(-1, 1)
+    def _link(self, predictions: Array, loss: BoostingLoss) -> Array:
+        return np.asarray(predictions, dtype=np.float64).reshape(-1, 1)
 
     def predict(self, X: Any) -> Array:
         """Return the prediction of each row.
@@ -230,11 +205,11 @@ class GradientBoostingRegressor(RegressorMixin, GradientModel):
         -------
         y : ndarray of shape (n_samples,)
         """
-        return self._scores(X)[:, 0]
+        return self._score_rows(X)[:, 0]
 
     def staged_predict(self, X: Any) -> Iterator[Array]:
-        """Give the predictions after each round."""
-        for scores in self._staged_scores(X):
+        """Yield the predictions after each round."""
+        for scores in self._stage_scores(X):
             yield scores[:, 0]
 
     def apply(self, X: Any) -> Array:
@@ -249,4 +224,4 @@ class GradientBoostingRegressor(RegressorMixin, GradientModel):
         -------
         leaves : ndarray of shape (n_samples, n_estimators_)
         """
-        return self._leaves(X)[:, :, 0]
+        return self._find_leaves(X)[:, :, 0]

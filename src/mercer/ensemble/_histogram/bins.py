@@ -1,4 +1,4 @@
-"""Bins: each column cut at quantiles of a sample into at most some hundreds, one byte a value."""
+"""Bins: each column is cut at quantiles of a sample into at most 255 bins, one byte a value."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,10 +11,10 @@ from mercer._source import Block, Source
 from mercer._source.threads import run_numbered
 from mercer.errors import DataError
 
-__all__ = ["BinMap", "Binned", "learn_bins", "sampled_rows"]
+__all__ = ["BinAssignment", "BinMap", "learn_bins", "sample_rows"]
 
 Array = Any
-# Rows from which quantiles are taken: 255 bins then hold about 256 of them each. More make no better trees.
+# Rows from which quantiles are computed: about 256 for each of 255 bins. More rows make no better trees.
 _SAMPLE = 2**16
 
 
@@ -26,11 +26,11 @@ class BinMap:
     Attributes
     ----------
     edges : (d, 2**k - 1)
-        A value is in the bin whose number is the count of edges below it; rows end in infinities.
+        The bin of a value is the number of edges below it; each row of edges is padded with infinities.
     counts : (d,)
-        Bins of each column, without that of missing values, which comes next.
+        The number of bins of each column, without the bin of missing values, which is the next.
     categorical : (d,), bool
-        Columns whose values are the numbers of categories, hence of bins.
+        Columns whose values are indices of categories, hence of bins.
     """
 
     edges: Array
@@ -39,12 +39,12 @@ class BinMap:
 
     @property
     def offsets(self) -> Array:
-        """Where the bins of each column begin in a histogram, and its length."""
+        """The index in a histogram at which the bins of each column begin; last, its length."""
         return np.concatenate([[0], np.cumsum(self.counts + 1)]).astype(np.int32)
 
     @property
     def width(self) -> int:
-        """Bins of the widest column, with that of missing values."""
+        """The number of bins of the widest column, with the bin of missing values."""
         return int(self.counts.max()) + 1
 
     @property
@@ -52,15 +52,15 @@ class BinMap:
         """The type that holds a bin."""
         return np.dtype(np.uint8 if self.width <= 256 else np.uint16)
 
-    def thresholds(self, features: Array, numbers: Array) -> Array:
-        """The largest values that are in bins of some columns or below; infinity for the last bin and categories."""
-        inner = (numbers < self.counts[features] - 1) & ~self.categorical[features]
-        return np.where(inner, self.edges[features, np.where(inner, numbers, 0)], np.inf)
+    def find_thresholds(self, features: Array, bins: Array) -> Array:
+        """Return the upper edge of each bin of each column; infinity for the last bin and for categories."""
+        inner = (bins < self.counts[features] - 1) & ~self.categorical[features]
+        return np.where(inner, self.edges[features, np.where(inner, bins, 0)], np.inf)
 
 
 @dataclass(frozen=True, eq=False)
-class Binned:
-    """A function of a block: its rows as bins."""
+class BinAssignment:
+    """A function of a block: its rows as bins (n, d)."""
 
     bins: BinMap
     categories: Any = None
@@ -74,13 +74,13 @@ class Binned:
         return out
 
 
-def sampled_rows(rows: Array, seed: np.random.SeedSequence) -> Array:
-    """At most as many of some rows as quantiles need, in their order."""
+def sample_rows(rows: Array, seed: np.random.SeedSequence) -> Array:
+    """Return the indices of all rows, or of a sample large enough for quantiles, sorted."""
     if len(rows) <= _SAMPLE:
         return rows
     sampled = np.zeros(int(rows.max()) + 1, dtype=bool)
     sampled[np.random.default_rng(seed).choice(rows, _SAMPLE, replace=False, shuffle=False)] = True
-    # A tenth of the time of sorting them.
+    # Marking them takes a tenth of the time of sorting them.
     return np.flatnonzero(sampled)
 
 
@@ -89,18 +89,18 @@ def learn_bins(
 ) -> BinMap:
     """Cut every column at quantiles of some rows.
 
-    A column with no more values than bins is cut between all of them. A weight counts as repetitions.
+    A column with at most `max_bins` distinct values is cut between all of them. Weights are repetitions.
 
     Parameters
     ----------
     source : Source
     rows : (m,)
-        The rows to look at, by number.
+        The indices of the rows.
     weight : (m,) or None
     max_bins : int
-        Bins of a column at most, without that of missing values.
+        Most bins of a column, without the bin of missing values.
     categories : Categories or None
-        What numbers the categories.
+        The bins of categories.
     categorical : (d,), bool
     """
     in_memory = source.place == "memory" and not source.is_sparse
@@ -113,20 +113,21 @@ def learn_bins(
             edges[j] = np.arange(categories.count(j) - 1, dtype=np.float64)
         else:
             column = X[:, j] if whole else X[rows, j]
-            edges[j] = _edges(np.asarray(column, dtype=np.float64), weight, max_bins)
+            edges[j] = _find_edges(np.asarray(column, dtype=np.float64), weight, max_bins)
 
     run_numbered(cut, source.n_features, source.threads)
     _check_known(source, X, rows)
-    counts = np.array([len(one) + 1 for one in edges], dtype=np.int64)
+    counts = np.array([len(cuts) + 1 for cuts in edges], dtype=np.int64)
+    # Native code searches 2**k - 1 edges by k comparisons without a branch.
     width = 2 ** int(max(counts.max() - 1, 1)).bit_length() - 1
     table = np.full((len(edges), width), np.inf)
-    for line, one in zip(table, edges, strict=True):
-        line[: len(one)] = one
+    for line, cuts in zip(table, edges, strict=True):
+        line[: len(cuts)] = cuts
     return BinMap(table, counts, np.asarray(categorical, dtype=bool))
 
 
 def _check_known(source: Source, X: Array, rows: Array) -> None:
-    """Raise if there is nothing but missing values; a look at the first rows mostly tells."""
+    """Raise if all values are missing; the first row mostly shows that they are not."""
     if not np.isnan(X[rows[:1]] if len(rows) < len(X) else X[:1]).all():
         return
     if np.isnan(X[rows] if len(rows) < len(X) else X).all():
@@ -134,15 +135,15 @@ def _check_known(source: Source, X: Array, rows: Array) -> None:
         raise DataError(message)
 
 
-def _edges(column: Array, weight: Array | None, max_bins: int) -> Array:
-    """The places between values at which a column is cut."""
+def _find_edges(column: Array, weight: Array | None, max_bins: int) -> Array:
+    """Return the edges between the bins of a column."""
     known = ~np.isnan(column)
     column = column[known]
     if weight is None:
-        values, shares = _distinct(np.sort(column))
+        values, shares = _count_distinct(np.sort(column))
     else:
         order = np.argsort(column, kind="stable")
-        values, shares = _distinct(column[order], weight[known][order])
+        values, shares = _count_distinct(column[order], weight[known][order])
     if len(values) > max_bins:
         reached = np.cumsum(shares)
         goals = reached[-1] * np.arange(1, max_bins) / max_bins
@@ -151,13 +152,13 @@ def _edges(column: Array, weight: Array | None, max_bins: int) -> Array:
         last = np.arange(len(values) - 1)
     with np.errstate(invalid="ignore", over="ignore"):
         middle = values[last] / 2 + values[last + 1] / 2
-    # Beside infinities, and between neighbours among the floats, the lower value is the edge.
+    # Beside an infinity, and between adjacent floats, there is no middle: the lower value is the edge.
     inside = (middle >= values[last]) & (middle < values[last + 1])
     return np.where(inside, middle, values[last])
 
 
-def _distinct(values: Array, weight: Array | None = None) -> tuple[Array, Array]:
-    """The distinct ones of sorted values, and the weight of each."""
+def _count_distinct(values: Array, weight: Array | None = None) -> tuple[Array, Array]:
+    """Return the distinct values of a sorted array, and the total weight of each."""
     if len(values) == 0:
         return values, values
     first = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))

@@ -1,52 +1,52 @@
-"""What both histogram boosting estimators share: from rows and parameters to a solver, from trees to scores."""
+"""The base of both histogram boosting estimators: from rows and parameters to a solver, from trees to scores."""
 
 import copy
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator
-from mercer._base.opening import fitted_source
+from mercer._base import Estimator, fitting
+from mercer._base.opening import fitted_source, open_rows
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, Function, Instance, Integer, Nothing, Real, Rule, Seed, Text
 from mercer._base.randomness import seed_sequence
 from mercer._base.validation import few_rows
 from mercer._source import Source, open_source
+from mercer.ensemble._histogram.binned_rows import BinnedRows
 from mercer.ensemble._histogram.bins import BinMap
-from mercer.ensemble._histogram.budget import Plan, check_undecided, plan_rounds
-from mercer.ensemble._histogram.categories import categorical_mask, read_frame
-from mercer.ensemble._histogram.constraints import column_groups, monotone_directions
-from mercer.ensemble._histogram.field import Field
-from mercer.ensemble._histogram.grower import Limits
+from mercer.ensemble._histogram.budget import Plan, plan_rounds, read_plan
+from mercer.ensemble._histogram.categories import FrameCategories, categorical_mask, read_frame
+from mercer.ensemble._histogram.constraints import check_directions, read_directions, read_groups
 from mercer.ensemble._histogram.losses import BoostingLoss
-from mercer.ensemble._histogram.rows import TrainingRows, prepare_rows, state_scorer
-from mercer.ensemble._histogram.scores import Answers, Contributions, Scores
-from mercer.ensemble._histogram.solver import Boosting, BoostingState, Judge
+from mercer.ensemble._histogram.rows import PreparedRows, RowSet, Targets, prepare_rows
+from mercer.ensemble._histogram.scores import Contributions, Predictions, Scores
+from mercer.ensemble._histogram.solver import Boosting, BoostingState
 from mercer.ensemble._histogram.tree import pack_trees
+from mercer.ensemble._histogram.tree_builder import TreeLimits
+from mercer.ensemble._histogram.validation import EarlyStopping, make_state_scorer
 from mercer.errors import DataError
 
 __all__ = ["HistBoosting"]
 
 Array = Any
-# Above so many rows early stopping begins by itself.
-_MANY = 10_000
 
 
 class HistBoosting(Estimator):
     """Base of the histogram boosting estimators."""
 
-    _targets: ClassVar[str] = "numbers"
+    # Fitted attributes that predictions and warm starts read.
     _bins: BinMap
     _categories: Any
     _state: BoostingState
     _places = ("memory", "file", "stream", "dask")
-    # How targets are checked.
+    # Which targets `fit` takes, and how they are checked.
+    _targets: ClassVar[str] = "numbers"
     _options: ClassVar[dict[str, Any]] = {}
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": (
@@ -81,225 +81,241 @@ class HistBoosting(Estimator):
         "n_jobs": Integer() | Nothing(),
     }
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, validation: tuple[Any, Any, Any]) -> None:
-        """Fit to rows wherever they are."""
-        self._check_validation(validation)
-        warm = self.warm_start and "_state" in vars(self)
-        earlier = self._state if warm else None
-        known = vars(self).get("_frame") if warm else None
-        given_rows = (X, y, sample_weight)
-        X, frame, by_frame = read_frame(self, X, known, reset=True)
+    @fitting
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+    ) -> Self:
+        """Fit to rows in any place.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or rows in any place
+        y : array-like of shape (n,)
+            Labels for classification, numbers for regression.
+        sample_weight : array-like of shape (n,), default=None
+        X_val, y_val, sample_weight_val : default=None
+            Rows for early stopping, in place of a part of `X`.
+
+        Returns
+        -------
+        self
+        """
+        validation = X_val, y_val, sample_weight_val
+        check_validation(type(self).__name__, validation, self.early_stopping)
+        earlier = vars(self).get("_state") if self.warm_start else None
+
+        source, frame, categorical = self._open_training(X, y, sample_weight)
+        targets = self._read_targets(source)
+        loss = self._choose_loss(targets)
+
+        seed = self._choose_seed(earlier)
+        plan = self._plan_rounds((X, y, sample_weight), validation, source.n_rows, seed)
+        splits_off = plan.early_stopping and X_val is None
+        rows = prepare_rows(
+            source,
+            targets,
+            categorical,
+            max_bins=self.max_bins,
+            seed=seed,
+            learnt=None if earlier is None else (self._bins, self._categories),
+            validation_size=self.validation_fraction if splits_off else None,
+            validation=self._open_validation(validation, frame) if plan.early_stopping and not splits_off else None,
+        )
+        attributes = {
+            "_bins": rows.bins,
+            "_categories": rows.categories,
+            "_frame": frame,
+            "_loss_used": loss,
+            "_random_seed": seed,
+            "is_categorical_": categorical if categorical.any() else None,
+            "n_trees_per_iteration_": loss.n_scores,
+            "do_early_stopping_": plan.early_stopping,
+        }
+        attributes |= {} if targets.classes is None else {"classes_": targets.classes}
+        attributes |= {} if plan.trials is None else {"budget_trials_": plan.trials}
+        fitted = partial(_list_attributes, bins=rows.bins, n_scores=loss.n_scores)
+
+        start = self._find_start(earlier, loss, rows.training, seed)
+        limits = self._make_limits(loss, categorical, plan.max_leaf_nodes)
+        stopping = self._make_stopping(plan, rows, targets, attributes, fitted)
+        table = BinnedRows(rows.training, rows.bins, source.threads)
+        solver = Boosting(table, loss, limits, plan.learning_rate, plan.max_iter, stopping, self.subsample)
+
+        self.__dict__.pop("budget_trials_", None)
+        outcome = self._drive(
+            partial(solver.solve, start),
+            source,
+            fitted=fitted,
+            max_steps=plan.max_iter - len(start.trees) // loss.n_scores,
+            attributes=attributes,
+            seconds_spent=plan.seconds,
+        )
+        # A warm start took fewer steps than there are rounds.
+        self.n_iter_ = len(outcome.state.trees) // loss.n_scores
+        self._conclude(outcome)
+        return self
+
+    # From parameters and data to what the solver needs.
+
+    def _open_training(self, X: Any, y: Any, sample_weight: Any) -> tuple[Source, FrameCategories | None, Array]:
+        """Return the rows, the categories of the frame in which they came, and which columns hold categories."""
+        X, frame, categorical = read_frame(self, X, None, reset=True)
         names = vars(self).get("feature_names_in_") if frame is not None else None
         source = self._open(X, y, sample_weight, targets=self._targets, ensure_all_finite=False, **self._options)
         if names is not None:
+            # The frame's rows have become an array without names.
             self.feature_names_in_ = names
-        self._frame = frame
-        y, weight, known_targets = self._known_targets(source)
-        categorical = self._categorical(source, by_frame)
-        loss = self._loss()
-        seed = self._random_seed = self._seed(warm)
-        plan = self._planned(given_rows, source.n_rows, validation, seed)
-        if self.budget is not None:
-            # The trials have been judged by them; the rounds are decided.
-            validation = (None, None, None)
-        early = plan.early_stopping is True or (
-            plan.early_stopping == "auto" and (source.n_rows > _MANY or validation[0] is not None)
-        )
-        rows = prepare_rows(self, source, y, weight, validation, categorical, warm, seed, early)
-        start = self._start(earlier, loss, rows, seed)
-        directions = self._directions(source.n_features, loss, categorical)
-        judge = self._judge(source, rows, early, known_targets)
-        solver = Boosting(
-            Field(rows.codes, self._bins, rows.counts(), source.threads),
-            loss,
-            rows.y,
-            rows.weight,
-            self._limits(source.n_features, plan.max_leaf_nodes),
-            directions,
-            plan.learning_rate,
-            plan.max_iter,
-            judge,
-            self.subsample,
-        )
-        given = known_targets | {
-            "_bins": self._bins,
-            "_categories": self._categories,
-            "_frame": frame,
-            "_loss_used": loss,
-            "is_categorical_": categorical if categorical.any() else None,
-            "n_trees_per_iteration_": loss.n_scores,
-            "do_early_stopping_": early,
-        }
-        self.__dict__.update(given)
-        left = plan.max_iter - len(start.trees) // loss.n_scores
-        outcome = self._drive(
-            partial(solver.solve, start), source, max_steps=left, attributes=given, seconds_spent=plan.seconds
-        )
-        self.n_iter_ = len(self._state.trees) // loss.n_scores
-        self._conclude(outcome)
+        if categorical is None:
+            names = vars(self).get("feature_names_in_")
+            categorical = self._categorical_mask(source.n_features, None if names is None else list(names))
+        return source, frame, categorical
 
-    def _planned(self, rows: tuple[Any, Any, Any], n: int, validation: tuple[Any, Any, Any], seed: int) -> Plan:
-        """What the rounds are to be: as the parameters say, or as the budget finds."""
-        self.__dict__.pop("budget_trials_", None)
-        if self.budget is None:
-            return Plan.given(self)
-        check_undecided(self)
-        held = dict(zip(("X_val", "y_val", "sample_weight_val"), validation, strict=True))
-        plan, self.budget_trials_ = plan_rounds(self, lambda trial: trial.fit(*rows, **held), n, seed)
-        return plan
+    def _open_validation(self, validation: tuple[Any, Any, Any], frame: FrameCategories | None) -> Source:
+        """Open the user's validation rows, whose columns must be those of the training rows."""
+        X, _, _ = read_frame(self, validation[0], frame, reset=False)
+        model = self if X is validation[0] else self._without_names()
+        return open_rows(model, X, *validation[1:], targets=self._targets, reset=False, ensure_all_finite=False)
 
-    # From parameters and data to what a solver wants.
+    def _without_names(self) -> Self:
+        """Return a shallow copy that takes rows of numbers without column names."""
+        model = copy.copy(self)
+        model.__dict__.pop("feature_names_in_", None)
+        return model
 
-    def _check_validation(self, validation: tuple[Any, Any, Any]) -> None:
-        name = type(self).__name__
-        if validation[0] is not None and validation[1] is None:
-            message = f"{name}: X_val is provided, but y_val was not provided; give both."
-            raise DataError(message)
-        if validation[0] is None and validation[1] is not None:
-            message = f"{name}: y_val is provided, but X_val was not provided; give both."
-            raise DataError(message)
-        if validation[0] is not None and self.early_stopping is False:
-            message = (
-                f"{name}: X_val and y_val are passed to fit while at the same time early_stopping is False; drop them, "
-                f"or set early_stopping=True."
-            )
-            raise DataError(message)
+    def _read_targets(self, source: Source) -> Targets:
+        """Check targets and weights, and return them as a loss takes them."""
+        raise NotImplementedError  # each estimator has its own targets
 
-    def _seed(self, warm: bool) -> int:
-        """A number from which all chance of a fit follows; that of the first fit where others go on from it."""
-        if warm:
-            return int(self._state.entropy[0])
+    def _choose_loss(self, targets: Targets) -> BoostingLoss:
+        """Return the loss that the parameters name."""
+        raise NotImplementedError  # each estimator has its own losses
+
+    def _choose_seed(self, earlier: BoostingState | None) -> int:
+        """Return the seed of all random choices; a fit that continues an earlier one keeps its seed."""
+        if earlier is not None:
+            return int(earlier.entropy[0])
         if self.random_state is None or isinstance(self.random_state, np.random.Generator):
             return int(seed_sequence(self.random_state).generate_state(1)[0])
         return int(check_random_state(self.random_state).randint(np.iinfo(np.uint32).max, dtype="u8"))
 
-    def _categorical_mask(self, n_features: int, names: list[str] | None) -> Array:
-        return categorical_mask(type(self).__name__, self.categorical_features, n_features, names)
+    def _plan_rounds(
+        self, rows: tuple[Any, Any, Any], validation: tuple[Any, Any, Any], n_rows: int, seed: int
+    ) -> Plan:
+        """Return what the parameters set for the rounds, or what the trials of the budget find."""
+        if self.budget is None:
+            return read_plan(self, n_rows, validation[0] is not None)
+        given = dict(zip(("X_val", "y_val", "sample_weight_val"), validation, strict=True))
+        return plan_rounds(self, lambda trial: trial.fit(*rows, **given), n_rows, seed)
 
-    def _categorical(self, source: Source, by_frame: Array | None) -> Array:
-        if by_frame is not None:
-            return by_frame
-        names = vars(self).get("feature_names_in_")
-        return self._categorical_mask(source.n_features, None if names is None else list(names))
-
-    def _directions(self, n_features: int, loss: BoostingLoss, categorical: Array) -> Array:
-        name = type(self).__name__
-        directions = monotone_directions(name, self.monotonic_cst, n_features, vars(self).get("feature_names_in_"))
-        if directions.any() and loss.n_scores > 1:
-            message = f"{name}: monotonic constraints are not supported for multiclass classification; drop them."
-            raise DataError(message)
-        if (directions != 0)[categorical].any():
-            message = f"{name}: Categorical features cannot have monotonic constraints; categories have no order."
-            raise DataError(message)
-        return directions
-
-    def _check_interaction_cst(self, n_features: int) -> list[set[int]] | None:
-        return column_groups(type(self).__name__, self.interaction_cst, n_features)
-
-    def _limits(self, n_features: int, max_leaf_nodes: int | None) -> Limits:
-        groups = self._check_interaction_cst(n_features)
-        return Limits(
-            max_leaves=math.inf if max_leaf_nodes is None else max_leaf_nodes,
-            max_depth=math.inf if self.max_depth is None else self.max_depth,
-            min_count=self.min_samples_leaf,
-            l2=self.l2_regularization,
-            share=self.max_features,
-            groups=None if groups is None else tuple(frozenset(one) for one in groups),
-            category_price=self.category_price,
-        )
-
-    def _loss(self) -> BoostingLoss:
-        raise NotImplementedError  # each estimator has its own losses
-
-    def _known_targets(self, source: Source) -> tuple[Array, Array | None, dict[str, Any]]:
-        """Targets as numbers, weights, and the attributes that follow from them."""
-        raise NotImplementedError  # each estimator has its own targets
-
-    def _validation_targets(self, y: Array) -> Array:
-        return y.astype(np.float64)
-
-    def _start(self, earlier: Any, loss: BoostingLoss, rows: TrainingRows, seed: int) -> BoostingState:
-        """Where the rounds begin: at a constant, or at the trees of the last fit."""
+    def _find_start(self, earlier: BoostingState | None, loss: BoostingLoss, rows: RowSet, seed: int) -> BoostingState:
+        """Return the state before the first round: a constant score, or the trees of the earlier fit."""
         if earlier is None:
             return BoostingState(loss.baseline(rows.y, rows.weight), (), (), (), (seed,))
-        done = len(earlier.trees) // loss.n_scores
-        if self.max_iter < done:
+        n_rounds = len(earlier.trees) // loss.n_scores
+        if self.max_iter < n_rounds:
             message = (
-                f"{type(self).__name__}: max_iter={self.max_iter} must be larger than or equal to n_iter_={done} when "
-                f"warm_start==True; raise it, or fit afresh."
+                f"{type(self).__name__}: max_iter={self.max_iter} must be larger than or equal to n_iter_={n_rounds} "
+                f"when warm_start==True; raise it, or fit afresh."
             )
             raise DataError(message)
         return replace(earlier, ended="")
 
-    def _judge(self, source: Source, rows: TrainingRows, early: bool, known: dict[str, Any]) -> Judge | None:
-        if not early:
+    def _make_limits(self, loss: BoostingLoss, categorical: Array, max_leaf_nodes: int | None) -> TreeLimits:
+        """Return the limits of a tree; raise if constraints contradict the data or the loss."""
+        name, d = type(self).__name__, len(categorical)
+        monotone = read_directions(name, self.monotonic_cst, d, vars(self).get("feature_names_in_"))
+        check_directions(name, monotone, loss.n_scores, categorical)
+        groups = self._check_interaction_cst(d)
+        return TreeLimits(
+            monotone,
+            max_leaves=math.inf if max_leaf_nodes is None else max_leaf_nodes,
+            max_depth=math.inf if self.max_depth is None else self.max_depth,
+            min_count=self.min_samples_leaf,
+            l2=self.l2_regularization,
+            max_features=self.max_features,
+            groups=None if groups is None else tuple(frozenset(group) for group in groups),
+            category_price=self.category_price,
+        )
+
+    def _make_stopping(
+        self,
+        plan: Plan,
+        rows: PreparedRows,
+        targets: Targets,
+        attributes: dict[str, Any],
+        fitted: Callable[[BoostingState], dict[str, Any]],
+    ) -> EarlyStopping | None:
+        """Return the rule of early stopping, or None where all rounds are run."""
+        if not plan.early_stopping:
             return None
-        options = (rows.held_codes, rows.held_y, rows.held_weight)
-        score = None if self.scoring == "loss" else state_scorer(self, source, rows, known)
-        return Judge(self.n_iter_no_change, self.tol, score, *options)
+        score = None
+        if self.scoring != "loss":
+            model = self._without_names()
+            model.__dict__.update(attributes | {"_frame": None})
+            score = make_state_scorer(model, rows, targets, fitted)
+        return EarlyStopping(self.n_iter_no_change, self.tol, score, rows.validation)
 
-    def _as_given(self, y: Array, known: dict[str, Any]) -> Array:
-        return y
+    def _categorical_mask(self, n_features: int, names: list[str] | None) -> Array:
+        return categorical_mask(type(self).__name__, self.categorical_features, n_features, names)
 
-    # From a state to predictions.
+    def _check_interaction_cst(self, n_features: int) -> list[set[int]] | None:
+        # scikit-learn's own tests of interaction_cst call this method by its name.
+        return read_groups(type(self).__name__, self.interaction_cst, n_features)
 
-    def _fitted(self, state: BoostingState) -> dict[str, Any]:
-        n_scores = self._loss_used.n_scores
-        return {
-            "_state": state,
-            "_forest": pack_trees(state.trees, self._bins, n_scores),
-            "_baseline": np.asarray(state.baseline, dtype=np.float64),
-            "train_score_": np.array(state.train_scores),
-            "validation_score_": np.array(state.validation_scores),
-            "n_iter_": len(state.trees) // n_scores,
-        }
+    # From fitted attributes to predictions.
 
-    def _opened(self, X: Any) -> tuple[Array, Any]:
-        """Rows to predict for: a few in memory, or a source of many."""
+    def _open_fitted(self, X: Any) -> tuple[Array, Source | None]:
+        """Return the rows to predict: few rows in memory as an array and None, others as None and a source."""
         frame = vars(self).get("_frame")
         if frame is None:
             rows = few_rows(self, X)
             return (rows, None) if rows is not None else (None, fitted_source(self, X, ensure_all_finite=False))
         rows, _, _ = read_frame(self, X, frame, reset=False)
-        plain = copy.copy(self)
-        if rows is not X:
-            plain.__dict__.pop("feature_names_in_", None)
-        return None, fitted_source(plain, rows, ensure_all_finite=False)
+        model = self if rows is X else self._without_names()
+        return None, fitted_source(model, rows, ensure_all_finite=False)
 
     def _check_fitted(self) -> None:
-        # A look at one name costs a hundredth of scikit-learn's check, half the time of one row.
+        # Looking up one name costs a hundredth of scikit-learn's check, which takes as long as half a row.
         if "_forest" not in vars(self):
             check_is_fitted(self)
 
-    def _answers(self, X: Any, finish: Callable[[Array], Array]) -> Array:
-        """What `finish` makes of the scores (n, k) in the rows' own precision; it must be picklable."""
-        rows, source = self._opened(X)
+    def _predict(self, X: Any, finish: Callable[[Array], Array]) -> Array:
+        """Return ``finish(scores)`` of the scores (n, k) in the rows' own precision; `finish` must be picklable."""
+        rows, source = self._open_fitted(X)
         function = Scores(self._forest, self._baseline, self._categories)
         if source is None:
-            return finish(function.on(rows).astype(rows.dtype, copy=False))
-        return source.map(Answers(function, source.host_dtype, finish))
+            return finish(function.score_rows(rows).astype(rows.dtype, copy=False))
+        return source.map(Predictions(function, source.host_dtype, finish))
 
     def _raw_predict(self, X: Any) -> Array:
-        """The scores (n, k); scikit-learn's own tests of weights compare them by this name."""
-        return self._answers(X, np.asarray)
+        """Return the scores (n, k); scikit-learn's own tests of weights call this method by its name."""
+        return self._predict(X, np.asarray)
 
-    def _staged_raw(self, X: Any) -> Iterator[Array]:
+    def _stage_scores(self, X: Any) -> Iterator[Array]:
+        """Yield the scores (n, k) after each round."""
         check_is_fitted(self)
-        rows, source = self._opened(X)
+        rows, source = self._open_fitted(X)
         k, dtype = self.n_trees_per_iteration_, rows.dtype if source is None else source.host_dtype
         rows = source.whole() if source is not None else rows
         scores = np.tile(self._baseline, (len(rows), 1))
         for stage in range(0, len(self._forest.roots), k):
-            part = Scores(self._forest.part(stage, stage + k), np.zeros(k), self._categories)
-            scores = scores + part.on(rows)
+            part = Scores(self._forest.select(stage, stage + k), np.zeros(k), self._categories)
+            scores = scores + part.score_rows(rows)
             yield scores.astype(dtype)
 
     def contributions(self, X: Any) -> Array:
         """Return how much each column adds to the score of each row: exact Shapley values of the trees.
 
-        They add up to the score (for a classifier, that of :meth:`decision_function`), starting from the mean score of
-        the training rows. A column that is not known sends a row down both sides of a split, in the shares of the
-        training rows.
+        With the mean score of the training rows they add up to the score (for a classifier, that of
+        :meth:`decision_function`). The score of a row with some columns unknown follows both sides of each split by
+        such a column, in proportion to the training rows.
 
         Parameters
         ----------
@@ -308,14 +324,14 @@ class HistBoosting(Estimator):
         Returns
         -------
         contributions : ndarray of shape (n, d + 1), or (n, n_classes, d + 1) for more than two classes
-            The last column is the mean score.
+            The last column is the mean score of the training rows.
         """
         check_is_fitted(self)
-        rows, source = self._opened(X)
+        rows, source = self._open_fitted(X)
         function = Contributions(Scores(self._forest, self._baseline, self._categories), self._state.trees)
         source = open_source(rows, threads=self._threads()) if source is None else source
-        shares = source.map(function).astype(source.host_dtype, copy=False)
-        return shares[:, 0] if shares.shape[1] == 1 else shares
+        parts = source.map(function).astype(source.host_dtype, copy=False)
+        return parts[:, 0] if parts.shape[1] == 1 else parts
 
     @property
     def feature_importances_(self) -> Array:
@@ -331,3 +347,32 @@ class HistBoosting(Estimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def check_validation(subject: str, validation: tuple[Any, Any, Any], early_stopping: Any) -> None:
+    """Raise if validation rows come without targets, or the other way round, or without early stopping."""
+    X, y, _ = validation
+    if X is not None and y is None:
+        message = f"{subject}: X_val is provided, but y_val was not provided; give both."
+        raise DataError(message)
+    if X is None and y is not None:
+        message = f"{subject}: y_val is provided, but X_val was not provided; give both."
+        raise DataError(message)
+    if X is not None and early_stopping is False:
+        message = (
+            f"{subject}: X_val and y_val are passed to fit while at the same time early_stopping is False; drop them, "
+            f"or set early_stopping=True."
+        )
+        raise DataError(message)
+
+
+def _list_attributes(state: BoostingState, bins: BinMap, n_scores: int) -> dict[str, Any]:
+    """Return the fitted attributes that depend on the trees of a state."""
+    return {
+        "_state": state,
+        "_forest": pack_trees(state.trees, bins, n_scores),
+        "_baseline": np.asarray(state.baseline, dtype=np.float64),
+        "train_score_": np.array(state.train_scores),
+        "validation_score_": np.array(state.validation_scores),
+        "n_iter_": len(state.trees) // n_scores,
+    }

@@ -1,4 +1,4 @@
-"""One knob instead of many: leaves, learning rate and rounds of boosting, decided by rows held out."""
+"""One parameter instead of many: a budget finds leaves, learning rate and rounds of boosting on validation rows."""
 
 import inspect
 import time
@@ -12,38 +12,109 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer.errors import ParameterError
 
-__all__ = ["Plan", "check_undecided", "plan_rounds"]
+__all__ = ["Plan", "plan_rounds", "read_plan"]
 
-Array = Any
-# What a budget decides, so that the user must not.
+# Parameters that a budget decides, so that the user must not set them.
 _DECIDED = (
     *("learning_rate", "max_iter", "max_leaf_nodes", "early_stopping", "validation_fraction", "n_iter_no_change"),
     "warm_start",
 )
-# The learning rate of the first trials at a budget of one, and how often it may be halved.
-_RATE, _HALVINGS = 0.2, 2
-_LEAVES, _FEWEST, _MOST = 16, 2, 256
-# Held-out rows that are enough to tell a good model from a better one, as far as a quarter of the rows goes.
-_HELD = 2000
+# The learning rate of the first trials at a budget of one.
+_RATE = 0.2
+# How often the learning rate may be halved.
+_HALVINGS = 2
+# Leaves of the first trial.
+_LEAVES = 16
+# Fewest leaves that are tried.
+_FEWEST_LEAVES = 2
+# Most leaves that are tried.
+_MOST_LEAVES = 256
+# Validation rows that are enough to tell a good model from a better one; at most a quarter of the rows are used.
+_VALIDATION_ROWS = 2000
+# With more rows ``early_stopping="auto"`` stops early, as in scikit-learn.
+_MANY_ROWS = 10_000
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What the rounds are to be."""
+    """How the rounds of a fit are run.
+
+    Attributes
+    ----------
+    learning_rate : float
+    max_leaf_nodes : int or None
+    max_iter : int
+    early_stopping : bool
+    seconds : float
+        Time that the trials of a budget took.
+    trials : list of dict or None
+        The trials of a budget: ``learning_rate``, ``max_leaf_nodes``, ``max_iter`` and ``score``.
+    """
 
     learning_rate: float
     max_leaf_nodes: int | None
     max_iter: int
-    early_stopping: Any = False
+    early_stopping: bool = False
     seconds: float = 0.0
-
-    @classmethod
-    def given(cls, model: Any) -> "Plan":
-        """The plan of a user who decides everything."""
-        return cls(model.learning_rate, model.max_leaf_nodes, model.max_iter, model.early_stopping)
+    trials: list[dict[str, float]] | None = None
 
 
-def check_undecided(model: Any) -> None:
+def read_plan(model: Any, n_rows: int, has_validation: bool) -> Plan:
+    """Return the plan that the parameters of `model` set."""
+    early = model.early_stopping
+    if early == "auto":
+        early = n_rows > _MANY_ROWS or has_validation
+    return Plan(model.learning_rate, model.max_leaf_nodes, model.max_iter, bool(early))
+
+
+def plan_rounds(model: Any, fit: Callable[[Any], Any], n_rows: int, seed: int) -> Plan:
+    """Try numbers of leaves, then learning rates, and plan what scores best on validation rows.
+
+    Parameters
+    ----------
+    model : estimator
+        Its parameter `budget` is spent.
+    fit : callable
+        Fits a model to the rows.
+    n_rows : int
+    seed : int
+        Draws the validation rows, which are the same in all trials.
+    """
+    _check_left_to_budget(model)
+    began, budget = time.perf_counter(), float(model.budget)
+    trials: list[dict[str, float]] = []
+
+    def score(leaves: int, rate: float) -> float:
+        max_time = None
+        if model.max_time is not None:
+            # The search may use half of the time, each trial a quarter of the rest of it.
+            max_time = max(0.0, 0.25 * (0.5 * model.max_time - (time.perf_counter() - began)))
+        trial = _make_trial(model, leaves, rate, n_rows, seed).set_params(max_time=max_time)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            fit(trial)
+        scores = trial.validation_score_
+        best = int(np.argmax(scores))
+        trials.append(
+            {"learning_rate": rate, "max_leaf_nodes": leaves, "max_iter": max(1, best), "score": float(scores[best])}
+        )
+        return float(scores[best])
+
+    rate = min(_RATE / budget, 0.5)
+    leaves = _search_leaves(lambda number: score(number, rate))
+    best = max(trial["score"] for trial in trials)
+    for _ in range(_HALVINGS):
+        rate /= 2
+        score_of_rate = score(leaves, rate)
+        if score_of_rate <= best:
+            break
+        best = score_of_rate
+    winner = max(trials, key=lambda trial: trial["score"])
+    decided = winner["learning_rate"], int(winner["max_leaf_nodes"]), int(winner["max_iter"])
+    return Plan(*decided, seconds=time.perf_counter() - began, trials=trials)
+
+
+def _check_left_to_budget(model: Any) -> None:
     """Raise if a parameter that the budget decides was set."""
     known = inspect.signature(type(model)).parameters
     for name in _DECIDED:
@@ -56,84 +127,30 @@ def check_undecided(model: Any) -> None:
             raise ParameterError(message)
 
 
-def plan_rounds(model: Any, fit: Callable[[Any], Any], n: int, seed: int) -> tuple[Plan, list[dict[str, float]]]:
-    """Try leaves, then learning rates, and keep what scores best on rows held out.
-
-    Parameters
-    ----------
-    model : estimator
-        Whose `budget` is to be spent.
-    fit : callable
-        Fits a model to the rows.
-    n : int
-        Rows.
-    seed : int
-        The same rows are held out in all trials.
-
-    Returns
-    -------
-    plan : Plan
-    trials : list of dict
-        What was tried: ``learning_rate``, ``max_leaf_nodes``, ``max_iter`` and ``score``.
-    """
-    began, budget = time.perf_counter(), float(model.budget)
-    trials: list[dict[str, float]] = []
-
-    def score(leaves: int, rate: float) -> float:
-        left = None
-        if model.max_time is not None:
-            # The search may use half of the time, each trial a quarter of what is left of it.
-            left = max(0.0, 0.25 * (0.5 * model.max_time - (time.perf_counter() - began)))
-        trial = _trial(model, budget, leaves, rate, n, seed).set_params(max_time=left)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            fit(trial)
-        scores = trial.validation_score_
-        best = int(np.argmax(scores))
-        trials.append(
-            {"learning_rate": rate, "max_leaf_nodes": leaves, "max_iter": max(1, best), "score": float(scores[best])}
-        )
-        return float(scores[best])
-
-    rate = min(_RATE / budget, 0.5)
-    leaves = _best_leaves(lambda number: score(number, rate))
-    best = max(one["score"] for one in trials)
-    for _ in range(_HALVINGS):
-        rate /= 2
-        found = score(leaves, rate)
-        if found <= best:
-            break
-        best = found
-    winner = max(trials, key=lambda one: one["score"])
-    decided = winner["learning_rate"], int(winner["max_leaf_nodes"]), int(winner["max_iter"])
-    return Plan(*decided, seconds=time.perf_counter() - began), trials
-
-
-def _trial(model: Any, budget: float, leaves: int, rate: float, n: int, seed: int) -> Any:
-    """A model that stops by itself on rows held out."""
-    patience = max(5, round(10 * budget))
+def _make_trial(model: Any, leaves: int, rate: float, n_rows: int, seed: int) -> Any:
+    """Return a model with these leaves and learning rate that stops early on validation rows."""
     return type(model)(**model.get_params(deep=False)).set_params(
         budget=None,
         learning_rate=rate,
         max_leaf_nodes=leaves,
-        # Rounds enough that the held-out rows have the last word.
+        # Enough rounds that early stopping, not this bound, ends the trial.
         max_iter=max(10, round(200 / rate)),
         early_stopping=True,
-        validation_fraction=min(0.25, max(0.1, _HELD / n)),
-        n_iter_no_change=patience,
+        validation_fraction=min(0.25, max(0.1, _VALIDATION_ROWS / n_rows)),
+        n_iter_no_change=max(5, round(10 * float(model.budget))),
         random_state=seed,
         verbose=0,
     )
 
 
-def _best_leaves(score: Callable[[int], float]) -> int:
-    """Halve or double the leaves, whichever is better, as long as that is better still."""
-    found = {leaves: score(leaves) for leaves in (_LEAVES, _LEAVES // 2, 2 * _LEAVES)}
-    best = max(found, key=found.__getitem__)
+def _search_leaves(score: Callable[[int], float]) -> int:
+    """Halve or double the number of leaves, whichever scores better, as long as the score rises."""
+    scores = {leaves: score(leaves) for leaves in (_LEAVES, _LEAVES // 2, 2 * _LEAVES)}
+    best = max(scores, key=scores.__getitem__)
     factor = best / _LEAVES
-    while factor != 1.0 and _FEWEST <= (other := int(best * factor)) <= _MOST:
-        found[other] = score(other)
-        if found[other] <= found[best]:
+    while factor != 1.0 and _FEWEST_LEAVES <= (leaves := int(best * factor)) <= _MOST_LEAVES:
+        scores[leaves] = score(leaves)
+        if scores[leaves] <= scores[best]:
             break
-        best = other
+        best = leaves
     return best

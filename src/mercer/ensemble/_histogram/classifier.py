@@ -8,13 +8,12 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from mercer._base import fitting
 from mercer._base.parameter import Choice, Instance, Nothing, Rule
 from mercer._source import Source
 from mercer.ensemble._histogram.boosting import HistBoosting
 from mercer.ensemble._histogram.losses import BoostingLoss, ExponentialLoss, LogisticLoss, SoftmaxLoss
-from mercer.ensemble._histogram.rows import column_of
-from mercer.ensemble._histogram.scores import Labels, scores_alone
+from mercer.ensemble._histogram.rows import Targets, encode_labels, read_column
+from mercer.ensemble._histogram.scores import Labels, squeeze_scores
 from mercer.errors import DataError
 
 __all__ = ["HistGradientBoostingClassifier"]
@@ -218,37 +217,8 @@ class HistGradientBoostingClassifier(ClassifierMixin, HistBoosting):
         self.max_time = max_time
         self.n_jobs = n_jobs
 
-    @fitting
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        *,
-        X_val: Any = None,
-        y_val: Any = None,
-        sample_weight_val: Any = None,
-    ) -> "HistGradientBoostingClassifier":
-        """Fit.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d), or rows in any place
-        y : array-like of shape (n,)
-            Their labels.
-        sample_weight : array-like of shape (n,), default=None
-        X_val, y_val, sample_weight_val : default=None
-            Rows for early stopping, in place of a part of `X`.
-
-        Returns
-        -------
-        self
-        """
-        self._fit(X, y, sample_weight, (X_val, y_val, sample_weight_val))
-        return self
-
-    def _loss(self) -> BoostingLoss:
-        n_classes = len(self.classes_)
+    def _choose_loss(self, targets: Targets) -> BoostingLoss:
+        n_classes = len(targets.classes)
         if self.loss == "exponential":
             if n_classes > 2:
                 message = (
@@ -259,46 +229,26 @@ class HistGradientBoostingClassifier(ClassifierMixin, HistBoosting):
             return ExponentialLoss()
         return LogisticLoss() if n_classes == 2 else SoftmaxLoss(n_classes)
 
-    def _known_targets(self, source: Source) -> tuple[Array, Array | None, dict[str, Any]]:
-        labels = column_of(source, "y")
-        weight = column_of(source, "weight") if source.has_weight else None
-        distinct = _distinct(labels)
-        # Whether they are labels at all shows in one of each, which spares a walk through all.
+    def _read_targets(self, source: Source) -> Targets:
+        name, labels = type(self).__name__, read_column(source, "y")
+        weight = read_column(source, "weight") if source.has_weight else None
+        distinct = _list_distinct(labels)
+        # Checking the distinct labels is enough and saves a pass.
         check_classification_targets(distinct)
-        seen = labels if weight is None else labels[weight > 0]
-        self.classes_ = distinct if weight is None else _distinct(seen)
-        if len(self.classes_) < 2:
+        weighted = labels if weight is None else labels[weight > 0]
+        classes = distinct if weight is None else _list_distinct(weighted)
+        if len(classes) < 2:
             message = (
-                f"{type(self).__name__}: rows of at least 2 classes are needed, but those of positive weight have only "
-                f"one class: {self.classes_.tolist()[0]!r}. Add rows of another."
+                f"{name}: rows of at least 2 classes are needed, but those of positive weight have only one class: "
+                f"{classes.tolist()[0]!r}. Add rows of another."
             )
             raise DataError(message)
         if self.class_weight is not None:
-            by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=seen, sample_weight=None)
-            factor = by_class[np.searchsorted(self.classes_, labels).clip(0, len(self.classes_) - 1)]
+            by_class = compute_class_weight(self.class_weight, classes=classes, y=weighted, sample_weight=None)
+            # Labels that occur with weight zero only have no class; their factor does not matter.
+            factor = by_class[np.searchsorted(classes, labels).clip(0, len(classes) - 1)]
             weight = factor if weight is None else factor * weight
-        return self._validation_targets(labels, weight), weight, {"classes_": self.classes_}
-
-    def _validation_targets(self, y: Array, weight: Array | None = None) -> Array:
-        if len(self.classes_) == 2:
-            # Two comparisons take a tenth of the time of a search.
-            numbers = y == self.classes_[1]
-            unknown = ~numbers & (y != self.classes_[0])
-        else:
-            numbers = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
-            unknown = self.classes_[numbers] != y
-        if weight is not None:
-            unknown &= weight > 0
-        if unknown.any():
-            message = (
-                f"{type(self).__name__}: the validation rows must have labels of the training rows; got "
-                f"{np.unique(y[unknown]).tolist()}, known are {self.classes_.tolist()}. Drop those rows."
-            )
-            raise DataError(message)
-        return numbers.astype(np.float64)
-
-    def _as_given(self, y: Array, known: dict[str, Any]) -> Array:
-        return known["classes_"][y.astype(int)]
+        return Targets(name, encode_labels(name, labels, classes, weight), weight, classes)
 
     def decision_function(self, X: Any) -> Array:
         """Return the scores: of two classes one, for the second; of more, one each.
@@ -312,7 +262,7 @@ class HistGradientBoostingClassifier(ClassifierMixin, HistBoosting):
         scores : ndarray of shape (n,) or (n, n_classes)
         """
         self._check_fitted()
-        return self._answers(X, scores_alone)
+        return self._predict(X, squeeze_scores)
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class.
@@ -326,7 +276,7 @@ class HistGradientBoostingClassifier(ClassifierMixin, HistBoosting):
         probabilities : ndarray of shape (n, n_classes)
         """
         self._check_fitted()
-        return self._answers(X, self._loss_used.inverse_link)
+        return self._predict(X, self._loss_used.inverse_link)
 
     def predict(self, X: Any) -> Array:
         """Return the most probable class of each row.
@@ -340,26 +290,27 @@ class HistGradientBoostingClassifier(ClassifierMixin, HistBoosting):
         labels : ndarray of shape (n,)
         """
         self._check_fitted()
-        return self._answers(X, Labels(self.classes_))
+        return self._predict(X, Labels(self.classes_))
 
     def staged_decision_function(self, X: Any) -> Iterator[Array]:
-        """Give the scores after each round."""
-        for scores in self._staged_raw(X):
-            yield scores_alone(scores)
+        """Yield the scores after each round."""
+        for scores in self._stage_scores(X):
+            yield squeeze_scores(scores)
 
     def staged_predict_proba(self, X: Any) -> Iterator[Array]:
-        """Give the probabilities after each round."""
-        for scores in self._staged_raw(X):
+        """Yield the probabilities after each round."""
+        for scores in self._stage_scores(X):
             yield self._loss_used.inverse_link(scores)
 
     def staged_predict(self, X: Any) -> Iterator[Array]:
-        """Give the labels after each round."""
-        for scores in self._staged_raw(X):
+        """Yield the labels after each round."""
+        for scores in self._stage_scores(X):
             yield Labels(self.classes_)(scores)
 
 
-def _distinct(labels: Array) -> Array:
-    """The distinct ones of some labels, sorted; where there are two, as the first rows say, comparing finds no more."""
+def _list_distinct(labels: Array) -> Array:
+    """Return the distinct labels, sorted."""
+    # Where the first rows have two labels, comparing all rows with them is faster than sorting.
     first = np.unique(labels[:1000])
     if len(first) == 2 and np.all((labels == first[0]) | (labels == first[1])):
         return first

@@ -1,4 +1,4 @@
-"""Constraints on trees, as users write them: directions of columns, and columns that may meet."""
+"""Constraints on trees as users write them: monotone columns, and groups of columns that may interact."""
 
 from itertools import combinations
 from typing import Any
@@ -7,15 +7,15 @@ import numpy as np
 
 from mercer.errors import DataError
 
-__all__ = ["column_groups", "monotone_directions"]
+__all__ = ["check_directions", "read_directions", "read_groups"]
 
 Array = Any
 
 
-def monotone_directions(subject: str, given: Any, n_features: int, names: Any) -> Array:
-    """1 for columns that values may only rise with, -1 for those they may only fall with, else 0."""
+def read_directions(subject: str, given: Any, n_features: int, names: Any) -> Array:
+    """Return `monotonic_cst` as an array (d,): 1 for columns that the score rises with, -1 for falls, else 0."""
     if isinstance(given, dict):
-        given = _by_name(subject, given, names)
+        given = _order_by_name(subject, given, names)
     directions = np.zeros(n_features, dtype=np.int32) if given is None else np.asarray(given)
     if directions.shape != (n_features,):
         message = (
@@ -33,7 +33,7 @@ def monotone_directions(subject: str, given: Any, n_features: int, names: Any) -
     return directions.astype(np.int32)
 
 
-def _by_name(subject: str, given: dict[str, Any], names: Any) -> list[int]:
+def _order_by_name(subject: str, given: dict[str, Any], names: Any) -> list[int]:
     if names is None:
         message = (
             f"{subject} was not fitted on data with feature names. Pass monotonic_cst as an integer array instead."
@@ -51,15 +51,25 @@ def _by_name(subject: str, given: dict[str, Any], names: Any) -> list[int]:
     return [given.get(name, 0) for name in names]
 
 
-def column_groups(subject: str, given: Any, n_features: int) -> list[set[int]] | None:
-    """The sets of columns that may be asked on one path; columns in none of the given sets make one of their own."""
+def check_directions(subject: str, directions: Array, n_scores: int, categorical: Array) -> None:
+    """Raise if there are monotone columns with several scores, or monotone columns of categories."""
+    if directions.any() and n_scores > 1:
+        message = f"{subject}: monotonic constraints are not supported for multiclass classification; drop them."
+        raise DataError(message)
+    if (directions != 0)[categorical].any():
+        message = f"{subject}: Categorical features cannot have monotonic constraints; categories have no order."
+        raise DataError(message)
+
+
+def read_groups(subject: str, given: Any, n_features: int) -> list[set[int]] | None:
+    """Return the groups of columns that may occur on one path; columns in no given group form one more."""
     if given is None:
         return None
     if isinstance(given, str):
         size = 1 if given == "no_interactions" else 2
-        return [set(one) for one in combinations(range(n_features), min(size, n_features))]
+        return [set(group) for group in combinations(range(n_features), min(size, n_features))]
     try:
-        groups = [set(one) for one in given]
+        groups = [set(group) for group in given]
     except TypeError as error:
         message = (
             f"{subject}: Interaction constraints must be a sequence of tuples or lists, got: {given!r}; write a list "
@@ -67,10 +77,10 @@ def column_groups(subject: str, given: Any, n_features: int) -> list[set[int]] |
         )
         raise DataError(message) from error
     wrong = [
-        one
+        column
         for group in groups
-        for one in group
-        if not isinstance(one, int | np.integer) or isinstance(one, bool) or not 0 <= one < n_features
+        for column in group
+        if not isinstance(column, int | np.integer) or isinstance(column, bool) or not 0 <= column < n_features
     ]
     if wrong:
         message = (

@@ -1,7 +1,7 @@
-"""What boosting asks of a loss: a constant to start from, gradients and curvatures at scores, and leaves of its own.
+"""Losses of boosting: the best constant score, gradients and curvatures at scores, and optimal leaf values.
 
-The formulas are those of :mod:`mercer.objectives`; losses of rows are added up. Squared, logistic and softmax losses
-have compiled twins, which work on all blocks of a fit; the others are NumPy, a block at a time.
+The formulas are those of :mod:`mercer.objectives`; the loss of a fit is the sum over its rows. Squared, logistic and
+softmax losses have compiled twins, which work on all blocks of a fit; the others run in NumPy, block by block.
 """
 
 from dataclasses import dataclass, replace
@@ -24,11 +24,12 @@ __all__ = [
     "QuantileLoss",
     "SoftmaxLoss",
     "SquaredLoss",
-    "weighted_mean",
-    "weighted_quantile",
+    "compute_mean",
+    "compute_quantile",
 ]
 
 Array = Any
+# Keeps shares of classes away from 0 and 1, where the log-odds are infinite.
 _TINY = np.finfo(np.float64).eps
 
 
@@ -39,11 +40,11 @@ class BoostingLoss:
     Attributes
     ----------
     n_scores : int
-        Scores of a row, k.
+        The number of scores of a row, k.
     own_leaves : bool
-        Whether the value of a leaf is searched on its rows instead of a Newton step.
+        Whether a leaf value is optimised on the rows of the leaf, not found by a Newton step.
     native : int
-        The number of the compiled twin in slopes.pxd, 0 for none.
+        The code of the compiled twin in slopes.pxd, 0 for none.
     """
 
     n_scores: int = 1
@@ -51,37 +52,51 @@ class BoostingLoss:
     native: ClassVar[int] = 0
 
     def baseline(self, y: Array, weight: Array | None) -> Array:
-        """The constant scores (k,) of least loss."""
+        """Return the constant scores (k,) of least loss."""
         raise NotImplementedError  # each loss defines its own
 
     def value(self, scores: Array, y: Array) -> Array:
-        """The loss of each row."""
+        """Return the loss of each row (n,)."""
         raise NotImplementedError  # each loss defines its own
 
-    def slopes(self, scores: Array, y: Array) -> tuple[Array, Array]:
-        """Gradient and curvature (n,) of losses of one score."""
+    def differentiate(self, scores: Array, y: Array) -> tuple[Array, Array]:
+        """Return gradient and curvature (n,) of the loss in its one score."""
         raise NotImplementedError  # each loss without a compiled twin defines its own
 
-    def renewed(self, scores: Array, y: Array, weight: Array | None) -> "BoostingLoss":
-        """The loss of the next round: of most losses the same."""
+    def renew(self, scores: Array, y: Array, weight: Array | None) -> "BoostingLoss":
+        """Return the loss of the next round; most losses do not change."""
         return self
 
     def leaf(self, scores: Array, y: Array, weight: Array | None) -> float:
-        """The best value of a leaf with these rows, where leaves are searched."""
+        """Return the best value of a leaf with these rows, where `own_leaves`."""
         raise NotImplementedError  # each loss with own_leaves defines its own
 
     def inverse_link(self, scores: Array) -> Array:
-        """What is predicted at scores (n, k): the mean, the median, or probabilities."""
+        """Return the prediction at scores (n, k): the mean, the median, or probabilities (n, classes)."""
         return scores[:, 0]
 
     def mean(self, scores: Array, y: Array, weight: Array | None) -> float:
-        """The weighted mean loss."""
+        """Return the weighted mean loss."""
         return float(np.average(self.value(scores, y), weights=weight))
 
     def run(
         self, scores: Array, y: Array, weight: Array, unit: int, first: int, last: int, gradients: Array, totals: Array
     ) -> None:
-        """Gradients and curvatures of some blocks, and their sums, by the compiled twin where there is one."""
+        """Write gradients, curvatures and their sums for blocks `first` to before `last`.
+
+        Parameters
+        ----------
+        scores : (n, k)
+        y, weight : (n,)
+            No weights mean one each.
+        unit : int
+            Rows in a block.
+        first, last : int
+        gradients : (k, n, 2)
+            Written: gradient and curvature, weighted.
+        totals : (blocks, 1 + 2 k)
+            Written: the sums of the loss, and for each score of absolute gradients and of curvatures.
+        """
         if self.native:
             boosting_gradients.look(self.native, scores, y, weight, unit, first, last, gradients, totals)
             return
@@ -89,7 +104,7 @@ class BoostingLoss:
             rows = slice(block * unit, min((block + 1) * unit, len(y)))
             z, t = scores[rows], y[rows]
             w = weight[rows] if len(weight) else 1.0
-            slope, curvature = self.slopes(z, t)
+            slope, curvature = self.differentiate(z, t)
             gradients[0, rows, 0] = w * slope
             gradients[0, rows, 1] = w * curvature
             loss = np.sum(w * self.value(z, t))
@@ -104,7 +119,7 @@ class SquaredLoss(BoostingLoss):
     native: ClassVar[int] = 1
 
     def baseline(self, y: Array, weight: Array | None) -> Array:
-        return np.array([weighted_mean(y, weight)])
+        return np.array([compute_mean(y, weight)])
 
     def value(self, scores: Array, y: Array) -> Array:
         return 0.5 * (scores[:, 0] - y) ** 2
@@ -120,18 +135,18 @@ class QuantileLoss(BoostingLoss):
     scale: ClassVar[float] = 1.0
 
     def baseline(self, y: Array, weight: Array | None) -> Array:
-        return np.array([weighted_quantile(y, weight, self.quantile)])
+        return np.array([compute_quantile(y, weight, self.quantile)])
 
     def value(self, scores: Array, y: Array) -> Array:
         gap = y - scores[:, 0]
         return self.scale * np.where(gap > 0, self.quantile * gap, (self.quantile - 1) * gap)
 
-    def slopes(self, scores: Array, y: Array) -> tuple[Array, Array]:
+    def differentiate(self, scores: Array, y: Array) -> tuple[Array, Array]:
         slope = np.where(y > scores[:, 0], -self.quantile, 1 - self.quantile)
         return self.scale * slope, np.ones_like(slope)
 
     def leaf(self, scores: Array, y: Array, weight: Array | None) -> float:
-        return weighted_quantile(y - scores[:, 0], weight, self.quantile)
+        return compute_quantile(y - scores[:, 0], weight, self.quantile)
 
 
 @plain
@@ -145,34 +160,34 @@ class AbsoluteLoss(QuantileLoss):
 @plain
 @dataclass(frozen=True)
 class HuberLoss(BoostingLoss):
-    """r^2 / 2 for residuals r up to a limit, beyond it a line: limit (|r| - limit / 2).
+    """r^2 / 2 for residuals |r| <= limit, and limit (|r| - limit / 2) beyond.
 
-    The limit is the quantile of the residuals' sizes when a round begins.
+    The limit is the quantile of the absolute residuals when a round begins.
     """
 
     quantile: float = 0.9
     limit: float = 1.0
     own_leaves: ClassVar[bool] = True
 
-    def renewed(self, scores: Array, y: Array, weight: Array | None) -> "HuberLoss":
-        return replace(self, limit=weighted_quantile(np.abs(y - scores[:, 0]), weight, self.quantile))
+    def renew(self, scores: Array, y: Array, weight: Array | None) -> "HuberLoss":
+        return replace(self, limit=compute_quantile(np.abs(y - scores[:, 0]), weight, self.quantile))
 
     def baseline(self, y: Array, weight: Array | None) -> Array:
-        return np.array([weighted_quantile(y, weight, 0.5)])
+        return np.array([compute_quantile(y, weight, 0.5)])
 
     def value(self, scores: Array, y: Array) -> Array:
         size = np.abs(y - scores[:, 0])
         return np.where(size <= self.limit, 0.5 * size**2, self.limit * (size - 0.5 * self.limit))
 
-    def slopes(self, scores: Array, y: Array) -> tuple[Array, Array]:
+    def differentiate(self, scores: Array, y: Array) -> tuple[Array, Array]:
         slope = np.clip(scores[:, 0] - y, -self.limit, self.limit)
         return slope, np.ones_like(slope)
 
     def leaf(self, scores: Array, y: Array, weight: Array | None) -> float:
         # One step from the median towards the minimum (Friedman, 2001, equation 35).
         gap = y - scores[:, 0]
-        middle = weighted_quantile(gap, weight, 0.5)
-        return middle + weighted_mean(np.clip(gap - middle, -self.limit, self.limit), weight)
+        middle = compute_quantile(gap, weight, 0.5)
+        return middle + compute_mean(np.clip(gap - middle, -self.limit, self.limit), weight)
 
 
 @plain
@@ -181,12 +196,12 @@ class PoissonLoss(BoostingLoss):
     """exp(z) - y z: the score is the logarithm of the mean."""
 
     def baseline(self, y: Array, weight: Array | None) -> Array:
-        return np.array([np.log(weighted_mean(y, weight))])
+        return np.array([np.log(compute_mean(y, weight))])
 
     def value(self, scores: Array, y: Array) -> Array:
         return np.exp(scores[:, 0]) - y * scores[:, 0]
 
-    def slopes(self, scores: Array, y: Array) -> tuple[Array, Array]:
+    def differentiate(self, scores: Array, y: Array) -> tuple[Array, Array]:
         mean = np.exp(scores[:, 0])
         return mean - y, mean
 
@@ -202,7 +217,7 @@ class GammaLoss(PoissonLoss):
     def value(self, scores: Array, y: Array) -> Array:
         return scores[:, 0] + y * np.exp(-scores[:, 0])
 
-    def slopes(self, scores: Array, y: Array) -> tuple[Array, Array]:
+    def differentiate(self, scores: Array, y: Array) -> tuple[Array, Array]:
         ratio = y * np.exp(-scores[:, 0])
         return 1.0 - ratio, ratio
 
@@ -210,12 +225,12 @@ class GammaLoss(PoissonLoss):
 @plain
 @dataclass(frozen=True)
 class LogisticLoss(BoostingLoss):
-    """log(1 + exp(z)) - y z for y of 0 and 1."""
+    """log(1 + exp(z)) - y z for y in {0, 1}."""
 
     native: ClassVar[int] = 2
 
     def baseline(self, y: Array, weight: Array | None) -> Array:
-        share = np.clip(weighted_mean(y, weight), _TINY, 1 - _TINY)
+        share = np.clip(compute_mean(y, weight), _TINY, 1 - _TINY)
         return np.array([np.log(share / (1 - share))])
 
     def value(self, scores: Array, y: Array) -> Array:
@@ -229,7 +244,7 @@ class LogisticLoss(BoostingLoss):
 @plain
 @dataclass(frozen=True)
 class ExponentialLoss(LogisticLoss):
-    """y exp(-z) + (1 - y) exp(z) for y of 0 and 1: that of AdaBoost, whose score is half the log-odds."""
+    """y exp(-z) + (1 - y) exp(z) for y in {0, 1}: the loss of AdaBoost, whose score is half the log-odds."""
 
     native: ClassVar[int] = 0
 
@@ -239,7 +254,7 @@ class ExponentialLoss(LogisticLoss):
     def value(self, scores: Array, y: Array) -> Array:
         return y * np.exp(-scores[:, 0]) + (1 - y) * np.exp(scores[:, 0])
 
-    def slopes(self, scores: Array, y: Array) -> tuple[Array, Array]:
+    def differentiate(self, scores: Array, y: Array) -> tuple[Array, Array]:
         right, wrong = y * np.exp(-scores[:, 0]), (1 - y) * np.exp(scores[:, 0])
         return wrong - right, wrong + right
 
@@ -250,7 +265,7 @@ class ExponentialLoss(LogisticLoss):
 @plain
 @dataclass(frozen=True)
 class SoftmaxLoss(BoostingLoss):
-    """log(sum_j exp(z_j)) - z_y for y of 0 to K - 1."""
+    """log(sum_j exp(z_j)) - z_y for y in {0, ..., K - 1}."""
 
     n_scores: int = 3
     native: ClassVar[int] = 3
@@ -267,18 +282,18 @@ class SoftmaxLoss(BoostingLoss):
         return softmax(scores, axis=1)
 
 
-def weighted_mean(values: Array, weight: Array | None) -> float:
-    """The mean, a weight counting as repetitions."""
+def compute_mean(values: Array, weight: Array | None) -> float:
+    """Return the mean; weights are repetitions."""
     return float(np.average(values, weights=weight))
 
 
-def weighted_quantile(values: Array, weight: Array | None, share: float) -> float:
-    """The value below which a share of the weight lies; where two are as good, their mean."""
+def compute_quantile(values: Array, weight: Array | None, share: float) -> float:
+    """Return the value below which `share` of the weight lies; the mean of two where both qualify."""
     order = np.argsort(values, kind="stable")
     values = values[order]
     reached = np.arange(1.0, len(values) + 1) if weight is None else np.cumsum(weight[order])
     goal = share * reached[-1]
-    # Sums of weights are rounded: a share reached but for that is reached.
+    # Cumulative weights are rounded; allow for it when locating the quantile.
     near = 1e-12 * reached[-1]
     low = min(int(np.searchsorted(reached, goal - near)), len(values) - 1)
     high = min(int(np.searchsorted(reached, goal + near)), len(values) - 1)

@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from mercer._base import fitting
 from mercer._base.parameter import Choice, Nothing, Real, Rule
 from mercer._source import Source
 from mercer.ensemble._histogram.boosting import HistBoosting
@@ -19,7 +18,7 @@ from mercer.ensemble._histogram.losses import (
     QuantileLoss,
     SquaredLoss,
 )
-from mercer.ensemble._histogram.rows import column_of
+from mercer.ensemble._histogram.rows import Targets, read_column
 from mercer.errors import DataError, ParameterError
 
 __all__ = ["HistGradientBoostingRegressor"]
@@ -221,35 +220,7 @@ class HistGradientBoostingRegressor(RegressorMixin, HistBoosting):
         self.max_time = max_time
         self.n_jobs = n_jobs
 
-    @fitting
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        *,
-        X_val: Any = None,
-        y_val: Any = None,
-        sample_weight_val: Any = None,
-    ) -> "HistGradientBoostingRegressor":
-        """Fit.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d), or rows in any place
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), default=None
-        X_val, y_val, sample_weight_val : default=None
-            Rows for early stopping, in place of a part of `X`.
-
-        Returns
-        -------
-        self
-        """
-        self._fit(X, y, sample_weight, (X_val, y_val, sample_weight_val))
-        return self
-
-    def _loss(self) -> BoostingLoss:
+    def _choose_loss(self, targets: Targets) -> BoostingLoss:
         if self.loss == "quantile":
             if self.quantile is None:
                 message = f"{type(self).__name__}: quantile must be a number in [0, 1] with loss='quantile'; got None."
@@ -260,8 +231,8 @@ class HistGradientBoostingRegressor(RegressorMixin, HistBoosting):
         losses = {"absolute_error": AbsoluteLoss, "gamma": GammaLoss, "poisson": PoissonLoss}
         return losses.get(self.loss, SquaredLoss)()
 
-    def _known_targets(self, source: Source) -> tuple[Array, Array | None, dict[str, Any]]:
-        y = column_of(source, "y")
+    def _read_targets(self, source: Source) -> Targets:
+        y = read_column(source, "y")
         if y.ndim > 1:
             message = f"{type(self).__name__}: y should be a 1d array; got shape {y.shape}. Fit one model per column."
             raise DataError(message)
@@ -275,7 +246,7 @@ class HistGradientBoostingRegressor(RegressorMixin, HistBoosting):
                 f"{y.min():g}; drop the rows that are no counts."
             )
             raise DataError(message)
-        return y, column_of(source, "weight") if source.has_weight else None, {}
+        return Targets(type(self).__name__, y, read_column(source, "weight") if source.has_weight else None)
 
     def predict(self, X: Any) -> Array:
         """Return the predicted mean, median or quantile of each row.
@@ -289,9 +260,9 @@ class HistGradientBoostingRegressor(RegressorMixin, HistBoosting):
         y : ndarray of shape (n,)
         """
         self._check_fitted()
-        return self._answers(X, self._loss_used.inverse_link)
+        return self._predict(X, self._loss_used.inverse_link)
 
     def staged_predict(self, X: Any) -> Iterator[Array]:
-        """Give the predictions after each round."""
-        for scores in self._staged_raw(X):
+        """Yield the predictions after each round."""
+        for scores in self._stage_scores(X):
             yield self._loss_used.inverse_link(scores)

@@ -1,55 +1,106 @@
-"""The rows of a boosting fit: some to learn from, some to judge by, all as bins."""
+"""The rows of a boosting fit: their targets, those that train and those that validate, all as bins."""
 
-import copy
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import check_scoring
 from sklearn.model_selection import train_test_split
 
-from mercer._base.opening import open_rows
 from mercer._source import Block, Source
 from mercer._source.memory import require_memory
-from mercer.ensemble._histogram.bins import Binned, learn_bins, sampled_rows
-from mercer.ensemble._histogram.categories import learn_categories, read_frame
+from mercer.ensemble._histogram.bins import BinAssignment, BinMap, learn_bins, sample_rows
+from mercer.ensemble._histogram.categories import Categories, learn_categories
+from mercer.errors import DataError
 
-__all__ = ["TrainingRows", "column_of", "gathered", "prepare_rows", "state_scorer"]
+__all__ = ["PreparedRows", "RowSet", "Targets", "encode_labels", "gather", "prepare_rows", "read_column"]
 
 Array = Any
-# A scorer sees so many training rows at most.
-_SCORED = 10_000
 
 
-@dataclass(eq=False)
-class TrainingRows:
-    """Bins, targets and weights of the rows to learn from (``chosen``, by number), and of those held out to judge by.
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """The targets of all rows, as a loss takes them.
 
-    ``held_raw()`` gives the latter as they are.
+    Attributes
+    ----------
+    subject : str
+        The name of the estimator, for errors.
+    y : (n,)
+        Regression targets, or the index of each row's class in `classes`.
+    weight : (n,) or None
+    classes : (n_classes,) or None
+        The sorted labels; None for regression.
+    """
+
+    subject: str
+    y: Array
+    weight: Array | None
+    classes: Array = None
+
+    def encode(self, y: Array) -> Array:
+        """Return the targets of other rows as a loss takes them; raise if one has an unknown label."""
+        return y.astype(np.float64) if self.classes is None else encode_labels(self.subject, y, self.classes)
+
+    def decode(self, y: Array) -> Array:
+        """Return encoded targets as the user gave them."""
+        return y if self.classes is None else self.classes[y.astype(int)]
+
+
+def encode_labels(subject: str, y: Array, classes: Array, weight: Array | None = None) -> Array:
+    """Return the index in `classes` of each label; raise if a row of positive weight has an unknown label."""
+    if len(classes) == 2:
+        # Two comparisons take a tenth of the time of a binary search.
+        index = y == classes[1]
+        unknown = ~index & (y != classes[0])
+    else:
+        index = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+        unknown = classes[index] != y
+    if weight is not None:
+        unknown &= weight > 0
+    if unknown.any():
+        message = (
+            f"{subject}: the validation rows must have labels of the training rows; got "
+            f"{np.unique(y[unknown]).tolist()}, known are {classes.tolist()}. Drop those rows."
+        )
+        raise DataError(message)
+    return index.astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class RowSet:
+    """Some rows of a source: their bins (n, d), targets (n,) and weights (n,), or None for weights of one.
+
+    ``take(positions)`` reads rows of the set as values.
     """
 
     codes: Array
     y: Array
     weight: Array | None
-    chosen: Array
-    held_codes: Array = None
-    held_y: Array = None
-    held_weight: Array | None = None
-    held_raw: Callable[[], Array] | None = None
+    take: Callable[[Array], Array]
 
-    def counts(self) -> Array | None:
-        """How many rows each stands for: its weight where all weights are whole numbers, else None for one."""
+    def count_repetitions(self) -> Array | None:
+        """Return how many rows each row stands for: its weight where all weights are whole numbers, else None."""
         weight = self.weight
+        # Counts share a word of 63 bits with sums of curvatures, which keep at least 20 bits.
         if weight is None or np.any(weight != np.floor(weight)) or weight.sum() >= 2**40:
             return None
         return weight.astype(np.int64)
 
 
+@dataclass(frozen=True, eq=False)
+class PreparedRows:
+    """What a fit needs of its rows: how values become bins, the training rows, and the validation rows or None."""
+
+    bins: BinMap
+    categories: Categories | None
+    training: RowSet
+    validation: RowSet | None
+
+
 @dataclass(frozen=True)
-class _Beside:
-    """The targets or weights of a block."""
+class _Column:
+    """A function of a block: its targets ("y") or its weights ("weight")."""
 
     name: str
 
@@ -57,102 +108,87 @@ class _Beside:
         return getattr(block, self.name)
 
 
-def column_of(source: Source, name: str) -> Array:
-    """The targets, "y", or the weights, "weight", of all rows."""
-    held = getattr(source, name)
-    return held if held is not None else gathered(source, _Beside(name))
+def read_column(source: Source, name: str) -> Array:
+    """Return the targets, "y", or the weights, "weight", of all rows."""
+    column = getattr(source, name)
+    return column if column is not None else gather(source, _Column(name))
 
 
-def gathered(source: Source, function: Callable[[Block], Array]) -> Array:
-    """``function(block)`` for all blocks, joined in memory, wherever the rows are."""
+def gather(source: Source, function: Callable[[Block], Array]) -> Array:
+    """Return ``function(block)`` of all blocks, joined in memory, wherever the rows are."""
     if source.place != "dask":
         return source.map(function)
-    # What a cluster maps stays there, and is given rows without targets.
-    found = source.on_blocks(dict.fromkeys(range(source.n_blocks), function))
-    return np.concatenate([found[number] for number in range(source.n_blocks)])
+    # Results of `map` stay on the cluster, and its blocks have no targets.
+    parts = source.on_blocks(dict.fromkeys(range(source.n_blocks), function))
+    return np.concatenate([parts[block] for block in range(source.n_blocks)])
 
 
 def prepare_rows(
-    estimator: Any,
     source: Source,
-    y: Array,
-    weight: Array | None,
-    validation: tuple[Any, Any, Any],
+    targets: Targets,
     categorical: Array,
-    warm: bool,
+    *,
+    max_bins: int,
     seed: int,
-    early: bool,
-) -> TrainingRows:
-    """Choose the rows to learn from, learn bins from them unless the last fit's are kept, and turn rows into bins."""
-    n, d, name = len(y), source.n_features, type(estimator).__name__
-    chosen, held = np.arange(n), None
-    if early and validation[0] is None and estimator.validation_fraction is not None:
-        chosen, held = _held_out(estimator, y, seed)
+    learnt: tuple[BinMap, Categories | None] | None = None,
+    validation_size: float | int | None = None,
+    validation: Source | None = None,
+) -> PreparedRows:
+    """Split off the rows that validate, learn bins from the others, and turn all rows into bins.
+
+    Parameters
+    ----------
+    source : Source
+    targets : Targets
+    categorical : (d,), bool
+        Which columns hold categories.
+    max_bins : int
+        Most bins of a column, without the bin of missing values.
+    seed : int
+        Draws the validation rows and the sample from which bins are learnt.
+    learnt : (BinMap, Categories or None) or None
+        The bins of an earlier fit that this one continues.
+    validation_size : float, int or None
+        The share or number of rows to split off for validation.
+    validation : Source or None
+        Validation rows that the user gave.
+    """
+    n, d, weight = len(targets.y), source.n_features, targets.weight
+    training, held_out = np.arange(n), None
+    if validation_size is not None:
+        stratify = None if targets.classes is None else targets.y
+        training, held_out = train_test_split(training, test_size=validation_size, stratify=stratify, random_state=seed)
     if weight is not None:
-        chosen = chosen[weight[chosen] > 0]
-    require_memory(name, n * (2.0 * d + 50.0), f"the bins of {n} x {d} values", "select rows or columns")
-    if not warm:
-        sample = sampled_rows(chosen, np.random.SeedSequence([seed, 1]))
-        share = None if weight is None else weight[sample]
-        estimator._categories = learn_categories(source, sample, share, categorical, estimator.max_bins)
-        estimator._bins = learn_bins(source, sample, share, estimator.max_bins, estimator._categories, categorical)
-    binned = Binned(estimator._bins, estimator._categories)
-    codes = gathered(source, binned)
-    rows = TrainingRows(codes, y, weight, chosen)
-    if len(chosen) < n or held is not None:
-        rows.codes, rows.y = codes[chosen], y[chosen]
-        rows.weight = None if weight is None else weight[chosen]
-    if held is not None:
-        rows.held_codes, rows.held_y = codes[held], y[held]
-        rows.held_weight = None if weight is None else weight[held]
-        rows.held_raw = partial(source.take, held)
-    elif validation[0] is not None:
-        _open_validation(estimator, rows, validation, binned)
-    return rows
+        training = training[weight[training] > 0]
+    require_memory(targets.subject, n * (2.0 * d + 50.0), f"the bins of {n} x {d} values", "select rows or columns")
+    if learnt is None:
+        sample = sample_rows(training, np.random.SeedSequence([seed, 1]))
+        sample_weight = None if weight is None else weight[sample]
+        categories = learn_categories(source, sample, sample_weight, categorical, max_bins)
+        learnt = learn_bins(source, sample, sample_weight, max_bins, categories, categorical), categories
+    assign = BinAssignment(*learnt)
+    codes = gather(source, assign)
+    held_rows = None
+    if held_out is not None:
+        held_rows = _select_rows(source, codes, targets, held_out)
+    elif validation is not None:
+        held_rows = _bin_validation(validation, assign, targets)
+    return PreparedRows(*learnt, _select_rows(source, codes, targets, training), held_rows)
 
 
-def _held_out(estimator: Any, y: Array, seed: int) -> tuple[Array, Array]:
-    """Numbers of the rows to learn from and of those held out, in scikit-learn's way."""
-    stratify = y if estimator._targets == "labels" else None
-    size = estimator.validation_fraction
-    chosen, held = train_test_split(np.arange(len(y)), test_size=size, stratify=stratify, random_state=seed)
-    return chosen, held
+def _select_rows(source: Source, codes: Array, targets: Targets, rows: Array) -> RowSet:
+    """Return the rows with some indices; all rows are not copied."""
+
+    def take(positions: Array) -> Array:
+        return source.take(rows[positions])
+
+    y, weight = targets.y, targets.weight
+    if len(rows) == len(codes):
+        return RowSet(codes, y, weight, take)
+    return RowSet(codes[rows], y[rows], None if weight is None else weight[rows], take)
 
 
-def _open_validation(estimator: Any, rows: TrainingRows, validation: tuple[Any, Any, Any], binned: Binned) -> None:
-    """Bring the user's validation rows into the bins of the training rows."""
-    X, _, _ = read_frame(estimator, validation[0], estimator._frame, reset=False)
-    plain = copy.copy(estimator)
-    if X is not validation[0]:
-        vars(plain).pop("feature_names_in_", None)
-    options = {"targets": estimator._targets, "reset": False, "ensure_all_finite": False}
-    source = open_rows(plain, X, *validation[1:], **options)
-    rows.held_codes = gathered(source, binned)
-    rows.held_y = estimator._validation_targets(column_of(source, "y"))
-    rows.held_weight = column_of(source, "weight") if source.has_weight else None
-    rows.held_raw = lambda: source.take(np.arange(source.n_rows))
-
-
-def state_scorer(estimator: Any, source: Source, rows: TrainingRows, known: dict[str, Any]) -> Callable[[Any], Any]:
-    """What scores a state by the user's measure: on some training rows, and on those held out or None."""
-    scorer = check_scoring(estimator, estimator.scoring)
-    place = np.arange(len(rows.chosen))
-    if len(place) > _SCORED:
-        place = np.sort(np.random.default_rng(0).choice(place, _SCORED, replace=False))
-    weight = None if rows.weight is None else rows.weight[place]
-    sets = [(source.take(rows.chosen[place]), rows.y[place], weight)]
-    if rows.held_raw is not None:
-        sets.append((rows.held_raw(), rows.held_y, rows.held_weight))
-
-    def score(state: Any) -> tuple[float, float | None]:
-        model = copy.copy(estimator)
-        # The rows are numbers by now, whatever frame they came in.
-        vars(model).pop("feature_names_in_", None)
-        vars(model).update(estimator._fitted(state) | {"_frame": None})
-        found = []
-        for X, y, share in sets:
-            options = {} if share is None else {"sample_weight": share}
-            found.append(float(scorer(model, X, estimator._as_given(y, known), **options)))
-        return found[0], found[1] if len(found) > 1 else None
-
-    return score
+def _bin_validation(source: Source, assign: BinAssignment, targets: Targets) -> RowSet:
+    """Return the user's validation rows in the bins of the training rows."""
+    weight = read_column(source, "weight") if source.has_weight else None
+    return RowSet(gather(source, assign), targets.encode(read_column(source, "y")), weight, source.take)

@@ -1,4 +1,4 @@
-"""What packed trees say of a block of rows: scores, and how much of a score each column makes."""
+"""Scores that packed trees give to a block of rows, and the part of a score that each column contributes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from mercer._native.boosting import boosting_forest, boosting_shares
 from mercer._source import Block
 from mercer.ensemble._histogram.tree import BoostedTree, Forest
 
-__all__ = ["Answers", "Contributions", "Labels", "Scores", "scores_alone"]
+__all__ = ["Contributions", "Labels", "Predictions", "Scores", "squeeze_scores"]
 
 Array = Any
 
@@ -32,10 +32,10 @@ class Scores:
     categories: Any
 
     def __call__(self, block: Block) -> Array:
-        return self.on(np.ascontiguousarray(block.dense()))
+        return self.score_rows(np.ascontiguousarray(block.dense()))
 
-    def on(self, X: Array) -> Array:
-        """The scores (n, k) of some rows."""
+    def score_rows(self, X: Array) -> Array:
+        """Return the scores (n, k) of rows (n, d)."""
         if self.categories is not None:
             X = self.categories.on(X)
         scores = np.empty((len(X), len(self.baseline)))
@@ -49,8 +49,8 @@ class Scores:
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
-    """A function of a block: what is made of the scores of its rows, in the rows' own precision."""
+class Predictions:
+    """A function of a block: ``finish(scores)`` of the scores (n, k) of its rows, in the rows' own precision."""
 
     scores: Scores
     dtype: Any
@@ -62,36 +62,36 @@ class Answers:
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """A function of scores: the most probable of some classes."""
+    """A function of scores (n, k): the label of the most probable class."""
 
     classes: Array
 
     def __call__(self, scores: Array) -> Array:
-        numbers = (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
-        return self.classes[numbers]
+        index = (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
+        return self.classes[index]
 
 
-def scores_alone(scores: Array) -> Array:
-    """The scores (n, k), or (n,) where there is one."""
+def squeeze_scores(scores: Array) -> Array:
+    """Return scores (n, k) as they are, or (n,) if k is 1."""
     return scores[:, 0] if scores.shape[1] == 1 else scores
 
 
 @dataclass(frozen=True, eq=False)
 class Contributions:
-    """A function of a block: what each column adds to each score, and, last, the mean score of the training rows.
+    """A function of a block: the part of each column in each score; last, the mean score of the training rows.
 
     Parameters
     ----------
     scores : Scores
     trees : tuple of BoostedTree
-        Those of the forest.
+        The trees of the forest.
     """
 
     scores: Scores
     trees: tuple[BoostedTree, ...]
 
     def __call__(self, block: Block) -> Array:
-        """The contributions (n, k, d + 1)."""
+        """Return the contributions (n, k, d + 1)."""
         X = np.asarray(block.dense(), dtype=np.float64, order="C")
         if self.scores.categories is not None:
             X = self.scores.categories.on(X)
@@ -99,6 +99,7 @@ class Contributions:
         counts = np.concatenate([tree.count.astype(np.float64) for tree in self.trees])
         sizes = np.array([len(tree.left) for tree in self.trees], dtype=np.int32)
         depth = int(forest.depths.max())
+        # Native code keeps a path of up to depth + 2 entries for each split above a node.
         room = (depth + 2) * (depth + 3) // 2
         shares = np.zeros((len(X), k, X.shape[1] + 1))
         boosting_shares.add_shares(
@@ -106,13 +107,13 @@ class Contributions:
             *(forest.outputs, np.empty(len(forest.words), np.uint8), np.empty(room), np.empty(room)),
             *(np.empty(room), np.empty(room, np.int32), shares),
         )
-        shares[:, :, -1] = self.scores.baseline + self._means(k)
+        shares[:, :, -1] = self.scores.baseline + self._average_trees(k)
         return shares
 
-    def _means(self, k: int) -> Array:
-        """The mean over the training rows of what the trees add to each score."""
+    def _average_trees(self, k: int) -> Array:
+        """Return the mean over the training rows of what the trees add to each score (k,)."""
         means = np.zeros(k)
-        for number, tree in enumerate(self.trees):
+        for index, tree in enumerate(self.trees):
             leaf = tree.left == 0
-            means[number % k] += np.sum(tree.value[leaf] * (tree.count[leaf] / tree.count[0]))
+            means[index % k] += np.sum(tree.value[leaf] * (tree.count[leaf] / tree.count[0]))
         return means

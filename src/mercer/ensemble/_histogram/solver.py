@@ -8,16 +8,16 @@ import numpy as np
 
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
-from mercer.ensemble._histogram.field import Field
-from mercer.ensemble._histogram.grower import Grower, Limits
-from mercer.ensemble._histogram.held import HeldOut, add_tree
+from mercer.ensemble._histogram.binned_rows import BinnedRows
+from mercer.ensemble._histogram.gradients import Gradients
 from mercer.ensemble._histogram.losses import BoostingLoss
-from mercer.ensemble._histogram.sample import drawn_counts, row_seed
-from mercer.ensemble._histogram.slopes import Slopes
-from mercer.ensemble._histogram.team import Team
+from mercer.ensemble._histogram.sample import draw_counts, make_row_seed
 from mercer.ensemble._histogram.tree import BoostedTree
+from mercer.ensemble._histogram.tree_builder import TreeBuilder, TreeLimits
+from mercer.ensemble._histogram.validation import EarlyStopping, ValidationScores, add_tree
+from mercer.ensemble._histogram.workers import Workers
 
-__all__ = ["Boosting", "BoostingState", "Judge", "tree_scores"]
+__all__ = ["Boosting", "BoostingState", "sum_trees"]
 
 Array = Any
 _NO_BOUND = Certificate.none(
@@ -29,7 +29,7 @@ _NO_BOUND = Certificate.none(
 @plain
 @dataclass(frozen=True)
 class BoostingState:
-    """All trees so far, a round's trees one after the other, and the scores that early stopping has seen."""
+    """All trees so far, one round's trees after the other, and the scores that early stopping has followed."""
 
     baseline: Array
     trees: tuple[BoostedTree, ...]
@@ -40,185 +40,158 @@ class BoostingState:
 
 
 @dataclass(frozen=True, eq=False)
-class Judge:
-    """What early stopping looks at.
-
-    ``score`` gives the scores of a state on training and on validation rows, the latter None where there are none;
-    where it is None both are minus the mean loss.
-    """
-
-    patience: int
-    tol: float
-    score: Any = None
-    codes: Array = None
-    y: Array = None
-    weight: Array | None = None
-
-    def is_over(self, scores: tuple[float, ...]) -> bool:
-        """Whether none of the last rounds was better than the score before them."""
-        reference = self.patience + 1
-        if len(scores) < reference:
-            return False
-        goal = scores[-reference] + self.tol
-        return not any(score > goal for score in scores[-reference + 1 :])
-
-
-@dataclass(frozen=True, eq=False)
 class Boosting:
     """The solver.
 
     Parameters
     ----------
-    field : Field
+    rows : BinnedRows
         The training rows.
     loss : BoostingLoss
-    y : (n,)
-    weight : (n,) or None
-    limits : Limits
-    monotone : (d,)
-    rate : float
-    rounds : int
+    limits : TreeLimits
+    learning_rate : float
+        The factor of each tree's values.
+    n_rounds : int
         Rounds in all, those of the start included.
-    judge : Judge or None
-    share : float
-        The chance of a row to be drawn for a round.
+    stopping : EarlyStopping or None
+    subsample : float
+        The probability that a row is drawn for a round.
     """
 
-    field: Field
+    rows: BinnedRows
     loss: BoostingLoss
-    y: Array
-    weight: Array | None
-    limits: Limits
-    monotone: Array
-    rate: float
-    rounds: int
-    judge: Judge | None = None
-    share: float = 1.0
+    limits: TreeLimits
+    learning_rate: float
+    n_rounds: int
+    stopping: EarlyStopping | None = None
+    subsample: float = 1.0
 
     @property
-    def alone(self) -> bool:
-        """Whether nothing but the team needs the threads: it then stays together until the end."""
-        return self.judge is None and self.loss.native > 0 and (self.share == 1.0 or not self.field.repeats)
+    def overlaps(self) -> bool:
+        """Whether nothing between two rounds needs the threads: the workers then run on until the end."""
+        by_counts = self.subsample < 1.0 and self.rows.repeats
+        return self.stopping is None and self.loss.native > 0 and not by_counts
 
     def solve(self, start: BoostingState, resumed: BoostingState | None = None) -> Solver:
-        """Add rounds to a start, or to where a fit of the same start was."""
+        """Add rounds to `start`, or to the state at which a fit from the same start was interrupted."""
         state = start if resumed is None else resumed
-        k, width = self.loss.n_scores, self.field.bins.width
-        scores = tree_scores(self.field.codes, state, k, width)
-        held_out = self._held_out(state)
-        grower = Grower(self.field, self.limits, self.monotone)
-        with grower.team.gathered() if self.alone else nullcontext():
-            slopes = Slopes(self.field, grower.team, self.loss, self.y, self.weight, scores)
+        k, width = self.loss.n_scores, self.rows.bins.width
+        scores = sum_trees(self.rows.codes, state, k, width)
+        held_out = self._score_validation(state)
+        builder = TreeBuilder(self.rows, self.limits)
+        with builder.workers.keep_running() if self.overlaps else nullcontext():
+            gradients = Gradients(self.rows, builder.workers, self.loss, scores)
             if not state.train_scores:
-                state = self._judged(state, slopes, held_out, [])
+                state = self._follow_scores(state, gradients, held_out, [])
             grew = True
-            while len(state.trees) < k * self.rounds and not state.ended:
-                trees = self._round(state, grower, slopes)
+            while len(state.trees) < k * self.n_rounds and not state.ended:
+                trees = self._grow_round(state, builder, gradients)
                 grew = any(len(tree.left) > 1 for tree in trees)
-                state = self._judged(replace(state, trees=(*state.trees, *trees)), slopes, held_out, trees)
-                yield Step(slopes.objective, state, _NO_BOUND, self._extra(state))
+                state = self._follow_scores(replace(state, trees=(*state.trees, *trees)), gradients, held_out, trees)
+                yield Step(gradients.objective, state, _NO_BOUND, self._list_measures(state))
         converged = bool(state.ended) or not grew
         return Solution(state, converged, _NO_BOUND, "" if converged else "rounds")
 
-    def _round(self, state: BoostingState, grower: Grower, slopes: Slopes) -> list[BoostedTree]:
+    def _grow_round(self, state: BoostingState, builder: TreeBuilder, gradients: Gradients) -> list[BoostedTree]:
         """Grow a tree for each score, and move the scores by them."""
-        team, k, number, trees = grower.team, self.loss.n_scores, len(state.trees), []
-        generator = np.random.default_rng([*state.entropy, number]) if self.limits.share < 1.0 else None
-        if not grower.sown:
-            self._draw(team, state.entropy, number)
-        with team.gathered():
+        workers, k, n_trees = builder.workers, self.loss.n_scores, len(state.trees)
+        trees: list[BoostedTree] = []
+        generator = np.random.default_rng([*state.entropy, n_trees]) if self.limits.max_features < 1.0 else None
+        if not builder.started:
+            self._choose_rows(workers, state.entropy, n_trees)
+        with workers.keep_running():
             for output in range(k):
-                if not grower.sown:
-                    self._sow(grower, slopes, output)
-                grower.grow(generator)
-                values = self._values(grower, slopes)
-                # The last tree's values and what follows from all of them are one piece of work, and the tree is read
-                # while the others do it.
-                team.move(values, self.loss.native if output == k - 1 else 0)
-                trees.append(grower.tree(values))
-                team.finish()
-        slopes.read()
-        if self.alone and number + k < k * self.rounds:
-            # The others begin with the next round while the caller looks at this one.
-            self._draw(team, state.entropy, number + k)
-            self._sow(grower, slopes, 0)
+                if not builder.started:
+                    self._start_tree(builder, gradients, output)
+                builder.grow(generator)
+                values = self._find_values(builder, gradients)
+                # The last tree's values and the gradients after it are one piece of work, and this thread reads the
+                # tree while the others do it.
+                workers.start_update(values, self.loss.native if output == k - 1 else 0)
+                trees.append(builder.read(values))
+                workers.finish()
+        gradients.update()
+        if self.overlaps and n_trees + k < k * self.n_rounds:
+            # The workers begin with the next round while the caller handles this one.
+            self._choose_rows(workers, state.entropy, n_trees + k)
+            self._start_tree(builder, gradients, 0)
         return trees
 
-    def _sow(self, grower: Grower, slopes: Slopes, output: int) -> None:
-        """Begin with the tree of a score."""
-        priced = self.limits.category_price > 0.0 and self.field.bins.categorical.any()
-        size, curvature = slopes.totals[1 + 2 * output : 3 + 2 * output]
-        grower.sow(output, size, curvature, slopes.chance(output) if priced else 0.0)
+    def _start_tree(self, builder: TreeBuilder, gradients: Gradients, output: int) -> None:
+        """Let the workers begin with the tree of a score."""
+        priced = self.limits.category_price > 0.0 and self.rows.bins.categorical.any()
+        size, curvature = gradients.totals[1 + 2 * output : 3 + 2 * output]
+        builder.start(output, size, curvature, gradients.estimate_chance_gain(output) if priced else 0.0)
 
-    def _held_out(self, state: BoostingState) -> HeldOut | None:
-        """The rows that judge, at the scores of a state."""
-        judge, width = self.judge, self.field.bins.width
-        if judge is None or judge.codes is None:
+    def _score_validation(self, state: BoostingState) -> ValidationScores | None:
+        """Return the validation rows at the scores of a state, or None where there are none."""
+        validation, width = None if self.stopping is None else self.stopping.validation, self.rows.bins.width
+        if validation is None:
             return None
-        scores = tree_scores(judge.codes, state, self.loss.n_scores, width)
-        return HeldOut(judge.codes, judge.y, judge.weight, scores, width, self.field.threads)
+        scores = sum_trees(validation.codes, state, self.loss.n_scores, width)
+        return ValidationScores(validation, scores, width, self.rows.threads)
 
-    def _draw(self, team: Team, entropy: tuple[int, ...], number: int) -> None:
-        """Draw the rows that learn in the round that begins with a tree of some number."""
-        field, entropy = self.field, (*entropy, number, 1)
-        if self.share == 1.0:
-            team.draw(None)
+    def _choose_rows(self, workers: Workers, entropy: tuple[int, ...], n_trees: int) -> None:
+        """Draw the rows of the round that begins after `n_trees` trees."""
+        rows, entropy = self.rows, (*entropy, n_trees, 1)
+        if self.subsample == 1.0:
+            workers.choose_rows(None)
             return
-        if not field.repeats:
-            team.draw_share(row_seed(entropy), self.share)
+        if not rows.repeats:
+            workers.sample_rows(make_row_seed(entropy), self.subsample)
             return
-        drawn = np.empty(field.n, dtype=np.int64)
+        counts = np.empty(rows.n, dtype=np.int64)
 
-        def call(first: int, last: int) -> None:
-            part = slice(first * field.unit, min(last * field.unit, field.n))
-            drawn[part] = drawn_counts(part.stop - part.start, self.share, field.counts[part], entropy, part.start)
+        def draw(first: int, last: int) -> None:
+            part = slice(first * rows.unit, min(last * rows.unit, rows.n))
+            counts[part] = draw_counts(part.stop - part.start, self.subsample, rows.counts[part], entropy, part.start)
 
-        field.blocks(16 * field.n, call)
-        team.draw(drawn)
+        rows.run_blocks(16 * rows.n, draw)
+        workers.choose_rows(counts)
 
-    def _values(self, grower: Grower, slopes: Slopes) -> Array:
-        """The values of a tree's nodes; those of leaves suit the loss where a Newton step does not."""
-        values, loss = grower.values(self.rate), slopes.loss
+    def _find_values(self, builder: TreeBuilder, gradients: Gradients) -> Array:
+        """Return the values of the nodes; leaves are optimised by the loss where a Newton step does not suit it."""
+        values, loss, rows = builder.scale_values(self.learning_rate), gradients.loss, self.rows
         if not loss.own_leaves or len(values) == 1:
             return values
-        for leaf in grower.leaves():
-            rows = self.field.rows_of(leaf)
-            weight = None if self.weight is None else self.weight[rows]
-            values[leaf] = self.rate * loss.leaf(slopes.scores[rows], self.y[rows], weight)
+        for leaf in builder.list_leaves():
+            inside = rows.find_rows(leaf)
+            weight = None if rows.weight is None else rows.weight[inside]
+            values[leaf] = self.learning_rate * loss.leaf(gradients.scores[inside], rows.y[inside], weight)
         return values
 
-    def _judged(
-        self, state: BoostingState, slopes: Slopes, held_out: HeldOut | None, trees: list[BoostedTree]
+    def _follow_scores(
+        self, state: BoostingState, gradients: Gradients, held_out: ValidationScores | None, trees: list[BoostedTree]
     ) -> BoostingState:
-        """The state with the scores of its last round, and whether they end the fit."""
-        judge = self.judge
-        if judge is None:
+        """Return the state with the scores of its last round, and whether they end the fit."""
+        stopping = self.stopping
+        if stopping is None:
             return state
-        if judge.score is not None:
-            train, validation = judge.score(state)
+        if stopping.score is not None:
+            train, validation = stopping.score(state)
         else:
-            train = -slopes.objective
-            validation = None if held_out is None else -held_out.judge(trees, slopes.loss)
-        seen = (*state.train_scores, float(train))
-        checked = seen
+            train = -gradients.objective
+            validation = None if held_out is None else -held_out.add_round(trees, gradients.loss)
+        train_scores = (*state.train_scores, float(train))
+        followed = train_scores
         if validation is not None:
-            checked = (*state.validation_scores, float(validation))
+            followed = (*state.validation_scores, float(validation))
         return replace(
             state,
-            train_scores=seen,
-            validation_scores=() if validation is None else checked,
-            ended="validation" if state.trees and judge.is_over(checked) else "",
+            train_scores=train_scores,
+            validation_scores=() if validation is None else followed,
+            ended="validation" if state.trees and stopping.is_over(followed) else "",
         )
 
-    def _extra(self, state: BoostingState) -> dict[str, float]:
-        if self.judge is None or not state.validation_scores:
+    def _list_measures(self, state: BoostingState) -> dict[str, float]:
+        if self.stopping is None or not state.validation_scores:
             return {}
         return {"validation_score": state.validation_scores[-1]}
 
 
-def tree_scores(codes: Array, state: BoostingState, n_scores: int, width: int) -> Array:
-    """The scores that a state's trees give rows known by their bins."""
+def sum_trees(codes: Array, state: BoostingState, n_scores: int, width: int) -> Array:
+    """Return the scores (n, k) that the baseline and the trees of a state give to binned rows."""
     scores = np.tile(np.asarray(state.baseline, dtype=np.float64), (len(codes), 1))
-    for number, tree in enumerate(state.trees):
-        add_tree(codes, tree, tree.tables(width), scores, number % n_scores)
+    for index, tree in enumerate(state.trees):
+        add_tree(codes, tree, tree.unpack_bins(width), scores, index % n_scores)
     return scores

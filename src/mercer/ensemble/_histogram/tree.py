@@ -1,4 +1,4 @@
-"""A tree of values, and how rows known by their bins, or by their values, go through it."""
+"""A fitted tree, and how trees are packed so that rows of bins, or of values, pass through them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,29 +12,31 @@ from mercer.ensemble._histogram.bins import BinMap
 __all__ = ["BoostedTree", "Forest", "pack_trees", "read_tree"]
 
 Array = Any
-_CATEGORICAL, _MISSING_LEFT = 2, 1
+# Flags in the lowest byte of a packed node.
+_MISSING_LEFT = 1
+_CATEGORICAL = 2
 
 
 @plain
 @dataclass(frozen=True)
 class BoostedTree:
-    """Nodes in order of their making: the root first, the children of a node side by side.
+    """The nodes of a tree in the order in which they were made: the root first, the two children of a node adjacent.
 
     Attributes
     ----------
     feature, left : (nodes,), int32
-        The column asked and the left child; the right one is next. A leaf has the left child 0.
+        The column of the split and the index of the left child; the right child is next. A leaf has the left child 0.
     threshold : (nodes,)
-        Values up to it go left; of a split by categories, infinity.
+        Values up to it go left; infinity for a split by categories.
     goes_left : (nodes, ceil(bins / 8)), uint8
-        The packed bits of the bins that go left.
+        One bit for each bin: whether it goes left.
     missing_left : (nodes,), bool
     value : (nodes,)
-        What a leaf adds to the score; of an inner node, what it would add if it were a leaf.
+        What a leaf adds to the score; what an inner node would add if it were a leaf.
     gain : (nodes,)
         How much a split lowers twice the loss, to second order; 0 at leaves.
     weight, count : (nodes,)
-        The curvature and the number of the rows that came by in training.
+        The sum of the curvatures and the number of the training rows in the node.
     """
 
     feature: Array
@@ -47,13 +49,13 @@ class BoostedTree:
     weight: Array
     count: Array
 
-    def tables(self, width: int) -> Array:
-        """Whether each bin goes left at each node (nodes, width)."""
+    def unpack_bins(self, width: int) -> Array:
+        """Return whether each of `width` bins goes left at each node (nodes, width)."""
         return np.ascontiguousarray(np.unpackbits(self.goes_left, axis=1, count=width, bitorder="little"))
 
     @property
     def depth(self) -> int:
-        """Steps from the root to the farthest leaf."""
+        """The number of splits from the root to the deepest leaf."""
         depth = [0] * len(self.left)
         # Children come after their parents.
         for node, child in enumerate(self.left.tolist()):
@@ -63,16 +65,24 @@ class BoostedTree:
 
 
 def read_tree(numbers: Array, reals: Array, tables: Array, bins: BinMap, values: Array) -> BoostedTree:
-    """The tree that was grown in some tables, see leaves.pxd, with some values.
+    """Return the tree that native code has grown.
 
-    Leaves may have found a split, too, which was not made.
+    Parameters
+    ----------
+    numbers, reals : (nodes, 11) and (nodes, 6)
+        See leaves.pxd.
+    tables : (nodes, width)
+        Which bins go left.
+    bins : BinMap
+    values : (nodes,)
     """
+    # The best split of a leaf may be known too, but it was not made.
     inner = numbers[:, leaves.LEFT] > 0
     feature = np.where(inner, numbers[:, leaves.FEATURE], 0)
     return BoostedTree(
         feature.astype(np.int32),
         numbers[:, leaves.LEFT].astype(np.int32),
-        np.where(inner, bins.thresholds(feature, numbers[:, leaves.BIN]), np.inf),
+        np.where(inner, bins.find_thresholds(feature, numbers[:, leaves.BIN]), np.inf),
         np.packbits(tables * inner[:, None], axis=1, bitorder="little"),
         ~inner | (numbers[:, leaves.MISSING_LEFT] > 0),
         values,
@@ -95,15 +105,15 @@ class Forest:
     depths: Array
     outputs: Array
 
-    def part(self, first: int, stop: int) -> "Forest":
-        """Some consecutive trees."""
+    def select(self, first: int, stop: int) -> "Forest":
+        """Return the trees from index `first` to before `stop`."""
         chosen = slice(first, stop)
         packed = (self.words, self.thresholds, self.values, self.sets)
         return Forest(*packed, self.roots[chosen], self.depths[chosen], self.outputs[chosen])
 
 
 def pack_trees(trees: tuple[BoostedTree, ...], bins: BinMap, n_scores: int) -> Forest:
-    """Pack trees, of which each round has one for each score."""
+    """Pack the trees of all rounds; each round has one tree for each score, in order."""
     sizes = [len(tree.left) for tree in trees]
     roots = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     words, thresholds, values, sets = [], [], [], [np.zeros((1, 8), np.uint32)]

@@ -1,6 +1,7 @@
-"""AdaBoost: weak rules, each learnt on the rows that the rules before it get wrong, vote with weights."""
+"""AdaBoost: a weighted vote of weak classifiers, each learnt on the rows that those before it get wrong."""
 
 import warnings
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,15 +16,15 @@ from mercer._solver import Outcome
 from mercer._solver.tree.stump_search import sort_columns
 from mercer._source import Source
 from mercer.ensemble._reweighting.boosted_votes import BoostedVotes, StumpVotes
-from mercer.ensemble._reweighting.boosting import BoostState, Rounds, Validation, vote_table
+from mercer.ensemble._reweighting.boosting import BoostState, Rounds, Validation, compute_votes
 from mercer.ensemble._reweighting.weak_learner import (
     EstimatorLearner,
     StumpLearner,
+    check_member_rows,
+    check_member_table,
     check_takes_weights,
-    handed_rows,
-    handed_table,
     is_stump,
-    shadow_source,
+    make_driver_source,
 )
 from mercer.errors import DataError, ParameterError, UnsupportedError
 from mercer.tree import DecisionStump
@@ -183,12 +184,11 @@ class AdaBoostClassifier(BoostedVotes, Estimator):
         self : AdaBoostClassifier
         """
         self._check_choice(X_val, y_val)
-        source, rows, y = self._read(X, y, sample_weight)
-        self.estimator_ = DecisionStump(n_jobs=self.n_jobs) if self.estimator is None else self.estimator
+        source, rows, y = self._open_table(X, y, sample_weight)
+        base = DecisionStump(n_jobs=self.n_jobs) if self.estimator is None else self.estimator
         classes, labels = np.unique(y, return_inverse=True)
-        self.classes_ = classes
-        given = {"classes_": classes, "n_classes_": len(classes)}
-        learner = self._learner(source, rows, y, classes, labels)
+        attributes = {"estimator_": base, "classes_": classes, "n_classes_": len(classes)}
+        learner = self._make_learner(base, source, rows, y, classes, labels)
         weight = np.ones(len(y)) if source.weight is None else source.weight
         rounds = Rounds(
             type(self).__name__,
@@ -200,16 +200,29 @@ class AdaBoostClassifier(BoostedVotes, Estimator):
             self.algorithm,
             learner.learn,
             self._softness,
-            self._validation(X_val, y_val, classes, learner),
+            self._make_validation(X_val, y_val, classes, learner),
             self.n_iter_no_change,
             self.tol,
         )
-        outcome = self._drive(rounds.solve, source, max_steps=self.n_estimators, attributes=given)
-        self._say_why(outcome)
+        outcome = self._drive(
+            rounds.solve,
+            source,
+            fitted=partial(self._list_attributes, base=base, classes=classes),
+            max_steps=self.n_estimators,
+            attributes=attributes,
+        )
+        self.stopped_by_ = self._find_reason(outcome)
+        if self.stopped_by_ == "overflow":
+            message = (
+                f"Sample weights have reached infinite values, at iteration {len(outcome.state.members) - 1}, causing "
+                f"overflow. Iterations stopped. Try lowering the learning rate, now {self.learning_rate:g}."
+            )
+            warnings.warn(message, UserWarning, stacklevel=4)
         self._conclude(outcome)
         return self
 
     def _check_choice(self, X_val: Any, y_val: Any) -> None:
+        """Raise if parameters contradict the validation rows or the estimator."""
         name = type(self).__name__
         if (X_val is None) != (y_val is None):
             message = f"{name}: X_val and y_val must be given together; got only one of them. Give both."
@@ -227,18 +240,22 @@ class AdaBoostClassifier(BoostedVotes, Estimator):
             )
             raise UnsupportedError(message)
 
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Source, Any, np.ndarray]:
+    def _open_table(self, X: Any, y: Any, sample_weight: Any) -> tuple[Source, Any, np.ndarray]:
+        """Return a source for the driver, and rows and labels in the form that members take."""
         if is_stump(self.estimator) and not self.resample:
             source = open_table(self, X, y, sample_weight)
             return source, source.whole(), source.y
         check_wrapped_place(self, X, y)
-        rows, y = handed_table(self, DecisionStump() if self.estimator is None else self.estimator, X, y)
+        rows, y = check_member_table(self, DecisionStump() if self.estimator is None else self.estimator, X, y)
         check_labels(y)
         weight = checked_weight(self, sample_weight, len(y))
-        return shadow_source(rows, y, weight, self._threads()), rows, y
+        return make_driver_source(rows, y, weight, self._threads()), rows, y
 
-    def _learner(self, source: Source, rows: Any, y: np.ndarray, classes: np.ndarray, labels: np.ndarray) -> Any:
-        name, base = type(self).__name__, self.estimator_
+    def _make_learner(
+        self, base: Any, source: Source, rows: Any, y: np.ndarray, classes: np.ndarray, labels: np.ndarray
+    ) -> StumpLearner | EstimatorLearner:
+        """Return what learns the member of a round; `labels` are indices into `classes`."""
+        name = type(self).__name__
         if is_stump(self.estimator) and not self.resample:
             columns = sort_columns(name, rows, source.weight, source.threads)
             return StumpLearner(columns, labels.astype(np.int32), len(classes), base.criterion)
@@ -247,11 +264,16 @@ class AdaBoostClassifier(BoostedVotes, Estimator):
         seeds = seed_sequence(self.random_state)
         return EstimatorLearner(base, rows, y, classes, seeds, self.resample, self.algorithm != "SAMME")
 
-    def _validation(self, X_val: Any, y_val: Any, classes: np.ndarray, learner: Any) -> Validation | None:
+    def _make_validation(
+        self, X_val: Any, y_val: Any, classes: np.ndarray, learner: StumpLearner | EstimatorLearner
+    ) -> Validation | None:
+        """Return the validation rows, checked, or None where there are none."""
         if X_val is None:
             return None
-        native = isinstance(learner, StumpLearner)
-        rows = fitted_table(self, X_val) if native else handed_rows(self, self.estimator_, X_val)
+        if isinstance(learner, StumpLearner):
+            rows = fitted_table(self, X_val)
+        else:
+            rows = check_member_rows(self, learner.estimator, X_val)
         y_val = np.asarray(y_val)
         labels = np.searchsorted(classes, y_val).clip(0, len(classes) - 1)
         unknown = y_val[classes[labels] != y_val]
@@ -261,16 +283,19 @@ class AdaBoostClassifier(BoostedVotes, Estimator):
                 f"or add rows of that class to the training rows."
             )
             raise DataError(message)
-        return Validation(labels, np.ones(len(labels)), lambda member: learner.answers(member, rows))
+        return Validation(labels, np.ones(len(labels)), lambda member: learner.predict(member, rows))
 
-    def _fitted(self, state: BoostState) -> dict[str, Any]:
+    def _list_attributes(self, state: BoostState, base: Any, classes: np.ndarray) -> dict[str, Any]:
+        """Return the fitted attributes that depend on the members of a state."""
         members = list(state.members)
         sizes = np.array(state.weights, dtype=np.float64)
         packed = None
         if is_stump(self.estimator) and not self.resample:
-            votes = [vote_table(one.shares, size, self.algorithm) for one, size in zip(members, sizes, strict=True)]
-            packed = StumpVotes.of(members, votes)
-            members = [stump_of(one, self.estimator_.criterion, self.classes_, self.n_features_in_) for one in members]
+            votes = [
+                compute_votes(stump.shares, size, self.algorithm) for stump, size in zip(members, sizes, strict=True)
+            ]
+            packed = StumpVotes.pack(members, votes)
+            members = [stump_of(stump, base.criterion, classes, self.n_features_in_) for stump in members]
         return {
             "estimators_": members,
             "estimator_weights_": sizes,
@@ -278,20 +303,13 @@ class AdaBoostClassifier(BoostedVotes, Estimator):
             "_packed": packed,
         }
 
-    def _say_why(self, outcome: Outcome) -> None:
-        """Record why boosting ended, and warn where that was not as planned."""
-        ended = outcome.state.ended
+    def _find_reason(self, outcome: Outcome) -> str:
+        """Return why boosting ended."""
         if outcome.reason != "converged":
-            ended = outcome.reason
-        elif not ended:
-            ended = "rounds" if len(outcome.state.members) == self.n_estimators else "chance"
-        self.stopped_by_ = ended
-        if ended == "overflow":
-            message = (
-                f"Sample weights have reached infinite values, at iteration {len(outcome.state.members) - 1}, causing "
-                f"overflow. Iterations stopped. Try lowering the learning rate, now {self.learning_rate:g}."
-            )
-            warnings.warn(message, UserWarning, stacklevel=4)
+            return outcome.reason
+        if outcome.state.ended:
+            return outcome.state.ended
+        return "rounds" if len(outcome.state.members) == self.n_estimators else "chance"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,4 +1,4 @@
-"""AdaBoost.R2: boosting for regression, with the weighted median of the members as the answer."""
+"""AdaBoost.R2: boosting for regression, which predicts the weighted median of its members."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -21,18 +21,21 @@ from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer.ensemble._reweighting.weak_learner import (
     MemberList,
+    check_member_rows,
+    check_member_table,
     check_takes_weights,
-    handed_rows,
-    handed_table,
-    rows_at,
-    seeded,
-    shadow_source,
+    make_driver_source,
+    seed_member,
+    take_rows,
 )
 from mercer.tree import DecisionTreeRegressor
 
 __all__ = ["AdaBoostRegressor"]
 
-_STATEMENT = "Nothing bounds the distance from the best vote: AdaBoost.R2 does not descend an objective."
+_NO_BOUND = Certificate.none(
+    "Nothing bounds the distance from the best vote: AdaBoost.R2 does not descend an objective."
+)
+# From absolute residuals, as shares of the largest, to losses in [0, 1].
 _LOSSES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "linear": lambda gap: gap,
     "square": lambda gap: gap**2,
@@ -54,7 +57,7 @@ class MedianState:
 
 @dataclass(frozen=True, eq=False)
 class MedianRounds:
-    """The solver: ``learn(weight, number)`` returns a member and what it predicts for the training rows."""
+    """The solver: ``learn(weight, index)`` returns the member of a round and its predictions of the training rows."""
 
     y: np.ndarray
     row_weight: np.ndarray
@@ -64,20 +67,20 @@ class MedianRounds:
     learn: Callable[[np.ndarray, int], tuple[Any, np.ndarray]]
 
     def solve(self, state: MedianState | None) -> Solver:
-        """Add members until the rounds are over, one is perfect, or one's mean loss reaches one half."""
+        """Add members until all rounds are done, one makes no error, or the mean loss of one reaches one half."""
         state = MedianState((), (), (), self.row_weight / self.row_weight.sum()) if state is None else state
         while not state.ended and len(state.members) < self.n_rounds:
-            number, weight = len(state.members), state.row_weight
-            member, found = yield Dense(partial(self.learn, weight, number))
-            added = self._add(state, member, found)
+            member, predicted = yield Dense(partial(self.learn, state.row_weight, len(state.members)))
+            added = self._add(state, member, predicted)
             if added is None:
                 break
             state = added
-            yield Step(state.errors[-1], state, Certificate.none(_STATEMENT), {"member_weight": state.weights[-1]})
-        return Solution(state, True, Certificate.none(_STATEMENT))
+            yield Step(state.errors[-1], state, _NO_BOUND, {"member_weight": state.weights[-1]})
+        return Solution(state, True, _NO_BOUND)
 
-    def _add(self, state: MedianState, member: Any, found: np.ndarray) -> MedianState | None:
-        gap = np.where(state.row_weight > 0, np.abs(found - self.y), 0.0)
+    def _add(self, state: MedianState, member: Any, predicted: np.ndarray) -> MedianState | None:
+        """Return the state after one more member, or None if its mean loss is too large."""
+        gap = np.where(state.row_weight > 0, np.abs(predicted - self.y), 0.0)
         largest = gap.max()
         loss = _LOSSES[self.loss](gap / largest) if largest > 0 else gap
         error = float(state.row_weight @ loss)
@@ -211,32 +214,33 @@ class AdaBoostRegressor(MemberList, RegressorMixin, Estimator):
         self : AdaBoostRegressor
         """
         check_wrapped_place(self, X, y)
-        self.estimator_ = self._base()
-        rows, y = handed_table(self, self.estimator_, X, y, numbers=True)
+        base = self._make_base()
+        rows, y = check_member_table(self, base, X, y, numbers=True)
         y = column_or_1d(y, warn=True)
         weight = checked_weight(self, sample_weight, len(y))
         if not self.resample:
-            check_takes_weights(type(self).__name__, self.estimator_, "Set resample=True.")
+            check_takes_weights(type(self).__name__, base, "Set resample=True.")
         seeds = seed_sequence(self.random_state)
 
-        def learn(weight: np.ndarray, number: int) -> tuple[Any, np.ndarray]:
-            child = np.random.SeedSequence(seeds.entropy, spawn_key=(number,))
-            member = seeded(clone(self.estimator_), child)
+        def learn(weight: np.ndarray, index: int) -> tuple[Any, np.ndarray]:
+            child = np.random.SeedSequence(seeds.entropy, spawn_key=(index,))
+            member = seed_member(clone(base), child)
             if self.resample:
                 drawn = np.random.default_rng(child).choice(len(y), len(y), p=weight)
-                member.fit(rows_at(rows, drawn), y[drawn])
+                member.fit(take_rows(rows, drawn), y[drawn])
             else:
                 member.fit(rows, y, sample_weight=weight)
             return member, np.asarray(member.predict(rows), dtype=np.float64)
 
-        source = shadow_source(rows, y, weight, self._threads())
+        source = make_driver_source(rows, y, weight, self._threads())
         start = np.ones(len(y)) if weight is None else weight
         solver = MedianRounds(y, start, self.n_estimators, self.learning_rate, self.loss, learn)
-        outcome = self._drive(solver.solve, source, max_steps=self.n_estimators)
+        outcome = self._drive(solver.solve, source, max_steps=self.n_estimators, attributes={"estimator_": base})
         self._conclude(outcome)
         return self
 
-    def _base(self) -> Any:
+    def _make_base(self) -> Any:
+        """Return the estimator whose copies are the members."""
         return DecisionTreeRegressor(max_depth=3, n_jobs=self.n_jobs) if self.estimator is None else self.estimator
 
     def _fitted(self, state: MedianState) -> dict[str, Any]:
@@ -247,7 +251,7 @@ class AdaBoostRegressor(MemberList, RegressorMixin, Estimator):
         }
 
     def predict(self, X: Any) -> np.ndarray:
-        """The weighted median of the members' predictions.
+        """Return the weighted median of the members' predictions.
 
         Parameters
         ----------
@@ -258,11 +262,10 @@ class AdaBoostRegressor(MemberList, RegressorMixin, Estimator):
         -------
         ndarray of shape (n_samples,)
         """
-        answers = self._answers(X)
-        return self._median(answers, len(self.estimators_))
+        return self._find_median(self._predict_members(X), len(self.estimators_))
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """:meth:`predict` after each round.
+        """Yield :meth:`predict` after each round.
 
         Parameters
         ----------
@@ -273,12 +276,12 @@ class AdaBoostRegressor(MemberList, RegressorMixin, Estimator):
         ------
         ndarray of shape (n_samples,)
         """
-        answers = self._answers(X)
-        for number in range(1, len(self.estimators_) + 1):
-            yield self._median(answers, number)
+        predictions = self._predict_members(X)
+        for n_members in range(1, len(self.estimators_) + 1):
+            yield self._find_median(predictions, n_members)
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
-        """The coefficient of determination after each round.
+        """Yield the coefficient of determination after each round.
 
         Parameters
         ----------
@@ -293,33 +296,35 @@ class AdaBoostRegressor(MemberList, RegressorMixin, Estimator):
         ------
         float
         """
-        for found in self.staged_predict(X):
-            yield r2_score(y, found, sample_weight=sample_weight)
+        for predicted in self.staged_predict(X):
+            yield r2_score(y, predicted, sample_weight=sample_weight)
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """The members' importances, averaged with their weights; many different values favour a column."""
+        """The importances of the members, averaged with their weights; biased towards columns with many values."""
         check_is_fitted(self)
         return np.average(
-            [one.feature_importances_ for one in self.estimators_], axis=0, weights=self.estimator_weights_
+            [member.feature_importances_ for member in self.estimators_], axis=0, weights=self.estimator_weights_
         )
 
-    def _answers(self, X: Any) -> np.ndarray:
+    def _predict_members(self, X: Any) -> np.ndarray:
+        """Return the predictions of all members (n, members)."""
         check_is_fitted(self)
-        rows = handed_rows(self, self.estimator_, X)
-        answers = np.column_stack([one.predict(rows) for one in self.estimators_])
-        return answers.astype(np.float32) if getattr(rows, "dtype", None) == np.float32 else answers
+        rows = check_member_rows(self, self.estimator_, X)
+        predictions = np.column_stack([member.predict(rows) for member in self.estimators_])
+        return predictions.astype(np.float32) if getattr(rows, "dtype", None) == np.float32 else predictions
 
-    def _median(self, answers: np.ndarray, number: int) -> np.ndarray:
-        order = np.argsort(answers[:, :number], axis=1, kind="stable")
-        running = np.cumsum(self.estimator_weights_[:number][order], axis=1)
+    def _find_median(self, predictions: np.ndarray, n_members: int) -> np.ndarray:
+        """Return the weighted median of the first members' predictions of each row."""
+        order = np.argsort(predictions[:, :n_members], axis=1, kind="stable")
+        running = np.cumsum(self.estimator_weights_[:n_members][order], axis=1)
         middle = (running >= 0.5 * running[:, -1:]).argmax(axis=1)
-        rows = np.arange(len(answers))
-        return answers[rows, order[rows, middle]]
+        rows = np.arange(len(predictions))
+        return predictions[rows, order[rows, middle]]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        base = self._base()
+        base = self._make_base()
         tags.input_tags.allow_nan = isinstance(base, BaseEstimator) and get_tags(base).input_tags.allow_nan
         return tags

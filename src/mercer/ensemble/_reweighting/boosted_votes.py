@@ -1,4 +1,4 @@
-"""What a boosted classifier says of rows: scores, probabilities and labels, of all rounds or of the first few."""
+"""Predictions of a boosted classifier: scores, probabilities and labels, after all rounds or after each."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._native.tree import stump_search
 from mercer._plain import plain
 from mercer._source import Block, open_source
-from mercer.ensemble._reweighting.boosting import Answers, vote_table
-from mercer.ensemble._reweighting.weak_learner import EstimatorLearner, MemberList, handed_rows
+from mercer.ensemble._reweighting.boosting import compute_votes
+from mercer.ensemble._reweighting.weak_learner import EstimatorLearner, MemberList, check_member_rows
 from mercer.tree._stump import fitted_table
 
 __all__ = ["BoostedVotes", "StumpVotes"]
@@ -31,20 +31,22 @@ class StumpVotes:
     votes: Any
 
     @classmethod
-    def of(cls, stumps: Any, votes: list[np.ndarray]) -> "StumpVotes":
-        # A stump without a split has everything on the left: no number exceeds infinity, and NaN is sent there.
-        features = np.array([max(one.feature, 0) for one in stumps], dtype=np.int64)
-        missing = np.array([one.missing_left for one in stumps], dtype=np.uint8)
-        return cls(features, np.array([one.threshold for one in stumps]), missing, np.array(votes))
+    def pack(cls, stumps: Any, votes: list[np.ndarray]) -> "StumpVotes":
+        """Pack stumps, each with its votes (2, K) for rows on the left and on the right."""
+        # A stump without a split has all rows on the left: its threshold is infinite, and NaN goes left.
+        features = np.array([max(stump.feature, 0) for stump in stumps], dtype=np.int64)
+        missing = np.array([stump.missing_left for stump in stumps], dtype=np.uint8)
+        return cls(features, np.array([stump.threshold for stump in stumps]), missing, np.array(votes))
 
     def __call__(self, block: Block) -> np.ndarray:
         if not block.is_sparse:
-            return self.on(block.X)
+            return self.sum_votes(block.X)
         used, features = np.unique(self.features, return_inverse=True)
         rows = np.ascontiguousarray(block.X[:, used].toarray())
-        return StumpVotes(features.astype(np.int64), self.thresholds, self.missing_left, self.votes).on(rows)
+        return StumpVotes(features.astype(np.int64), self.thresholds, self.missing_left, self.votes).sum_votes(rows)
 
-    def on(self, rows: np.ndarray) -> np.ndarray:
+    def sum_votes(self, rows: np.ndarray) -> np.ndarray:
+        """Return the sum of all votes for each dense row (n, K)."""
         scores = np.zeros((rows.shape[0], self.votes.shape[2]))
         stump_search.cast_votes(rows, self.features, self.thresholds, self.missing_left, self.votes, scores)
         return scores
@@ -61,7 +63,7 @@ class BoostedVotes(MemberList, ClassifierMixin):
     _packed: StumpVotes | None
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """The score of each class, or with two classes the difference of their scores.
+        """Return the score of each class, or with two classes the difference of their scores.
 
         Parameters
         ----------
@@ -73,11 +75,11 @@ class BoostedVotes(MemberList, ClassifierMixin):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             With ``algorithm='SAMME'`` divided by the sum of the weights of the members, as scikit-learn does.
         """
-        scores, dtype = self._scores(X)
-        return self._decision(scores, self._scale()).astype(dtype, copy=False)
+        scores, dtype = self._sum_votes(X)
+        return self._divide_scores(scores, self._find_scale()).astype(dtype, copy=False)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class of the largest score; the first among equals.
+        """Return the class of the largest score; the first of equal ones.
 
         Parameters
         ----------
@@ -88,11 +90,11 @@ class BoostedVotes(MemberList, ClassifierMixin):
         -------
         ndarray of shape (n_samples,)
         """
-        scores, _ = self._scores(X)
-        return self.classes_[_largest(scores)]
+        scores, _ = self._sum_votes(X)
+        return self.classes_[_find_largest(scores)]
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Class probabilities: the softmax of the scores.
+        """Return class probabilities: the softmax of the scores.
 
         Parameters
         ----------
@@ -102,14 +104,14 @@ class BoostedVotes(MemberList, ClassifierMixin):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            With ``algorithm='SAMME'`` scikit-learn's, of scores divided by the sum of the weights, which are mild; with
-            the others those that belong to the exponential loss.
+            With ``algorithm='SAMME'`` as in scikit-learn, from scores divided by the sum of the weights, so that they
+            stay far from 0 and 1; with the others, the probabilities that belong to the exponential loss.
         """
-        scores, dtype = self._scores(X)
-        return self._shares(scores, self._scale()).astype(dtype, copy=False)
+        scores, dtype = self._sum_votes(X)
+        return self._compute_softmax(scores, self._find_scale()).astype(dtype, copy=False)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Logarithms of :meth:`predict_proba`.
+        """Return the logarithms of :meth:`predict_proba`.
 
         Parameters
         ----------
@@ -124,7 +126,7 @@ class BoostedVotes(MemberList, ClassifierMixin):
             return np.log(self.predict_proba(X))
 
     def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
-        """:meth:`decision_function` after each round.
+        """Yield :meth:`decision_function` after each round.
 
         Parameters
         ----------
@@ -135,11 +137,11 @@ class BoostedVotes(MemberList, ClassifierMixin):
         ------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
-        for number, scores in enumerate(self._staged_scores(X), start=1):
-            yield self._decision(scores, self._scale(number))
+        for n_rounds, scores in enumerate(self._stage_scores(X), start=1):
+            yield self._divide_scores(scores, self._find_scale(n_rounds))
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """:meth:`predict` after each round.
+        """Yield :meth:`predict` after each round.
 
         Parameters
         ----------
@@ -150,11 +152,11 @@ class BoostedVotes(MemberList, ClassifierMixin):
         ------
         ndarray of shape (n_samples,)
         """
-        for scores in self._staged_scores(X):
-            yield self.classes_[_largest(scores)]
+        for scores in self._stage_scores(X):
+            yield self.classes_[_find_largest(scores)]
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
-        """:meth:`predict_proba` after each round.
+        """Yield :meth:`predict_proba` after each round.
 
         Parameters
         ----------
@@ -165,11 +167,11 @@ class BoostedVotes(MemberList, ClassifierMixin):
         ------
         ndarray of shape (n_samples, n_classes)
         """
-        for number, scores in enumerate(self._staged_scores(X), start=1):
-            yield self._shares(scores, self._scale(number))
+        for n_rounds, scores in enumerate(self._stage_scores(X), start=1):
+            yield self._compute_softmax(scores, self._find_scale(n_rounds))
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
-        """The accuracy after each round.
+        """Yield the accuracy after each round.
 
         Parameters
         ----------
@@ -184,15 +186,15 @@ class BoostedVotes(MemberList, ClassifierMixin):
         ------
         float
         """
-        for found in self.staged_predict(X):
-            yield accuracy_score(y, found, sample_weight=sample_weight)
+        for labels in self.staged_predict(X):
+            yield accuracy_score(y, labels, sample_weight=sample_weight)
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """The members' importances, averaged with their weights; many different values favour a column."""
+        """The importances of the members, averaged with their weights; biased towards columns with many values."""
         check_is_fitted(self)
         try:
-            parts = [one.feature_importances_ for one in self.estimators_]
+            parts = [member.feature_importances_ for member in self.estimators_]
         except AttributeError as error:
             message = (
                 f"Unable to compute feature importances since estimator does not have a feature_importances_ "
@@ -201,24 +203,25 @@ class BoostedVotes(MemberList, ClassifierMixin):
             raise AttributeError(message) from error
         return np.average(parts, axis=0, weights=self.estimator_weights_)
 
-    def _scores(self, X: Any) -> tuple[np.ndarray, Any]:
-        """The sum of all votes, and the type of the answer."""
+    def _sum_votes(self, X: Any) -> tuple[np.ndarray, Any]:
+        """Return the sum of all votes (n, K), and the type of the predictions."""
         # Asking scikit-learn whether a model is fitted takes longer than a prediction for one row.
         if "_packed" not in vars(self):
             check_is_fitted(self)
         if self._packed is None:
-            rows = handed_rows(self, self.estimator_, X)
-            *_, total = self._summed(rows)
+            rows = check_member_rows(self, self.estimator_, X)
+            *_, total = self._stage_votes(rows)
             return total, np.float32 if getattr(rows, "dtype", None) == np.float32 else np.float64
         rows = fitted_table(self, X)
         if not issparse(rows) and rows.size < 2**16:
-            return self._packed.on(rows), rows.dtype
+            return self._packed.sum_votes(rows), rows.dtype
         return open_source(rows, threads=self._threads()).map(self._packed), rows.dtype
 
-    def _staged_scores(self, X: Any) -> Iterator[np.ndarray]:
+    def _stage_scores(self, X: Any) -> Iterator[np.ndarray]:
+        """Yield the sum of the votes (n, K) after each round."""
         check_is_fitted(self)
         if self._packed is None:
-            yield from self._summed(handed_rows(self, self.estimator_, X))
+            yield from self._stage_votes(check_member_rows(self, self.estimator_, X))
             return
         rows = fitted_table(self, X)
         total = np.zeros((rows.shape[0], self.n_classes_))
@@ -226,32 +229,38 @@ class BoostedVotes(MemberList, ClassifierMixin):
             total = total + votes[member._stump.sides(rows)]
             yield total
 
-    def _summed(self, rows: Any) -> Iterator[np.ndarray]:
+    def _stage_votes(self, rows: Any) -> Iterator[np.ndarray]:
+        """Yield the sum of the votes (n, K) after each member that is not a packed stump."""
         by_share = self.algorithm != "SAMME"
         reader = EstimatorLearner(self.estimator_, None, self.classes_[:0], self.classes_, None, False, by_share)
         total = 0.0
         for member, size in zip(self.estimators_, self.estimator_weights_, strict=True):
-            answers: Answers = reader.answers(member, rows)
-            total = total + vote_table(answers.table, size, self.algorithm)[answers.index]
+            shares = reader.predict(member, rows)
+            total = total + compute_votes(shares.table, size, self.algorithm)[shares.index]
             yield total
 
-    def _scale(self, number: int | None = None) -> float:
-        """What scores are divided by; SAMME's are those of scikit-learn, whose weights are K / (K-1)^2 times ours."""
+    def _find_scale(self, n_rounds: int | None = None) -> float:
+        """Return the divisor of the scores after `n_rounds` rounds, by default all.
+
+        SAMME's scores are those of scikit-learn, whose weights are K / (K-1)^2 times ours.
+        """
         if self.algorithm != "SAMME":
             return 1.0
-        return float(self.estimator_weights_[:number].sum()) * max(self.n_classes_ - 1, 1) ** 2 / self.n_classes_
+        return float(self.estimator_weights_[:n_rounds].sum()) * max(self.n_classes_ - 1, 1) ** 2 / self.n_classes_
 
-    def _decision(self, scores: np.ndarray, scale: float) -> np.ndarray:
+    def _divide_scores(self, scores: np.ndarray, scale: float) -> np.ndarray:
+        """Return scores over their scale, with two classes as one difference."""
         scores = scores / scale
         return scores[:, 1] - scores[:, 0] if self.n_classes_ == 2 else scores
 
-    def _shares(self, scores: np.ndarray, scale: float) -> np.ndarray:
+    def _compute_softmax(self, scores: np.ndarray, scale: float) -> np.ndarray:
+        """Return the class probabilities (n, K) of the votes."""
         powers = scores / (scale * max(self.n_classes_ - 1, 1))
         powers = np.exp(powers - powers.max(axis=1, keepdims=True))
         return powers / powers.sum(axis=1, keepdims=True)
 
 
-def _largest(scores: np.ndarray) -> np.ndarray:
-    """The number of the largest score, where scores that differ by rounding alone are equal and the first is taken."""
+def _find_largest(scores: np.ndarray) -> np.ndarray:
+    """Return the index of the largest score; the first of those that differ by rounding alone."""
     top = scores.max(axis=1, keepdims=True)
     return (scores >= top - 1e-12 * np.abs(scores).max(axis=1, keepdims=True)).argmax(axis=1)

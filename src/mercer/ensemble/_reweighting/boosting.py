@@ -11,8 +11,8 @@ product of the normalisers. With two classes this is the classical algorithm.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -22,15 +22,18 @@ from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer.errors import DataError
 
-__all__ = ["Answers", "BoostState", "Rounds", "Validation", "vote_table"]
+__all__ = ["BoostState", "MemberShares", "Rounds", "Validation", "compute_votes"]
 
-# Weights are kept above this share, lest rows be lost for good: they would not come back when they are needed again.
+# Least weight of a row: a weight of zero would stay zero, however often later rounds err on the row.
 _LEAST = float(np.finfo(np.float64).eps)
+_NO_BOUND = Certificate.none(
+    "Nothing bounds the distance from the best combination; the training error is at most the last objective."
+)
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
-    """What a member says of rows: row i has the class shares ``table[index[i]]``."""
+class MemberShares:
+    """The predictions of a member: row i has the class shares ``table[index[i]]``."""
 
     table: np.ndarray
     index: np.ndarray
@@ -54,19 +57,38 @@ class BoostState:
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """Rows that are not learnt from: their class numbers, weights, and a function from a member to its answers."""
+    """Validation rows: the indices of their classes, weights, and a function from a member to its class shares."""
 
     labels: np.ndarray
     weight: np.ndarray
-    answers: Callable[[Any], Answers]
+    predict: Callable[[Any], MemberShares]
 
 
 @dataclass(frozen=True, eq=False)
 class Rounds:
     """The solver.
 
-    ``learn(weight, number)`` returns a member and its answers for the training rows. ``algorithm`` is ``"SAMME"``,
-    ``"real"`` or ``"gentle"``; ``softness`` is the C of the soft margins, zero for none.
+    Attributes
+    ----------
+    subject : str
+        The name of the estimator, for errors.
+    labels : (n,)
+        The index of each row's class.
+    row_weight : (n,)
+        The weights of the rows before the first round.
+    n_classes, n_rounds : int
+    learning_rate : float
+    algorithm : {"SAMME", "real", "gentle"}
+        See :func:`compute_votes`.
+    learn : callable
+        ``learn(weight, index)`` returns the member of a round and its class shares of the training rows.
+    softness : float
+        The C of the soft margins, zero for none.
+    validation : Validation or None
+    patience : int or None
+        Rounds without a smaller validation loss that end the fit.
+    tolerance : float
+        The least difference of a smaller loss.
     """
 
     subject: str
@@ -76,39 +98,40 @@ class Rounds:
     n_rounds: int
     learning_rate: float
     algorithm: str
-    learn: Callable[[np.ndarray, int], tuple[Any, Answers]]
+    learn: Callable[[np.ndarray, int], tuple[Any, MemberShares]]
     softness: float = 0.0
     validation: Validation | None = None
     patience: int | None = None
     tolerance: float = 0.0
-    start: np.ndarray = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "start", self.row_weight / self.row_weight.sum())
+    @cached_property
+    def start(self) -> np.ndarray:
+        """The weights of the rows in the first round (n,), which sum to one."""
+        return self.row_weight / self.row_weight.sum()
 
     def solve(self, state: BoostState | None) -> Solver:
-        """Add members until the rounds are over, a member makes no error, or one is no better than chance."""
+        """Add members until all rounds are done, a member makes no error, or a member is no better than chance."""
         state = self._begin() if state is None else state
         while not state.ended and len(state.members) < self.n_rounds:
-            number, weight = len(state.members), state.row_weight
-            member, answers = yield Dense(partial(self.learn, weight, number))
-            added = self._add(state, member, answers)
+            member, shares = yield Dense(partial(self.learn, state.row_weight, len(state.members)))
+            added = self._add(state, member, shares)
             if added is None:
                 break
             state = added
             extra = {"error": state.errors[-1], "member_weight": state.weights[-1]}
             if state.validation_losses:
                 extra["validation_loss"] = state.validation_losses[-1]
-            yield Step(state.loss, state, _statement(), extra)
-        return Solution(self._kept(state), True, _statement())
+            yield Step(state.loss, state, _NO_BOUND, extra)
+        return Solution(self._cut_to_best(state), True, _NO_BOUND)
 
     def _begin(self) -> BoostState:
         scores = None if self.validation is None else np.zeros((len(self.validation.labels), self.n_classes))
         influence = np.zeros(len(self.labels)) if self.softness else None
         return BoostState((), (), (), self.start.copy(), 1.0, influence, scores)
 
-    def _add(self, state: BoostState, member: Any, answers: Answers) -> BoostState | None:
-        wrong = (answers.table.argmax(axis=1)[answers.index] != self.labels) * 1.0
+    def _add(self, state: BoostState, member: Any, shares: MemberShares) -> BoostState | None:
+        """Return the state after one more member, or None if SAMME cannot use it."""
+        wrong = (shares.table.argmax(axis=1)[shares.index] != self.labels) * 1.0
         error = float(min(wrong @ state.row_weight, 1.0))
         perfect = not (wrong * state.row_weight).any()
         if not perfect and self.algorithm == "SAMME" and error >= 1.0 - 1.0 / self.n_classes - 1e-12:
@@ -117,25 +140,25 @@ class Rounds:
         size = self.learning_rate
         if self.algorithm == "SAMME":
             size *= math.log((1 - error) / error) + math.log(self.n_classes - 1) if not perfect else 1.0
-        votes = vote_table(answers.table, size, self.algorithm)
+        votes = compute_votes(shares.table, size, self.algorithm)
         state = replace(
             state,
             members=(*state.members, member),
             weights=(*state.weights, float(size)),
             errors=(*state.errors, 0.0 if perfect else error),
         )
-        state = self._judge(state, member, size)
-        return replace(self._reweigh(state, answers, votes, size), ended=self._reason(state, perfect))
+        state = self._validate(state, member, size)
+        return replace(self._reweigh(state, shares, votes, size), ended=self._find_reason(state, perfect))
 
-    def _reweigh(self, state: BoostState, answers: Answers, votes: np.ndarray, size: float) -> BoostState:
-        """The weights of the next round: up where this one erred."""
+    def _reweigh(self, state: BoostState, shares: MemberShares, votes: np.ndarray, size: float) -> BoostState:
+        """Return the state with the weights of the next round, larger where this round erred."""
         factors = np.exp(-votes / max(self.n_classes - 1, 1))
-        weight = state.row_weight * factors.ravel()[answers.index * self.n_classes + self.labels]
+        weight = state.row_weight * factors.ravel()[shares.index * self.n_classes + self.labels]
         influence = state.influence
         if influence is not None:
             # d / d_0, the weight in units of the first one, has mean one: C then means the same for any n.
-            share = np.divide(state.row_weight, self.start, out=np.zeros_like(self.start), where=self.start > 0)
-            step = size * (self.n_classes - 1) / self.n_classes * share
+            ratio = np.divide(state.row_weight, self.start, out=np.zeros_like(self.start), where=self.start > 0)
+            step = size * (self.n_classes - 1) / self.n_classes * ratio
             influence = influence + step
             weight = weight * np.exp(-self.softness * step)
         total = float(weight.sum())
@@ -145,20 +168,21 @@ class Rounds:
         weight = np.where(self.start > 0, np.maximum(weight, _LEAST), 0.0)
         return replace(state, row_weight=weight / weight.sum(), loss=state.loss * total, influence=influence)
 
-    def _judge(self, state: BoostState, member: Any, size: float) -> BoostState:
-        """The loss on the validation rows, or on the training rows where there are none."""
+    def _validate(self, state: BoostState, member: Any, size: float) -> BoostState:
+        """Return the state with the scores and the loss of the validation rows after `member`."""
         if self.validation is None:
             return state
-        given = self.validation
-        answers = given.answers(member)
-        scores = state.validation + vote_table(answers.table, size, self.algorithm)[answers.index]
-        right = scores[np.arange(len(given.labels)), given.labels]
+        labels = self.validation.labels
+        shares = self.validation.predict(member)
+        scores = state.validation + compute_votes(shares.table, size, self.algorithm)[shares.index]
+        right = scores[np.arange(len(labels)), labels]
         with np.errstate(over="ignore"):
-            loss = float(np.average(np.exp(-right / max(self.n_classes - 1, 1)), weights=given.weight))
+            loss = float(np.average(np.exp(-right / max(self.n_classes - 1, 1)), weights=self.validation.weight))
         losses = (*state.validation_losses, min(loss, float(np.finfo(np.float64).max)))
         return replace(state, validation=scores, validation_losses=losses)
 
-    def _reason(self, state: BoostState, perfect: bool) -> str:
+    def _find_reason(self, state: BoostState, perfect: bool) -> str:
+        """Return why the rounds end, or an empty string."""
         if perfect:
             return "perfect"
         if self.patience is None or not state.validation_losses:
@@ -169,8 +193,8 @@ class Rounds:
         stalled = len(losses) > self.patience and min(losses[-self.patience :]) > before - self.tolerance
         return "validation" if stalled and best < len(losses) - 1 else ""
 
-    def _kept(self, state: BoostState) -> BoostState:
-        """The rounds up to the best on the validation rows, where early stopping was asked for."""
+    def _cut_to_best(self, state: BoostState) -> BoostState:
+        """Return the rounds up to the least validation loss, where early stopping was asked for."""
         if self.patience is None or not state.validation_losses:
             return state
         best = int(np.argmin(state.validation_losses)) + 1
@@ -186,12 +210,12 @@ class Rounds:
             raise DataError(message)
 
 
-def vote_table(shares: np.ndarray, size: float, algorithm: str) -> np.ndarray:
-    """The vectors v that stand for class shares, row by row; they sum to zero.
+def compute_votes(shares: np.ndarray, size: float, algorithm: str) -> np.ndarray:
+    """Return the vote v (K,) of each row of class shares p (K,); its entries sum to zero.
 
-    ``"SAMME"`` takes the first largest share as its answer and gives it (K-1)^2 / K times `size`; ``"real"`` takes the
-    minimiser of the loss, (K-1) (log p - mean log p); ``"gentle"`` a Newton step, the mean of Y. The latter two are
-    scaled by `size` too.
+    ``"SAMME"`` gives (K-1)^2 / K times `size` to the class of the largest share, the first of equal ones; ``"real"``
+    gives the minimiser of the loss, (K-1) (log p - mean log p), and ``"gentle"`` a Newton step, the mean of Y, both
+    times `size`.
     """
     n_classes = shares.shape[1]
     if n_classes == 1:
@@ -204,9 +228,3 @@ def vote_table(shares: np.ndarray, size: float, algorithm: str) -> np.ndarray:
     coded = np.full(shares.shape, -1.0 / (n_classes - 1))
     coded[np.arange(len(shares)), shares.argmax(axis=1)] = 1.0
     return size * (n_classes - 1) ** 2 / n_classes * coded
-
-
-def _statement() -> Certificate:
-    return Certificate.none(
-        "Nothing bounds the distance from the best combination; the training error is at most the last objective."
-    )

@@ -1,4 +1,4 @@
-"""LPBoost: the vote of stumps with the largest margin, by column generation."""
+"""LPBoost: the vote of stumps with the largest margin, found by column generation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,9 +14,9 @@ from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer._solver.tree.stump_search import sort_columns
 from mercer.ensemble._reweighting.boosted_votes import BoostedVotes, StumpVotes
-from mercer.ensemble._reweighting.boosting import Answers, vote_table
+from mercer.ensemble._reweighting.boosting import MemberShares, compute_votes
 from mercer.ensemble._reweighting.margin_program import solve_groups
-from mercer.ensemble._reweighting.margin_simplex import first_basis, grown_basis, restart
+from mercer.ensemble._reweighting.margin_simplex import grow_basis, make_first_basis, restart
 from mercer.ensemble._reweighting.weak_learner import StumpLearner
 from mercer.tree import DecisionStump
 from mercer.tree._stump import open_table, stump_of
@@ -24,22 +24,22 @@ from mercer.tree._stump import open_table, stump_of
 __all__ = ["LPBoostClassifier"]
 
 _STATEMENT = "No stump has an edge that exceeds the objective by more: the margin over all stumps is this near."
-# Of a distribution over rows: sums of a million multiples of it below one are exact, and its rounding is below 1e-9.
+# Weights of rows are rounded to multiples of this: a sum of a million of them is then exact, and off by less than 1e-9.
 _UNIT = 2.0**-50
-# Of a vote, likewise: a trillionth.
+# Weights of votes are rounded to multiples of this, about 1e-12.
 _SHARE = 2.0**-40
-# The share of the best distribution so far in the one that is asked about.
+# The share of the best distribution so far in the distribution for which a stump is searched.
 _SMOOTHING = 0.7
 
 
 @plain
 @dataclass(frozen=True)
 class ColumnState:
-    """Stumps so far, their weights in the vote, and the distribution over rows under which the best stump is worst.
+    """Stumps so far, their weights in the vote, and the distribution over rows under which the best edge is least.
 
-    Rows for which the same stumps are right are a group: `group` has each row's, -1 for rows of no weight, and
-    `patterns` the agreement of each group with the stumps. No vote has an objective above `bound`, the largest edge of
-    any stump under `row_weight`. The next program begins at `basis`.
+    Rows for which the same stumps are right form a group: `group` has the index of each row's group, -1 for rows of
+    weight zero, and `patterns` (groups, stumps) the agreement of each group with the stumps. No vote has an objective
+    above `bound`, the largest edge of any stump under `row_weight`. The next program starts from `basis`.
     """
 
     members: Any
@@ -53,14 +53,15 @@ class ColumnState:
 
     @property
     def gap(self) -> float:
+        """The duality gap."""
         return max(self.bound - self.objective, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnGeneration:
-    """The solver: add the stump of largest edge under a dual distribution, solve the program again."""
+    """The solver: adds the stump of largest edge under the dual distribution, and solves the program again."""
 
-    learn: Callable[[np.ndarray, int], tuple[Any, Answers]]
+    learn: Callable[[np.ndarray, int], tuple[Any, MemberShares]]
     labels: np.ndarray
     n_classes: int
     row_weight: np.ndarray
@@ -69,97 +70,103 @@ class ColumnGeneration:
     tol: float
 
     def solve(self, state: ColumnState | None) -> Solver:
-        """Stop when no stump's edge exceeds the objective by more than the tolerance."""
+        """Add stumps until no edge exceeds the objective by more than the tolerance."""
         if state is None:
             group = np.where(self.row_weight > 0, 0, -1)
-            even = self._spread(np.array([1.0 / self.row_weight.sum()]), group)
+            even = self._distribute(np.array([1.0 / self.row_weight.sum()]), group)
             state = ColumnState((), np.empty((1, 0)), group, np.empty(0), even, np.inf, -1.0)
         while state.gap > self.tol and len(state.members) < self.n_rounds:
-            state = yield Dense(partial(self._next, state), heavy=True)
+            state = yield Dense(partial(self._add_stump, state), heavy=True)
             certificate = Certificate.of("duality gap", state.gap, self.tol, _STATEMENT)
             yield Step(state.objective, state, certificate, {"gap": state.gap})
         converged = bool(state.gap <= self.tol)
         return Solution(state, converged, Certificate.of("duality gap", state.gap, self.tol, _STATEMENT))
 
-    def _next(self, state: ColumnState) -> ColumnState:
+    def _add_stump(self, state: ColumnState) -> ColumnState:
+        """Solve the program, search a stump for the next, and add it unless the fit ends."""
         if not state.members:
-            state, member, right = self._asked(state, state.row_weight)
-            state = self._added(state, member, right)
-        state, dual = self._solved(state)
-        # The program's own distribution leaps about while stumps are few; near the best one so far the search finds
-        # stumps that last. A stump that would change nothing there is asked for again at the program's own.
+            state, member, right = self._search_stump(state, state.row_weight)
+            state = self._split_groups(state, member, right)
+        state, dual = self._solve_program(state)
+        # The dual solution jumps from vertex to vertex while stumps are few. Near the best distribution so far the
+        # search finds stumps that stay in the vote. A stump that would not change the program is searched again at
+        # the dual solution itself.
         near = _SMOOTHING * state.row_weight + (1 - _SMOOTHING) * dual
-        state, member, right = self._asked(state, self._exact_rows(near))
-        if state.gap > self.tol and self._edge(right, dual) <= state.objective + 0.5 * self.tol:
-            state, member, right = self._asked(state, dual)
+        state, member, right = self._search_stump(state, self._round_rows(near))
+        if state.gap > self.tol and self._compute_edge(right, dual) <= state.objective + 0.5 * self.tol:
+            state, member, right = self._search_stump(state, dual)
         last = state.gap <= self.tol or len(state.members) == self.n_rounds
-        return state if last else self._added(state, member, right)
+        return state if last else self._split_groups(state, member, right)
 
-    def _asked(self, state: ColumnState, distribution: np.ndarray) -> tuple[ColumnState, Any, np.ndarray]:
-        """The stump of largest edge under a distribution, for whom it is right, and the bound that follows from it."""
-        member, answers = self.learn(distribution, len(state.members))
-        right = answers.table.argmax(axis=1)[answers.index] == self.labels
-        edge = self._edge(right, distribution)
+    def _search_stump(self, state: ColumnState, distribution: np.ndarray) -> tuple[ColumnState, Any, np.ndarray]:
+        """Return the state with the bound that follows, the stump of largest edge, and for which rows it is right."""
+        member, shares = self.learn(distribution, len(state.members))
+        right = shares.table.argmax(axis=1)[shares.index] == self.labels
+        edge = self._compute_edge(right, distribution)
         if edge < state.bound:
             state = replace(state, bound=edge, row_weight=distribution)
         return state, member, right
 
-    def _edge(self, right: np.ndarray, distribution: np.ndarray) -> float:
-        return float(self._agreement(right) @ distribution)
+    def _compute_edge(self, right: np.ndarray, distribution: np.ndarray) -> float:
+        """Return the mean agreement of a stump with the rows."""
+        return float(self._compute_agreement(right) @ distribution)
 
-    def _agreement(self, right: np.ndarray) -> np.ndarray:
+    def _compute_agreement(self, right: np.ndarray) -> np.ndarray:
+        """Return 1 where a stump is right, and -1/(K-1) where it is wrong."""
         return np.where(right, 1.0, -1.0 / max(self.n_classes - 1, 1))
 
-    def _bounds(self, group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The weight of each group, and the most mass that it may have."""
+    def _bound_groups(self, group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the weight of each group, and the upper bound of its dual mass."""
         held = np.bincount(group[group >= 0], self.row_weight[group >= 0])
         return held, np.full(len(held), np.inf) if self.nu is None else held / held.sum() / self.nu
 
-    def _solved(self, state: ColumnState) -> tuple[ColumnState, np.ndarray]:
-        held, bounds = self._bounds(state.group)
-        found = None if state.basis is None else restart(state.patterns, bounds, state.basis)
-        if found is None:
-            # From a basis that is worth nothing the program is solved anew, then and in all later rounds.
+    def _solve_program(self, state: ColumnState) -> tuple[ColumnState, np.ndarray]:
+        """Return the state at the optimum over its stumps, and the dual distribution over rows."""
+        held, bounds = self._bound_groups(state.group)
+        solution = None if state.basis is None else restart(state.patterns, bounds, state.basis)
+        if solution is None:
+            # Once the simplex method fails, HiGHS solves this program and all later ones from scratch.
             weights, _, objective, mass = solve_groups(state.patterns, held / held.sum(), self.nu)
             basis = None
         else:
-            weights, _, objective, basis = found
+            weights, _, objective, basis = solution
             mass = basis.mass / basis.mass.sum()
-        # Multiples of a power of two: votes that tie do so exactly, whatever is added first.
+        # Sums of multiples of a power of two are exact: equal votes are equal in any order of addition.
         weights = np.round(weights / _SHARE) * _SHARE
         state = replace(state, weights=weights, objective=objective, basis=basis)
-        return state, self._spread(mass / held, state.group)
+        return state, self._distribute(mass / held, state.group)
 
-    def _added(self, state: ColumnState, member: Any, right: np.ndarray) -> ColumnState:
-        """Each group in two: those for whom the new stump is wrong, and those for whom it is right."""
-        asked = state.group >= 0
-        halves, inverse = np.unique(2 * state.group[asked] + right[asked], return_inverse=True)
+    def _split_groups(self, state: ColumnState, member: Any, right: np.ndarray) -> ColumnState:
+        """Return the state with one more stump; each group is split into rows that it is wrong and right about."""
+        weighted = state.group >= 0
+        halves, inverse = np.unique(2 * state.group[weighted] + right[weighted], return_inverse=True)
         group = np.full_like(state.group, -1)
-        group[asked] = inverse
-        patterns = np.column_stack([state.patterns[halves // 2], self._agreement(halves % 2 == 1)])
-        basis, (_, bounds) = state.basis, self._bounds(group)
+        group[weighted] = inverse
+        patterns = np.column_stack([state.patterns[halves // 2], self._compute_agreement(halves % 2 == 1)])
+        basis, (_, bounds) = state.basis, self._bound_groups(group)
         if not state.members:
-            basis = first_basis(patterns[:, 0], bounds)
+            basis = make_first_basis(patterns[:, 0], bounds)
         elif basis is not None:
-            basis = grown_basis(basis, halves // 2, bounds)
+            basis = grow_basis(basis, halves // 2, bounds)
         weights = np.concatenate([state.weights, [0.0]])
         members = (*state.members, member)
         return replace(state, members=members, patterns=patterns, group=group, weights=weights, basis=basis)
 
-    def _spread(self, density: np.ndarray, group: np.ndarray) -> np.ndarray:
-        """A distribution over rows from a density for each group."""
-        return np.where(group >= 0, _exact(density)[group], 0.0) * self.row_weight
+    def _distribute(self, density: np.ndarray, group: np.ndarray) -> np.ndarray:
+        """Return the distribution over rows (n,) of a density for each group."""
+        return np.where(group >= 0, _round_density(density)[group], 0.0) * self.row_weight
 
-    def _exact_rows(self, distribution: np.ndarray) -> np.ndarray:
+    def _round_rows(self, distribution: np.ndarray) -> np.ndarray:
+        """Return a distribution over rows whose densities are rounded."""
         present = self.row_weight > 0
         density = np.divide(distribution, self.row_weight, out=np.zeros_like(distribution), where=present)
-        return _exact(density) * self.row_weight
+        return _round_density(density) * self.row_weight
 
 
-def _exact(density: np.ndarray) -> np.ndarray:
-    """Multiples of a power of two, so that sums of them over rows with whole weights are exact in any order.
+def _round_density(density: np.ndarray) -> np.ndarray:
+    """Round to multiples of a power of two, so that sums over rows with whole weights are exact in any order.
 
-    Ties between stumps are then ties whatever the order of the rows, and the rule for ties decides.
+    Stumps of equal edge then tie in any order of the rows, and the rule for ties decides.
     """
     return np.round(density / _UNIT) * _UNIT
 
@@ -277,26 +284,33 @@ class LPBoostClassifier(BoostedVotes, Estimator):
         self : LPBoostClassifier
         """
         source = open_table(self, X, y, sample_weight)
-        self.classes_, labels = np.unique(source.y, return_inverse=True)
-        self.n_classes_ = len(self.classes_)
+        classes, labels = np.unique(source.y, return_inverse=True)
+        n_classes = len(classes)
         weight = np.ones(source.n_rows) if source.weight is None else source.weight
         columns = sort_columns(type(self).__name__, source.whole(), source.weight, source.threads)
-        learner = StumpLearner(columns, labels.astype(np.int32), self.n_classes_, "error")
-        solver = ColumnGeneration(learner.learn, labels, self.n_classes_, weight, self.n_estimators, self.nu, self.tol)
-        outcome = self._drive(solver.solve, source, max_steps=self.n_estimators)
+        learner = StumpLearner(columns, labels.astype(np.int32), n_classes, "error")
+        solver = ColumnGeneration(learner.learn, labels, n_classes, weight, self.n_estimators, self.nu, self.tol)
+        outcome = self._drive(
+            solver.solve,
+            source,
+            fitted=partial(self._list_attributes, classes=classes),
+            max_steps=self.n_estimators,
+            attributes={"classes_": classes, "n_classes_": n_classes},
+        )
         self._conclude(outcome, "raise n_estimators or tol")
         return self
 
-    def _fitted(self, state: ColumnState) -> dict[str, Any]:
+    def _list_attributes(self, state: ColumnState, classes: np.ndarray) -> dict[str, Any]:
+        """Return the fitted attributes that depend on the stumps of a state."""
         used = np.flatnonzero(state.weights > 0)
-        stumps, sizes = [state.members[one] for one in used], state.weights[used]
-        votes = [vote_table(one.shares, size, "SAMME") for one, size in zip(stumps, sizes, strict=True)]
+        stumps, sizes = [state.members[index] for index in used], state.weights[used]
+        votes = [compute_votes(stump.shares, size, "SAMME") for stump, size in zip(stumps, sizes, strict=True)]
         return {
             "estimator_": DecisionStump(criterion="error", n_jobs=self.n_jobs),
-            "estimators_": [stump_of(one, "error", self.classes_, self.n_features_in_) for one in stumps],
+            "estimators_": [stump_of(stump, "error", classes, self.n_features_in_) for stump in stumps],
             "estimator_weights_": sizes,
             "row_weight_": state.row_weight,
-            "_packed": StumpVotes.of(stumps, votes),
+            "_packed": StumpVotes.pack(stumps, votes),
         }
 
     def __sklearn_tags__(self) -> Any:

@@ -1,11 +1,11 @@
-"""The margin program again after one more hypothesis: the dual simplex method from the basis that was best before.
+"""The margin program after one more hypothesis: the dual simplex method from the last optimal basis.
 
     min z   over   A_k d - z + s_k = 0 for each hypothesis k,  sum d = 1,  0 <= d <= D,  s >= 0
 
-A new hypothesis is a new row whose slack is negative: the old basis with that slack stays dual feasible, and a few
-pivots mend it, where a solver that starts anew makes a thousand. Masses d with bounds that stand in the way of a long
-step change sides without a pivot (the ratio test with flips of bounds). Groups of rows that the new hypothesis parts
-are two variables with the old one's place in the basis.
+A new hypothesis is a new row whose slack is negative. The old basis with that slack stays dual feasible, and a few
+pivots make it primal feasible, while a solver that starts from scratch makes a thousand. Masses d whose bounds would
+shorten a step move to their other bound without a pivot (the bound-flipping ratio test). A group of rows that the new
+hypothesis splits becomes two variables; one of them takes the place of the old variable in the basis.
 """
 
 from dataclasses import dataclass
@@ -15,16 +15,20 @@ import numpy as np
 
 from mercer._plain import plain
 
-__all__ = ["Basis", "first_basis", "grown_basis", "restart"]
+__all__ = ["Basis", "grow_basis", "make_first_basis", "restart"]
 
 Array = Any
 # A basic variable may be this far outside its bounds; masses sum to one.
 _FEASIBLE = 1e-12
-# The least pivot, and the pivots between two inversions of the basis.
-_PIVOT, _FRESH = 1e-9, 25
-# Costs that part ties; far below the tolerance of the answer.
+# Smallest entry that may be a pivot: dividing by less would amplify rounding errors.
+_PIVOT = 1e-9
+# Pivots between two inversions of the basis, which remove the rounding errors of updates.
+_FRESH = 25
+# Size of the costs that break ties; far below the tolerance of the solution.
 _COST = 1e-10
-# The basic variables that are not masses: z, and slacks from the next number down.
+# Largest violation of optimality or bounds that a solution may have.
+_VIOLATION = 1e-9
+# The index of the variable z; the slack of hypothesis k has the index -2 - k, and masses are numbered from 0.
 _Z = -1
 
 
@@ -33,7 +37,7 @@ _Z = -1
 class Basis:
     """Which variables are basic, which masses are at their upper bounds, and the masses.
 
-    ``basic`` has one number for each row: a group, -1 for z, or -2 - k for the slack of hypothesis k.
+    ``basic`` has the index of a variable for each equation: a group, -1 for z, or -2 - k for the slack of hypothesis k.
     """
 
     basic: Any
@@ -41,8 +45,8 @@ class Basis:
     mass: Any
 
 
-def first_basis(pattern: Array, bounds: Array) -> Basis:
-    """The best basis of one hypothesis: mass on the groups that it is most wrong about, as far as bounds allow."""
+def make_first_basis(pattern: Array, bounds: Array) -> Basis:
+    """Return the optimal basis of one hypothesis: mass, up to its bounds, where the hypothesis is most wrong."""
     order, left = np.argsort(pattern, kind="stable"), 1.0
     mass, upper = np.zeros(len(pattern)), np.zeros(len(pattern), dtype=bool)
     for group in order.tolist():
@@ -55,8 +59,8 @@ def first_basis(pattern: Array, bounds: Array) -> Basis:
     return Basis(np.array([group, _Z]), upper, mass)
 
 
-def grown_basis(basis: Basis, parents: Array, bounds: Array) -> Basis:
-    """The basis after one more hypothesis has parted the groups; `parents` has the old group of each new one."""
+def grow_basis(basis: Basis, parents: Array, bounds: Array) -> Basis:
+    """Return the basis after one more hypothesis has split groups; `parents` has the old group of each new one."""
     upper, mass = basis.upper[parents], np.where(basis.upper[parents], bounds, 0.0)
     basic = basis.basic.copy()
     for place in np.flatnonzero(basic >= 0).tolist():
@@ -71,22 +75,22 @@ def grown_basis(basis: Basis, parents: Array, bounds: Array) -> Basis:
 
 
 def restart(patterns: Array, bounds: Array, basis: Basis) -> tuple[Array, float, float, Basis] | None:
-    """Pivot to the best basis: the weights of the vote, rho, the objective, and the basis; None without success."""
+    """Find the optimal basis; return the weights of the vote, rho, the objective and the basis, or None on failure."""
     t = patterns.shape[1]
     basic, upper = basis.basic.copy(), basis.upper.copy()
-    extra = _perturbation(basic, upper, t)
+    extra = _perturb_costs(basic, upper, t)
     inverse = np.empty((0, 0))
-    for number in range(200 + 20 * t):
-        if number % _FRESH == 0:
-            inverse = np.linalg.inv(_columns(patterns, basic))
-        values = inverse @ _right(patterns, bounds, upper)
-        low, high = _limits(bounds, basic)
+    for step in range(200 + 20 * t):
+        if step % _FRESH == 0:
+            inverse = np.linalg.inv(_list_columns(patterns, basic))
+        values = inverse @ _compute_right_sides(patterns, bounds, upper)
+        low, high = _list_bounds(bounds, basic)
         short, over = low - values, values - high
         row = int(np.argmax(np.maximum(short, over)))
         if max(short[row], over[row]) <= _FEASIBLE:
-            return _solution(patterns, bounds, basic, upper)
+            return _read_solution(patterns, bounds, basic, upper)
         below = bool(short[row] >= over[row])
-        entering = _entering(patterns, bounds, basic, upper, extra, inverse, row, below)
+        entering = _choose_entering(patterns, bounds, basic, upper, extra, inverse, row, below)
         if entering is None:
             return None
         leaving = int(basic[row])
@@ -94,67 +98,70 @@ def restart(patterns: Array, bounds: Array, basis: Basis) -> tuple[Array, float,
             upper[leaving] = not below
         if entering >= 0:
             upper[entering] = False
-        inverse = _pivoted(inverse, inverse @ _column(patterns, entering), row)
+        inverse = _pivot(inverse, inverse @ _make_column(patterns, entering), row)
         basic[row] = entering
     return None
 
 
-def _column(patterns: Array, number: int) -> Array:
-    """The column of a variable in the equations."""
+def _make_column(patterns: Array, variable: int) -> Array:
+    """Return the column of a variable in the equations."""
     t = patterns.shape[1]
-    if number >= 0:
-        return np.append(patterns[number], 1.0)
+    if variable >= 0:
+        return np.append(patterns[variable], 1.0)
     column = np.zeros(t + 1)
-    if number == _Z:
+    if variable == _Z:
         column[:t] = -1.0
     else:
-        column[-2 - number] = 1.0
+        column[-2 - variable] = 1.0
     return column
 
 
-def _columns(patterns: Array, basic: Array) -> Array:
-    return np.column_stack([_column(patterns, number) for number in basic.tolist()])
+def _list_columns(patterns: Array, basic: Array) -> Array:
+    """Return the columns of the basic variables, as a square matrix."""
+    return np.column_stack([_make_column(patterns, variable) for variable in basic.tolist()])
 
 
-def _right(patterns: Array, bounds: Array, upper: Array) -> Array:
-    """The right sides, less what the masses at their upper bounds take."""
+def _compute_right_sides(patterns: Array, bounds: Array, upper: Array) -> Array:
+    """Return the right sides of the equations, minus the columns of masses at their upper bounds."""
     held = np.where(upper, bounds, 0.0) if upper.any() else np.zeros(len(bounds))
     return np.append(-(held @ patterns), 1.0 - held.sum())
 
 
-def _limits(bounds: Array, basic: Array) -> tuple[Array, Array]:
+def _list_bounds(bounds: Array, basic: Array) -> tuple[Array, Array]:
+    """Return the lower and upper bounds of the basic variables."""
     low = np.where(basic == _Z, -np.inf, 0.0)
     return low, np.where(basic >= 0, bounds[np.maximum(basic, 0)], np.inf)
 
 
-def _places(basic: Array, n_groups: int) -> Array:
-    """Where the basic variables but z are among masses, then slacks."""
+def _find_places(basic: Array, n_groups: int) -> Array:
+    """Return the positions of the basic variables, without z, in the order of all masses, then all slacks."""
     return np.where(basic >= 0, basic, n_groups - 2 - basic)[basic != _Z]
 
 
-def _perturbation(basic: Array, upper: Array, t: int) -> Array:
-    """Small costs that keep the basis dual feasible and let no two variables tie, lest pivots go round in circles.
+def _perturb_costs(basic: Array, upper: Array, t: int) -> Array:
+    """Return small costs that keep the basis dual feasible and break all ties, so that pivots cannot cycle.
 
-    Multiples of the golden ratio, less whole numbers, are spread evenly and differ all.
+    The fractional parts of multiples of the golden ratio are distinct and evenly spread.
     """
     n_groups = len(upper)
     spread = 1.0 + np.modf(np.arange(1, n_groups + t + 1) * 0.6180339887498949)[0]
     extra = _COST * np.where(np.concatenate([upper, np.zeros(t, dtype=bool)]), -spread, spread)
-    extra[_places(basic, n_groups)] = 0.0
+    extra[_find_places(basic, n_groups)] = 0.0
     return extra
 
 
-def _entering(
+def _choose_entering(
     patterns: Array, bounds: Array, basic: Array, upper: Array, extra: Array, inverse: Array, row: int, below: bool
 ) -> int | None:
-    """The variable that takes the place of the basic one in `row`; bounds that a long step passes are flipped."""
+    """Return the variable that replaces the basic one in `row`, or None; write the flipped bounds to `upper`."""
     n_groups, t = patterns.shape
-    places = _places(basic, n_groups)
+    places = _find_places(basic, n_groups)
     basic_cost = np.ones(t + 1)
     basic_cost[basic != _Z] = extra[places]
     price = basic_cost @ inverse
     line = inverse[row] if below else -inverse[row]
-    # Masses, then slacks: reduced costs, entries of the row, and which may move so that the basic variable does.
+    # For masses, then slacks: reduced costs, and entries of the pivot row. Candidates are variables whose move from
+    # their bound brings the basic variable of the row back to its own bound.
     cost = np.abs(extra - np.concatenate([patterns @ price[:t] + price[t], price[:t]]))
     entry = np.concatenate([patterns @ line[:t] + line[t], line[:t]])
     entry[places] = 0.0
@@ -163,8 +170,9 @@ def _entering(
     size = np.abs(entry[candidates])
     order = np.argsort(cost[candidates] / size, kind="stable")
     ranges = np.concatenate([bounds, np.full(t, np.inf)])[candidates[order]]
-    value = float(inverse[row] @ _right(patterns, bounds, upper))
+    value = float(inverse[row] @ _compute_right_sides(patterns, bounds, upper))
     short = -value if below else value - float(bounds[basic[row]])
+    # Variables whose whole range does not suffice are flipped to their other bound; the next one enters.
     enough = np.flatnonzero(np.cumsum(size[order] * ranges) >= short)
     if not len(enough):
         return None
@@ -174,19 +182,21 @@ def _entering(
     return chosen if chosen < n_groups else n_groups - 2 - chosen
 
 
-def _pivoted(inverse: Array, column: Array, row: int) -> Array:
-    """The inverse after the variable of `column` has taken the place of the one in `row`."""
+def _pivot(inverse: Array, column: Array, row: int) -> Array:
+    """Return the inverse of the basis after the variable of `column` has replaced the one in `row`."""
     line = inverse[row] / column[row]
     inverse = inverse - np.outer(column, line)
     inverse[row] = line
     return inverse
 
 
-def _solution(patterns: Array, bounds: Array, basic: Array, upper: Array) -> tuple[Array, float, float, Basis] | None:
-    """What a basis means, from a fresh inverse; None where the basis is not the best after all."""
+def _read_solution(
+    patterns: Array, bounds: Array, basic: Array, upper: Array
+) -> tuple[Array, float, float, Basis] | None:
+    """Return the solution of a basis, from a fresh inverse; None where the basis is not optimal after all."""
     t = patterns.shape[1]
-    inverse = np.linalg.inv(_columns(patterns, basic))
-    values = inverse @ _right(patterns, bounds, upper)
+    inverse = np.linalg.inv(_list_columns(patterns, basic))
+    values = inverse @ _compute_right_sides(patterns, bounds, upper)
     place = int(np.flatnonzero(basic == _Z)[0])
     weights, margin = -inverse[place, :t], float(inverse[place, t])
     mass = np.where(upper, bounds, 0.0)
@@ -194,7 +204,8 @@ def _solution(patterns: Array, bounds: Array, basic: Array, upper: Array) -> tup
     reduced = patterns @ weights - margin
     wrong = np.where(upper, reduced, -reduced)
     wrong[basic[basic >= 0]] = 0.0
-    if wrong.max() > 1e-9 or weights.min() < -1e-9 or (mass - bounds).max() > 1e-9 or mass.min() < -1e-9:
+    outside = np.maximum(mass - bounds, -mass)
+    if wrong.max() > _VIOLATION or weights.min() < -_VIOLATION or outside.max() > _VIOLATION:
         return None
     weights = np.maximum(weights, 0.0)
     return weights / weights.sum(), margin, float(values[place]), Basis(basic, upper, np.clip(mass, 0.0, bounds))

@@ -1,4 +1,4 @@
-"""Margins: by how much a vote is won, and the exponential loss whose descent AdaBoost is."""
+"""Margins of a vote, and the exponential loss, on which AdaBoost is a coordinate descent."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ __all__ = ["best_step", "exponential_loss", "margin_distribution", "margins", "m
 
 
 def member_labels(model: Any, X: Any) -> np.ndarray:
-    """What each member of a fitted ensemble of classifiers answers.
+    """Return the class that each member of a fitted ensemble of classifiers predicts.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def member_labels(model: Any, X: Any) -> np.ndarray:
     Returns
     -------
     ndarray of shape (n_samples, n_members)
-        Numbers of classes, in the order of ``classes_``.
+        Indices into ``classes_``.
 
     Examples
     --------
@@ -36,17 +36,17 @@ def member_labels(model: Any, X: Any) -> np.ndarray:
     check_is_fitted(model)
     used = getattr(model, "estimators_features_", None)
     columns = []
-    for number, member in enumerate(model.estimators_):
-        rows = X if used is None else np.asarray(X)[:, used[number]]
-        found = member.predict(rows)
-        # Members of forests, bags and votes may answer with the numbers of the classes.
-        known = np.isin(np.asarray(found), model.classes_).all()
-        columns.append(np.searchsorted(model.classes_, found) if known else np.asarray(found).astype(np.intp))
+    for index, member in enumerate(model.estimators_):
+        rows = X if used is None else np.asarray(X)[:, used[index]]
+        labels = member.predict(rows)
+        # Members of forests, bags and votes may predict the index of a class in place of its label.
+        known = np.isin(np.asarray(labels), model.classes_).all()
+        columns.append(np.searchsorted(model.classes_, labels) if known else np.asarray(labels).astype(np.intp))
     return np.column_stack(columns)
 
 
 def margins(model: Any, X: Any, y: Any, *, n_members: int | None = None) -> np.ndarray:
-    r"""The margin of each row: the share of votes for its class less the largest share for another.
+    r"""Return the margin of each row: the share of votes for its class minus the largest share for another class.
 
     With two classes it is :math:`\rho_i = y_i \sum_t \alpha_t h_t(x_i) / \sum_t \alpha_t`.
 
@@ -76,15 +76,15 @@ def margins(model: Any, X: Any, y: Any, *, n_members: int | None = None) -> np.n
     >>> bool(((found > 0) == (model.predict(X) == y)).all())
     True
     """
-    found = member_labels(model, X)[:, :n_members]
-    weights = np.asarray(getattr(model, "estimator_weights_", np.ones(found.shape[1])))[: found.shape[1]]
+    labels = member_labels(model, X)[:, :n_members]
+    weights = np.asarray(getattr(model, "estimator_weights_", np.ones(labels.shape[1])))[: labels.shape[1]]
     y = column_or_1d(y)
     true = np.searchsorted(model.classes_, y).clip(0, len(model.classes_) - 1)
     unknown = y[model.classes_[true] != y].tolist()
     if unknown:
         message = f"margins: y must have labels of the model; got {unknown[0]!r}. Drop those rows."
         raise DataError(message)
-    votes = np.stack([(found == k) @ weights for k in range(len(model.classes_))], axis=1) / weights.sum()
+    votes = np.stack([(labels == k) @ weights for k in range(len(model.classes_))], axis=1) / weights.sum()
     rows = np.arange(len(y))
     right = votes[rows, true]
     votes[rows, true] = -np.inf
@@ -92,7 +92,7 @@ def margins(model: Any, X: Any, y: Any, *, n_members: int | None = None) -> np.n
 
 
 def margin_distribution(found: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The share of rows whose margin is at most each value.
+    """Return the distribution function of margins: the share of rows whose margin is at most each value.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def margin_distribution(found: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def exponential_loss(agreement: Any, weights: Any) -> tuple[float, np.ndarray]:
-    r"""AdaBoost's objective and the weights of rows that belong to it.
+    r"""Return the objective of AdaBoost, and the weights of rows at it.
 
     :math:`G(\alpha) = \sum_i e^{-y_i f(x_i)}` with :math:`f = \sum_t \alpha_t h_t`, and
     :math:`d_i \propto -\partial G / \partial (y_i f(x_i))`.
@@ -148,9 +148,9 @@ def exponential_loss(agreement: Any, weights: Any) -> tuple[float, np.ndarray]:
 
 
 def best_step(agreement: Any, row_weight: Any) -> float:
-    r"""The :math:`\alpha` that minimises :math:`\sum_i d_i e^{-\alpha y_i h(x_i)}`, by a search along the line.
+    r"""Return the :math:`\alpha` that minimises :math:`\sum_i d_i e^{-\alpha y_i h(x_i)}`, by a line search.
 
-    For answers of 1 and -1 it is :math:`\frac12 \ln \frac{1 - \epsilon}{\epsilon}`; here h may be any number.
+    For predictions of 1 and -1 it is :math:`\frac12 \ln \frac{1 - \epsilon}{\epsilon}`; here h may be any real number.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def best_step(agreement: Any, row_weight: Any) -> float:
     >>> round(best_step([1.0, 1.0, 1.0, -1.0], [0.25] * 4), 6)
     0.549306
     """
-    agreement, weight = (np.asarray(one, dtype=np.float64) for one in (agreement, row_weight))
+    agreement, weight = (np.asarray(values, dtype=np.float64) for values in (agreement, row_weight))
     agreement = np.where(weight > 0, agreement, 0.0)
     if agreement.min() >= 0 or agreement.max() <= 0:
         return 0.0 if not agreement.any() else float(np.inf * np.sign(agreement.sum()))
@@ -179,6 +179,7 @@ def best_step(agreement: Any, row_weight: Any) -> float:
         powers = -step * agreement
         return float(-(weight * agreement) @ np.exp(powers - powers.max()))
 
+    # Double the interval until the slope changes its sign inside.
     reach = 1.0
     while slope(reach) < 0 or slope(-reach) > 0:
         reach *= 2.0

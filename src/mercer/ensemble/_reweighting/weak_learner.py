@@ -1,4 +1,4 @@
-"""What boosting and bagging learn members from: stumps by their own search, or any other estimator."""
+"""Members of boosting and bagging: stumps, which have a search of their own, and any other estimator."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from sklearn.utils.validation import has_fit_parameter, validate_data
 
 from mercer._solver.tree.stump_search import SortedColumns, Stump
 from mercer._source import Source, open_source
-from mercer.ensemble._reweighting.boosting import Answers
+from mercer.ensemble._reweighting.boosting import MemberShares
 from mercer.errors import DataError
 from mercer.tree import DecisionStump
 
@@ -20,41 +20,44 @@ __all__ = [
     "EstimatorLearner",
     "MemberList",
     "StumpLearner",
-    "aligned_shares",
+    "check_member_rows",
+    "check_member_table",
     "check_takes_weights",
-    "handed_rows",
-    "handed_table",
-    "has_words",
+    "has_text",
     "is_stump",
-    "rows_at",
-    "seeded",
-    "shadow_source",
+    "make_driver_source",
+    "predict_shares",
+    "seed_member",
+    "take_rows",
 ]
 
 
 @dataclass(frozen=True, eq=False)
 class StumpLearner:
-    """Stumps from columns that were sorted once; members are records."""
+    """Learns stumps from columns that were sorted once; members are records."""
 
     columns: SortedColumns
     labels: np.ndarray
     n_classes: int
     criterion: str
 
-    def learn(self, weight: np.ndarray, number: int) -> tuple[Stump, Answers]:
+    def learn(self, weight: np.ndarray, index: int) -> tuple[Stump, MemberShares]:
+        """Return the best stump under these weights (n,), and its class shares of the training rows."""
         stump = self.columns.best_stump(self.labels, weight, self.n_classes, self.criterion)
-        return stump, Answers(stump.shares, stump.sides(self.columns.X))
+        return stump, MemberShares(stump.shares, stump.sides(self.columns.X))
 
     @staticmethod
-    def answers(stump: Stump, X: Any) -> Answers:
-        return Answers(stump.shares, stump.sides(X))
+    def predict(stump: Stump, X: Any) -> MemberShares:
+        """Return the class shares of rows."""
+        return MemberShares(stump.shares, stump.sides(X))
 
 
 @dataclass(frozen=True, eq=False)
 class EstimatorLearner:
-    """Copies of any classifier; members are fitted estimators.
+    """Learns copies of any classifier; members are fitted estimators.
 
-    With `resample` a member sees rows drawn by their weights and no weights.
+    With `resample` a member sees rows drawn in proportion to their weights, and no weights. With `by_share` a member
+    votes by its class probabilities, else by its predicted class.
     """
 
     estimator: Any
@@ -65,22 +68,24 @@ class EstimatorLearner:
     resample: bool
     by_share: bool
 
-    def learn(self, weight: np.ndarray, number: int) -> tuple[Any, Answers]:
-        child = np.random.SeedSequence(self.seeds.entropy, spawn_key=(number,))
-        member = seeded(clone(self.estimator), child)
+    def learn(self, weight: np.ndarray, index: int) -> tuple[Any, MemberShares]:
+        """Return the member of round `index` under these weights (n,), and its class shares of the training rows."""
+        child = np.random.SeedSequence(self.seeds.entropy, spawn_key=(index,))
+        member = seed_member(clone(self.estimator), child)
         if self.resample:
             drawn = np.random.default_rng(child).choice(len(weight), len(weight), p=weight)
-            member.fit(rows_at(self.X, drawn), self.y[drawn])
+            member.fit(take_rows(self.X, drawn), self.y[drawn])
         else:
             member.fit(self.X, self.y, sample_weight=weight)
-        return member, self.answers(member, self.X)
+        return member, self.predict(member, self.X)
 
-    def answers(self, member: Any, X: Any) -> Answers:
+    def predict(self, member: Any, X: Any) -> MemberShares:
+        """Return the class shares of rows."""
         if self.by_share:
-            shares = aligned_shares(member, X, self.classes)
-            return Answers(shares, np.arange(len(shares)))
-        found = np.searchsorted(self.classes, member.predict(X))
-        return Answers(np.eye(len(self.classes)), np.clip(found, 0, len(self.classes) - 1))
+            shares = predict_shares(member, X, self.classes)
+            return MemberShares(shares, np.arange(len(shares)))
+        labels = np.searchsorted(self.classes, member.predict(X))
+        return MemberShares(np.eye(len(self.classes)), np.clip(labels, 0, len(self.classes) - 1))
 
 
 class MemberList:
@@ -91,15 +96,15 @@ class MemberList:
     def __len__(self) -> int:
         return len(self.estimators_)
 
-    def __getitem__(self, number: int) -> Any:
-        return self.estimators_[number]
+    def __getitem__(self, index: int) -> Any:
+        return self.estimators_[index]
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.estimators_)
 
 
-def aligned_shares(member: Any, X: Any, classes: np.ndarray, params: dict[str, Any] | None = None) -> np.ndarray:
-    """Class probabilities of a member with a column for each of `classes`, zero for those it does not know."""
+def predict_shares(member: Any, X: Any, classes: np.ndarray, params: dict[str, Any] | None = None) -> np.ndarray:
+    """Return class probabilities of a member (n, classes), with zeros for classes that it does not know."""
     shares = np.asarray(member.predict_proba(X, **(params or {})), dtype=np.float64)
     if len(member.classes_) == len(classes):
         return shares
@@ -108,12 +113,13 @@ def aligned_shares(member: Any, X: Any, classes: np.ndarray, params: dict[str, A
     return whole
 
 
-def seeded(member: Any, seed: np.random.SeedSequence) -> Any:
-    """The member with a seed of its own in each ``random_state`` that it or a part of it has."""
+def seed_member(member: Any, seed: np.random.SeedSequence) -> Any:
+    """Set each ``random_state`` of a member and of its parts from `seed`; return the member."""
     names = sorted(name for name in member.get_params() if name == "random_state" or name.endswith("__random_state"))
     if names:
-        numbers = seed.generate_state(len(names)) >> 1
-        member.set_params(**dict(zip(names, numbers.tolist(), strict=True)))
+        # Some estimators take seeds below 2**31 only.
+        seeds = seed.generate_state(len(names)) >> 1
+        member.set_params(**dict(zip(names, seeds.tolist(), strict=True)))
     return member
 
 
@@ -124,8 +130,8 @@ def check_takes_weights(subject: str, estimator: Any, cure: str) -> None:
         raise DataError(message)
 
 
-def has_words(X: Any) -> bool:
-    """Whether rows are a frame with a column that is not of numbers, for members to make sense of."""
+def has_text(X: Any) -> bool:
+    """Return whether rows are a frame with a column that is not numeric, which members must handle themselves."""
     if not hasattr(X, "columns") or not hasattr(X, "shape"):
         return False
     import narwhals
@@ -134,26 +140,29 @@ def has_words(X: Any) -> bool:
     return not all(kind.is_numeric() or kind == narwhals.Boolean for kind in frame.schema.values())
 
 
-def handed_rows(wrapper: Any, estimator: Any, X: Any, *, finite: bool = True) -> Any:
-    """Rows given to a fitted wrapper, as its members are given them."""
-    if has_words(X):
+def check_member_rows(wrapper: Any, estimator: Any, X: Any, *, finite: bool = True) -> Any:
+    """Check rows to predict, and return them in the form that the members of a fitted ensemble take."""
+    if has_text(X):
         validate_data(wrapper, X, reset=False, skip_check_array=True)
         return X
-    return validate_data(wrapper, X, reset=False, **_rules(estimator, finite))
+    return validate_data(wrapper, X, reset=False, **_list_rules(estimator, finite))
 
 
-def handed_table(
+def check_member_table(
     wrapper: Any, estimator: Any, X: Any, y: Any, *, numbers: bool = False, finite: bool = True
 ) -> tuple[Any, np.ndarray]:
-    """Rows and targets of a fit as members are given them: checked as far as members are not the ones to judge."""
+    """Check rows and targets of a fit, and return them in the form that members take.
+
+    What `estimator` checks itself is not checked here. With `numbers` targets are numeric, else labels.
+    """
     name = type(wrapper).__name__
     if y is None:
         message = f"{name}: requires y to be passed, but the target y is None. Give the targets."
         raise DataError(message)
-    if has_words(X):
+    if has_text(X):
         validate_data(wrapper, X, skip_check_array=True)
         return X, np.asarray(y, dtype=np.float64 if numbers else None)
-    X, y = validate_data(wrapper, X, y, y_numeric=numbers, multi_output=numbers, **_rules(estimator, finite))
+    X, y = validate_data(wrapper, X, y, y_numeric=numbers, multi_output=numbers, **_list_rules(estimator, finite))
     values = X.data if issparse(X) else X
     if values.dtype.kind == "f" and values.size and np.isnan(values.flat[0]) and np.isnan(values).all():
         message = f"{name}: X must have a value in some column; got NaN only. Give other columns."
@@ -161,7 +170,8 @@ def handed_table(
     return X, y
 
 
-def _rules(estimator: Any, finite: bool) -> dict[str, Any]:
+def _list_rules(estimator: Any, finite: bool) -> dict[str, Any]:
+    """Return the options of scikit-learn's ``validate_data`` for rows that `estimator` will check itself."""
     allowed = "allow-nan" if get_tags(estimator).input_tags.allow_nan else True
     return {
         "accept_sparse": ["csr", "csc"],
@@ -171,8 +181,8 @@ def _rules(estimator: Any, finite: bool) -> dict[str, Any]:
     }
 
 
-def rows_at(X: Any, index: np.ndarray) -> Any:
-    """Rows of an array, a sparse matrix or a frame by their numbers."""
+def take_rows(X: Any, index: np.ndarray) -> Any:
+    """Return the rows of an array, a sparse matrix or a frame with these indices."""
     if hasattr(X, "iloc"):
         return X.iloc[index]
     if issparse(X) and X.format != "csr":
@@ -180,8 +190,8 @@ def rows_at(X: Any, index: np.ndarray) -> Any:
     return X[index]
 
 
-def shadow_source(X: Any, y: Any, weight: Any, threads: int) -> Source:
-    """A source for the driver: the rows themselves where they are a table of floats, else their numbers."""
+def make_driver_source(X: Any, y: Any, weight: Any, threads: int) -> Source:
+    """Return a source for the driver: of the rows themselves if they are a table of floats, else of their indices."""
     plain = getattr(X, "ndim", 0) == 2 and not hasattr(X, "columns") and getattr(X.dtype, "char", "") in "fd"
     if not plain or (issparse(X) and X.format != "csr"):
         X = np.arange(len(y), dtype=np.float64)[:, None]
@@ -189,5 +199,5 @@ def shadow_source(X: Any, y: Any, weight: Any, threads: int) -> Source:
 
 
 def is_stump(estimator: Any) -> bool:
-    """Whether an estimator stands for stumps, which have a search of their own."""
+    """Return whether an estimator stands for stumps, which have a search of their own."""
     return estimator is None or type(estimator) is DecisionStump

@@ -1,0 +1,51 @@
+"""The base of ensembles of exact trees: checked rows, and access to the trees."""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._base import Estimator, few_rows
+from mercer._base.tree_problem import check_values
+from mercer._base.validation import checked_rows
+
+__all__ = ["TreeEnsemble"]
+
+Array = Any
+
+
+class TreeEnsemble(Estimator):
+    """An ensemble whose trees grow on ranks of the values."""
+
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "memory": "the rows are kept as ranks, column by column, while trees grow"
+    }
+    # How a split is found: "best" searches all thresholds, "random" draws one for each feature.
+    splitter: ClassVar[str] = "best"
+    estimators_: Any
+
+    def _check_rows(self, X: Any) -> Array:
+        """Return rows to predict, checked; a few rows of a NumPy array need fewer checks."""
+        table = self.__dict__.get("_categories")
+        if table is None and (rows := few_rows(self, X)) is not None:
+            return rows
+        check_is_fitted(self)
+        X = X if table is None else table.encode(X, type(self).__name__)
+        X = checked_rows(self, X, reset=False, accept_sparse="csr", ensure_all_finite=False)
+        check_values(type(self).__name__, X)
+        return X
+
+    def __len__(self) -> int:
+        return len(self.estimators_)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.estimators_[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.estimators_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        return tags
