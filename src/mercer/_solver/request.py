@@ -1,6 +1,6 @@
 """What a solver can ask for besides a statistic. The driver answers with ``request.answer(source)``."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from functools import partial
@@ -10,7 +10,7 @@ from typing import Any
 from mercer._source import Block, Source
 from mercer._source.threads import carried, hold_blas_here, one_blas_thread
 
-__all__ = ["Dense", "Map", "OnBlock", "Take", "Tiles", "answered"]
+__all__ = ["Dense", "Map", "OnBlock", "Take", "Tiles"]
 
 
 @dataclass(frozen=True)
@@ -86,14 +86,3 @@ class Dense:
             promise.set_result(self.function())
         except BaseException as error:
             promise.set_exception(error)
-
-
-def answered(asking: Generator[Any, Any, Any], source: Source) -> Any:
-    """Answer a generator's requests until it returns: a part of a fit that nobody watches; it yields no steps."""
-    answer: Any = None
-    while True:
-        try:
-            request = asking.send(answer)
-        except StopIteration as end:
-            return end.value
-        answer = request.answer(source)

@@ -9,9 +9,9 @@ from scipy.sparse import csr_array, hstack, issparse
 from mercer._base import Estimator
 from mercer._base.linear.named_objectives import PENALTIES
 from mercer._objective import Loss
-from mercer._solver import Solver, Step
 from mercer._solver.composite.choice import choose_solver
 from mercer._solver.composite.composite_problem import CompositeProblem
+from mercer._solver.relay import relay
 from mercer._source import Source, open_source
 from mercer._source.memory import forecast
 
@@ -62,7 +62,7 @@ class LinearMachine(Estimator):
         steps = max(1, self.max_iter)  # type: ignore[attr-defined]
         attributes = known | {"solver_used_": used}
         return self._drive(
-            lambda state: _answered_by(source, solve(state)), given, max_steps=steps, attributes=attributes
+            lambda state: relay(solve(state), source=source), given, max_steps=steps, attributes=attributes
         )
 
     def _split(self, parameters: Array) -> tuple[Array, Array]:
@@ -71,18 +71,3 @@ class LinearMachine(Estimator):
         if not self.fit_intercept:
             return parameters[:, :-1].copy(), np.zeros(len(parameters), dtype=self._precision)
         return parameters[:, :-2].copy(), parameters[:, -2] * parameters.dtype.type(self.intercept_scaling)
-
-
-def _answered_by(source: Source, solver: Solver) -> Solver:
-    """A solver whose requests another source has answered, so that only its steps are left."""
-    answer: Any = None
-    while True:
-        try:
-            request = solver.send(answer)
-        except StopIteration as end:
-            return end.value
-        if isinstance(request, Step):
-            yield request
-            answer = None
-        else:
-            answer = request.answer(source)
