@@ -5,9 +5,9 @@ import pytest
 import scipy.sparse
 
 from mercer._solver.centres.starts import around_the_mean, in_the_box
+from mercer._solver.relay import answer_requests
 from mercer._source import open_source
 from mercer.cluster import KMeans, kmeans_plusplus
-from mercer.cluster._centres.mini_batch import answered
 from mercer.errors import DataError, ParameterError
 
 STARTS = ("k-means++", "random", "uniform", "mean")
@@ -82,11 +82,11 @@ def test_zero_weight_rows_are_absent_from_plus_plus(rows):
 @pytest.mark.catalogue("CL-02")
 def test_uniform_stays_in_the_box_and_mean_has_the_moments_of_the_data(rows):
     source = open_source(rows)
-    box = answered(in_the_box(2000, np.random.default_rng(0), source.dtype), source)
+    box = answer_requests(in_the_box(2000, np.random.default_rng(0), source.dtype), source)
     assert (box >= rows.min(axis=0)).all()
     assert (box <= rows.max(axis=0)).all()
     np.testing.assert_allclose(box.mean(axis=0), (rows.min(axis=0) + rows.max(axis=0)) / 2, atol=0.05 * np.ptp(rows))
-    near = answered(around_the_mean(20_000, np.random.default_rng(0), source.dtype), source)
+    near = answer_requests(around_the_mean(20_000, np.random.default_rng(0), source.dtype), source)
     np.testing.assert_allclose(near.mean(axis=0), rows.mean(axis=0), atol=0.05 * rows.std(axis=0).max())
     np.testing.assert_allclose(near.std(axis=0), rows.std(axis=0), rtol=0.05)
 

@@ -16,21 +16,23 @@ responsibilities of all of them never exist at once.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
 from mercer._plain import plain
 from mercer._solver.driver import Solver
+from mercer._solver.restarts import Restarts, keep_best_run
 from mercer._solver.step import Certificate, Solution, Step
 from mercer.errors import DataError
 
-__all__ = ["AscentState", "CollapseError", "ExpectationMaximisation", "Model", "ascent"]
+__all__ = ["AscentRun", "CollapseError", "ExpectationMaximisation", "Model", "certify_ascent"]
 
 Array = Any
-# Runs that end in one optimum differ by rounding: the first is kept.
+# Runs whose objectives differ by less than this share of them ended in one optimum: the first is kept.
 _EQUAL = 1e-9
-# A fall of the objective by more than this part of it is none of rounding.
+# A larger relative drop of the objective cannot be rounding.
 _ROUNDING = 1e-8
 _STATEMENT = (
     "The gain of the expected complete-data objective in one more M step, per unit of weight: what one more EM "
@@ -40,7 +42,7 @@ _STATEMENT = (
 
 
 class CollapseError(DataError):
-    """An M step found a component without a density: raised with its number and what to do about it."""
+    """An M step found a component without a density; ``component`` is its index, ``cure`` what the user can do."""
 
     def __init__(self, component: int, cure: str = "") -> None:
         super().__init__(component, cure)
@@ -49,62 +51,48 @@ class CollapseError(DataError):
 
 
 class Model(Protocol):
-    """What the engine asks of a model. ``expected`` is whatever the request of the E step is answered with."""
+    """What the engine asks of a model. ``expected`` is the answer to the request of the E step."""
 
     def expectation(self, parameters: Any) -> Any:
-        """A request for the E step: a statistic, or anything the driver can answer."""
+        """Return the request of the E step: a statistic, or anything else that the driver can answer."""
 
     def maximisation(self, expected: Any, parameters: Any) -> Any:
-        """The M step: the best parameters given what the E step at `parameters` expects."""
+        """Return the parameters that maximise the objective expected by the E step at `parameters`: the M step."""
 
     def objective(self, expected: Any, parameters: Any) -> float:
-        """The log-likelihood (plus log prior) at the parameters of the E step, per unit of weight."""
+        """Return the log-likelihood, plus the log prior, at the parameters of the E step, per unit of weight."""
 
     def gain(self, expected: Any, parameters: Any, better: Any) -> float:
-        """By how much `better` raises the expected complete-data objective; NaN where nobody can tell."""
+        """Return the rise of the expected complete-data objective from `parameters` to `better`; NaN if unknown."""
 
     def slack(self, parameters: Any, better: Any) -> float:
-        """By how much an M step that is not exact (a floor on variances) may lower the objective, at most."""
+        """Return the most that an inexact M step (one with a floor on variances) can lower the objective by."""
 
 
 @plain
-@dataclass(frozen=True)
-class AscentState:
-    """A run under way, and the best of those completed, with ``kept_restart`` -1 while there is none.
+@dataclass(frozen=True, eq=False)
+class AscentRun:
+    """One run of EM.
 
-    ``objective`` is that of the parameters before the last M step, and of ``kept_parameters`` themselves. ``dtype`` is
-    the type that a model's arrays are given in.
+    ``objective`` is that of the parameters before the last M step, and of ``parameters`` themselves once the run is
+    complete; ``gain`` is what one more M step would add to a completed run, in the sense of :meth:`Model.gain`.
     """
 
-    seed: Array
-    restart: int
     iteration: int
     parameters: Any
-    objective: float
-    stopped: bool
-    kept_restart: int
-    kept_iteration: int
-    kept_parameters: Any
-    kept_objective: float
-    kept_gain: float
-    kept_stopped: bool
-    dtype: str
+    objective: float = -np.inf
+    gain: float = np.nan
+    stopped: bool = False
 
-    def best(self) -> tuple[Any, int, int]:
-        """Parameters, restart and iterations of the best run so far, completed or not."""
-        if self.kept_restart < 0 or self.improves():
-            return self.parameters, self.restart, self.iteration
-        return self.kept_parameters, self.kept_restart, self.kept_iteration
-
-    def improves(self) -> bool:
-        """Whether the run under way is better than the best completed one, by more than rounding."""
-        if not np.isfinite(self.kept_objective):
-            return self.objective > self.kept_objective
-        return self.objective > self.kept_objective + _EQUAL * (1.0 + abs(self.kept_objective))
+    def improves_on(self, other: "AscentRun") -> bool:
+        """Return whether the objective is higher than that of `other` by more than rounding."""
+        if not np.isfinite(other.objective):
+            return self.objective > other.objective
+        return self.objective > other.objective + _EQUAL * (1.0 + abs(other.objective))
 
 
-def ascent(gain: float, tolerance: float) -> Certificate:
-    """The certificate of EM: what one more iteration is certain to add."""
+def certify_ascent(gain: float, tolerance: float) -> Certificate:
+    """Return the certificate of EM: what one more iteration is certain to add to the objective, at least."""
     if np.isnan(gain):
         return Certificate.none("The expected complete-data objective was not given, so nothing bounds what is left.")
     return Certificate.of("likelihood ascent", abs(gain), tolerance, _STATEMENT)
@@ -112,24 +100,23 @@ def ascent(gain: float, tolerance: float) -> Certificate:
 
 @dataclass(frozen=True)
 class ExpectationMaximisation:
-    """The solver and what it is told.
+    """The solver and its settings.
 
     Parameters
     ----------
     prepare : callable
-        A generator that returns the model, after what passes it needs.
+        A generator that returns the model, after the passes over the rows that it needs.
     start : callable
         From the model and the seed of a restart to a generator that returns first parameters.
     n_init, max_iter, tol :
         A run ends when the objective changes by less than `tol`.
     seed : SeedSequence
-        The root of all restarts. A state carries it, so that a resumed fit draws what the first one would have drawn.
+        The root of the seeds of all restarts.
     subject : str
-        Who fits, for errors.
+        The name that errors begin with.
     before : float
-        The objective that the first run is measured by: minus infinity, unless it continues an earlier fit.
-    dtype : str
-        The type that the model's arrays are given in.
+        The objective that the first iteration of the first run is compared with: minus infinity, unless it continues an
+        earlier fit.
     """
 
     prepare: Callable[[], Any]
@@ -140,68 +127,54 @@ class ExpectationMaximisation:
     seed: np.random.SeedSequence
     subject: str
     before: float = -np.inf
-    dtype: str = "float64"
 
-    def solve(self, state: AscentState | None = None) -> Solver:
-        """Run all restarts, from the beginning or from a state."""
+    def solve(self, state: Restarts | None = None) -> Solver:
+        """Run all restarts, from the beginning or from `state`."""
         model = yield from self.prepare()
-        if state is None:
-            seed = self.seed.generate_state(8)
-            first = yield from self._started(model, seed, 0)
-            kept = (-1, 0, first, -np.inf, np.nan, False)
-            state = AscentState(seed, 0, 0, first, self.before, False, *kept, self.dtype)
-        while True:
-            state = yield from self._climb(model, state)
-            state = yield from self._keep_better(model, state)
-            if state.restart + 1 >= self.n_init:
-                break
-            first = yield from self._started(model, state.seed, state.restart + 1)
-            state = replace(
-                state, restart=state.restart + 1, iteration=0, parameters=first, objective=-np.inf, stopped=False
-            )
+        begin, complete = partial(self._begin, model), partial(self._climb, model)
+        state = yield from keep_best_run(begin, complete, self.n_init, self.seed.generate_state(8), state)
+        best = state.best
         reason = "max_iter" if self.max_iter else "no steps"
-        reason = "converged" if state.kept_stopped else reason
-        return Solution(state, state.kept_stopped, ascent(state.kept_gain, self.tol), reason)
+        reason = "converged" if best.stopped else reason
+        return Solution(state, best.stopped, certify_ascent(best.gain, self.tol), reason)
 
-    def _started(self, model: Model, seed: Array, restart: int) -> Any:
-        """First parameters of a run."""
+    def _begin(self, model: Model, seed: np.random.SeedSequence, restart: int) -> Any:
+        """Return a run at its first parameters."""
         try:
-            return (yield from self.start(model, _child(seed, restart)))
+            parameters = yield from self.start(model, seed)
         except CollapseError as error:
             message = f"{self.subject}: component {error.component} collapsed at the start. {error.cure}"
             raise DataError(message) from error
+        return AscentRun(0, parameters, self.before if restart == 0 else -np.inf)
 
-    def _climb(self, model: Model, state: AscentState) -> Any:
-        """Iterate one run until the objective changes by less than the tolerance."""
-        # What an earlier call left is compared with nothing: nobody knows how exact its last step was.
+    def _climb(self, model: Model, run: AscentRun) -> Any:
+        """Iterate one run until the objective changes by less than the tolerance; return it with its own objective."""
+        # The first objective is compared with nothing: how exact the last step of an earlier fit was is not known.
         slack = np.inf
-        while not state.stopped and state.iteration < self.max_iter:
-            expected = yield model.expectation(state.parameters)
-            value = model.objective(expected, state.parameters)
-            change = value - state.objective
-            self._check(value, change, slack, state.iteration)
-            parameters = self._improved(model, expected, state)
-            slack = model.slack(state.parameters, parameters)
-            state = replace(
-                state,
-                iteration=state.iteration + 1,
-                parameters=parameters,
-                objective=value,
-                stopped=bool(abs(change) < self.tol),
-            )
-            extra = {"restart": float(state.restart), "change": float(change)}
-            yield Step(value, state, extra=extra)
-        return state
+        while not run.stopped and run.iteration < self.max_iter:
+            expected = yield model.expectation(run.parameters)
+            value = model.objective(expected, run.parameters)
+            change = value - run.objective
+            self._check(value, change, slack, run.iteration)
+            parameters = self._maximise(model, expected, run)
+            slack = model.slack(run.parameters, parameters)
+            run = AscentRun(run.iteration + 1, parameters, value, np.nan, bool(abs(change) < self.tol))
+            yield Step(value, run, extra={"change": float(change)})
+        expected = yield model.expectation(run.parameters)
+        run = replace(run, objective=model.objective(expected, run.parameters))
+        return replace(run, gain=float(self._measure_gain(model, expected, run)))
 
-    def _improved(self, model: Model, expected: Any, state: AscentState) -> Any:
+    def _maximise(self, model: Model, expected: Any, run: AscentRun) -> Any:
+        """Return the parameters of the next M step; raise with the iteration if a component collapses."""
         try:
-            return model.maximisation(expected, state.parameters)
+            return model.maximisation(expected, run.parameters)
         except CollapseError as error:
-            where = f"component {error.component} collapsed at iteration {state.iteration + 1}"
+            where = f"component {error.component} collapsed at iteration {run.iteration + 1}"
             message = f"{self.subject}: {where}. {error.cure}"
             raise DataError(message) from error
 
     def _check(self, value: float, change: float, slack: float, iteration: int) -> None:
+        """Raise if the objective `value` is not finite, or fell by more than `slack` and rounding allow."""
         if not np.isfinite(value):
             message = (
                 f"{self.subject}: the objective must be finite; got {value:g} at iteration {iteration + 1}. Scale the "
@@ -215,31 +188,10 @@ class ExpectationMaximisation:
             )
             raise DataError(message)
 
-    def _keep_better(self, model: Model, state: AscentState) -> Any:
-        """Measure the parameters that the run ended with, and keep them if they are the best so far."""
-        expected = yield model.expectation(state.parameters)
-        state = replace(state, objective=model.objective(expected, state.parameters))
-        if state.kept_restart < 0 or state.improves():
-            gain = self._gain(model, expected, state)
-            state = replace(
-                state,
-                kept_restart=state.restart,
-                kept_iteration=state.iteration,
-                kept_parameters=state.parameters,
-                kept_objective=state.objective,
-                kept_gain=float(gain),
-                kept_stopped=state.stopped,
-            )
-        return state
-
-    def _gain(self, model: Model, expected: Any, state: AscentState) -> float:
+    def _measure_gain(self, model: Model, expected: Any, run: AscentRun) -> float:
+        """Return what one more M step would add; infinity if a component would collapse in it."""
         try:
-            better = model.maximisation(expected, state.parameters)
+            better = model.maximisation(expected, run.parameters)
         except CollapseError:
             return np.inf
-        return model.gain(expected, state.parameters, better)
-
-
-def _child(seed: Array, number: int) -> np.random.SeedSequence:
-    """The seed of one restart."""
-    return np.random.SeedSequence(seed.tolist(), spawn_key=(number,))
+        return model.gain(expected, run.parameters, better)

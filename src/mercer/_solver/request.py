@@ -1,6 +1,6 @@
 """The requests that a solver can yield besides a statistic; the driver sends it ``request.answer(source)``."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from functools import partial
@@ -11,7 +11,7 @@ from mercer._source import Block, Source
 from mercer._source.threads import carried, hold_blas_here, one_blas_thread
 from mercer._types import Array
 
-__all__ = ["Dense", "Map", "OnBlock", "Request", "Take", "Tiles", "answered"]
+__all__ = ["Dense", "Map", "OnBlock", "Request", "Take", "Tiles"]
 
 
 class Request(Protocol):
@@ -96,17 +96,3 @@ class Dense:
             promise.set_result(self.function())
         except BaseException as error:
             promise.set_exception(error)
-
-
-def answered(asking: Generator[Any, Any, Any], source: Source) -> Any:
-    """Answer the requests of a generator that yields no steps, and return what it returns.
-
-    For parts of a fit that need no watching, such as the choice of a start.
-    """
-    answer: Any = None
-    while True:
-        try:
-            request = asking.send(answer)
-        except StopIteration as end:
-            return end.value
-        answer = request.answer(source)

@@ -9,10 +9,10 @@ from mercer._base import seed_sequence
 from mercer._base.parameter import Integer, Nothing, Seed, check_parameters
 from mercer._base.validation import checked_weight
 from mercer._solver.centres.plus_plus import plus_plus
+from mercer._solver.relay import answer_requests
 from mercer._source import Source, open_place, open_source, place_of
 from mercer._source.threads import n_threads
 from mercer.cluster._centres.k_means import KMeans
-from mercer.cluster._centres.mini_batch import answered
 from mercer.errors import DataError
 
 __all__ = ["k_means", "kmeans_plusplus"]
@@ -124,7 +124,7 @@ def kmeans_plusplus(
         )
         raise DataError(message)
     generator = np.random.default_rng(seed_sequence(random_state))
-    return source.send(answered(plus_plus(n_clusters, generator, n_local_trials), source))
+    return source.send(answer_requests(plus_plus(n_clusters, generator, n_local_trials), source))
 
 
 def _opened(X: Any, weight: Any, threads: int) -> Source:

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from mercer._plain import plain
-from mercer._solver.request import Dense
+from mercer._solver import Dense, Step
 
 __all__ = ["KrylovState", "block_krylov", "centre", "centred"]
 
@@ -40,10 +40,10 @@ class KrylovState:
 def block_krylov(
     product: Callable[[Array], Array], n: int, count: int, tol: float, max_iter: int, seed: Any, state: Any = None
 ) -> Any:
-    """Yield a Dense request a round and then the state of it, until residuals are within `tol` of the largest value.
+    """Yield a Dense request and a Step per round, until residuals are within `tol` of the largest value.
 
-    `product` multiplies the symmetric n x n matrix by a block. A generator of pairs to be driven by ``yield from``: it
-    yields requests, and states to be told of; it returns the last state.
+    `product` multiplies the symmetric n x n matrix by a block. The objective of a step is the sum of the leading
+    eigenvalues; the generator returns the last state.
     """
     if state is None:
         width = min(n, count + _SPARE)
@@ -52,7 +52,7 @@ def block_krylov(
         state = KrylovState(none, none, np.empty((0, 0)), block, None, None, np.inf, 0)
     while state.steps < max_iter and state.residual > tol and state.block.shape[1] > 0:
         state = yield Dense(lambda state=state: _extended(product, state, count))  # type: ignore[misc]
-        yield state
+        yield Step(float(np.maximum(state.values, 0.0).sum()), state)
     return state
 
 

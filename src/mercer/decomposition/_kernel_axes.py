@@ -10,6 +10,7 @@ import numpy as np
 from mercer._base.kernel_choice import wide_rows
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._solver.relay import relay
 from mercer._solver.tiled_matrix import KernelStrips, kernel_matrix, multiply
 from mercer.decomposition._block_krylov import KrylovState, centred
 from mercer.kernels import Kernel, Precomputed
@@ -39,24 +40,24 @@ class KernelPCAState:
 
 
 def by_blocks(rounds: Generator[Any, Any, KrylovState], state: KernelPCAState, tol: float, fixed: bool) -> Solver:
-    """The solver around rounds of block products: a step a round; `fixed` says that their number was asked for."""
-    answer = None
-    while True:
-        try:
-            request = rounds.send(answer)
-        except StopIteration:
-            break
-        answer = None
-        if not isinstance(request, KrylovState):
-            answer = yield request
-            continue
-        state = replace(
-            state, values=request.values, vectors=request.vectors, residual=request.residual, krylov=request
-        )
-        certificate = Certificate.of("residual", state.residual, tol, STATEMENT)
-        yield Step(float(np.maximum(state.values, 0.0).sum()), state, certificate)
+    """Solve by rounds of block products, a step per round; `fixed` says that the user gave their number."""
+
+    def complete(step: Step) -> Step:
+        return replace(step, state=_add_pairs(state, step.state), certificate=_certify(step.state.residual, tol))
+
+    state = _add_pairs(state, (yield from relay(rounds, complete)))
     done = state.residual <= tol or fixed or state.krylov.block.shape[1] == 0
-    return Solution(state, done, Certificate.of("residual", state.residual, tol, STATEMENT))
+    return Solution(state, done, _certify(state.residual, tol))
+
+
+def _add_pairs(state: KernelPCAState, krylov: KrylovState) -> KernelPCAState:
+    """Return `state` with the eigenpairs of a round of block products."""
+    return replace(state, values=krylov.values, vectors=krylov.vectors, residual=krylov.residual, krylov=krylov)
+
+
+def _certify(residual: float, tol: float) -> Certificate:
+    """Return the certificate of eigenvectors whose largest relative residual is `residual`."""
+    return Certificate.of("residual", residual, tol, STATEMENT)
 
 
 def fill_kernels(kernel: Kernel, rows: Array, threads: int) -> Array:

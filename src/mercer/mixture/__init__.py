@@ -1,7 +1,7 @@
 """Mixtures, and the EM engine that fits them."""
 
 from mercer.mixture._bernoulli_mixture import BernoulliMixture
-from mercer.mixture._engine import (
+from mercer.mixture._expectation_maximisation import (
     EMResult,
     expectation_maximisation,
     expected_log_likelihood,

@@ -1,6 +1,7 @@
 """Bernoulli mixtures, fitted by expectation maximisation."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -8,7 +9,8 @@ import numpy as np
 from mercer._base import fitting, seed_sequence
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._plain import plain
-from mercer._solver.expectation_maximisation import AscentState, ExpectationMaximisation
+from mercer._solver.expectation_maximisation import ExpectationMaximisation
+from mercer._solver.restarts import Restarts
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement
 from mercer._statistic.expectation import Expectation, ExpectedSums
@@ -240,9 +242,9 @@ class BernoulliMixture(MixtureModel):
             tol=self.tol,
             seed=seed_sequence(self.random_state),
             subject=type(self).__name__,
-            dtype=source.host_dtype.name,
         )
-        outcome = self._drive(engine.solve, source, max_steps=self.n_init * self.max_iter)
+        fitted = partial(self._attributes_of_best, dtype=source.host_dtype)
+        outcome = self._drive(engine.solve, source, fitted=fitted, max_steps=self.n_init * self.max_iter)
         self._store(outcome.state)
         self._conclude(outcome, cure="try other first components, or raise max_iter or tol")
         return self
@@ -270,9 +272,9 @@ class BernoulliMixture(MixtureModel):
         weights = (counts + 1.0) / (counts.sum() + k)
         return BernoulliComponents(weights, (sums.table[:, 1:] + 0.5) / (counts[:, None] + 1.0))
 
-    def _fitted(self, state: AscentState) -> dict[str, Any]:
-        components = state.best()[0]
-        dtype = np.dtype(state.dtype)
+    def _attributes_of_best(self, state: Restarts, dtype: np.dtype[Any]) -> dict[str, Any]:
+        """Return the fitted attributes of the best run so far, as arrays of `dtype`."""
+        components = state.choose()[0].parameters
         return {
             "weights_": components.weights.astype(dtype),
             "probabilities_": components.probabilities.astype(dtype),

@@ -1,6 +1,7 @@
 """Gaussian mixtures, fitted by expectation maximisation."""
 
 import warnings
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,11 +10,12 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer._base import fitting, seed_sequence
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
-from mercer._solver.expectation_maximisation import AscentState, CollapseError, ExpectationMaximisation
+from mercer._solver.expectation_maximisation import CollapseError, ExpectationMaximisation
+from mercer._solver.relay import answer_requests
+from mercer._solver.restarts import Restarts
 from mercer._source import Source
 from mercer._source.memory import require_memory
 from mercer._source.namespace import to_numpy
-from mercer.cluster._centres.mini_batch import answered
 from mercer.errors import DataError
 from mercer.mixture._components import GaussianComponents, GaussianMoments
 from mercer.mixture._gaussian_model import GaussianModel, prepared
@@ -223,9 +225,9 @@ class GaussianMixture(GaussianParts):
             seed=seed_sequence(self.random_state),
             subject=type(self).__name__,
             before=self.lower_bounds_[-1] if goes_on and self.lower_bounds_ else -np.inf,
-            dtype=source.host_dtype.name,
         )
-        outcome = self._drive(engine.solve, source, max_steps=n_init * self.max_iter)
+        fitted = partial(self._attributes_of_best, dtype=source.host_dtype)
+        outcome = self._drive(engine.solve, source, fitted=fitted, max_steps=n_init * self.max_iter)
         self._store(outcome.state)
         self.n_batches_seen_ = 1
         self._conclude(outcome, cure="try other first components, raise max_iter or tol, or look for degenerate rows")
@@ -258,7 +260,7 @@ class GaussianMixture(GaussianParts):
         number = int(vars(self).get("n_batches_seen_", 0)) + 1
         before = self._earlier() if begun else None
         try:
-            components = answered(self._with_batch(source, before, number**-_FORGETTING), source)
+            components = answer_requests(self._with_batch(source, before, number**-_FORGETTING), source)
         except CollapseError as error:
             message = f"{type(self).__name__}: component {error.component} collapsed at batch {number}. {error.cure}"
             raise DataError(message) from error
@@ -321,12 +323,13 @@ class GaussianMixture(GaussianParts):
 
         return start
 
-    def _fitted(self, state: AscentState) -> dict[str, Any]:
-        return self._attributes(state.best()[0], np.dtype(state.dtype))
+    def _attributes_of_best(self, state: Restarts, dtype: np.dtype[Any]) -> dict[str, Any]:
+        """Return the fitted attributes of the best run so far, as arrays of `dtype`."""
+        return self._attributes(state.choose()[0].parameters, dtype)
 
-    def _store(self, state: AscentState) -> None:
+    def _store(self, state: Restarts) -> None:
         super()._store(state)
-        self.collapsed_ = state.best()[0].collapsed(self.reg_covar)
+        self.collapsed_ = state.choose()[0].parameters.collapsed(self.reg_covar)
         if len(self.collapsed_):
             message = (
                 f"{type(self).__name__}: component {self.collapsed_[0]} collapsed (of {len(self.collapsed_)} in "

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base import Estimator, few_rows, fitted_source
 from mercer._base.parameter import Integer
 from mercer._solver import Step
-from mercer._solver.expectation_maximisation import AscentState
+from mercer._solver.restarts import Restarts, keep_history_of
 from mercer._source import Block, Source
 from mercer._source.block import DenseBlock
 from mercer._source.memory import require_memory
@@ -223,13 +223,13 @@ class MixtureModel(DensityMixin, Estimator):
         return -2.0 * (sums.log_density - sums.entropy) + self._n_parameters() * float(np.log(sums.weight))
 
     def _describe_step(self, number: int, step: Step) -> str:
-        state = step.state
-        if not state.stopped and state.iteration % self.verbose_interval:
+        run = step.state.run
+        if not run.stopped and run.iteration % self.verbose_interval:
             return ""
-        name = f"{type(self).__name__}: run {state.restart}"
-        line = f"{name}: iteration {state.iteration}, log-likelihood {step.objective:.9g}"
+        name = f"{type(self).__name__}: run {step.state.restart}"
+        line = f"{name}: iteration {run.iteration}, log-likelihood {step.objective:.9g}"
         line += f", change {step.extra['change']:.3g}" if self.verbose > 1 else ""
-        return f"{line}\n{name}: converged" if state.stopped else line
+        return f"{line}\n{name}: converged" if run.stopped else line
 
     def _check_sample(self, n_samples: Any) -> None:
         check_is_fitted(self)
@@ -245,17 +245,10 @@ class MixtureModel(DensityMixin, Estimator):
             )
             raise DataError(message)
 
-    def _store(self, state: AscentState) -> None:
-        """Set what is known of the run that was kept."""
-        _, restart, self.n_iter_ = state.best()
-        self._keep_best_history(restart)
+    def _store(self, state: Restarts) -> None:
+        """Set the attributes of the run that was kept."""
+        run, restart = state.choose()
+        self.n_iter_ = run.iteration
+        self.history_ = keep_history_of(restart, self.history_)
         self.lower_bounds_ = self.history_["objective"].tolist()
-        self.lower_bound_ = float(state.kept_objective if restart == state.kept_restart else state.objective)
-
-    def _keep_best_history(self, restart: int) -> None:
-        """Of several runs, keep the history of one."""
-        if len(self.history_["step"]) == 0:
-            return
-        chosen = self.history_["restart"] == restart
-        self.history_ = {name: column[chosen] for name, column in self.history_.items()}
-        self.history_["step"] = np.arange(len(self.history_["step"]))
+        self.lower_bound_ = float(run.objective)

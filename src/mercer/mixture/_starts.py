@@ -14,11 +14,11 @@ from mercer._solver.centres.lloyd import Lloyd
 from mercer._solver.centres.plus_plus import plus_plus
 from mercer._solver.centres.starts import Race, column_moments, random_rows
 from mercer._solver.expectation_maximisation import CollapseError
+from mercer._solver.relay import answer_requests, relay
 from mercer._source import Block, Source, open_source
 from mercer._source.block import rows_per_block
 from mercer._statistic import Statistic
 from mercer._statistic.expectation import Expectation, ExpectedSums, features, n_features_of
-from mercer.cluster._centres.mini_batch import answered
 from mercer.mixture._components import FORM_OF, GaussianComponents, GaussianMoments
 from mercer.mixture._gaussian_expectation import CentredExpectation
 
@@ -51,23 +51,14 @@ def first_centres(rule: str, k: int, seed: np.random.SeedSequence) -> Any:
         return centres
     memory = yield _Remembered()
     lloyd = Lloyd(lambda _: _given(centres), column_moments, 1, _MAX_ITER, _TOL, memory, seed)
-    return (yield from _inner(lloyd.solve()))
+    # Mixtures report the steps of EM alone.
+    solution = yield from relay(lloyd.solve(), lambda step: None)
+    return solution.state.best.centres
 
 
 def _given(centres: Array) -> Any:
     return centres
     yield
-
-
-def _inner(solver: Any) -> Any:
-    """Run Lloyd's algorithm inside another solver, which keeps its steps to itself."""
-    answer = None
-    while True:
-        try:
-            request = solver.send(answer)
-        except StopIteration as end:
-            return end.value.state.best()[0]
-        answer = (yield request) if hasattr(request, "answer") else None
 
 
 def nearest_scores(centres: Array, shift: Array, n_features: int) -> Array:
@@ -172,5 +163,5 @@ def _among_missing(model: Any, rule: str, k: int, means: Array, seed: np.random.
     if means is None:
         source = open_source(np.ascontiguousarray(rows))
         rule = "random_from_data" if rule == "random" else rule
-        means = answered(first_centres(rule, k, seed), source)
+        means = answer_requests(first_centres(rule, k, seed), source)
     return _round(model.kind, np.asarray(means, np.float64), variances)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._native.space import row_tree
+from mercer._native.space import box_tree
 from mercer._plain import plain
 from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
@@ -134,7 +134,7 @@ def build_tree(X: Array, weight: Array, unit: Array, leaf_size: int, *, threads:
 
         def cut(number: int, first: int = first, stop: int = stop) -> None:
             begin = first + number * _NODES
-            row_tree.split(X, 1 / unit, order, bounds, lower, upper, begin, min(begin + _NODES, stop))
+            box_tree.split(X, 1 / unit, order, bounds, lower, upper, begin, min(begin + _NODES, stop))
 
         run_numbered(cut, -(-(stop - first) // _NODES), threads)
     data = np.take(X, order, axis=0)

@@ -9,9 +9,10 @@ from scipy.sparse import csr_array, hstack, issparse
 from mercer._base import Estimator
 from mercer._base.linear.named_objectives import PENALTIES
 from mercer._objective import Loss
-from mercer._solver import Outcome, Solver, Step
+from mercer._solver import Outcome
 from mercer._solver.composite.choice import choose_solver
 from mercer._solver.composite.composite_problem import CompositeProblem
+from mercer._solver.relay import relay
 from mercer._source import Source, open_source
 from mercer._source.memory import require_memory
 
@@ -63,7 +64,7 @@ class LinearMachine(Estimator):
         used, solve = choose_solver(self, problem, source)
         dtype = source.host_dtype
         return self._drive(
-            lambda start: _answer_requests(source, solve(start)),
+            lambda start: relay(solve(start), source=source),
             given,
             fitted=lambda state: self._list_coefficients(state.parameters, dtype),
             max_steps=max(1, self.max_iter),
@@ -77,18 +78,3 @@ class LinearMachine(Estimator):
             return {"coef_": parameters[:, :-1].copy(), "intercept_": np.zeros(len(parameters), dtype=dtype)}
         intercept = parameters[:, -2] * parameters.dtype.type(self.intercept_scaling)
         return {"coef_": parameters[:, :-2].copy(), "intercept_": intercept}
-
-
-def _answer_requests(source: Source, solver: Solver) -> Solver:
-    """Yield the steps of `solver`, whose requests `source` answers."""
-    answer: Any = None
-    while True:
-        try:
-            request = solver.send(answer)
-        except StopIteration as end:
-            return end.value
-        if isinstance(request, Step):
-            yield request
-            answer = None
-        else:
-            answer = request.answer(source)

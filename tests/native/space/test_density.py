@@ -21,7 +21,7 @@ BANDWIDTH = numpy.array([0.5, 0.8])
 def native(level, monkeypatch):
     """Put one build of the native modules in the place of the one in use."""
     for name, user in (
-        ("row_tree", mercer.neighbors._row_tree),
+        ("box_tree", mercer.neighbors._row_tree),
         ("density_sums", mercer.neighbors._tree_sums),
         ("density_grid", mercer.neighbors._cell_grid),
     ):

@@ -21,11 +21,10 @@ REALS = [numpy.float64, numpy.float32]
 def natives(level, monkeypatch):
     """Every search runs in the native modules of one level."""
     for name, users in {
-        "space_tree": (mercer.cluster._density.space_tree, mercer.cluster._density.spanning_tree),
+        "box_tree": (mercer.cluster._density.space_tree, mercer.cluster._density.spanning_tree),
+        "box_search": (mercer.cluster._density.space_tree, mercer.cluster._density.hill_climbing),
         "reachability": (mercer.cluster._density.space_tree, mercer.cluster._density.spanning_tree),
-        "neighbourhood": (mercer.cluster._density.space_tree,),
         "epsilon_grid": (mercer.cluster._density.epsilon_grid,),
-        "hill_climb": (mercer.cluster._density.hill_climbing,),
     }.items():
         module = importlib.import_module(f"mercer._native.{level}.{name}")
         for user in users:

@@ -1,8 +1,9 @@
-"""Mutual reachability in a tree of boxes: core distances, and the lightest edges that leave each component.
+"""Grow the minimum spanning tree of mutual reachability: Boruvka's rounds over a tree of boxes, and Prim's walk.
 
-The mutual reachability of two rows is the largest of their core distances and their distance over alpha; everything
-here is squared. Edges are ordered by weight, then by the lower and the higher of their rows' numbers. No two edges are
-equal in that order, so the minimum spanning tree is unique, whatever the tree, the search or the number of threads.
+The mutual reachability of two rows is the largest of their core distances and their distance over alpha; all functions
+but :func:`visit` work with squares. Edges are ordered by weight, then by the lower and the higher of their row indices.
+No two edges are equal in that order, so the minimum spanning tree is unique, whatever the search or the number of
+threads.
 """
 
 import cython
@@ -15,105 +16,122 @@ else:
 
     from mercer._native.space import space
 
-__all__ = ["join", "kth_nearest", "lightest_edges", "visit"]
+__all__ = ["Search", "join", "lightest_edges", "visit"]
 
 real = cython.fused_type(cython.float, cython.double)
 
+# Columns of `nodes`.
+FIRST_LEAF = cython.declare(cython.Py_ssize_t, 0)
+N_LEAVES = cython.declare(cython.Py_ssize_t, 1)
+# The component of rows that belong to several, and of no rows at all.
+MIXED = cython.declare(cython.int, -1)
+UNLABELLED = cython.declare(cython.int, -2)
+# An edge is compared after its distance was scaled, a leaf before: this allows for the rounding of both.
+ROUNDING = cython.declare(cython.double, 1.0 + 1e-12)
 
-def kth_nearest(
-    rows: cython.const[cython.double][:, ::1],
-    group: cython.Py_ssize_t,
-    leaves: cython.const[real][:, :, ::1],
-    nodes: cython.const[cython.int][:, ::1],
-    boxes: cython.const[cython.double][:, :, ::1],
-    box: cython.double[:, ::1],
-    stack: cython.int[::1],
-    gaps: cython.double[::1],
-    near: cython.double[::1],
-    nearest: cython.double[:, ::1],
-    out: cython.double[:, ::1],
-):
-    """Write the squared distances from each row to its k nearest in the tree, itself among them if it is there.
+
+@cython.final
+@cython.cclass
+class Search:
+    """A walk down a tree for a group of rows that skips nodes without an edge to another component.
 
     Parameters
     ----------
-    rows : (q, d), in groups of `group`
-    leaves, nodes, boxes : the tree
-    box, stack, gaps, near, nearest : (2, d), (128,), (128,), (32,), (group, k) scratch
-    out : (q, c), written: the last c of the k, nearest first
+    nodes, boxes, order : (2 m - 1, 2), (2 m - 1, 2, d), (n,): the tree and the row index at each place
+    core, least_core : (n,), (2 m - 1,): squared core distances by place, and the least of each node
+    labels, uniform : (n,), (2 m - 1,): components by place, and the one that all rows of a node share, or MIXED
+    limits, partner, weight : (n,): by place, the weight above which no edge is wanted, negative where none is; the
+        lightest edge of each row, written
+    scratch : (2, d), (128,), (128,), (32,): box of the group, nodes to visit, their distances, distances to a leaf
+    scale : one over alpha squared
     """
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    r: cython.Py_ssize_t
-    k: cython.Py_ssize_t = nearest.shape[1]
-    number: cython.Py_ssize_t
-    start: cython.Py_ssize_t
-    stop: cython.Py_ssize_t
+
+    nodes: cython.const[cython.int][:, ::1]
+    boxes: cython.const[cython.double][:, :, ::1]
+    order: cython.const[cython.int][::1]
+    core: cython.const[cython.double][::1]
+    least_core: cython.const[cython.double][::1]
+    labels: cython.const[cython.int][::1]
+    uniform: cython.const[cython.int][::1]
+    limits: cython.const[cython.double][::1]
+    partner: cython.int[::1]
+    weight: cython.double[::1]
+    box: cython.double[:, ::1]
+    stack: cython.int[::1]
+    gaps: cython.double[::1]
+    near: cython.double[::1]
+    scale: cython.double
     top: cython.Py_ssize_t
-    node: cython.Py_ssize_t
-    bound: cython.double
-    with cython.nogil:
-        for number in range((rows.shape[0] + group - 1) // group):
-            start = number * group
-            stop = min(start + group, rows.shape[0])
-            space.enclose(rows, start, stop, box)
-            for i in range(stop - start):
-                for r in range(k):
-                    nearest[i, r] = INFINITY
-            bound = INFINITY
-            stack[0] = 0
-            gaps[0] = 0.0
-            top = 1
-            while top > 0:
-                if gaps[top - 1] > bound:
-                    top -= 1
-                    continue
-                node = stack[top - 1]
-                if nodes[node, 1] > 1:
-                    top = space.descend(boxes, nodes, box, top, stack, gaps)
-                    continue
-                top -= 1
-                bound = 0.0
-                for i in range(stop - start):
-                    if space.point_gap(boxes, node, rows[start + i]) < nearest[i, k - 1]:
-                        if space.leaf_distances(leaves, nodes[node, 0], rows[start + i], nearest[i, k - 1], near):
-                            for j in range(space.width()):
-                                if near[j] < nearest[i, k - 1]:
-                                    r = k - 1
-                                    while r > 0 and nearest[i, r - 1] > near[j]:
-                                        nearest[i, r] = nearest[i, r - 1]
-                                        r -= 1
-                                    nearest[i, r] = near[j]
-                    bound = nearest[i, k - 1] if nearest[i, k - 1] > bound else bound
-            for i in range(stop - start):
-                for r in range(out.shape[1]):
-                    out[start + i, r] = nearest[i, k - out.shape[1] + r]
+
+    def __init__(self, tree, cores, components, edges, scratch, scale):
+        self.nodes, self.boxes, self.order = tree
+        self.core, self.least_core = cores
+        self.labels, self.uniform = components
+        self.limits, self.partner, self.weight = edges
+        self.box, self.stack, self.gaps, self.near = scratch
+        self.scale = scale
+        self.top = 0
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.inline
+    @cython.exceptval(check=False)
+    def begin(
+        self, rows: cython.const[cython.double][:, ::1], start: cython.Py_ssize_t, stop: cython.Py_ssize_t
+    ) -> cython.void:
+        """Begin at the root, for the rows from `start` to `stop`."""
+        space.enclose(rows, start, stop, self.box)
+        self.stack[0] = 0
+        self.gaps[0] = 0.0
+        self.top = 1
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.inline
+    @cython.exceptval(check=False)
+    def next_leaf(self, bound: cython.double, shared: cython.int) -> cython.Py_ssize_t:
+        """Take the next leaf that may hold an edge of at most `bound` out of component `shared`; -1 without one."""
+        node: cython.Py_ssize_t
+        while self.top > 0:
+            node = self.stack[self.top - 1]
+            if (
+                self.gaps[self.top - 1] * self.scale > bound
+                or self.least_core[node] > bound
+                or (shared >= 0 and self.uniform[node] == shared)
+            ):
+                self.top -= 1
+            elif self.nodes[node, N_LEAVES] > 1:
+                self.top = space.descend(self.boxes, self.nodes, self.box, self.top, self.stack, self.gaps)
+            else:
+                self.top -= 1
+                return node
+        return -1
 
 
 @cython.cfunc
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def precedes(
-    weight: cython.double,
-    one: cython.int,
-    other: cython.int,
-    best: cython.double,
-    best_one: cython.int,
-    best_other: cython.int,
-) -> cython.bint:
-    """Whether an edge comes before the best so far."""
-    low: cython.int
-    high: cython.int
-    best_low: cython.int
-    best_high: cython.int
-    if weight != best:
-        return weight < best
-    low = one if one < other else other
-    high = other if one < other else one
-    best_low = best_one if best_one < best_other else best_other
-    best_high = best_other if best_one < best_other else best_one
-    return low < best_low or (low == best_low and high < best_high)
+def take_lightest(search: Search, node: cython.Py_ssize_t, p: cython.Py_ssize_t) -> cython.void:
+    """Keep the first edge from place `p` to another component in a leaf, whose distances are in ``search.near``."""
+    j: cython.Py_ssize_t
+    q: cython.Py_ssize_t = search.nodes[node, FIRST_LEAF] * space.width()
+    n: cython.Py_ssize_t = search.labels.shape[0]
+    value: cython.double
+    for j in range(space.width()):
+        if q + j >= n or search.labels[q + j] == search.labels[p]:
+            continue
+        value = search.near[j] * search.scale
+        value = search.core[p] if search.core[p] > value else value
+        value = search.core[q + j] if search.core[q + j] > value else value
+        if value > search.weight[p]:
+            continue
+        if search.partner[p] < 0 or space.precedes(
+            value, search.order[p], search.order[q + j],
+            search.weight[p], search.order[p], search.order[search.partner[p]],
+        ):  # fmt: skip
+            search.weight[p] = value
+            search.partner[p] = cython.cast(cython.int, q + j)
 
 
 def lightest_edges(
@@ -121,45 +139,21 @@ def lightest_edges(
     first: cython.Py_ssize_t,
     group: cython.Py_ssize_t,
     leaves: cython.const[real][:, :, ::1],
-    nodes: cython.const[cython.int][:, ::1],
-    boxes: cython.const[cython.double][:, :, ::1],
-    order: cython.const[cython.int][::1],
-    core: cython.const[cython.double][::1],
-    least_core: cython.const[cython.double][::1],
-    labels: cython.const[cython.int][::1],
-    uniform: cython.const[cython.int][::1],
-    scale: cython.double,
-    limits: cython.const[cython.double][::1],
-    box: cython.double[:, ::1],
-    stack: cython.int[::1],
-    gaps: cython.double[::1],
-    near: cython.double[::1],
-    partner: cython.int[::1],
-    weight: cython.double[::1],
+    search: Search,
 ):
     """Find, for each row, its first edge to another component, unless a row before it rules out that it matters.
 
     Parameters
     ----------
     rows : (q, d), the rows at places `first` to `first` + q of the tree, in groups of `group`
-    leaves, nodes, boxes : the tree, of n rows
-    order : (n,), the rows' numbers
-    core, least_core : (n,), squared core distances, and the least of each node
-    labels, uniform : (n,), the rows' components, and the one of all rows of each node, or -1
-    scale : one over alpha squared
-    limits : (q,), no heavier edge is wanted; negative where none is, and nothing is written
-    box, stack, gaps, near : (2, d), (128,), (128,), (32,) scratch
-    partner, weight : (q,), written: the other row by its place, and the edge's weight; or -1 and a weight below which
-        the row has no edge to another component
+    leaves : (m, d, 32), the rows of the tree
+    search : written are ``partner``, the other row by its place, and ``weight``, that of the edge; or -1 and a weight
+        below which the row has no edge to another component
     """
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     p: cython.Py_ssize_t
-    q: cython.Py_ssize_t
     number: cython.Py_ssize_t
     start: cython.Py_ssize_t
     stop: cython.Py_ssize_t
-    top: cython.Py_ssize_t
     node: cython.Py_ssize_t
     shared: cython.int
     carried: cython.int = -1
@@ -169,71 +163,48 @@ def lightest_edges(
     value: cython.double
     with cython.nogil:
         for number in range((rows.shape[0] + group - 1) // group):
-            start = number * group
-            stop = min(start + group, rows.shape[0])
-            space.enclose(rows, start, stop, box)
-            shared = -2
+            start = first + number * group
+            stop = min(start + group, first + rows.shape[0])
+            search.begin(rows, start - first, stop - first)
+            shared = UNLABELLED
             bound = -1.0
-            for i in range(start, stop):
-                if limits[i] >= 0.0:
-                    partner[i] = -1
-                    weight[i] = limits[i]
-                    bound = limits[i] if limits[i] > bound else bound
-                    shared = labels[first + i] if shared == -2 or shared == labels[first + i] else -1
-            # Rows of one component compete for one edge: what the best has found bounds the others.
+            for p in range(start, stop):
+                if search.limits[p] >= 0.0:
+                    search.partner[p] = -1
+                    search.weight[p] = search.limits[p]
+                    bound = search.limits[p] if search.limits[p] > bound else bound
+                    shared = search.labels[p] if shared == UNLABELLED or shared == search.labels[p] else MIXED
+            # Rows of one component compete for one edge: the best so far bounds the others, also in the next group.
             limit = carried_limit if shared >= 0 and shared == carried else INFINITY
             bound = limit if limit < bound else bound
-            stack[0] = 0
-            gaps[0] = 0.0
-            top = 1
-            while top > 0:
-                node = stack[top - 1]
-                if (
-                    gaps[top - 1] * scale > bound
-                    or least_core[node] > bound
-                    or (shared >= 0 and uniform[node] == shared)
-                ):
-                    top -= 1
-                    continue
-                if nodes[node, 1] > 1:
-                    top = space.descend(boxes, nodes, box, top, stack, gaps)
-                    continue
-                top -= 1
+            while True:
+                node = search.next_leaf(bound, shared)
+                if node < 0:
+                    break
                 bound = -1.0
-                for i in range(start, stop):
-                    if limits[i] < 0.0:
+                for p in range(start, stop):
+                    if search.limits[p] < 0.0:
                         continue
-                    p = first + i
-                    value = weight[i] if weight[i] < limit else limit
+                    value = search.weight[p] if search.weight[p] < limit else limit
                     if (
-                        core[p] <= value
-                        and least_core[node] <= value
-                        and uniform[node] != labels[p]
-                        and space.point_gap(boxes, node, rows[i]) * scale <= value
-                        and space.leaf_distances(leaves, nodes[node, 0], rows[i], value / scale * (1 + 1e-12), near)
-                    ):
-                        for j in range(space.width()):
-                            q = nodes[node, 0] * space.width() + j
-                            if q >= labels.shape[0] or labels[q] == labels[p]:
-                                continue
-                            value = near[j] * scale
-                            value = core[p] if core[p] > value else value
-                            value = core[q] if core[q] > value else value
-                            if value > weight[i]:
-                                continue
-                            if partner[i] < 0 or precedes(
-                                value, order[p], order[q], weight[i], order[p], order[partner[i]]
-                            ):
-                                weight[i] = value
-                                partner[i] = cython.cast(cython.int, q)
-                        if shared >= 0 and partner[i] >= 0 and weight[i] < limit:
-                            limit = weight[i]
-                    value = weight[i] if weight[i] < limit else limit
-                    bound = value if value > bound and core[p] <= value else bound
-            for i in range(start, stop):
-                if limits[i] >= 0.0 and weight[i] > limit:
-                    partner[i] = -1
-                    weight[i] = limit
+                        search.core[p] <= value
+                        and search.least_core[node] <= value
+                        and search.uniform[node] != search.labels[p]
+                        and space.point_gap(search.boxes, node, rows[p - first]) * search.scale <= value
+                        and space.leaf_distances(
+                            leaves, search.nodes[node, FIRST_LEAF], rows[p - first],
+                            value / search.scale * ROUNDING, search.near,
+                        )
+                    ):  # fmt: skip
+                        take_lightest(search, node, p)
+                        if shared >= 0 and search.partner[p] >= 0 and search.weight[p] < limit:
+                            limit = search.weight[p]
+                    value = search.weight[p] if search.weight[p] < limit else limit
+                    bound = value if value > bound and search.core[p] <= value else bound
+            for p in range(start, stop):
+                if search.limits[p] >= 0.0 and search.weight[p] > limit:
+                    search.partner[p] = -1
+                    search.weight[p] = limit
             if shared >= 0:
                 carried = shared
                 carried_limit = limit
@@ -244,7 +215,7 @@ def lightest_edges(
 @cython.inline
 @cython.exceptval(check=False)
 def root_of(parent: cython.int[::1], x: cython.int) -> cython.int:
-    """The representative of x; halves the path to it."""
+    """Return the representative of x, and halve the path to it."""
     while parent[x] != x:
         parent[x] = parent[parent[x]]
         x = parent[x]
@@ -262,15 +233,16 @@ def join(
     n_edges: cython.Py_ssize_t,
     parent: cython.int[::1],
 ) -> cython.Py_ssize_t:
-    """Add the first edge of each component to the tree, and relabel; return the number of edges.
+    """Add the lightest edge of each component to the spanning tree, and relabel; return the number of edges.
 
     Parameters
     ----------
-    order : (n,), the rows' numbers
+    order : (n,), the row index at each place of the tree of boxes
     labels : (n,), components by a place that represents each, rewritten; negative for rows that do not count
-    partner, weight : (n,), each row's first edge; -1 where it has none that matters
-    best, parent : (n,) scratch
+    partner, weight : (n,), each row's lightest edge; -1 where it has none that matters
+    best : (n,) scratch, the place whose edge is the lightest of each component
     edges, lengths : (n - 1, 2), (n - 1,), added to from `n_edges` on
+    parent : (n,) scratch, a forest of components whose roots represent those that were joined
     """
     p: cython.Py_ssize_t
     label: cython.int
@@ -284,7 +256,7 @@ def join(
             if partner[p] < 0 or labels[partner[p]] == labels[p]:
                 continue
             label = labels[p]
-            if best[label] < 0 or precedes(
+            if best[label] < 0 or space.precedes(
                 weight[p], order[p], order[partner[p]],
                 weight[best[label]], order[best[label]], order[partner[best[label]]],
             ):  # fmt: skip
@@ -318,7 +290,8 @@ def visit(
 ) -> cython.Py_ssize_t:
     """Take row `current` into Prim's tree, whose distances to all rows are given; return the row to take next.
 
-    Nothing is squared here. `source` and `weight` hold each row's first edge to the tree; `visited` the tree's rows.
+    Nothing is squared here. `source` and `weight` hold each row's lightest edge to the tree; `visited` says which rows
+    are in it.
     """
     j: cython.Py_ssize_t
     best: cython.Py_ssize_t = -1
@@ -331,13 +304,13 @@ def visit(
             value = distances[j] / alpha
             value = core[current] if core[current] > value else value
             value = core[j] if core[j] > value else value
-            if source[j] < 0 or precedes(
+            if source[j] < 0 or space.precedes(
                 value, cython.cast(cython.int, current), cython.cast(cython.int, j),
                 weight[j], source[j], cython.cast(cython.int, j),
             ):  # fmt: skip
                 source[j] = cython.cast(cython.int, current)
                 weight[j] = value
-            if best < 0 or precedes(
+            if best < 0 or space.precedes(
                 weight[j], source[j], cython.cast(cython.int, j),
                 weight[best], source[best], cython.cast(cython.int, best),
             ):  # fmt: skip

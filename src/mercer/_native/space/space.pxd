@@ -45,7 +45,7 @@ ctypedef fused real:
 
 
 cdef inline Py_ssize_t width() noexcept nogil:
-    """Rows in a leaf."""
+    """Return the number of rows in a leaf."""
     return 32
 
 
@@ -63,7 +63,7 @@ cdef inline bint leaf_distances(
 
 
 cdef inline double box_gap(const double[:, :, ::1] boxes, Py_ssize_t node, const double[:, ::1] box) noexcept nogil:
-    """Squared distance between the box of a node and another; zero where they meet."""
+    """Return the squared distance between the box of a node and another; zero where they meet."""
     cdef Py_ssize_t k
     cdef double total = 0.0, below, above
     for k in range(box.shape[1]):
@@ -76,7 +76,7 @@ cdef inline double box_gap(const double[:, :, ::1] boxes, Py_ssize_t node, const
 
 
 cdef inline double point_gap(const double[:, :, ::1] boxes, Py_ssize_t node, const double[::1] x) noexcept nogil:
-    """Squared distance from a point to the box of a node."""
+    """Return the squared distance from a point to the box of a node."""
     cdef Py_ssize_t k
     cdef double total = 0.0, below, above
     for k in range(x.shape[0]):
@@ -125,3 +125,17 @@ cdef inline Py_ssize_t descend(
         stack[top] = <int> right
         gaps[top] = right_gap
     return top + 1
+
+
+cdef inline bint precedes(
+    double weight, int row, int other, double best_weight, int best_row, int best_other
+) noexcept nogil:
+    """Return whether an edge comes before the best so far: by weight, then by the lower and the higher row index."""
+    cdef int low, high, best_low, best_high
+    if weight != best_weight:
+        return weight < best_weight
+    low = row if row < other else other
+    high = other if row < other else row
+    best_low = best_row if best_row < best_other else best_other
+    best_high = best_other if best_row < best_other else best_row
+    return low < best_low or (low == best_low and high < best_high)

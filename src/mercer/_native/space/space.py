@@ -2,11 +2,11 @@
 
 import numpy
 
-__all__ = ["box_gap", "descend", "enclose", "leaf_distances", "point_gap", "width"]
+__all__ = ["box_gap", "descend", "enclose", "leaf_distances", "point_gap", "precedes", "width"]
 
 
 def width():
-    """Rows in a leaf."""
+    """Return the number of rows in a leaf."""
     return 32
 
 
@@ -29,12 +29,12 @@ def _gap(lower, upper, low, high):
 
 
 def box_gap(boxes, node, box):
-    """Squared distance between the box of a node and another; zero where they meet."""
+    """Return the squared distance between the box of a node and another; zero where they meet."""
     return _gap(boxes[node, 0], boxes[node, 1], box[0], box[1])
 
 
 def point_gap(boxes, node, x):
-    """Squared distance from a point to the box of a node."""
+    """Return the squared distance from a point to the box of a node."""
     return _gap(boxes[node, 0], boxes[node, 1], x, x)
 
 
@@ -53,3 +53,9 @@ def descend(boxes, nodes, box, top, stack, gaps):
     stack[top - 1], gaps[top - 1] = children[far], found[far]
     stack[top], gaps[top] = children[1 - far], found[1 - far]
     return top + 1
+
+
+def precedes(weight, row, other, best_weight, best_row, best_other):
+    """Return whether an edge comes before the best so far: by weight, then by the lower and the higher row index."""
+    edge, best = sorted((int(row), int(other))), sorted((int(best_row), int(best_other)))
+    return (weight, *edge) < (best_weight, *best)

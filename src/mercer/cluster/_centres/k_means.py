@@ -11,8 +11,9 @@ from mercer._base import fitting, seed_sequence
 from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
 from mercer._solver import Step
 from mercer._solver.centres.assignment import Memory
-from mercer._solver.centres.lloyd import Lloyd, LloydState
+from mercer._solver.centres.lloyd import Lloyd
 from mercer._solver.centres.starts import column_moments
+from mercer._solver.restarts import Restarts, keep_history_of
 from mercer._source import Source
 from mercer.cluster._centres.centre_model import CentreModel
 from mercer.cluster._centres.starting import check_enough_rows, first_centres, given_centres, number_of_starts
@@ -185,26 +186,26 @@ class KMeans(CentreModel):
         self._conclude(outcome, cure="raise max_iter or tol")
         return self
 
-    def _fitted(self, state: LloydState) -> dict[str, Any]:
-        return {"cluster_centers_": state.best()[0]}
+    def _fitted(self, state: Restarts) -> dict[str, Any]:
+        return {"cluster_centers_": state.choose()[0].centres}
 
     def _describe_step(self, number: int, step: Step) -> str:
-        state, shift = step.state, step.extra["shift"]
-        line = f"KMeans: run {state.restart}: Iteration {state.iteration - 1}, inertia {step.objective:.6g}"
-        if state.iteration == 1:
-            line = f"KMeans: run {state.restart}: Initialization complete\n{line}"
-        if not state.stopped:
+        run, shift = step.state.run, step.extra["shift"]
+        name = f"KMeans: run {step.state.restart}"
+        line = f"{name}: Iteration {run.iteration - 1}, inertia {step.objective:.6g}"
+        if run.iteration == 1:
+            line = f"{name}: Initialization complete\n{line}"
+        if not run.stopped:
             return line
         how = "strict convergence" if shift == 0 else f"center shift {shift:.3g} within tolerance"
         return f"{line}\nKMeans: converged: {how}"
 
-    def _store(self, state: LloydState, source: Source, memory: Memory) -> None:
-        """Set what is known of the run that was kept."""
-        centres, restart, self.n_iter_ = state.best()
-        sizes = self._store_labels(source, centres, memory)
-        chosen = self.history_["restart"] == restart
-        self.history_ = {name: column[chosen] for name, column in self.history_.items()}
-        self.history_["step"] = np.arange(len(self.history_["step"]))
+    def _store(self, state: Restarts, source: Source, memory: Memory) -> None:
+        """Set the attributes of the run that was kept."""
+        run, restart = state.choose()
+        self.n_iter_ = run.iteration
+        self.history_ = keep_history_of(restart, self.history_)
+        sizes = self._store_labels(source, run.centres, memory)
         distinct = int(np.count_nonzero(sizes))
         if distinct < self.n_clusters:
             message = (

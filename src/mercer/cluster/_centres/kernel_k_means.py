@@ -7,9 +7,10 @@ from sklearn.base import ClusterMixin
 
 from mercer._base import Estimator, fitted_rows, fitting, seed_sequence
 from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
+from mercer._solver.restarts import Restarts
 from mercer._solver.tiled_matrix import kernel_matrix
 from mercer._source.memory import require_memory
-from mercer.cluster._centres.kernel_lloyd import KernelLloyd, KernelState
+from mercer.cluster._centres.kernel_lloyd import KernelLloyd
 from mercer.cluster._centres.starting import check_enough_rows
 from mercer.cluster._pairwise.energy import DistanceMatrix, SquaredDistances
 from mercer.errors import DataError
@@ -250,13 +251,13 @@ class KernelKMeans(ClusterMixin, Estimator):
             raise DataError(message)
         return labels.astype(np.int64)
 
-    def _fitted(self, state: KernelState) -> dict[str, Any]:
-        labels, offsets, inertia = state.best()
-        names, first = np.unique(labels, return_index=True)
+    def _fitted(self, state: Restarts) -> dict[str, Any]:
+        run = state.choose()[0]
+        names, first = np.unique(run.labels, return_index=True)
         order = np.concatenate([names[np.argsort(first)], np.setdiff1d(np.arange(self.n_clusters), names)])
         places = np.empty(self.n_clusters, dtype=np.int32)
         places[order] = np.arange(self.n_clusters, dtype=np.int32)
-        return {"labels_": places[labels], "offsets_": offsets[order], "inertia_": inertia}
+        return {"labels_": places[run.labels], "offsets_": run.offsets[order], "inertia_": run.inertia}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

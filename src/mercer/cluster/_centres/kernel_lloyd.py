@@ -1,60 +1,51 @@
-"""Lloyd's algorithm where only kernels between rows are known: means are shares of rows, never formed."""
+"""Lloyd's algorithm where only kernels between rows are known: means are weighted sums of rows, never computed."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
-from mercer._solver.centres.lloyd import child_seed
+from mercer._solver.restarts import Restarts, keep_best_run
 from mercer.cluster._pairwise.annealing import Field
 from mercer.cluster._pairwise.energy import DistanceMatrix, SquaredDistances
 
-__all__ = ["KernelLloyd", "KernelState"]
+__all__ = ["KernelLloyd", "KernelRun"]
 
 Array = Any
 _STATEMENT = (
     "Share of the weight that one more iteration would move to another cluster: zero at a local optimum of the "
     "inertia, where every row has its nearest mean. It bounds nothing globally."
 )
-# Runs that end in one optimum differ by rounding: the first is kept.
+# Runs whose inertias differ by less than this share of them ended in one optimum: the first is kept.
 _EQUAL = 1e-9
 
 
 @plain
-@dataclass(frozen=True)
-class KernelState:
-    """A run under way, and the best of those completed; ``kept_restart`` is -1 while there is none.
+@dataclass(frozen=True, eq=False)
+class KernelRun:
+    """One run: ``labels`` are the clusters whose means were taken, ``following`` the nearest of these means.
 
-    ``labels`` are those that means were taken of, ``following`` those of the nearest means; ``offsets`` are the squared
-    lengths of the means, which predictions need.
+    ``offsets`` are the squared lengths of the means, which predictions need. ``moving`` is the share of the weight
+    whose label changes.
     """
 
-    seed: Array
-    restart: int
     iteration: int
     labels: Array
     following: Array
     offsets: Array
-    inertia: float
-    moving: float
-    kept_restart: int
-    kept_labels: Array
-    kept_offsets: Array
-    kept_inertia: float
-    kept_moving: float
+    inertia: float = np.inf
+    moving: float = np.inf
 
-    def best(self) -> "tuple[Array, Array, float]":
-        """Labels, offsets and inertia of the best run so far, completed or not."""
-        if self.kept_restart < 0 or self.inertia < self.kept_inertia * (1.0 - _EQUAL):
-            return self.labels, self.offsets, self.inertia
-        return self.kept_labels, self.kept_offsets, self.kept_inertia
+    def improves_on(self, other: "KernelRun") -> bool:
+        """Return whether the inertia is lower than that of `other` by more than rounding."""
+        return self.inertia < other.inertia * (1.0 - _EQUAL)
 
 
 @dataclass(frozen=True)
 class KernelLloyd:
-    """The solver and what it is told; `distances` are squared ones of features, `diagonal` each row's own kernel."""
+    """The solver and its settings; `distances` are squared ones of features, `diagonal` each row's own kernel."""
 
     distances: DistanceMatrix | SquaredDistances
     diagonal: Array
@@ -65,61 +56,42 @@ class KernelLloyd:
     max_iter: int
     seed: Array
 
-    def solve(self, state: KernelState | None = None) -> Solver:
-        """Run all restarts, from the beginning or from a state."""
-        if state is None:
-            labels, none = self._first(self.seed, 0), np.zeros(self.n_clusters)
-            state = KernelState(self.seed, 0, 0, labels, labels, none, np.inf, np.inf, -1, labels, none, np.inf, np.inf)
-        while True:
-            while state.moving > 0 and state.iteration < self.max_iter:
-                state = yield from self._iterate(state)
-            state = self._kept(state)
-            if state.restart + 1 >= self.n_init:
-                break
-            labels = self._first(state.seed, state.restart + 1)
-            state = replace(
-                state,
-                restart=state.restart + 1,
-                iteration=0,
-                labels=labels,
-                following=labels,
-                inertia=np.inf,
-                moving=np.inf,
-            )
-        certificate = Certificate.of("fixed point", state.kept_moving, 0.0, _STATEMENT)
+    def solve(self, state: Restarts | None = None) -> Solver:
+        """Run all restarts, from the beginning or from `state`."""
+        state = yield from keep_best_run(self._begin, self._descend, self.n_init, self.seed, state)
+        certificate = Certificate.of("fixed point", state.best.moving, 0.0, _STATEMENT)
         return Solution(state, certificate.satisfied, certificate)
 
-    def _iterate(self, state: KernelState) -> Any:
-        labels = state.following
-        squares, offsets = yield from self._squares(labels)
-        own = squares[np.arange(len(squares)), labels]
-        # A row between two means stays where it is, whatever rounding says of them.
-        stays = own <= squares.min(axis=1) * (1.0 + 1e-12)
-        following = self._filled(np.where(stays, labels, squares.argmin(axis=1)), squares)
-        moving = float(self.weight @ (following != labels)) / float(self.weight.sum())
-        state = replace(
-            state,
-            iteration=state.iteration + 1,
-            labels=labels,
-            following=following,
-            offsets=offsets,
-            inertia=float(self.weight @ own),
-            moving=moving,
-        )
-        extra = {"restart": float(state.restart), "moving": moving}
-        yield Step(state.inertia, state, Certificate.of("fixed point", moving, 0.0, _STATEMENT), extra)
-        return state
+    def _begin(self, seed: np.random.SeedSequence, restart: int) -> Any:
+        """Return a run at its first labels; it asks for nothing."""
+        labels = self._draw_labels(np.random.default_rng(seed))
+        return KernelRun(0, labels, labels, np.zeros(self.n_clusters))
+        yield
+
+    def _descend(self, run: KernelRun) -> Any:
+        """Iterate one run until no row changes its cluster."""
+        while run.moving > 0 and run.iteration < self.max_iter:
+            labels = run.following
+            squares, offsets = yield from self._squares(labels)
+            own = squares[np.arange(len(squares)), labels]
+            # A row between two means stays where it is, whatever rounding says of them.
+            stays = own <= squares.min(axis=1) * (1.0 + 1e-12)
+            following = self._fill_empty(np.where(stays, labels, squares.argmin(axis=1)), squares)
+            moving = float(self.weight @ (following != labels)) / float(self.weight.sum())
+            run = KernelRun(run.iteration + 1, labels, following, offsets, float(self.weight @ own), moving)
+            yield Step(run.inertia, run, Certificate.of("fixed point", moving, 0.0, _STATEMENT), {"moving": moving})
+        return run
 
     def _squares(self, labels: Array) -> Any:
-        """Squared distances of all rows to the means of the clusters, and the squared lengths of these."""
+        """Return the squared distances of all rows to the means of the clusters, and the squared lengths of these."""
         members = np.eye(self.n_clusters)[labels]
         field, _, spread = yield Field(self.distances, members, self.weight, None)
         sizes = self.weight @ members
         lengths = (self.weight * self.diagonal) @ members / np.where(sizes > 0, sizes, 1.0) - spread
         return np.maximum(0.5 * self.n_clusters * field, 0.0), np.where(sizes > 0, lengths, np.inf)
 
-    def _filled(self, labels: Array, squares: Array) -> Array:
-        """Labels where no cluster is empty: one takes the row that is farthest from the mean of its own."""
+    def _fill_empty(self, labels: Array, squares: Array) -> Array:
+        """Give each empty cluster the row that is farthest from the mean of its own; return the labels."""
         counts = np.bincount(labels[self.weight > 0], minlength=self.n_clusters)
         for empty in np.flatnonzero(counts == 0):
             far = np.where((self.weight > 0) & (counts[labels] > 1), squares[np.arange(len(labels)), labels], -1.0)
@@ -130,21 +102,8 @@ class KernelLloyd:
             labels[row], counts[empty] = empty, 1
         return labels
 
-    def _kept(self, state: KernelState) -> KernelState:
-        if state.kept_restart >= 0 and not state.inertia < state.kept_inertia * (1.0 - _EQUAL):
-            return state
-        return replace(
-            state,
-            kept_restart=state.restart,
-            kept_labels=state.labels,
-            kept_offsets=state.offsets,
-            kept_inertia=state.inertia,
-            kept_moving=state.moving,
-        )
-
-    def _first(self, seed: Array, restart: int) -> Array:
-        """Labels to begin with: given, at random, or of the nearest of rows drawn by k-means++."""
-        generator = np.random.default_rng(child_seed(seed, restart))
+    def _draw_labels(self, generator: np.random.Generator) -> Array:
+        """Return first labels: those given, random ones, or those of the nearest of rows drawn by k-means++."""
         if not isinstance(self.start, str):
             return self.start
         if self.start == "random":
@@ -159,5 +118,6 @@ class KernelLloyd:
 
 
 def _draw(generator: np.random.Generator, chances: Array) -> int:
+    """Return the index of a row drawn in proportion to `chances`."""
     cumulative = np.cumsum(chances)
     return int(np.searchsorted(cumulative, generator.random() * cumulative[-1], side="right").clip(0, len(chances) - 1))

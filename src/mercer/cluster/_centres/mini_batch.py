@@ -9,12 +9,13 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step, Take
 from mercer._solver.centres.assignment import Assignment, AssignmentSums
 from mercer._solver.centres.centres import Centres
-from mercer._solver.centres.lloyd import child_seed, squared_shift
+from mercer._solver.centres.lloyd import squared_shift
 from mercer._solver.centres.row_draw import RowDraw
+from mercer._solver.restarts import child_seed
 from mercer._source import ArraySource, Block, Source
 from mercer._statistic import Statistic
 
-__all__ = ["Batch", "BatchDraw", "MiniBatch", "MiniBatchState", "answered"]
+__all__ = ["Batch", "BatchDraw", "MiniBatch", "MiniBatchState"]
 
 Array = Any
 _STATEMENT = (
@@ -94,17 +95,6 @@ class BatchDraw:
         # Whole batches only, so that none is made of a few rows.
         start = step % max(1, self.n_rows // self.size) * self.size
         return slice(start, min(start + self.size, self.n_rows))
-
-
-def answered(generator: Any, source: Source) -> Any:
-    """Run a generator of requests over a source of its own; return what it returns."""
-    answer: Any = None
-    while True:
-        try:
-            request = generator.send(answer)
-        except StopIteration as end:
-            return end.value
-        answer = request.answer(source)
 
 
 @dataclass(frozen=True)

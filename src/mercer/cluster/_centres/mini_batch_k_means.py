@@ -11,12 +11,13 @@ from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, No
 from mercer._solver import Step
 from mercer._solver.centres.assignment import Assignment
 from mercer._solver.centres.centres import Centres
-from mercer._solver.centres.lloyd import child_seed
 from mercer._solver.centres.row_draw import RowDraw, WeightedRows
 from mercer._solver.centres.starts import column_moments
+from mercer._solver.relay import answer_requests
+from mercer._solver.restarts import child_seed
 from mercer._source import ArraySource, Source
 from mercer.cluster._centres.centre_model import CentreModel
-from mercer.cluster._centres.mini_batch import BatchDraw, MiniBatch, MiniBatchState, answered
+from mercer.cluster._centres.mini_batch import BatchDraw, MiniBatch, MiniBatchState
 from mercer.cluster._centres.starting import check_enough_rows, first_centres, given_centres, number_of_starts
 
 __all__ = ["MiniBatchKMeans"]
@@ -217,7 +218,7 @@ class MiniBatchKMeans(CentreModel):
             seed = solver.seed.generate_state(8)
             state = MiniBatchState.begin(seed, solver.start(child_seed(seed, 0)))
         generator = np.random.default_rng(child_seed(state.seed, state.step + 1))
-        self._state = answered(solver.step(state, generator, None), source)
+        self._state = answer_requests(solver.step(state, generator, None), source)
         self.cluster_centers_ = self._state.model_centres()
         self.n_steps_ = self._state.step
         if self.compute_labels:
@@ -227,7 +228,7 @@ class MiniBatchKMeans(CentreModel):
     def _solver(self, source: Source, batch_size: int, begun: bool = False) -> MiniBatch:
         tolerance = 0.0
         if self.tol > 0:
-            _, variance = answered(column_moments(), source)
+            _, variance = answer_requests(column_moments(), source)
             tolerance = self.tol * float(np.mean(variance))
         return MiniBatch(
             start=self._starter(source, batch_size) if not begun else None,
@@ -263,7 +264,7 @@ class MiniBatchKMeans(CentreModel):
             tried = []
             for number in range(n_init):
                 part = sample(seeds[2 * number])
-                tried.append(answered(first_centres(self, part, None, seeds[2 * number + 1]), part))
+                tried.append(answer_requests(first_centres(self, part, None, seeds[2 * number + 1]), part))
             if n_init == 1:
                 return tried[0]
             part = sample(judge)

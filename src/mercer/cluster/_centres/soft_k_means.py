@@ -9,7 +9,7 @@ from mercer._base import fitted_source, fitting, seed_sequence
 from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule, Seed
 from mercer._plain import plain
 from mercer._solver import Solution, Solver, Step
-from mercer._solver.centres.lloyd import fixed_point, squared_shift
+from mercer._solver.centres.lloyd import certify_fixed_point, squared_shift
 from mercer._source import Block
 from mercer._source.namespace import to_numpy
 from mercer._statistic import Moments
@@ -119,7 +119,7 @@ class Cooling:
                 costs=np.append(state.costs, model.cost(last, state.centres)),
                 counts=np.append(state.counts, count_distinct(state.centres, 10.0 * _NUDGE * scale)),
             )
-        return Solution(state, bool(shift <= tolerance), fixed_point(shift, tolerance))
+        return Solution(state, bool(shift <= tolerance), certify_fixed_point(shift, tolerance))
 
     def schedule(self, covariance: Array) -> Array:
         """Inverse temperatures of all levels, rising evenly in their logarithm."""
@@ -141,7 +141,7 @@ class Cooling:
             shift = squared_shift(centres, state.centres)
             state = replace(state, centres=centres, iteration=state.iteration + 1, stopped=bool(shift <= tolerance))
             extra = {"beta": model.beta, "shift": float(np.sqrt(shift))}
-            yield Step(model.free_energy(sums), state, fixed_point(shift, tolerance), extra)
+            yield Step(model.free_energy(sums), state, certify_fixed_point(shift, tolerance), extra)
         return state
 
 

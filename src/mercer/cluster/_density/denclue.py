@@ -10,7 +10,7 @@ from mercer._base import Estimator, fitted_rows, fitting
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule
 from mercer._base.preparation import prepared
 from mercer._solver.centres.starts import column_moments
-from mercer.cluster._centres.mini_batch import answered
+from mercer._solver.relay import answer_requests
 from mercer.cluster._density.hill_climbing import Ascent, GaussianDensity, HillState, attractors_of, clusters_of
 from mercer.cluster._density.space_tree import SpaceTree
 
@@ -162,7 +162,7 @@ class DENCLUE(ClusterMixin, Estimator):
         if not isinstance(self.bandwidth, str):
             return float(self.bandwidth)
         n, d = source.total_weight(), source.n_features
-        spread = math.sqrt(float(np.mean(answered(column_moments(), source)[1])))
+        spread = math.sqrt(float(np.mean(answer_requests(column_moments(), source)[1])))
         size = n if self.bandwidth == "scott" else n * (d + 2) / 4
         # Rows all at one place have no spread; any bandwidth then finds their one hill.
         return (spread or 1.0) * size ** (-1 / (d + 4))

@@ -8,12 +8,12 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from mercer._native.space import hill_climb
+from mercer._native.space import box_search
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source.threads import run_numbered
 from mercer.cluster._density.neighbour_lists import numbered
-from mercer.cluster._density.space_tree import WIDTH, SpaceTree, scratch
+from mercer.cluster._density.space_tree import WIDTH, SpaceTree
 
 __all__ = ["Ascent", "GaussianDensity", "HillState", "attractors_of", "clusters_of"]
 
@@ -50,10 +50,10 @@ class GaussianDensity:
 
         def work(number: int) -> None:
             part = slice(number * _RUN, (number + 1) * _RUN)
-            hill_climb.climb(
-                np.ascontiguousarray(rows[part], np.float64), group, *self.tree.native, self.placed,
-                0.5 / self.bandwidth**2, _CUT * self.bandwidth**2, *scratch(self.tree.d),
-                np.empty((group, self.tree.d + 1, WIDTH)), sums[part], means[part],
+            box_search.climb(
+                np.ascontiguousarray(rows[part], np.float64), group, self.tree.leaves, self.tree.walk(), self.placed,
+                0.5 / self.bandwidth**2, _CUT * self.bandwidth**2, np.empty((group, self.tree.d + 1, WIDTH)),
+                sums[part], means[part],
             )  # fmt: skip
 
         if len(rows) <= _RUN:

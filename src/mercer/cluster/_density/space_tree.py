@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from mercer._native.space import neighbourhood, reachability, space_tree
+from mercer._native.space import box_search, box_tree, reachability
 from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
 
-__all__ = ["NO_LABEL", "WIDTH", "SpaceTree", "scratch"]
+__all__ = ["NO_LABEL", "WIDTH", "SpaceTree", "make_scratch"]
 
 Array = Any
 # Rows in a leaf, as the native code has it.
@@ -22,8 +22,8 @@ _PARTS = 32
 NO_LABEL = np.int32(2**31 - 1)
 
 
-def scratch(d: int) -> tuple[Array, Array, Array, Array]:
-    """What a walk down the tree writes on: a box, a stack with its gaps, the distances to a leaf."""
+def make_scratch(d: int) -> tuple[Array, Array, Array, Array]:
+    """Return the arrays that a walk down the tree writes to: a box, a stack with its gaps, the distances to a leaf."""
     return np.empty((2, d)), np.empty(128, np.int32), np.empty(128), np.empty(WIDTH)
 
 
@@ -50,11 +50,11 @@ class SpaceTree:
         self.boxes = np.empty((2 * n_leaves - 1, 2, d))
         self._build(max(1, n_leaves // _PARTS))
         self.leaves = np.empty((n_leaves, d, WIDTH), X.dtype)
-        self._each_run(lambda first, stop: space_tree.pack(X, self.order, first, stop, self.leaves), 64 * _RUN)
+        self._each_run(lambda first, stop: box_tree.pack(X, self.order, first, stop, self.leaves), 64 * _RUN)
 
     def _build(self, part: int) -> None:
         """Split the top on one thread, then the parts of at most `part` leaves below it on all."""
-        space_tree.build(self.X, self.order, self.nodes, self.boxes, 0, part, np.empty(128, np.int32))
+        self._split(0, part)
         parts, pending = [], [0]
         while pending:
             node = pending.pop()
@@ -63,18 +63,16 @@ class SpaceTree:
                 parts.append(node)
             elif count > 1:
                 pending += [node + 1, node + 2 * ((count + 1) // 2)]
-        run_numbered(
-            lambda number: space_tree.build(
-                self.X, self.order, self.nodes, self.boxes, parts[number], 0, np.empty(128, np.int32)
-            ),
-            len(parts),
-            self.threads,
-        )
+        run_numbered(lambda number: self._split(parts[number], 0), len(parts), self.threads)
 
-    @property
-    def native(self) -> tuple[Array, Array, Array]:
-        """What native searches read."""
-        return self.leaves, self.nodes, self.boxes
+    def _split(self, root: int, until: int) -> None:
+        """Split the nodes from `root` down that have more than `until` leaves."""
+        stack = np.empty(128, np.int32)
+        box_tree.build(self.X, np.ones(self.d), self.order, self.nodes, self.boxes, root, until, stack)
+
+    def walk(self) -> box_search.Walk:
+        """Return a walk down the tree for one native search."""
+        return box_search.Walk(self.nodes, self.boxes, *make_scratch(self.d))
 
     def rows(self, start: int, stop: int) -> Array:
         """The rows at some places of the tree, as float64."""
@@ -99,10 +97,8 @@ class SpaceTree:
         placed = np.empty(0) if weight is None else weight[self.order]
 
         def work(start: int, stop: int) -> None:
-            neighbourhood.count_within(
-                self.rows(start, stop), WIDTH, *self.native, radius**2, placed, enough, *scratch(self.d),
-                totals[start:stop],
-            )  # fmt: skip
+            rows, out = self.rows(start, stop), totals[start:stop]
+            box_search.count_within(rows, WIDTH, self.leaves, self.walk(), radius**2, placed, enough, out)
 
         self.each_rows(work)
         return totals
@@ -117,7 +113,7 @@ class SpaceTree:
         uniform = np.empty(len(self.nodes), np.int32)
         asking = labels.copy()
         while True:
-            space_tree.uniform_labels(self.nodes, labels, uniform)
+            box_tree.uniform_labels(self.nodes, labels, uniform)
             found = self._links(radius, asking, labels, uniform)
             if not (found >= 0).any():
                 return labels
@@ -132,9 +128,9 @@ class SpaceTree:
         found = np.empty(self.n, np.int32)
 
         def work(start: int, stop: int) -> None:
-            neighbourhood.find_links(
-                self.rows(start, stop), asking[start:stop], WIDTH, *self.native, radius**2, labels, uniform,
-                *scratch(self.d), found[start:stop],
+            box_search.find_links(
+                self.rows(start, stop), asking[start:stop], WIDTH, self.leaves, self.walk(), radius**2, labels, uniform,
+                found[start:stop],
             )  # fmt: skip
 
         self.each_rows(work)
@@ -158,16 +154,14 @@ class SpaceTree:
     def lowest(self, labels: Array) -> Array:
         """The lowest label of each node."""
         lowest = np.empty(len(self.nodes), np.int32)
-        space_tree.lowest_labels(self.nodes, labels, lowest)
+        box_tree.lowest_labels(self.nodes, labels, lowest)
         return lowest
 
     def lowest_within(self, rows: Array, radius: float, labels: Array, lowest: Array, group: int = WIDTH) -> Array:
         """The lowest of `labels`, given by place, within `radius` of each of some rows; ``NO_LABEL`` without one."""
         found = np.full(len(rows), NO_LABEL, np.int32)
         if len(rows):
-            neighbourhood.lowest_within(
-                rows, group, *self.native, radius**2, labels, lowest, *scratch(self.d), found
-            )  # fmt: skip
+            box_search.lowest_within(rows, group, self.leaves, self.walk(), radius**2, labels, lowest, found)
         return found
 
     def kth_distances(self, k: int) -> Array:
@@ -178,4 +172,4 @@ class SpaceTree:
 
     def nearest(self, rows: Array, k: int, out: Array, group: int = WIDTH) -> None:
         """Write the squared distances to the last ``out.shape[1]`` of the k nearest of some rows."""
-        reachability.kth_nearest(rows, group, *self.native, *scratch(self.d), np.empty((group, k)), out)
+        box_search.kth_nearest(rows, group, self.leaves, self.walk(), np.empty((group, k)), out)

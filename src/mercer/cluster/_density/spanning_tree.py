@@ -11,10 +11,10 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
-from mercer._native.space import reachability, space_tree
+from mercer._native.space import box_tree, reachability
 from mercer._source.memory import allowed_bytes
 from mercer._source.threads import run_numbered
-from mercer.cluster._density.space_tree import WIDTH, SpaceTree, scratch
+from mercer.cluster._density.space_tree import WIDTH, SpaceTree, make_scratch
 from mercer.cluster._metric import Metric
 from mercer.errors import DataError
 
@@ -45,7 +45,7 @@ class Boruvka:
         self.tree, self.scale = tree, 1.0 / alpha**2
         self.core = tree.kth_distances(min_samples)
         self.least_core = np.empty(len(tree.nodes))
-        space_tree.smallest_values(tree.nodes, self.core, self.least_core)
+        box_tree.smallest_values(tree.nodes, self.core, self.least_core)
         self.labels = np.arange(n, dtype=np.int32)
         self.uniform = np.empty(len(tree.nodes), np.int32)
         self.partner, self.weight = np.full(n, -1, np.int32), np.zeros(n)
@@ -61,7 +61,7 @@ class Boruvka:
         n, found = self.tree.n, 0
         edges, lengths = np.empty((n - 1, 2), np.int32), np.empty(n - 1)
         while found < n - 1:
-            space_tree.uniform_labels(self.tree.nodes, self.labels, self.uniform)
+            box_tree.uniform_labels(self.tree.nodes, self.labels, self.uniform)
             if found:
                 self._search(self._seeds(self._limits()))
             self._search(self._limits())
@@ -93,13 +93,16 @@ class Boruvka:
         tree = self.tree
 
         def work(start: int, stop: int) -> None:
-            part = slice(start, stop)
-            if (limits[part] >= 0).any():
-                reachability.lightest_edges(
-                    tree.rows(start, stop), start, WIDTH, *tree.native, tree.order, self.core, self.least_core,
-                    self.labels, self.uniform, self.scale, limits[part], *scratch(tree.d), self.partner[part],
-                    self.weight[part],
-                )  # fmt: skip
+            if (limits[start:stop] >= 0).any():
+                search = reachability.Search(
+                    (tree.nodes, tree.boxes, tree.order),
+                    (self.core, self.least_core),
+                    (self.labels, self.uniform),
+                    (limits, self.partner, self.weight),
+                    make_scratch(tree.d),
+                    self.scale,
+                )
+                reachability.lightest_edges(tree.rows(start, stop), start, WIDTH, tree.leaves, search)
 
         tree.each_rows(work)
 

@@ -10,8 +10,9 @@ from mercer._base import Estimator, few_rows, fitted_source, fitting, seed_seque
 from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._solver.centres.assignment import Assignment, Memory
 from mercer._solver.centres.centres import Centres, nearest
-from mercer._solver.centres.lloyd import Lloyd, LloydState
+from mercer._solver.centres.lloyd import Lloyd
 from mercer._solver.centres.starts import column_moments
+from mercer._solver.restarts import Restarts
 from mercer._source import Block
 from mercer._source.block import DenseBlock
 from mercer.cluster._centres.k_means import KMeans
@@ -189,8 +190,8 @@ class PrototypeAgglomeration(ClusterMixin, Estimator):
             "n_clusters_": int(labels.max()) + 1,
         }
 
-    def _fitted(self, state: LloydState) -> dict[str, Any]:
-        return self._merged(state.best()[0], None)
+    def _fitted(self, state: Restarts) -> dict[str, Any]:
+        return self._merged(state.choose()[0].centres, None)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
         """Fit to `X` and return ``labels_``."""

@@ -10,7 +10,7 @@ from mercer._native.space import map_steps
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.centres.assignment import Assignment
 from mercer._solver.centres.centres import Centres
-from mercer._solver.centres.lloyd import child_seed
+from mercer._solver.restarts import child_seed
 from mercer._source import Source
 from mercer.cluster._map.batch import MapState, Narrowing
 from mercer.cluster._map.grid import Grid

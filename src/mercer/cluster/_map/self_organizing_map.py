@@ -12,9 +12,9 @@ from mercer._base import few_rows, fitted_source, fitting, seed_sequence
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._solver.centres.assignment import Memory
 from mercer._solver.centres.centres import Centres, nearest
-from mercer._solver.centres.lloyd import child_seed
 from mercer._solver.centres.row_draw import RowDraw, WeightedRows
 from mercer._solver.centres.starts import around_the_mean, column_moments
+from mercer._solver.restarts import child_seed
 from mercer._source import ArraySource, Block, Source
 from mercer._source.block import DenseBlock
 from mercer._source.memory import require_memory

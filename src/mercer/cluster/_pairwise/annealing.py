@@ -9,7 +9,7 @@ from scipy.special import entr
 from mercer._native.space import reassignment
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
-from mercer._solver.centres.lloyd import child_seed
+from mercer._solver.restarts import child_seed
 from mercer._source import Source
 from mercer.cluster._pairwise.energy import DistanceMatrix, SquaredDistances, mean_field
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from mercer._solver.request import answered
+from mercer._solver.relay import answer_requests
 from mercer._source import Block, Source
 from mercer._statistic.products import Residual
 from mercer.errors import ParameterError
@@ -35,7 +35,7 @@ def infer_linear(model: Any, X: Any, y: Any, sample_weight: Any, confidence: flo
     source = open_single_target(model, X, y, sample_weight, reset=False)
     centre = model.fit_intercept
     dense = source.place == "memory" and not source.is_sparse
-    spectrum = answered(spectrum_of_triangle(centre) if dense else spectrum_of_moments(centre), source)
+    spectrum = answer_requests(spectrum_of_triangle(centre) if dense else spectrum_of_moments(centre), source)
     if alpha == 0 and (len(spectrum.values) < source.n_features or not (spectrum.values > 0).all()):
         refuse_rank(name)
     coef = np.ravel(model.coef_).astype(np.float64)

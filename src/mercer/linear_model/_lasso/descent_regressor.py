@@ -12,7 +12,8 @@ from sklearn.utils.metadata_routing import UNUSED
 from mercer._base import fitting, seed_sequence
 from mercer._base.linear.prediction import LinearRegressor
 from mercer._native.linear import descent as native
-from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._solver import Certificate, Solution, Solver
+from mercer._solver.relay import relay
 from mercer._source import Source
 from mercer._source.memory import require_memory
 from mercer._statistic import Moments, MomentSums
@@ -157,16 +158,7 @@ def closed_form(model: Any, source: Source, start: Any) -> Generator[Any, Any, S
         ridge = Ridge(tol=min(model.tol, 1e-10), **parameters)
         ridge.solver_ = ridge._resolved(source)
         solver = ridge._solver(source, np.full(source.n_targets, total * model.alpha), start)
-    answer = None
-    while True:
-        try:
-            request = solver.send(answer)
-        except StopIteration as end:
-            solution = end.value
-            break
-        if isinstance(request, Step):
-            request = replace(request, objective=request.objective / (2.0 * total))
-        answer = yield request
+    solution = yield from relay(solver, lambda step: replace(step, objective=step.objective / (2.0 * total)))
     return (yield from _judged(model, solution, moments))
 
 

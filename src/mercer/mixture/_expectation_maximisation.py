@@ -212,11 +212,11 @@ def expectation_maximisation(
     with one_blas_thread():
         watches = [] if max_time is None else [TimeLimit(max_time)]
         outcome = drive(engine.solve(), None, watches)  # type: ignore[arg-type]
-    state = outcome.state
-    best, _, n_iter = state.best()
-    value = state.objective if state.kept_restart < 0 else state.kept_objective
+    run, _ = outcome.state.choose()
     history = {name: column for name, column in outcome.history.items() if name != "restart"}
-    return EMResult(best, float(value), outcome.converged, n_iter, history, outcome.certificate)
+    return EMResult(
+        run.parameters, float(run.objective), outcome.converged, run.iteration, history, outcome.certificate
+    )
 
 
 def _value(thing: Any) -> Any:

@@ -1,0 +1,305 @@
+"""Sort rows into trees of boxes: each node holds the rows of its two children, cut at its longest side.
+
+Two layouts are built from the same parts. :func:`build` fills leaves of exactly 32 rows, which searches compare in one
+vector operation; all leaves but the last are full. A node with c leaves is followed by its left child, which has
+(c + 1) // 2 of them, and all nodes below it, then by its right child; leaves are numbered from left to right.
+:func:`split` halves rows level by level, so that leaves hold as many rows as the user asks for; the children of node i
+are 2 i + 1 and 2 i + 2.
+"""
+
+import cython
+
+if cython.compiled:
+    from cython.cimports.libc.math import INFINITY
+    from cython.cimports.mercer._native.space import space
+else:
+    from math import inf as INFINITY  # noqa: N812
+
+    from mercer._native.space import space
+
+__all__ = ["build", "lowest_labels", "pack", "smallest_values", "split", "uniform_labels"]
+
+real = cython.fused_type(cython.float, cython.double)
+# Row indices: 32 bits where a tree lives as long as one fit, the platform's size where it is saved with a model.
+index = cython.fused_type(cython.int, cython.Py_ssize_t)
+
+# Columns of `nodes`.
+FIRST_LEAF = cython.declare(cython.Py_ssize_t, 0)
+N_LEAVES = cython.declare(cython.Py_ssize_t, 1)
+# Columns of `bounds`: the first row of a node, and the row after its last.
+BEGIN = cython.declare(cython.Py_ssize_t, 0)
+END = cython.declare(cython.Py_ssize_t, 1)
+# What `uniform_labels` writes for a node whose labels differ, and for one without labels.
+MIXED = cython.declare(cython.int, -1)
+UNLABELLED = cython.declare(cython.int, -2)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def enclose(
+    X: cython.const[real][:, ::1], rows: cython.const[index][::1], lower: cython.double[::1], upper: cython.double[::1]
+) -> cython.void:
+    """Write the least and the greatest value of each column over the listed rows."""
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    value: cython.double
+    for j in range(X.shape[1]):
+        lower[j] = upper[j] = X[rows[0], j]
+    for i in range(1, rows.shape[0]):
+        for j in range(X.shape[1]):
+            value = X[rows[i], j]
+            lower[j] = value if value < lower[j] else lower[j]
+            upper[j] = value if value > upper[j] else upper[j]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def longest_side(
+    lower: cython.const[cython.double][::1],
+    upper: cython.const[cython.double][::1],
+    inverse: cython.const[cython.double][::1],
+) -> cython.Py_ssize_t:
+    """Return the longest side of a box, in units of 1 / inverse; among equals the first."""
+    j: cython.Py_ssize_t
+    longest: cython.Py_ssize_t = 0
+    length: cython.double
+    greatest: cython.double = -1.0
+    for j in range(lower.shape[0]):
+        length = (upper[j] - lower[j]) * inverse[j]
+        if length > greatest:
+            greatest = length
+            longest = j
+    return longest
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def middle_of_three(a: cython.double, b: cython.double, c: cython.double) -> cython.double:
+    """Return the median of three numbers."""
+    return max(min(a, b), min(max(a, b), c))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def select(
+    X: cython.const[real][:, ::1], column: cython.Py_ssize_t, rows: index[::1], middle: cython.Py_ssize_t
+) -> cython.void:
+    """Arrange rows so that none before `middle` has a greater value in `column` than one from there on (Hoare)."""
+    first: cython.Py_ssize_t = 0
+    last: cython.Py_ssize_t = rows.shape[0] - 1
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    row: index
+    pivot: cython.double
+    while first < last:
+        # The median of three keeps rows that come sorted from making this quadratic.
+        pivot = middle_of_three(X[rows[first], column], X[rows[(first + last) // 2], column], X[rows[last], column])
+        i = first
+        j = last
+        while i <= j:
+            while X[rows[i], column] < pivot:
+                i += 1
+            while X[rows[j], column] > pivot:
+                j -= 1
+            if i <= j:
+                row = rows[i]
+                rows[i] = rows[j]
+                rows[j] = row
+                i += 1
+                j -= 1
+        if middle <= j:
+            last = j
+        elif middle >= i:
+            first = i
+        else:
+            break
+
+
+def build(
+    X: cython.const[real][:, ::1],
+    inverse: cython.const[cython.double][::1],
+    order: cython.int[::1],
+    nodes: cython.int[:, ::1],
+    boxes: cython.double[:, :, ::1],
+    root: cython.Py_ssize_t,
+    until: cython.Py_ssize_t,
+    stack: cython.int[::1],
+):
+    """Arrange rows and fill nodes from `root` down; nodes of at most `until` leaves are left for other calls.
+
+    Parameters
+    ----------
+    X : (n, d)
+    inverse : (d,), one over the unit that each side of a box is measured in
+    order : (n,), row indices, arranged so that consecutive ones make leaves
+    nodes : (2 m - 1, 2), first leaf and number of leaves of each node; those of `root` are given
+    boxes : (2 m - 1, 2, d), lower and upper corners, written
+    stack : (128,) scratch
+    """
+    top: cython.Py_ssize_t = 1
+    node: cython.Py_ssize_t
+    begin: cython.Py_ssize_t
+    end: cython.Py_ssize_t
+    side: cython.Py_ssize_t
+    count: cython.int
+    half: cython.int
+    with cython.nogil:
+        stack[0] = cython.cast(cython.int, root)
+        while top > 0:
+            top -= 1
+            node = stack[top]
+            count = nodes[node, N_LEAVES]
+            begin = space.width() * nodes[node, FIRST_LEAF]
+            end = min(begin + space.width() * count, order.shape[0])
+            enclose(X, order[begin:end], boxes[node, 0], boxes[node, 1])
+            if count == 1:
+                continue
+            half = (count + 1) // 2
+            side = longest_side(boxes[node, 0], boxes[node, 1], inverse)
+            select(X, side, order[begin:end], space.width() * half)
+            nodes[node + 1, FIRST_LEAF] = nodes[node, FIRST_LEAF]
+            nodes[node + 1, N_LEAVES] = half
+            nodes[node + 2 * half, FIRST_LEAF] = nodes[node, FIRST_LEAF] + half
+            nodes[node + 2 * half, N_LEAVES] = count - half
+            if count - half > until:
+                stack[top] = cython.cast(cython.int, node + 2 * half)
+                top += 1
+            if half > until:
+                stack[top] = cython.cast(cython.int, node + 1)
+                top += 1
+
+
+def split(
+    X: cython.const[real][:, ::1],
+    inverse: cython.const[cython.double][::1],
+    order: cython.Py_ssize_t[::1],
+    bounds: cython.Py_ssize_t[:, ::1],
+    lower: cython.double[:, ::1],
+    upper: cython.double[:, ::1],
+    first: cython.Py_ssize_t,
+    stop: cython.Py_ssize_t,
+):
+    """Box the nodes from `first` to `stop`, and give the rows of each to its children, where the tree has any.
+
+    Parameters
+    ----------
+    X, inverse : as in `build`
+    order : (n,), row indices, arranged within each node
+    bounds : (m, 2), the first row of each node and the one after its last; written for the children
+    lower, upper : (m, d), written
+    first, stop : nodes of one level
+    """
+    node: cython.Py_ssize_t
+    begin: cython.Py_ssize_t
+    end: cython.Py_ssize_t
+    middle: cython.Py_ssize_t
+    side: cython.Py_ssize_t
+    with cython.nogil:
+        for node in range(first, stop):
+            begin = bounds[node, BEGIN]
+            end = bounds[node, END]
+            enclose(X, order[begin:end], lower[node], upper[node])
+            if 2 * node + 2 < bounds.shape[0]:
+                middle = (begin + end) // 2
+                side = longest_side(lower[node], upper[node], inverse)
+                select(X, side, order[begin:end], middle - begin)
+                bounds[2 * node + 1, BEGIN] = begin
+                bounds[2 * node + 1, END] = middle
+                bounds[2 * node + 2, BEGIN] = middle
+                bounds[2 * node + 2, END] = end
+
+
+def pack(
+    X: cython.const[real][:, ::1],
+    order: cython.const[cython.int][::1],
+    first: cython.Py_ssize_t,
+    stop: cython.Py_ssize_t,
+    leaves: real[:, :, ::1],
+):
+    """Copy rows to the leaves `first` to `stop`, column by column; the free places of the last leaf are infinite."""
+    leaf: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    with cython.nogil:
+        for leaf in range(first, stop):
+            for j in range(space.width()):
+                i = leaf * space.width() + j
+                for k in range(X.shape[1]):
+                    if i < order.shape[0]:
+                        leaves[leaf, k, j] = X[order[i], k]
+                    else:
+                        leaves[leaf, k, j] = INFINITY
+
+
+def smallest_values(nodes: cython.const[cython.int][:, ::1], values: cython.const[cython.double][::1],
+                    out: cython.double[::1]):  # fmt: skip
+    """Write the least value among the rows of each node; `values` is in the order of the tree."""
+    node: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    start: cython.Py_ssize_t
+    least: cython.double
+    with cython.nogil:
+        for node in range(nodes.shape[0] - 1, -1, -1):
+            if nodes[node, N_LEAVES] == 1:
+                start = space.width() * nodes[node, FIRST_LEAF]
+                least = INFINITY
+                for i in range(start, min(start + space.width(), values.shape[0])):
+                    least = values[i] if values[i] < least else least
+                out[node] = least
+            else:
+                i = node + 2 * ((nodes[node, N_LEAVES] + 1) // 2)
+                out[node] = out[node + 1] if out[node + 1] < out[i] else out[i]
+
+
+def lowest_labels(nodes: cython.const[cython.int][:, ::1], labels: cython.const[cython.int][::1],
+                  out: cython.int[::1]):  # fmt: skip
+    """Write the lowest label among the rows of each node; `labels` is in the order of the tree."""
+    node: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    start: cython.Py_ssize_t
+    with cython.nogil:
+        for node in range(nodes.shape[0] - 1, -1, -1):
+            if nodes[node, N_LEAVES] == 1:
+                start = space.width() * nodes[node, FIRST_LEAF]
+                out[node] = labels[start]
+                for i in range(start + 1, min(start + space.width(), labels.shape[0])):
+                    out[node] = labels[i] if labels[i] < out[node] else out[node]
+            else:
+                i = node + 2 * ((nodes[node, N_LEAVES] + 1) // 2)
+                out[node] = out[node + 1] if out[node + 1] < out[i] else out[i]
+
+
+def uniform_labels(nodes: cython.const[cython.int][:, ::1], labels: cython.const[cython.int][::1],
+                   out: cython.int[::1]):  # fmt: skip
+    """Write the label that all labelled rows of each node share: MIXED if they differ, UNLABELLED if there is none.
+
+    A negative label means that the row has none.
+    """
+    node: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    start: cython.Py_ssize_t
+    shared: cython.int
+    with cython.nogil:
+        for node in range(nodes.shape[0] - 1, -1, -1):
+            if nodes[node, N_LEAVES] == 1:
+                start = space.width() * nodes[node, FIRST_LEAF]
+                shared = UNLABELLED
+                for i in range(start, min(start + space.width(), labels.shape[0])):
+                    if labels[i] >= 0 and shared != labels[i]:
+                        shared = labels[i] if shared == UNLABELLED else MIXED
+                        if shared == MIXED:
+                            break
+                out[node] = shared
+            else:
+                i = node + 2 * ((nodes[node, N_LEAVES] + 1) // 2)
+                shared = out[node + 1]
+                if shared == UNLABELLED:
+                    shared = out[i]
+                elif out[i] != UNLABELLED and out[i] != shared:
+                    shared = MIXED
+                out[node] = shared
