@@ -9,7 +9,6 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from mercer._base import fitting
 from mercer._base.validation import check_labels
 from mercer.ensemble._committee.bagging_model import BaggingModel
 from mercer.ensemble._reweighting.weak_learner import predict_shares
@@ -97,134 +96,110 @@ class BaggingClassifier(ClassifierMixin, BaggingModel):
 
     __doc__ = (__doc__ or "") % _PARAMETERS
 
-    def _default(self) -> Any:
-        return DecisionTreeClassifier()
+    _numeric_targets = False
 
-    @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> "BaggingClassifier":
-        """Fit the members.
+    def _choose_base(self) -> Any:
+        return DecisionTreeClassifier() if self.estimator is None else self.estimator
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, as the estimator takes them.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights: rows are drawn in their proportion.
-        **fit_params : dict
-            Metadata for the members' ``fit``, through scikit-learn's routing.
-
-        Returns
-        -------
-        self : BaggingClassifier
-        """
-        outcome = self._fit_bags(X, y, sample_weight, fit_params, numbers=False)
-        self._conclude(outcome)
-        return self
-
-    def _targets(self, y: np.ndarray) -> np.ndarray:
+    def _encode_targets(self, y: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
         y = column_or_1d(y, warn=True)
         check_labels(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        self.n_classes_ = len(self.classes_)
-        return codes
+        classes, indices = np.unique(y, return_inverse=True)
+        return indices, {"classes_": classes, "n_classes_": len(classes)}
 
     def predict_proba(self, X: Any, **params: Any) -> np.ndarray:
-        """The mean of the members' probabilities, or shares of their votes.
+        """Return the mean of the members' probabilities, or the shares of their votes.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
         **params : dict
-            Metadata for the members, through scikit-learn\'s routing.
+            Metadata for the members, through scikit-learn's routing.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        return self._mean_shares(X, "predict_proba", params)
+        return self._average_shares(X, "predict_proba", params)
 
-    def _mean_shares(self, X: Any, name: str, params: dict[str, Any]) -> np.ndarray:
+    def _average_shares(self, X: Any, name: str, params: dict[str, Any]) -> np.ndarray:
+        """Return the mean of the members' class shares (n, classes); `name` is the method that was called."""
         check_is_fitted(self)
-        given = self._routed(name, params)
-        total = self._sum_over_members(X, lambda member, rows: self._shares(member, rows, given))
-        return _like(X, total / len(self.estimators_))
+        params = self._route(name, params)
+        total = self._sum_members(X, lambda member, rows: self._predict_shares(member, rows, params))
+        return _cast_as_rows(X, total / len(self.estimators_))
 
     def predict(self, X: Any, **params: Any) -> np.ndarray:
-        """The class of the largest mean probability; the first among equals.
+        """Return the class of the largest mean probability; the first of equal ones.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
         **params : dict
-            Metadata for the members, through scikit-learn\'s routing.
+            Metadata for the members, through scikit-learn's routing.
 
         Returns
         -------
         ndarray of shape (n_samples,)
         """
-        shares = self._mean_shares(X, "predict", params)
+        shares = self._average_shares(X, "predict", params)
         return self.classes_[shares.argmax(axis=1)]
 
     def predict_log_proba(self, X: Any, **params: Any) -> np.ndarray:
-        """Logarithms of :meth:`predict_proba`.
+        """Return the logarithms of :meth:`predict_proba`.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
         **params : dict
-            Metadata for the members, through scikit-learn\'s routing.
+            Metadata for the members, through scikit-learn's routing.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
         """
         with np.errstate(divide="ignore"):
-            return np.log(self._mean_shares(X, "predict_log_proba", params))
+            return np.log(self._average_shares(X, "predict_log_proba", params))
 
-    @available_if(
-        lambda self: hasattr(self._default() if self.estimator is None else self.estimator, "decision_function")
-    )
+    @available_if(lambda self: hasattr(self._choose_base(), "decision_function"))
     def decision_function(self, X: Any, **params: Any) -> np.ndarray:
-        """The mean of the members' scores; there where they have them.
+        """Return the mean of the members' scores, where they have such a method.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
         **params : dict
-            Metadata for the members, through scikit-learn\'s routing.
+            Metadata for the members, through scikit-learn's routing.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, k)
         """
         check_is_fitted(self)
-        given = self._routed("decision_function", params)
-        total = self._sum_over_members(X, lambda member, rows: np.asarray(member.decision_function(rows, **given)))
+        params = self._route("decision_function", params)
+        total = self._sum_members(X, lambda member, rows: np.asarray(member.decision_function(rows, **params)))
         return total / len(self.estimators_)
 
-    def _shares(self, member: Any, rows: Any, params: dict[str, Any]) -> np.ndarray:
-        codes = np.arange(self.n_classes_)
+    def _predict_shares(self, member: Any, rows: Any, params: dict[str, Any]) -> np.ndarray:
+        """Return the class shares (n, classes) of one member: its probabilities, or 1 for the class it predicts."""
+        indices = np.arange(self.n_classes_)
         if hasattr(member, "predict_proba"):
-            return predict_shares(member, rows, codes, params)
-        return (np.asarray(member.predict(rows, **params))[:, None] == codes).astype(np.float64)
+            return predict_shares(member, rows, indices, params)
+        return (np.asarray(member.predict(rows, **params))[:, None] == indices).astype(np.float64)
 
-    def _judge_left_out(self, rows: Any, y: np.ndarray) -> None:
+    def _score_left_out(self, rows: Any, y: np.ndarray) -> dict[str, Any]:
         total = np.zeros((len(y), self.n_classes_))
-        for number, member in enumerate(self.estimators_):
-            left_out = np.setdiff1d(np.arange(len(y)), self._draws.rows(number))
-            if len(left_out):
-                total[left_out] += self._shares(member, self._columns(rows[left_out], number), {})
-        judged = total.sum(axis=1)
-        _warn_unjudged(judged)
+        for member, index, left_out in self._find_left_out(len(y)):
+            total[left_out] += self._predict_shares(member, self._take_columns(rows[left_out], index), {})
+        counts = total.sum(axis=1)
+        _warn_of_rows_without_score(counts)
         with np.errstate(invalid="ignore"):
-            self.oob_decision_function_ = total / judged[:, None]
-        self.oob_score_ = float(accuracy_score(y, total.argmax(axis=1)))
+            shares = total / counts[:, None]
+        return {"oob_decision_function_": shares, "oob_score_": float(accuracy_score(y, total.argmax(axis=1)))}
 
 
 class BaggingRegressor(RegressorMixin, BaggingModel):
@@ -269,75 +244,52 @@ class BaggingRegressor(RegressorMixin, BaggingModel):
 
     __doc__ = (__doc__ or "") % _PARAMETERS
 
-    def _default(self) -> Any:
-        return DecisionTreeRegressor()
+    _numeric_targets = True
 
-    @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> "BaggingRegressor":
-        """Fit the members.
+    def _choose_base(self) -> Any:
+        return DecisionTreeRegressor() if self.estimator is None else self.estimator
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, as the estimator takes them.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights: rows are drawn in their proportion.
-        **fit_params : dict
-            Metadata for the members' ``fit``, through scikit-learn's routing.
-
-        Returns
-        -------
-        self : BaggingRegressor
-        """
-        outcome = self._fit_bags(X, y, sample_weight, fit_params, numbers=True)
-        self._conclude(outcome)
-        return self
-
-    def _targets(self, y: np.ndarray) -> np.ndarray:
-        return column_or_1d(y, warn=True) if y.ndim == 1 or y.shape[1] == 1 else y
+    def _encode_targets(self, y: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
+        return column_or_1d(y, warn=True) if y.ndim == 1 or y.shape[1] == 1 else y, {}
 
     def predict(self, X: Any, **params: Any) -> np.ndarray:
-        """The mean of the members' predictions.
+        """Return the mean of the members' predictions.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
         **params : dict
-            Metadata for the members, through scikit-learn\'s routing.
+            Metadata for the members, through scikit-learn's routing.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_targets)
         """
         check_is_fitted(self)
-        given = self._routed("predict", params)
-        total = self._sum_over_members(
-            X, lambda member, rows: np.asarray(member.predict(rows, **given), dtype=np.float64)
-        )
-        return _like(X, total / len(self.estimators_))
+        params = self._route("predict", params)
+        total = self._sum_members(X, lambda member, rows: np.asarray(member.predict(rows, **params), dtype=np.float64))
+        return _cast_as_rows(X, total / len(self.estimators_))
 
-    def _judge_left_out(self, rows: Any, y: np.ndarray) -> None:
-        total, judged = np.zeros(y.shape), np.zeros(len(y))
-        for number, member in enumerate(self.estimators_):
-            left_out = np.setdiff1d(np.arange(len(y)), self._draws.rows(number))
-            if len(left_out):
-                total[left_out] += member.predict(self._columns(rows[left_out], number))
-                judged[left_out] += 1
-        _warn_unjudged(judged)
-        count = np.maximum(judged, 1)
-        self.oob_prediction_ = total / (count if y.ndim == 1 else count[:, None])
-        self.oob_score_ = float(r2_score(y, self.oob_prediction_))
+    def _score_left_out(self, rows: Any, y: np.ndarray) -> dict[str, Any]:
+        total, counts = np.zeros(y.shape), np.zeros(len(y))
+        for member, index, left_out in self._find_left_out(len(y)):
+            total[left_out] += member.predict(self._take_columns(rows[left_out], index))
+            counts[left_out] += 1
+        _warn_of_rows_without_score(counts)
+        divisor = np.maximum(counts, 1)
+        predicted = total / (divisor if y.ndim == 1 else divisor[:, None])
+        return {"oob_prediction_": predicted, "oob_score_": float(r2_score(y, predicted))}
 
 
-def _like(X: Any, answer: np.ndarray) -> np.ndarray:
-    return answer.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else answer
+def _cast_as_rows(X: Any, predicted: np.ndarray) -> np.ndarray:
+    """Return predictions in float32 if the rows are, else as they are."""
+    return predicted.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else predicted
 
 
-def _warn_unjudged(judged: np.ndarray) -> None:
-    if (judged == 0).any():
+def _warn_of_rows_without_score(counts: np.ndarray) -> None:
+    """Warn if some rows, with a count of zero, were seen by all members."""
+    if (counts == 0).any():
         message = (
             "Some inputs do not have OOB scores. This probably means too few estimators were used to compute any "
             "reliable oob estimates."

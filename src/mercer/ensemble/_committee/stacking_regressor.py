@@ -1,12 +1,12 @@
-"""Stacking of regressors: one more learns to combine what they predict for rows that they did not see."""
+"""Stacking of regressors: one more is fitted to their predictions of rows that they did not see."""
 
 from typing import Any
 
-from sklearn.base import RegressorMixin, is_regressor
+import numpy as np
+from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import column_or_1d
 
-from mercer._base import fitting
 from mercer.ensemble._committee.stacking_model import StackingModel, final_has
 from mercer.linear_model import RidgeCV
 
@@ -76,6 +76,9 @@ class StackingRegressor(RegressorMixin, StackingModel):
     True
     """
 
+    _member_kind = "regressor"
+    _final_kind = "regressor"
+
     def __init__(
         self,
         estimators: list[tuple[str, Any]],
@@ -95,38 +98,15 @@ class StackingRegressor(RegressorMixin, StackingModel):
         self.verbose = verbose
         self.max_time = max_time
 
-    def _default_final(self) -> Any:
-        return RidgeCV()
+    def _choose_final(self) -> Any:
+        return RidgeCV() if self.final_estimator is None else self.final_estimator
 
-    @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> "StackingRegressor":
-        """Fit the members, and the final estimator to what they predict.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, as the members take them.
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights, for all members and the final estimator; with scikit-learn's metadata routing, for the members
-            that ask for them.
-        **fit_params : dict
-            Metadata for ``fit``, through scikit-learn's routing.
-
-        Returns
-        -------
-        self : StackingRegressor
-        """
-        self._check_call(X, y, fit_params)
-        members, final = self._members(is_regressor, "regressor"), self._checked_final(is_regressor, "regressor")
-        outcome = self._fit_stack(X, column_or_1d(y, warn=True), sample_weight, fit_params, members, final, {})
-        self._conclude(outcome)
-        return self
+    def _encode_targets(self, y: Any) -> tuple[np.ndarray, dict[str, Any]]:
+        return column_or_1d(y, warn=True), {}
 
     @available_if(final_has("predict"))
     def predict(self, X: Any, **predict_params: Any) -> Any:
-        """What the final estimator predicts.
+        """Return the predictions of the final estimator.
 
         Parameters
         ----------
@@ -139,4 +119,4 @@ class StackingRegressor(RegressorMixin, StackingModel):
         -------
         ndarray of shape (n_samples,)
         """
-        return self._final_answer(X, predict_params)
+        return self._predict_final(X, predict_params)

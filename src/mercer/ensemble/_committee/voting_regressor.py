@@ -3,10 +3,9 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin, is_regressor
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from mercer._base import fitting
 from mercer._base.wrapping import float_type
 from mercer.ensemble._committee.combination import combine_numbers
 from mercer.ensemble._committee.voting_model import VotingModel
@@ -67,6 +66,8 @@ class VotingRegressor(RegressorMixin, VotingModel):
     True
     """
 
+    _kind = "regressor"
+
     def __init__(
         self,
         estimators: list[tuple[str, Any]],
@@ -82,33 +83,11 @@ class VotingRegressor(RegressorMixin, VotingModel):
         self.verbose = verbose
         self.max_time = max_time
 
-    @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> "VotingRegressor":
-        """Fit the members.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, as the members take them.
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights, for all members; with scikit-learn's metadata routing, for those that ask for them.
-        **fit_params : dict
-            Metadata for the members' ``fit``, through scikit-learn's routing.
-
-        Returns
-        -------
-        self : VotingRegressor
-        """
-        self._check_call(X, y, fit_params)
-        y = column_or_1d(y, warn=True)
-        outcome = self._fit_poll(X, y, sample_weight, fit_params, self._members(is_regressor, "regressor"), {})
-        self._conclude(outcome)
-        return self
+    def _encode_targets(self, y: Any) -> tuple[np.ndarray, dict[str, Any]]:
+        return column_or_1d(y, warn=True), {}
 
     def predict(self, X: Any) -> np.ndarray:
-        """The weighted mean of the members' predictions.
+        """Return the weighted mean of the members' predictions.
 
         Parameters
         ----------
@@ -119,10 +98,10 @@ class VotingRegressor(RegressorMixin, VotingModel):
         -------
         ndarray of shape (n_samples,)
         """
-        return combine_numbers(self._numbers(X), self._kept_weights()).astype(float_type(X), copy=False)
+        return combine_numbers(self._predict_values(X), self._list_weights()).astype(float_type(X), copy=False)
 
     def transform(self, X: Any) -> np.ndarray:
-        """What each member predicts.
+        """Return the prediction of each member.
 
         Parameters
         ----------
@@ -133,10 +112,10 @@ class VotingRegressor(RegressorMixin, VotingModel):
         -------
         ndarray of shape (n_samples, n_members)
         """
-        return self._numbers(X).astype(float_type(X), copy=False)
+        return self._predict_values(X).astype(float_type(X), copy=False)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """The names of the columns of ``transform``.
+        """Return the names of the columns of ``transform``.
 
         Parameters
         ----------
@@ -147,11 +126,13 @@ class VotingRegressor(RegressorMixin, VotingModel):
         -------
         ndarray of str
         """
-        names = self._kept_names()
-        self._column_names(input_features)
+        names = self._list_names()
+        self._read_column_names(input_features)
         return np.asarray([f"{type(self).__name__.lower()}_{name}" for name in names], dtype=object)
 
-    def _numbers(self, X: Any) -> np.ndarray:
+    def _predict_values(self, X: Any) -> np.ndarray:
+        """Return the prediction of each member (n, members), float64."""
         check_is_fitted(self)
-        answers = self._answers(X, lambda number: np.asarray(self.estimators_[number].predict(X), dtype=np.float64))
-        return np.column_stack(answers)
+        return np.column_stack(
+            self._predict_members(X, lambda index: np.asarray(self.estimators_[index].predict(X), dtype=np.float64))
+        )
