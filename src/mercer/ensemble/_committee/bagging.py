@@ -19,7 +19,7 @@ __all__ = ["BaggingClassifier", "BaggingRegressor"]
 _PARAMETERS = """Parameters
     ----------
     estimator : an object with a method fit or None, default=None
-        What members are copies of; None means a decision tree of mercer.
+        The estimator whose copies are the members; None means a decision tree of mercer.
     n_estimators : an integer in [1, inf), default=10
         Number of members.
     max_samples : an integer in [1, inf) or a number in (0, 1] or None, default=None
@@ -32,7 +32,7 @@ _PARAMETERS = """Parameters
     bootstrap_features : a boolean, default=False
         Whether columns are drawn with replacement.
     oob_score : a boolean, default=False
-        Whether rows are judged by the members that did not see them.
+        Whether members are scored on the rows that they did not see.
     warm_start : a boolean, default=False
         Whether a further fit adds members up to ``n_estimators``.
     n_jobs : an integer in (-inf, inf) or None, default=None
@@ -40,18 +40,18 @@ _PARAMETERS = """Parameters
     random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
         The seed; each member has a stream of its own.
     verbose : an integer in [0, inf) or a boolean, default=0
-        Whether to print a line for each eight members.
+        Whether to print a line for every eight members.
     partition : a boolean, default=False
-        Whether the rows are dealt out to the members instead, each to one: for tables too large for one member.
+        Whether each row goes to one member only, for tables too large for one member.
     max_time : a number in [0, inf) or None, default=None
-        Seconds after which to stop with the members at hand.
+        Seconds after which to stop with the members fitted so far.
     """
 
 
 class BaggingClassifier(ClassifierMixin, BaggingModel):
     r"""Bagging of classifiers: the mean of members fitted to bootstrap samples.
 
-    Each of M members is fitted to rows drawn with replacement; the answer is the class of the largest mean probability,
+    Each of M members is fitted to rows drawn with replacement; predicted is the class of the largest mean probability,
     or of most votes where members give no probabilities. With members of variance :math:`s^2` and correlation
     :math:`\rho` the mean has the variance :math:`\rho s^2 + (1 - \rho) s^2 / M`, see :func:`variance_of_average`.
 
@@ -59,19 +59,19 @@ class BaggingClassifier(ClassifierMixin, BaggingModel):
     Attributes
     ----------
     estimator_ : estimator
-        What members are copies of.
+        The estimator whose copies are the members.
     estimators_ : list of estimators
-        The members; they are fitted to the numbers of the classes.
+        The members; they are fitted to the indices of the classes.
     estimators_samples_, estimators_features_ : list of ndarray
         The rows and the columns that each member was fitted to.
     classes_, n_classes_ : ndarray of shape (n_classes,), int
-        The labels, and how many there are.
+        The labels, and their number.
     oob_score_, oob_decision_function_ : float, ndarray of shape (n_samples, n_classes)
         Accuracy and mean probabilities from the members that did not see a row; NaN where all did.
     n_features_in_, feature_names_in_ :
         As in scikit-learn.
     history_, converged_, n_iter_, certificate_ :
-        A step for each eight members, whose objective is their number. There is no certificate.
+        A step for every eight members; the objective is the number of members. There is no certificate.
 
     Notes
     -----
@@ -205,14 +205,14 @@ class BaggingClassifier(ClassifierMixin, BaggingModel):
 class BaggingRegressor(RegressorMixin, BaggingModel):
     r"""Bagging of regressors: the mean of members fitted to bootstrap samples.
 
-    Each of M members is fitted to rows drawn with replacement, and the answer is the mean of theirs. With members of
+    Each of M members is fitted to rows drawn with replacement; the prediction is their mean. With members of
     variance :math:`s^2` and correlation :math:`\rho` it has the variance :math:`\rho s^2 + (1 - \rho) s^2 / M`.
 
     %s
     Attributes
     ----------
     estimator_ : estimator
-        What members are copies of.
+        The estimator whose copies are the members.
     estimators_ : list of estimators
         The members.
     estimators_samples_, estimators_features_ : list of ndarray
@@ -222,7 +222,7 @@ class BaggingRegressor(RegressorMixin, BaggingModel):
     n_features_in_, feature_names_in_ :
         As in scikit-learn.
     history_, converged_, n_iter_, certificate_ :
-        A step for each eight members, whose objective is their number. There is no certificate.
+        A step for every eight members; the objective is the number of members. There is no certificate.
 
     Notes
     -----

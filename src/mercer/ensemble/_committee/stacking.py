@@ -17,16 +17,16 @@ __all__ = ["StackingClassifier"]
 
 
 class StackingClassifier(ClassifierMixin, StackingModel):
-    r"""Different classifiers, and one more that learns to decide from what they say.
+    r"""Stacking of classifiers: one more classifier is fitted to the predictions of the others.
 
     Members :math:`h_1, \ldots, h_M` are fitted to all rows. The final classifier is fitted to the rows
     :math:`z_i = (h_1^{(-i)}(x_i), \ldots, h_M^{(-i)}(x_i))`, where :math:`h^{(-i)}` was fitted without the fold that
-    row i is in: so it learns how far members can be trusted on rows that are new to them.
+    row i is in. So it learns how reliable the members are on new rows.
 
     Parameters
     ----------
     estimators : an instance of list
-        Pairs of a name and a classifier, or a regressor for the numbers of ordered classes; ``"drop"`` in its place
+        Pairs of a name and a classifier, or a regressor for the indices of ordered classes; ``"drop"`` in its place
         leaves one out.
     final_estimator : an object with a method fit or None, default=None
         The classifier over the members; None means mercer's logistic regression.
@@ -35,7 +35,7 @@ class StackingClassifier(ClassifierMixin, StackingModel):
         Folds, the same for all members; None means five. ``"prefit"`` takes the members as they are, already fitted,
         preferably to other rows.
     stack_method : one of 'auto', 'predict_proba', 'decision_function', 'predict', default='auto'
-        What members are asked; ``"auto"`` takes the first of the others that a member has.
+        The method whose output stands for a member; ``"auto"`` takes the first of the others that a member has.
     n_jobs : an integer in (-inf, inf) or None, default=None
         Threads over members; None means all cores. Changes no result.
     passthrough : a boolean, default=False
@@ -43,24 +43,24 @@ class StackingClassifier(ClassifierMixin, StackingModel):
     verbose : an integer in [0, inf) or a boolean, default=0
         Whether to print a line for each member.
     max_time : a number in [0, inf) or None, default=None
-        Seconds after which to stop, and to fit the final estimator to the members at hand.
+        Seconds after which to stop, and to fit the final estimator to the members so far.
 
     Attributes
     ----------
     estimators_ : list of estimators
-        The members, fitted to all rows and to the numbers of the classes.
+        The members, fitted to all rows and to the indices of the classes.
     named_estimators_ : Bunch
-        The same, by their names.
+        The fitted members by their names.
     final_estimator_ : classifier
-        The one over them.
+        The final estimator, fitted.
     stack_method_ : list of str
-        What each member is asked.
+        The method whose output stands for each member.
     classes_ : ndarray of shape (n_classes,), or list of ndarray
         The labels; those of each column where targets are indicators of several labels.
     n_features_in_, feature_names_in_ :
-        As the members found them.
+        As in the first member.
     history_, converged_, n_iter_, certificate_ :
-        A step for each member and one for the final estimator; the objective is their number. There is no certificate.
+        A step for each member and one for the final estimator; the objective counts them. There is no certificate.
 
     Notes
     -----

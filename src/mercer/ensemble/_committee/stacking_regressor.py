@@ -14,7 +14,7 @@ __all__ = ["StackingRegressor"]
 
 
 class StackingRegressor(RegressorMixin, StackingModel):
-    r"""Different regressors, and one more that learns to combine what they predict.
+    r"""Stacking of regressors: one more regressor is fitted to the predictions of the others.
 
     Members :math:`f_1, \ldots, f_M` are fitted to all rows. The final regressor is fitted to the rows
     :math:`z_i = (f_1^{(-i)}(x_i), \ldots, f_M^{(-i)}(x_i))`, where :math:`f^{(-i)}` was fitted without the fold that
@@ -37,22 +37,22 @@ class StackingRegressor(RegressorMixin, StackingModel):
     verbose : an integer in [0, inf) or a boolean, default=0
         Whether to print a line for each member.
     max_time : a number in [0, inf) or None, default=None
-        Seconds after which to stop, and to fit the final estimator to the members at hand.
+        Seconds after which to stop, and to fit the final estimator to the members so far.
 
     Attributes
     ----------
     estimators_ : list of regressors
         The members, fitted to all rows.
     named_estimators_ : Bunch
-        The same, by their names.
+        The fitted members by their names.
     final_estimator_ : regressor
-        The one over them.
+        The final estimator, fitted.
     stack_method_ : list of str
         ``"predict"`` for each member.
     n_features_in_, feature_names_in_ :
-        As the members found them.
+        As in the first member.
     history_, converged_, n_iter_, certificate_ :
-        A step for each member and one for the final estimator; the objective is their number. There is no certificate.
+        A step for each member and one for the final estimator; the objective counts them. There is no certificate.
 
     Notes
     -----

@@ -34,35 +34,35 @@ class VotingClassifier(ClassifierMixin, VotingModel):
     voting : one of 'hard', 'soft', default='hard'
         Whether labels are counted or probabilities averaged.
     weights : an array-like or None, default=None
-        A weight for each pair; None weighs all alike.
+        A weight for each pair; None means equal weights.
     n_jobs : an integer in (-inf, inf) or None, default=None
         Threads over members; None means all cores. Changes no result.
     flatten_transform : a boolean, default=True
-        Whether ``transform`` of a soft vote sets the members' probabilities side by side, in one table.
+        Whether ``transform`` of a soft vote joins the members' probabilities in one table.
     verbose : an integer in [0, inf) or a boolean, default=False
         Whether to print a line for each member.
     max_time : a number in [0, inf) or None, default=None
-        Seconds after which to stop with the members at hand.
+        Seconds after which to stop with the members fitted so far.
 
     Attributes
     ----------
     estimators_ : list of classifiers
-        The fitted members; they are fitted to the numbers of the classes.
+        The fitted members; they are fitted to the indices of the classes.
     named_estimators_ : Bunch
-        The same, by their names.
+        The fitted members by their names.
     le_ : LabelEncoder
-        What turns labels into numbers.
+        Turns labels into indices.
     classes_ : ndarray of shape (n_classes,)
         The labels.
     n_features_in_, feature_names_in_ :
-        As the members found them.
+        As in the first member.
     history_, converged_, n_iter_, certificate_ :
-        A step for each member, whose objective is their number. There is no certificate.
+        A step for each member; the objective is the number of members. There is no certificate.
 
     Notes
     -----
     Costs what the members cost; as many are fitted at a time as there are threads. Among equal votes the first label
-    in sorted order is taken. Rows, in memory, are handed to members as they were given: dense, sparse or frames.
+    in sorted order is taken. Rows must be in memory; members get them as they were given: dense, sparse or frames.
 
     References
     ----------

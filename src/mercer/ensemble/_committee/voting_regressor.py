@@ -26,24 +26,24 @@ class VotingRegressor(RegressorMixin, VotingModel):
     estimators : an instance of list
         Pairs of a name and a regressor; ``"drop"`` in the place of a regressor leaves it out.
     weights : an array-like or None, default=None
-        A weight for each pair; None weighs all alike.
+        A weight for each pair; None means equal weights.
     n_jobs : an integer in (-inf, inf) or None, default=None
         Threads over members; None means all cores. Changes no result.
     verbose : an integer in [0, inf) or a boolean, default=False
         Whether to print a line for each member.
     max_time : a number in [0, inf) or None, default=None
-        Seconds after which to stop with the members at hand.
+        Seconds after which to stop with the members fitted so far.
 
     Attributes
     ----------
     estimators_ : list of regressors
         The fitted members.
     named_estimators_ : Bunch
-        The same, by their names.
+        The fitted members by their names.
     n_features_in_, feature_names_in_ :
-        As the members found them.
+        As in the first member.
     history_, converged_, n_iter_, certificate_ :
-        A step for each member, whose objective is their number. There is no certificate.
+        A step for each member; the objective is the number of members. There is no certificate.
 
     Notes
     -----

@@ -35,62 +35,63 @@ class HistGradientBoostingRegressor(RegressorMixin, HistBoosting):
 
     .. math:: \frac{G_l^2}{H_l + \lambda} + \frac{G_r^2}{H_r + \lambda} - \frac{G^2}{H + \lambda} ,
 
-    and a leaf has the value :math:`-G / (H + \lambda)`, or with losses of residuals' sizes the best one for its rows.
+    and a leaf has the value :math:`-G / (H + \lambda)`, or with losses of absolute residuals the optimum for its rows.
 
     Parameters
     ----------
     loss : one of 'squared_error', 'absolute_error', 'gamma', 'huber', 'poisson', 'quantile', default='squared_error'
         The loss; with ``'gamma'`` and ``'poisson'`` the score is the logarithm of the mean.
     quantile : a number in [0, 1] or None, default=None
-        The quantile of ``loss='quantile'``; with ``'huber'`` the share of the residuals that count squared, the larger
-        ones counting by their size, renewed each round. None means 0.9 there.
+        The quantile of ``loss='quantile'``; with ``'huber'`` the share of the residuals whose loss is squared, while
+        that of larger ones is linear, found again in each round. None means 0.9 there.
     learning_rate : a number in (0, inf), default=0.1
-        What each tree's values are multiplied with, :math:`\nu`.
+        The factor :math:`\nu` of each tree's values.
     max_iter : an integer in [1, inf), default=100
-        Rounds, M.
+        The number of rounds, M.
     max_leaf_nodes : an integer in [2, inf) or None, default=31
-        Leaves of a tree; the leaf whose split gains most is split next.
+        Most leaves of a tree; the leaf whose split gains most is split next.
     max_depth : an integer in [1, inf) or None, default=None
-        Splits from the root to a leaf.
+        Most splits from the root to a leaf.
     min_samples_leaf : an integer in [1, inf), default=20
-        Rows in a leaf. Where all weights are whole numbers, a row counts as often as its weight says.
+        Fewest rows of a leaf. Where all weights are whole numbers, a row of weight w counts as w rows.
     l2_regularization : a number in [0, inf), default=0.0
         The penalty :math:`\lambda` on the values of leaves.
     max_features : a number in (0, 1], default=1.0
         The share of the columns, drawn anew for each split, that a split may choose from.
     max_bins : an integer in [2, 255], default=255
-        Bins of a column; missing values have one more.
+        Most bins of a column; missing values have one more.
     categorical_features : an array-like or one of 'from_dtype' or None, default='from_dtype'
-        Columns that hold categories: a mask, numbers or names; by default those that a frame calls categorical.
+        Columns that hold categories: a mask, indices or names; by default the columns of a frame of categorical type.
     monotonic_cst : an array-like or an instance of dict or None, default=None
         1 where the score may only rise with a column, -1 where it may only fall, 0 elsewhere; or by name.
     interaction_cst : one of 'pairwise', 'no_interactions' or an instance of list or tuple or None, default=None
-        Sets of columns that may be asked on one path.
+        Sets of columns that may occur together on a path from the root to a leaf.
     warm_start : a boolean, default=False
-        Whether a fit goes on from the trees, the bins and the seed of the last one.
+        Whether a fit continues the last one, with its trees, bins and seed.
     early_stopping : one of 'auto' or a boolean, default='auto'
-        Whether a validation score ends the rounds; by default for more than 10 000 rows.
+        Whether a validation score ends the rounds; ``'auto'`` means for more than 10 000 rows.
     scoring : a string or a callable or None, default='loss'
-        The score; None is that of ``score``.
+        The validation score: minus the loss, a scorer of scikit-learn, or None for the method ``score``.
     validation_fraction : a number in (0, 1) or an integer in [1, inf) or None, default=0.1
-        Rows held out for it where ``fit`` is given none; with None the training rows are scored.
+        The share or number of rows held out for validation where ``fit`` is given none; with None the training rows
+        are scored.
     n_iter_no_change : an integer in [1, inf), default=10
         Rounds without a better score that end the fit.
     tol : a number in [0, inf), default=1e-07
-        How much better a better score is.
+        The least difference that counts as a better score.
     verbose : an integer in [0, inf) or a boolean, default=0
         Whether to print a line for each round.
     random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Draws the held-out rows, the sample for the bins and the columns of splits.
+        The seed of the held-out rows, of the sample for the bins, and of the columns of splits.
     subsample : a number in (0, 1], default=1.0
-        The chance of a row to be drawn for a round, anew for each; below one, rounds learn from those drawn only.
+        The probability that a row is drawn for a round, independently in each; a round learns from drawn rows only.
     category_price : a number in [0, inf), default=0.3
-        What a split by categories must gain for each of them beyond four, in units of what one gains by chance; 0 lets
-        columns with many categories win by chance, as in scikit-learn.
+        The gain that a split by categories needs for each category beyond four, in units of the gain that a category
+        makes by chance. With 0, as in scikit-learn, columns with many categories win by chance.
     budget : a number in (0, inf) or None, default=None
-        Decides learning rate, leaves and rounds by rows held out: 1 is usual, more takes longer and is a little better.
-        `learning_rate`, `max_iter`, `max_leaf_nodes`, `early_stopping`, `validation_fraction`, `n_iter_no_change` and
-        `warm_start` are then left alone.
+        If set, learning rate, leaves and rounds are found on rows held out: 1 is usual, more takes longer and is a
+        little better. `learning_rate`, `max_iter`, `max_leaf_nodes`, `early_stopping`, `validation_fraction`,
+        `n_iter_no_change` and `warm_start` must then keep their defaults.
     max_time : a number in [0, inf) or None, default=None
         Seconds after which the fit ends with the rounds it has.
     n_jobs : an integer in (-inf, inf) or None, default=None
@@ -103,42 +104,42 @@ class HistGradientBoostingRegressor(RegressorMixin, HistBoosting):
     n_trees_per_iteration_ : int
         Trees in a round.
     do_early_stopping_ : bool
-        Whether a score was followed.
+        Whether early stopping followed a score.
     train_score_, validation_score_ : ndarray of shape (n_iter_ + 1,) or (0,)
-        The scores before the first round and after each; empty where none was followed.
+        The scores before the first round and after each; empty without early stopping.
     is_categorical_ : ndarray of shape (d,) or None
         Which columns hold categories.
     feature_importances_ : ndarray of shape (d,)
-        Each column's share of the gain of all splits.
+        The share of each column in the gain of all splits.
     budget_trials_ : list of dict
-        With a budget: what was tried, and how it scored on the rows held out.
+        With a budget: the parameters of each trial, and its score on the rows held out.
     n_features_in_, feature_names_in_ :
         As in scikit-learn.
     history_ : dict of ndarray
         After each round: ``objective``, the mean loss of the training rows, ``seconds``, ``validation_score``.
     converged_ : bool
-        Whether early stopping ended the fit, or the last round found no split that gains.
+        Whether early stopping ended the fit, or no split of the last round had a gain.
     certificate_ : Certificate
         ``"none"``: boosting is greedy.
 
     Notes
     -----
-    Gradients and curvatures are rounded to multiples of a power of two, 2**-52 of their sum, and added up as whole
-    numbers: the trees are the same for any number of threads and in any place, and rows may come in any order but for
-    the sample. A histogram of a child is that of its parent less that of the smaller child. Time is O(n d) a round at
-    the root and about as much again below; memory d + 50 bytes a row, 16 bytes more for each further score, taken after
-    a forecast, and nothing of the rows themselves: those in files, streams and Dask collections are read twice, for a
-    sample and for their bins.
+    Gradients and curvatures are rounded to multiples of a power of two, 2**-52 of their sum, and added as integers: the
+    trees are the same for any number of threads and in any place, and depend on the order of the rows through the
+    sample only. The histogram of the larger child is that of the parent minus that of the smaller child. A round takes
+    O(n d) at the root and about as much again below. Memory is 2 d + 50 bytes a row and 16 bytes more for each further
+    score, forecast before it is taken; the rows themselves are not kept. Rows in files, streams and Dask collections
+    are read twice, for a sample and for their bins.
 
-    Bins are cut at the quantiles of 65 536 rows. Missing values go to the side that gains more; where a node had none,
-    with the more rows. Of a column with more categories than bins the most frequent have a bin each and the others
-    share one; categories that are unknown, negative or missing are missing values. Categories with fewer than ten rows
-    in a node go right. Weights are repetitions; rows of weight zero are left out.
+    Bins are cut at the quantiles of 65 536 rows. Missing values go to the side with the larger gain, and in nodes
+    without any to the side with more rows. If a column has more categories than bins, the most frequent ones have a bin
+    each and the others share one; categories that are unknown, negative or missing are missing values. Categories with
+    fewer than ten rows in a node go right. Weights are repetitions; rows of weight zero are left out.
 
     A split by k categories is the best of many sets and gains about :math:`2 k / \pi` by chance alone, in units of
-    :math:`\sum g_i^2 / \sum h_i`. The default price takes about half of that off; the gain of a split is what is left.
-    On held-out rows of 14 tables that did better than a ridge for such splits, and than bounds on the categories of a
-    side or on their rows.
+    :math:`\sum g_i^2 / \sum h_i`. The default price subtracts about half of that from the gain. On held-out rows of 14
+    tables this was better than a ridge penalty for such splits, and than limits on the categories of a side or on their
+    rows.
 
     References
     ----------

@@ -101,15 +101,15 @@ class AdaBoostRegressor(MemberList, RegressorMixin, Estimator):
     Each round fits a member h to rows drawn by their weights :math:`d_i`, takes the losses
     :math:`L_i = L(|h(x_i) - y_i| / \max_j |h(x_j) - y_j|)` in [0, 1], their mean
     :math:`\epsilon = \sum_i d_i L_i` and :math:`\beta = \epsilon / (1 - \epsilon)`, multiplies the weights by
-    :math:`\beta^{\nu (1 - L_i)}` and normalises them. The answer is the median of the members with the weights
+    :math:`\beta^{\nu (1 - L_i)}` and normalises them. The prediction is the median of the members with the weights
     :math:`\nu \log (1 / \beta)`.
 
     Parameters
     ----------
     estimator : an object with a method fit or None, default=None
-        What members are copies of. None means :class:`mercer.tree.DecisionTreeRegressor` of depth 3.
+        The estimator whose copies are the members. None means :class:`mercer.tree.DecisionTreeRegressor` of depth 3.
     n_estimators : an integer in [1, inf), default=50
-        The most members.
+        Most members.
     learning_rate : a number in (0, inf), default=1.0
         :math:`\nu`.
     loss : one of 'linear', 'square', 'exponential', default='linear'
@@ -120,14 +120,14 @@ class AdaBoostRegressor(MemberList, RegressorMixin, Estimator):
         Whether members see rows drawn with replacement by their weights, as scikit-learn does; otherwise they are
         given the weights.
     max_time : a number in [0, inf) or None, default=None
-        Seconds after which to stop with the members at hand.
+        Seconds after which to stop with the members fitted so far.
     n_jobs : an integer in (-inf, inf) or None, default=None
         Threads of the default member. Changes no result.
 
     Attributes
     ----------
     estimator_ : estimator
-        What members are copies of.
+        The estimator whose copies are the members.
     estimators_ : list of estimators
         The members.
     estimator_weights_, estimator_errors_ : ndarray of shape (n_members,)
