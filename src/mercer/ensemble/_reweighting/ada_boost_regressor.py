@@ -87,6 +87,7 @@ class MedianRounds:
         if error >= 0.5 and state.members:
             return None
         members, errors = (*state.members, member), (*state.errors, error)
+        # log(1 / beta) would be infinite or not positive: such a member has the weight one and ends the rounds.
         if error <= 0 or error >= 0.5:
             return replace(state, members=members, weights=(*state.weights, 1.0), errors=errors, ended=True)
         beta = error / (1.0 - error)
@@ -318,6 +319,7 @@ class AdaBoostRegressor(MemberList, RegressorMixin, Estimator):
         """Return the weighted median of the first members' predictions of each row."""
         order = np.argsort(predictions[:, :n_members], axis=1, kind="stable")
         running = np.cumsum(self.estimator_weights_[:n_members][order], axis=1)
+        # The first prediction, in ascending order, at which the members up to it have half of the weight.
         middle = (running >= 0.5 * running[:, -1:]).argmax(axis=1)
         rows = np.arange(len(predictions))
         return predictions[rows, order[rows, middle]]

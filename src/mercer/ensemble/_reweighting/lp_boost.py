@@ -118,6 +118,7 @@ class ColumnGeneration:
     def _bound_groups(self, group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the weight of each group, and the upper bound of its dual mass."""
         held = np.bincount(group[group >= 0], self.row_weight[group >= 0])
+        # d_i <= w_i / nu: at least a share nu of the weight holds the margin.
         return held, np.full(len(held), np.inf) if self.nu is None else held / held.sum() / self.nu
 
     def _solve_program(self, state: ColumnState) -> tuple[ColumnState, np.ndarray]:
