@@ -23,7 +23,7 @@ def data(n=300, n_classes=2, seed=0):
 
 
 def replay(model, X, y):
-    """The weights before each round, and after the last, from the members alone."""
+    """Yield the weights before each round, and after the last, from the members alone."""
     weight = np.full(len(y), 1 / len(y))
     for member, size in zip(model.estimators_, model.estimator_weights_, strict=True):
         yield weight, member, size

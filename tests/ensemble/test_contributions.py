@@ -17,16 +17,16 @@ def data():
     return X, y
 
 
-def expected_value(tree, x, known, node=0):
-    """The value of a tree where only some columns are known: the definition of the game."""
+def compute_value(tree, x, known, node=0):
+    """Return the value of a tree where only some columns are known: the definition of the game."""
     left = tree.left[node]
     if left == 0:
         return tree.value[node]
     column = tree.feature[node]
     if column in known:
         goes_left = tree.missing_left[node] if np.isnan(x[column]) else x[column] <= tree.threshold[node]
-        return expected_value(tree, x, known, left if goes_left else left + 1)
-    parts = [tree.count[child] * expected_value(tree, x, known, child) for child in (left, left + 1)]
+        return compute_value(tree, x, known, left if goes_left else left + 1)
+    parts = [tree.count[child] * compute_value(tree, x, known, child) for child in (left, left + 1)]
     return sum(parts) / tree.count[node]
 
 
@@ -40,7 +40,7 @@ def test_contributions_are_shapley_values_over_all_coalitions():
                 weight = factorial(size) * factorial(3 - size) / factorial(4)
                 for known in combinations([k for k in range(4) if k != j], size):
                     for tree in model._state.trees:
-                        gain = expected_value(tree, x, {*known, j}) - expected_value(tree, x, set(known))
+                        gain = compute_value(tree, x, {*known, j}) - compute_value(tree, x, set(known))
                         total += weight * gain
             assert shares[j] == pytest.approx(total, abs=1e-12)
 

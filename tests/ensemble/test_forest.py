@@ -133,7 +133,7 @@ def test_few_rows_that_go_down_many_trees_at_a_time_get_the_same_bits(n_trees):
 
 
 class Hurried(RandomForestClassifier):
-    """A forest whose clock goes on by a second whenever somebody looks at it."""
+    """A forest whose clock advances by a second whenever it is read."""
 
     looks = 0
 

@@ -19,7 +19,7 @@ def friedman(n=400, seed=0):
 
 
 def best_split(X, residual, min_rows, l2):
-    """Column, threshold and gain of the best split by trying all: the definition."""
+    """Return column, threshold and gain of the best split by trying all: the definition."""
     best = (-1, 0.0, 0.0)
     parent = residual.sum() ** 2 / (len(residual) + l2)
     for j in range(X.shape[1]):
@@ -79,7 +79,7 @@ def test_leaves_of_the_absolute_loss_are_medians():
 def test_the_quantile_loss_leaves_its_share_of_rows_below(quantile):
     X, y = friedman(1000)
     model = HistGradientBoostingRegressor("quantile", quantile=quantile, max_iter=1, learning_rate=1.0).fit(X, y)
-    # Each leaf has at least twenty rows, one of which is at the quantile.
+    # Each leaf has at least twenty rows, and one of them is at the quantile.
     assert np.mean(y <= model.predict(X)) == pytest.approx(quantile, abs=1 / 20)
 
 

@@ -14,7 +14,7 @@ from mercer.errors import ParameterError
 
 
 def additive(n=600):
-    """A sum of functions of one column each, for which small trees are best."""
+    """Return rows with a sum of functions of one column each, for which small trees are best."""
     rng = np.random.default_rng(0)
     X = rng.random((n, 6))
     return X, 3 * X[:, 0] + np.sin(6 * X[:, 1]) + X[:, 2] ** 2 + 0.5 * rng.normal(size=n)

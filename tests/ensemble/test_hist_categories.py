@@ -8,13 +8,13 @@ from mercer.errors import ParameterError
 
 
 def six_kinds():
-    """Six categories of twenty rows, three with a mean of -1 and three of +1, and noise of +-1 around them."""
+    """Return six categories of twenty rows, three with a mean of -1 and three of +1, and noise of +-1 around them."""
     kind = np.repeat(np.arange(6.0), 20)
     y = np.where(kind % 2 == 0, -1.0, 1.0) + np.tile([-1.0, 1.0], 60)
     return kind[:, None], y
 
 
-def grown(X, y, **settings):
+def fit_one_split(X, y, **settings):
     model = HistGradientBoostingRegressor(
         max_iter=1, learning_rate=1.0, max_leaf_nodes=2, categorical_features=[0], **settings
     )
@@ -26,14 +26,14 @@ def test_a_split_must_gain_the_price_of_its_categories_beyond_four(share, splits
     X, y = six_kinds()
     # Two sides of 60 rows with sums of -60 and 60 save 2 * 60^2 / 60; squares of 4 and 0 are two in the mean.
     gain, chance = 120.0, 2.0
-    model = grown(X, y, category_price=share * gain / (2 * chance))
+    model = fit_one_split(X, y, category_price=share * gain / (2 * chance))
     assert np.ptp(model.predict(X)) == pytest.approx(2.0 if splits else 0.0)
 
 
 def test_up_to_four_categories_have_no_price():
     X, y = six_kinds()
     few = X[:, 0] < 4
-    assert np.ptp(grown(X[few], y[few], category_price=1e6).predict(X[few])) == pytest.approx(2.0)
+    assert np.ptp(fit_one_split(X[few], y[few], category_price=1e6).predict(X[few])) == pytest.approx(2.0)
 
 
 def test_a_column_of_many_categories_without_signal_is_hardly_asked():
@@ -76,4 +76,4 @@ def test_a_negative_price_is_named():
     X, y = six_kinds()
     message = r"HistGradientBoostingRegressor: category_price must be a number in \[0, inf\); got -1.0."
     with pytest.raises(ParameterError, match=message):
-        grown(X, y, category_price=-1.0)
+        fit_one_split(X, y, category_price=-1.0)

@@ -13,7 +13,7 @@ from mercer.errors import DataError
 
 
 def steps(n=60):
-    """Two values of a column, a leaf each."""
+    """Return rows with two values of one column, a leaf each, and targets with heavy tails."""
     X = np.repeat([[0.0], [1.0]], n // 2, axis=0)
     return X, np.random.default_rng(0).standard_t(2, size=n) + 5 * X[:, 0]
 

@@ -12,7 +12,7 @@ from mercer.ensemble._reweighting.margin_simplex import Basis, grow_basis, make_
 
 
 def grow(right, weight, nu):
-    """The programs of more and more hypotheses: patterns, shares, and what is found from the last basis."""
+    """Yield the programs of more and more hypotheses: patterns, shares, and what is found from the last basis."""
     group, patterns, basis = np.zeros(len(right), dtype=int), np.empty((1, 0)), None
     for column in right.T:
         halves, group = np.unique(2 * group + column, return_inverse=True)

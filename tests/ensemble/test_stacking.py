@@ -42,7 +42,7 @@ def classifiers():
 
 
 def unseen(member, X, y, folds, method):
-    """What a member says of each row when fitted without its fold, in a plain loop."""
+    """Return the predictions of a member for each row when fitted without its fold, in a plain loop."""
     said = {}
     for train, test in folds.split(X, y):
         fitted = clone(member).fit(X[train], y[train])

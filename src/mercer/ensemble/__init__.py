@@ -1,4 +1,4 @@
-"""Ensembles: many models that answer as one."""
+"""Ensembles: many models whose predictions are combined."""
 
 from mercer.ensemble._committee.bagging import BaggingClassifier, BaggingRegressor
 from mercer.ensemble._committee.combination import (

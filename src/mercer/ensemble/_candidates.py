@@ -1,4 +1,4 @@
-"""What ensembles offer to a study."""
+"""The candidates of ensembles for a study."""
 
 from typing import Any
 

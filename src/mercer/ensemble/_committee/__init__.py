@@ -1,1 +1,1 @@
-"""Ensembles of any models: bagging, voting, stacking and how their answers are combined."""
+"""Ensembles of any models: bagging, voting, stacking, and combinations of predictions."""

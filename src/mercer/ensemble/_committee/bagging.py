@@ -9,7 +9,6 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from mercer._base import fitting
 from mercer._base.validation import check_labels
 from mercer.ensemble._committee.bagging_model import BaggingModel
 from mercer.ensemble._reweighting.weak_learner import predict_shares
@@ -20,7 +19,7 @@ __all__ = ["BaggingClassifier", "BaggingRegressor"]
 _PARAMETERS = """Parameters
     ----------
     estimator : an object with a method fit or None, default=None
-        What members are copies of; None means a decision tree of mercer.
+        The estimator whose copies are the members; None means a decision tree of mercer.
     n_estimators : an integer in [1, inf), default=10
         Number of members.
     max_samples : an integer in [1, inf) or a number in (0, 1] or None, default=None
@@ -33,7 +32,7 @@ _PARAMETERS = """Parameters
     bootstrap_features : a boolean, default=False
         Whether columns are drawn with replacement.
     oob_score : a boolean, default=False
-        Whether rows are judged by the members that did not see them.
+        Whether members are scored on the rows that they did not see.
     warm_start : a boolean, default=False
         Whether a further fit adds members up to ``n_estimators``.
     n_jobs : an integer in (-inf, inf) or None, default=None
@@ -41,18 +40,18 @@ _PARAMETERS = """Parameters
     random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
         The seed; each member has a stream of its own.
     verbose : an integer in [0, inf) or a boolean, default=0
-        Whether to print a line for each eight members.
+        Whether to print a line for every eight members.
     partition : a boolean, default=False
-        Whether the rows are dealt out to the members instead, each to one: for tables too large for one member.
+        Whether each row goes to one member only, for tables too large for one member.
     max_time : a number in [0, inf) or None, default=None
-        Seconds after which to stop with the members at hand.
+        Seconds after which to stop with the members fitted so far.
     """
 
 
 class BaggingClassifier(ClassifierMixin, BaggingModel):
     r"""Bagging of classifiers: the mean of members fitted to bootstrap samples.
 
-    Each of M members is fitted to rows drawn with replacement; the answer is the class of the largest mean probability,
+    Each of M members is fitted to rows drawn with replacement; predicted is the class of the largest mean probability,
     or of most votes where members give no probabilities. With members of variance :math:`s^2` and correlation
     :math:`\rho` the mean has the variance :math:`\rho s^2 + (1 - \rho) s^2 / M`, see :func:`variance_of_average`.
 
@@ -60,19 +59,19 @@ class BaggingClassifier(ClassifierMixin, BaggingModel):
     Attributes
     ----------
     estimator_ : estimator
-        What members are copies of.
+        The estimator whose copies are the members.
     estimators_ : list of estimators
-        The members; they are fitted to the numbers of the classes.
+        The members; they are fitted to the indices of the classes.
     estimators_samples_, estimators_features_ : list of ndarray
         The rows and the columns that each member was fitted to.
     classes_, n_classes_ : ndarray of shape (n_classes,), int
-        The labels, and how many there are.
+        The labels, and their number.
     oob_score_, oob_decision_function_ : float, ndarray of shape (n_samples, n_classes)
         Accuracy and mean probabilities from the members that did not see a row; NaN where all did.
     n_features_in_, feature_names_in_ :
         As in scikit-learn.
     history_, converged_, n_iter_, certificate_ :
-        A step for each eight members, whose objective is their number. There is no certificate.
+        A step for every eight members; the objective is the number of members. There is no certificate.
 
     Notes
     -----
@@ -97,147 +96,123 @@ class BaggingClassifier(ClassifierMixin, BaggingModel):
 
     __doc__ = (__doc__ or "") % _PARAMETERS
 
-    def _default(self) -> Any:
-        return DecisionTreeClassifier()
+    _numeric_targets = False
 
-    @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> "BaggingClassifier":
-        """Fit the members.
+    def _choose_base(self) -> Any:
+        return DecisionTreeClassifier() if self.estimator is None else self.estimator
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, as the estimator takes them.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights: rows are drawn in their proportion.
-        **fit_params : dict
-            Metadata for the members' ``fit``, through scikit-learn's routing.
-
-        Returns
-        -------
-        self : BaggingClassifier
-        """
-        outcome = self._fit_bags(X, y, sample_weight, fit_params, numbers=False)
-        self._conclude(outcome)
-        return self
-
-    def _targets(self, y: np.ndarray) -> np.ndarray:
+    def _encode_targets(self, y: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
         y = column_or_1d(y, warn=True)
         check_labels(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        self.n_classes_ = len(self.classes_)
-        return codes
+        classes, indices = np.unique(y, return_inverse=True)
+        return indices, {"classes_": classes, "n_classes_": len(classes)}
 
     def predict_proba(self, X: Any, **params: Any) -> np.ndarray:
-        """The mean of the members' probabilities, or shares of their votes.
+        """Return the mean of the members' probabilities, or the shares of their votes.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
         **params : dict
-            Metadata for the members, through scikit-learn\'s routing.
+            Metadata for the members, through scikit-learn's routing.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        return self._mean_shares(X, "predict_proba", params)
+        return self._average_shares(X, "predict_proba", params)
 
-    def _mean_shares(self, X: Any, name: str, params: dict[str, Any]) -> np.ndarray:
+    def _average_shares(self, X: Any, name: str, params: dict[str, Any]) -> np.ndarray:
+        """Return the mean of the members' class shares (n, classes); `name` is the method that was called."""
         check_is_fitted(self)
-        given = self._routed(name, params)
-        total = self._sum_over_members(X, lambda member, rows: self._shares(member, rows, given))
-        return _like(X, total / len(self.estimators_))
+        params = self._route(name, params)
+        total = self._sum_members(X, lambda member, rows: self._predict_shares(member, rows, params))
+        return _cast_as_rows(X, total / len(self.estimators_))
 
     def predict(self, X: Any, **params: Any) -> np.ndarray:
-        """The class of the largest mean probability; the first among equals.
+        """Return the class of the largest mean probability; the first of equal ones.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
         **params : dict
-            Metadata for the members, through scikit-learn\'s routing.
+            Metadata for the members, through scikit-learn's routing.
 
         Returns
         -------
         ndarray of shape (n_samples,)
         """
-        shares = self._mean_shares(X, "predict", params)
+        shares = self._average_shares(X, "predict", params)
         return self.classes_[shares.argmax(axis=1)]
 
     def predict_log_proba(self, X: Any, **params: Any) -> np.ndarray:
-        """Logarithms of :meth:`predict_proba`.
+        """Return the logarithms of :meth:`predict_proba`.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
         **params : dict
-            Metadata for the members, through scikit-learn\'s routing.
+            Metadata for the members, through scikit-learn's routing.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
         """
         with np.errstate(divide="ignore"):
-            return np.log(self._mean_shares(X, "predict_log_proba", params))
+            return np.log(self._average_shares(X, "predict_log_proba", params))
 
-    @available_if(
-        lambda self: hasattr(self._default() if self.estimator is None else self.estimator, "decision_function")
-    )
+    @available_if(lambda self: hasattr(self._choose_base(), "decision_function"))
     def decision_function(self, X: Any, **params: Any) -> np.ndarray:
-        """The mean of the members' scores; there where they have them.
+        """Return the mean of the members' scores, where they have such a method.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
         **params : dict
-            Metadata for the members, through scikit-learn\'s routing.
+            Metadata for the members, through scikit-learn's routing.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, k)
         """
         check_is_fitted(self)
-        given = self._routed("decision_function", params)
-        total = self._sum_over_members(X, lambda member, rows: np.asarray(member.decision_function(rows, **given)))
+        params = self._route("decision_function", params)
+        total = self._sum_members(X, lambda member, rows: np.asarray(member.decision_function(rows, **params)))
         return total / len(self.estimators_)
 
-    def _shares(self, member: Any, rows: Any, params: dict[str, Any]) -> np.ndarray:
-        codes = np.arange(self.n_classes_)
+    def _predict_shares(self, member: Any, rows: Any, params: dict[str, Any]) -> np.ndarray:
+        """Return the class shares (n, classes) of one member: its probabilities, or 1 for the class it predicts."""
+        indices = np.arange(self.n_classes_)
         if hasattr(member, "predict_proba"):
-            return predict_shares(member, rows, codes, params)
-        return (np.asarray(member.predict(rows, **params))[:, None] == codes).astype(np.float64)
+            return predict_shares(member, rows, indices, params)
+        return (np.asarray(member.predict(rows, **params))[:, None] == indices).astype(np.float64)
 
-    def _judge_left_out(self, rows: Any, y: np.ndarray) -> None:
+    def _score_left_out(self, rows: Any, y: np.ndarray) -> dict[str, Any]:
         total = np.zeros((len(y), self.n_classes_))
-        for number, member in enumerate(self.estimators_):
-            left_out = np.setdiff1d(np.arange(len(y)), self._draws.rows(number))
-            if len(left_out):
-                total[left_out] += self._shares(member, self._columns(rows[left_out], number), {})
-        judged = total.sum(axis=1)
-        _warn_unjudged(judged)
+        for member, index, left_out in self._find_left_out(len(y)):
+            total[left_out] += self._predict_shares(member, self._take_columns(rows[left_out], index), {})
+        counts = total.sum(axis=1)
+        _warn_of_rows_without_score(counts)
         with np.errstate(invalid="ignore"):
-            self.oob_decision_function_ = total / judged[:, None]
-        self.oob_score_ = float(accuracy_score(y, total.argmax(axis=1)))
+            shares = total / counts[:, None]
+        return {"oob_decision_function_": shares, "oob_score_": float(accuracy_score(y, total.argmax(axis=1)))}
 
 
 class BaggingRegressor(RegressorMixin, BaggingModel):
     r"""Bagging of regressors: the mean of members fitted to bootstrap samples.
 
-    Each of M members is fitted to rows drawn with replacement, and the answer is the mean of theirs. With members of
+    Each of M members is fitted to rows drawn with replacement; the prediction is their mean. With members of
     variance :math:`s^2` and correlation :math:`\rho` it has the variance :math:`\rho s^2 + (1 - \rho) s^2 / M`.
 
     %s
     Attributes
     ----------
     estimator_ : estimator
-        What members are copies of.
+        The estimator whose copies are the members.
     estimators_ : list of estimators
         The members.
     estimators_samples_, estimators_features_ : list of ndarray
@@ -247,7 +222,7 @@ class BaggingRegressor(RegressorMixin, BaggingModel):
     n_features_in_, feature_names_in_ :
         As in scikit-learn.
     history_, converged_, n_iter_, certificate_ :
-        A step for each eight members, whose objective is their number. There is no certificate.
+        A step for every eight members; the objective is the number of members. There is no certificate.
 
     Notes
     -----
@@ -269,75 +244,52 @@ class BaggingRegressor(RegressorMixin, BaggingModel):
 
     __doc__ = (__doc__ or "") % _PARAMETERS
 
-    def _default(self) -> Any:
-        return DecisionTreeRegressor()
+    _numeric_targets = True
 
-    @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> "BaggingRegressor":
-        """Fit the members.
+    def _choose_base(self) -> Any:
+        return DecisionTreeRegressor() if self.estimator is None else self.estimator
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, as the estimator takes them.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights: rows are drawn in their proportion.
-        **fit_params : dict
-            Metadata for the members' ``fit``, through scikit-learn's routing.
-
-        Returns
-        -------
-        self : BaggingRegressor
-        """
-        outcome = self._fit_bags(X, y, sample_weight, fit_params, numbers=True)
-        self._conclude(outcome)
-        return self
-
-    def _targets(self, y: np.ndarray) -> np.ndarray:
-        return column_or_1d(y, warn=True) if y.ndim == 1 or y.shape[1] == 1 else y
+    def _encode_targets(self, y: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
+        return column_or_1d(y, warn=True) if y.ndim == 1 or y.shape[1] == 1 else y, {}
 
     def predict(self, X: Any, **params: Any) -> np.ndarray:
-        """The mean of the members' predictions.
+        """Return the mean of the members' predictions.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
         **params : dict
-            Metadata for the members, through scikit-learn\'s routing.
+            Metadata for the members, through scikit-learn's routing.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_targets)
         """
         check_is_fitted(self)
-        given = self._routed("predict", params)
-        total = self._sum_over_members(
-            X, lambda member, rows: np.asarray(member.predict(rows, **given), dtype=np.float64)
-        )
-        return _like(X, total / len(self.estimators_))
+        params = self._route("predict", params)
+        total = self._sum_members(X, lambda member, rows: np.asarray(member.predict(rows, **params), dtype=np.float64))
+        return _cast_as_rows(X, total / len(self.estimators_))
 
-    def _judge_left_out(self, rows: Any, y: np.ndarray) -> None:
-        total, judged = np.zeros(y.shape), np.zeros(len(y))
-        for number, member in enumerate(self.estimators_):
-            left_out = np.setdiff1d(np.arange(len(y)), self._draws.rows(number))
-            if len(left_out):
-                total[left_out] += member.predict(self._columns(rows[left_out], number))
-                judged[left_out] += 1
-        _warn_unjudged(judged)
-        count = np.maximum(judged, 1)
-        self.oob_prediction_ = total / (count if y.ndim == 1 else count[:, None])
-        self.oob_score_ = float(r2_score(y, self.oob_prediction_))
+    def _score_left_out(self, rows: Any, y: np.ndarray) -> dict[str, Any]:
+        total, counts = np.zeros(y.shape), np.zeros(len(y))
+        for member, index, left_out in self._find_left_out(len(y)):
+            total[left_out] += member.predict(self._take_columns(rows[left_out], index))
+            counts[left_out] += 1
+        _warn_of_rows_without_score(counts)
+        divisor = np.maximum(counts, 1)
+        predicted = total / (divisor if y.ndim == 1 else divisor[:, None])
+        return {"oob_prediction_": predicted, "oob_score_": float(r2_score(y, predicted))}
 
 
-def _like(X: Any, answer: np.ndarray) -> np.ndarray:
-    return answer.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else answer
+def _cast_as_rows(X: Any, predicted: np.ndarray) -> np.ndarray:
+    """Return predictions in float32 if the rows are, else as they are."""
+    return predicted.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else predicted
 
 
-def _warn_unjudged(judged: np.ndarray) -> None:
-    if (judged == 0).any():
+def _warn_of_rows_without_score(counts: np.ndarray) -> None:
+    """Warn if some rows, with a count of zero, were seen by all members."""
+    if (counts == 0).any():
         message = (
             "Some inputs do not have OOB scores. This probably means too few estimators were used to compute any "
             "reliable oob estimates."

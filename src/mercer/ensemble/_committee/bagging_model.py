@@ -1,8 +1,9 @@
-"""What bagged classifiers and regressors share."""
+"""The base of bagged classifiers and regressors."""
 
 import warnings
-from collections.abc import Callable
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import issparse
@@ -10,12 +11,12 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, seed_sequence
+from mercer._base import Estimator, fitting, seed_sequence
 from mercer._base.parameter import Boolean, HasFit, Integer, Nothing, Real, Rule, Seed
 from mercer._base.validation import checked_weight
 from mercer._base.wrapping import check_wrapped_place
 from mercer._source.threads import run_numbered
-from mercer.ensemble._committee.bags import Bags, BagState, Draws, fit_member
+from mercer.ensemble._committee.bags import BATCH, Bagging, BagState, Draws, fit_member
 from mercer.ensemble._reweighting.weak_learner import (
     MemberList,
     check_member_rows,
@@ -87,37 +88,69 @@ class BaggingModel(MemberList, Estimator):
         self.partition = partition
         self.max_time = max_time
 
-    def _default(self) -> Any:
-        """The estimator that None stands for."""
-        raise NotImplementedError  # classifiers and regressors have their own
+    # Whether targets are numbers, else labels.
+    _numeric_targets: ClassVar[bool]
 
-    def _fit_bags(self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any], numbers: bool) -> Any:
-        """Check, draw and fit; returns the rows as members see them, the targets, and the outcome."""
+    def _choose_base(self) -> Any:
+        """Return the estimator whose copies are the members."""
+        raise NotImplementedError  # classifiers and regressors have their own default
+
+    def _encode_targets(self, y: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
+        """Return the targets that members are fitted to, and the fitted attributes that follow from them."""
+        raise NotImplementedError  # classifiers and regressors have their own targets
+
+    def _score_left_out(self, rows: Any, y: np.ndarray) -> dict[str, Any]:
+        """Return score and predictions of rows by the members that did not see them, as fitted attributes."""
+        raise NotImplementedError  # classifiers and regressors have their own scores
+
+    @fitting
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
+        """Fit the members.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, as the estimator takes them.
+        y : array-like of shape (n_samples,), or for regression (n_samples, n_targets)
+            Labels for classification, numbers for regression.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights; rows are drawn in proportion to them.
+        **fit_params : dict
+            Metadata for the members' ``fit``, through scikit-learn's routing.
+
+        Returns
+        -------
+        self
+        """
         check_wrapped_place(self, X, y)
-        self.estimator_ = self._default() if self.estimator is None else self.estimator
-        rows, y = check_member_table(self, self.estimator_, X, y, numbers=numbers, finite=False)
-        y = self._targets(y)
+        base = self._choose_base()
+        rows, y = check_member_table(self, base, X, y, numbers=self._numeric_targets, finite=False)
+        y, attributes = self._encode_targets(y)
         weight = checked_weight(self, sample_weight, len(y))
-        routed = process_routing(self, "fit", **fit_params) if fit_params else None
-        given = routed.estimator.fit if routed is not None else {}
-        before = tuple(self.estimators_) if self.warm_start and hasattr(self, "estimators_") else ()
-        self._draws = self._make_draws(rows, len(y), weight, bool(before))
-        self._check_choice(len(before))
-        bags = Bags(
-            lambda number: fit_member(self.estimator_, self._draws, number, rows, y, given),
-            self.n_estimators,
-            self._threads(),
-            before,
+        params = process_routing(self, "fit", **fit_params).estimator.fit if fit_params else {}
+
+        earlier = tuple(self.estimators_) if self.warm_start and hasattr(self, "estimators_") else ()
+        draws = self._make_draws(len(y), weight, continues=bool(earlier))
+        self._check_choice(len(earlier))
+        solver = Bagging(
+            lambda index: fit_member(base, draws, index, rows, y, params), self.n_estimators, self._threads(), earlier
         )
-        source = make_driver_source(rows, y, weight, self._threads())
-        outcome = self._drive(bags.solve, source, max_steps=-(-self.n_estimators // 8))
+        outcome = self._drive(
+            solver.solve,
+            make_driver_source(rows, y, weight, self._threads()),
+            fitted=partial(_list_attributes, draws=draws),
+            max_steps=-(-self.n_estimators // BATCH),
+            attributes=attributes | {"estimator_": base, "_draws": draws},
+        )
         for name in ("oob_score_", "oob_decision_function_", "oob_prediction_"):
             self.__dict__.pop(name, None)
         if self.oob_score:
-            self._judge_left_out(rows, y)
-        return outcome
+            self.__dict__.update(self._score_left_out(rows, y))
+        self._conclude(outcome)
+        return self
 
-    def _make_draws(self, rows: Any, n: int, weight: np.ndarray | None, resumed: bool) -> Draws:
+    def _make_draws(self, n: int, weight: np.ndarray | None, continues: bool) -> Draws:
+        """Return the draws of all members; a fit that continues an earlier one keeps its seed."""
         name, d = type(self).__name__, self.n_features_in_
         size = self.max_samples
         if weight is not None and not self.bootstrap and not self.partition:
@@ -129,38 +162,39 @@ class BaggingModel(MemberList, Estimator):
         if size is None:
             size = n
         elif isinstance(size, float):
-            size = self._drawn(size, n, weight)
+            size = self._count_drawn(size, n, weight)
         if not self.bootstrap and size > n:
             message = (
                 f"{name}: Effective max_samples={size} must be <= n_samples={n} to be able to sample without "
                 f"replacement. Lower it, or set bootstrap=True."
             )
             raise ParameterError(message)
-        wide = self.max_features
-        wide = max(1, int(wide * d)) if isinstance(wide, float) else int(wide)
-        if wide > d:
-            message = f"{name}: max_features must be <= n_features; got {wide} for {d} columns. Lower it."
+        width = self.max_features
+        width = max(1, int(width * d)) if isinstance(width, float) else int(width)
+        if width > d:
+            message = f"{name}: max_features must be <= n_features; got {width} for {d} columns. Lower it."
             raise ParameterError(message)
-        entropy = self._draws.entropy if resumed else seed_sequence(self.random_state).entropy
-        # Equal weights draw as none do, to the last bit.
+        entropy = self._draws.entropy if continues else seed_sequence(self.random_state).entropy
+        # With equal weights the same rows are drawn as without weights.
         share = None if weight is None or np.ptp(weight) == 0 else weight / weight.sum()
         parts = self.n_estimators if self.partition else 0
-        return Draws(entropy, n, d, int(size), wide, self.bootstrap, self.bootstrap_features, parts, share)
+        return Draws(entropy, n, d, int(size), width, self.bootstrap, self.bootstrap_features, parts, share)
 
-    def _drawn(self, share: float, n: int, weight: np.ndarray | None) -> int:
-        """How many rows a share of them is, of their weight where weights are given."""
+    def _count_drawn(self, share: float, n: int, weight: np.ndarray | None) -> int:
+        """Return the number of rows that are a share of all rows, or of their weight where weights are given."""
         total = n if weight is None else weight.sum()
         size = max(int(share * total), 1)
         if size < max(10, n ** (1 / 3)):
-            told = "the number of samples" if weight is None else "the total sum of sample weights"
+            cause = "the number of samples" if weight is None else "the total sum of sample weights"
             message = (
-                f"Using the fractional value max_samples={share} when {told} is {total} results in a low number "
+                f"Using the fractional value max_samples={share} when {cause} is {total} results in a low number "
                 f"({size}) of bootstrap samples. We recommend passing `max_samples` as an integer."
             )
             warnings.warn(message, UserWarning, stacklevel=6)
         return size
 
     def _check_choice(self, n_before: int) -> None:
+        """Raise if parameters contradict each other or the `n_before` members of an earlier fit."""
         name = type(self).__name__
         if self.oob_score and not (self.bootstrap or self.partition):
             message = f"{name}: Out of bag estimation only available if bootstrap=True; got False. Set oob_score=False."
@@ -176,66 +210,76 @@ class BaggingModel(MemberList, Estimator):
             raise ParameterError(message)
         if n_before and self.n_estimators == n_before:
             message = "Warm-start fitting without increasing n_estimators does not fit new trees."
-            warnings.warn(message, UserWarning, stacklevel=4)
-
-    def _fitted(self, state: BagState) -> dict[str, Any]:
-        features = [self._draws.features(number) for number in range(len(state.members))]
-        return {"estimators_": list(state.members), "estimators_features_": features}
+            warnings.warn(message, UserWarning, stacklevel=5)
 
     @property
     def estimators_samples_(self) -> list[np.ndarray]:
-        """The rows that each member was fitted to, made anew from its seed."""
+        """The rows that each member was fitted to, drawn again from its seed."""
         check_is_fitted(self)
-        return [self._draws.rows(number) for number in range(len(self.estimators_))]
+        return [self._draws.draw_rows(index) for index in range(len(self.estimators_))]
 
-    def _sum_over_members(self, X: Any, ask: Callable[[Any, Any], np.ndarray], check: bool = True) -> Any:
-        """The sum of what members answer for rows, in the order of the members."""
+    def _sum_members(self, X: Any, predict: Callable[[Any, Any], np.ndarray]) -> Any:
+        """Return the sum of ``predict(member, rows)`` over all members, added in their order."""
         check_is_fitted(self)
-        rows = check_member_rows(self, self.estimator_, X, finite=False) if check else X
+        rows = check_member_rows(self, self.estimator_, X, finite=False)
         total: Any = None
 
-        def add(answer: np.ndarray) -> None:
+        def add(predicted: np.ndarray) -> None:
             nonlocal total
-            total = answer if total is None else total + answer
+            total = predicted if total is None else total + predicted
 
         run_numbered(
-            lambda number: ask(self.estimators_[number], self._columns(rows, number)),
+            lambda index: predict(self.estimators_[index], self._take_columns(rows, index)),
             len(self.estimators_),
             self._threads() if rows.shape[0] > 1000 else 1,
             add,
         )
         return total
 
-    def _columns(self, rows: Any, number: int) -> Any:
-        features = self.estimators_features_[number]
+    def _find_left_out(self, n_rows: int) -> Iterator[tuple[Any, int, np.ndarray]]:
+        """Yield each member that did not see all rows, its index, and the rows that it did not see."""
+        for index, member in enumerate(self.estimators_):
+            left_out = np.setdiff1d(np.arange(n_rows), self._draws.draw_rows(index))
+            if len(left_out):
+                yield member, index, left_out
+
+    def _take_columns(self, rows: Any, index: int) -> Any:
+        """Return the columns of rows that a member sees."""
+        features = self.estimators_features_[index]
         if len(features) == self.n_features_in_ and not self.bootstrap_features:
             return rows
         return rows[:, features] if issparse(rows) else np.ascontiguousarray(rows[:, features])
 
     def get_metadata_routing(self) -> Any:
-        """Where metadata given to ``fit`` and the predictions goes: to the members."""
-        base = self._default() if self.estimator is None else self.estimator
+        """Return the routes of metadata: what ``fit`` and the predictions are given goes to the members."""
+        base = self._choose_base()
         mapping = MethodMapping().add(caller="fit", callee="fit")
         for name in ("predict", "predict_proba", "predict_log_proba", "decision_function"):
-            mapping.add(caller=name, callee=self._asked(base, name))
+            mapping.add(caller=name, callee=self._find_callee(base, name))
         return MetadataRouter(owner=self).add(estimator=base, method_mapping=mapping)
 
     @staticmethod
-    def _asked(base: Any, name: str) -> str:
-        """The method of members that answers for one of the ensemble's."""
+    def _find_callee(base: Any, name: str) -> str:
+        """Return the method of members that a method of the ensemble calls."""
         if name == "decision_function":
             return name
         return "predict_proba" if hasattr(base, "predict_proba") else "predict"
 
-    def _routed(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
-        """What of the metadata given to a prediction members are given."""
+    def _route(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Return the part of the metadata given to a method that members take."""
         if not params:
             return {}
-        return dict(getattr(process_routing(self, name, **params).estimator, self._asked(self.estimator_, name)))
+        return dict(getattr(process_routing(self, name, **params).estimator, self._find_callee(self.estimator_, name)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        inner = get_tags(self._default() if self.estimator is None else self.estimator)
+        inner = get_tags(self._choose_base())
         tags.input_tags.sparse = inner.input_tags.sparse
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         return tags
+
+
+def _list_attributes(state: BagState, draws: Draws) -> dict[str, Any]:
+    """Return the fitted attributes that depend on the members of a state."""
+    features = [draws.draw_features(index) for index in range(len(state.members))]
+    return {"estimators_": list(state.members), "estimators_features_": features}

@@ -1,4 +1,4 @@
-"""Drawing the rows and columns of bagged members, and fitting members to them."""
+"""The rows and columns that are drawn for each member of bagging, and the solver that fits the members."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,17 +15,21 @@ from mercer._solver.request import Dense
 from mercer._source.threads import run_numbered
 from mercer.ensemble._reweighting.weak_learner import seed_member, take_rows
 
-__all__ = ["BagState", "Bags", "Draws", "fit_member"]
+__all__ = ["BATCH", "NO_BOUND", "BagState", "Bagging", "Draws", "fit_member"]
 
-_STATEMENT = "Members are independent; nothing is optimised beyond what each of them optimises."
+NO_BOUND = Certificate.none("Members are independent; nothing is optimised beyond what each of them optimises.")
 # Members between two steps: fixed, so that the steps of a fit do not depend on the threads.
-_BATCH = 8
+BATCH = 8
 
 
 @plain
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """Which rows and columns each member sees; member i draws from the child i of one seed."""
+    """The rows and columns that each member sees; those of member i follow from one seed and i.
+
+    With `partition` above zero rows are dealt to that many parts, one for each member. ``share`` are the chances of the
+    rows (n_rows,), or None for equal ones.
+    """
 
     entropy: Any
     n_rows: int
@@ -37,22 +41,23 @@ class Draws:
     partition: int
     share: np.ndarray | None
 
-    def seed(self, number: int) -> np.random.SeedSequence:
-        return np.random.SeedSequence(self.entropy, spawn_key=(number,))
+    def make_seed(self, index: int) -> np.random.SeedSequence:
+        """Return the seed of a member itself."""
+        return np.random.SeedSequence(self.entropy, spawn_key=(index,))
 
-    def features(self, number: int) -> np.ndarray:
-        """The columns of a member."""
+    def draw_features(self, index: int) -> np.ndarray:
+        """Return the columns of a member."""
         if self.max_features == self.n_features and not self.bootstrap_features:
             return np.arange(self.n_features)
-        random = np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(number, 0)))
+        random = np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(index, 0)))
         return random.choice(self.n_features, self.max_features, replace=self.bootstrap_features)
 
-    def rows(self, number: int) -> np.ndarray:
-        """The rows of a member, once for each time that they were drawn."""
+    def draw_rows(self, index: int) -> np.ndarray:
+        """Return the rows of a member, each as often as it was drawn."""
         if self.partition:
             whole = np.random.default_rng(np.random.SeedSequence(self.entropy)).permutation(self.n_rows)
-            return np.sort(whole[number % self.partition :: self.partition])
-        random = np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(number, 1)))
+            return np.sort(whole[index % self.partition :: self.partition])
+        random = np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(index, 1)))
         return random.choice(self.n_rows, self.max_samples, replace=self.bootstrap, p=self.share)
 
 
@@ -65,35 +70,47 @@ class BagState:
 
 
 @dataclass(frozen=True, eq=False)
-class Bags:
-    """The solver: members in batches, those of a batch side by side."""
+class Bagging:
+    """The solver: fits members in batches, those of a batch in parallel.
+
+    Attributes
+    ----------
+    fit : callable
+        From the index of a member to the fitted member.
+    n_members : int
+        Members in all, those of an earlier fit included.
+    threads : int
+    earlier : tuple
+        The members of a fit that this one continues.
+    """
 
     fit: Callable[[int], Any]
     n_members: int
     threads: int
-    before: tuple[Any, ...] = ()
+    earlier: tuple[Any, ...] = ()
 
     def solve(self, state: BagState | None) -> Solver:
         """Fit the members that are missing."""
-        state = BagState(self.before) if state is None else state
+        state = BagState(self.earlier) if state is None else state
         while len(state.members) < self.n_members:
             first = len(state.members)
-            size = min(_BATCH, self.n_members - first)
-            fitted = yield Dense(partial(self._batch, first, size))
+            size = min(BATCH, self.n_members - first)
+            fitted = yield Dense(partial(self._fit_batch, first, size))
             state = BagState((*state.members, *fitted))
-            yield Step(float(len(state.members)), state, Certificate.none(_STATEMENT))
-        return Solution(state, True, Certificate.none(_STATEMENT))
+            yield Step(float(len(state.members)), state, NO_BOUND)
+        return Solution(state, True, NO_BOUND)
 
-    def _batch(self, first: int, size: int) -> list[Any]:
-        fitted: list[Any] = []
-        run_numbered(lambda number: self.fit(first + number), size, self.threads, fitted.append)
-        return fitted
+    def _fit_batch(self, first: int, size: int) -> list[Any]:
+        """Return `size` fitted members from index `first` on."""
+        members: list[Any] = []
+        run_numbered(lambda offset: self.fit(first + offset), size, self.threads, members.append)
+        return members
 
 
-def fit_member(estimator: Any, draws: Draws, number: int, X: Any, y: np.ndarray, fit_params: dict[str, Any]) -> Any:
-    """A copy of `estimator`, fitted to what it draws: by weights where it takes them, else by copies of rows."""
-    member = seed_member(clone(estimator), draws.seed(number))
-    rows, features = draws.rows(number), draws.features(number)
+def fit_member(estimator: Any, draws: Draws, index: int, X: Any, y: np.ndarray, fit_params: dict[str, Any]) -> Any:
+    """Fit a copy of `estimator` to its rows and columns: by weights where it takes them, else by copies of rows."""
+    member = seed_member(clone(estimator), draws.make_seed(index))
+    rows, features = draws.draw_rows(index), draws.draw_features(index)
     if len(features) < draws.n_features or draws.bootstrap_features:
         X = X[:, features]
     if has_fit_parameter(member, "sample_weight"):

@@ -1,4 +1,4 @@
-"""How members are combined, and what combining does to the variance."""
+"""Combinations of members' predictions, and the variance of their mean."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ __all__ = ["combine_labels", "combine_numbers", "member_correlation", "variance_
 
 
 def combine_labels(labels: Any, weights: Any = None) -> np.ndarray:
-    r"""The majority, or weighted majority, of the members' labels: :math:`\arg\max_k \sum_t \alpha_t [h_t(x) = k]`.
+    r"""Return the (weighted) majority of the members' labels, :math:`\arg\max_k \sum_t \alpha_t [h_t(x) = k]`.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ def combine_labels(labels: Any, weights: Any = None) -> np.ndarray:
     Returns
     -------
     ndarray of shape (n_samples,)
-        Among equals the first label in sorted order.
+        The first of equal ones in sorted order.
 
     Examples
     --------
@@ -33,15 +33,15 @@ def combine_labels(labels: Any, weights: Any = None) -> np.ndarray:
     ['a']
     """
     labels = np.asarray(labels)
-    weights = _weights("combine_labels", labels, weights)
+    weights = _check_weights("combine_labels", labels, weights)
     classes = np.unique(labels)
-    votes = np.stack([(labels == one) @ weights for one in classes], axis=1)
+    votes = np.stack([(labels == label) @ weights for label in classes], axis=1)
     close = votes >= votes.max(axis=1, keepdims=True) - 1e-12 * np.abs(weights).sum()
     return classes[close.argmax(axis=1)]
 
 
 def combine_numbers(values: Any, weights: Any = None, *, normalize: bool = True) -> np.ndarray:
-    r"""The mean, or weighted sum, of the members' numbers.
+    r"""Return the mean, or the weighted sum, of the members' predictions.
 
     Parameters
     ----------
@@ -63,28 +63,29 @@ def combine_numbers(values: Any, weights: Any = None, *, normalize: bool = True)
     ([3.0], [1.5])
     """
     values = np.asarray(values, dtype=np.float64)
-    weights = _weights("combine_numbers", values, weights)
+    weights = _check_weights("combine_numbers", values, weights)
     if normalize:
         weights = weights / weights.sum()
     return np.tensordot(values, weights, axes=(1, 0))
 
 
-def _weights(name: str, answers: np.ndarray, weights: Any) -> np.ndarray:
+def _check_weights(name: str, answers: np.ndarray, weights: Any) -> np.ndarray:
+    """Return the weights (members,), ones for None; raise if they do not fit the table of predictions."""
     if answers.ndim < 2:
         message = f"{name}: answers must be a table, rows by members; got shape {answers.shape}. Stack them as columns."
         raise DataError(message)
-    found = np.ones(answers.shape[1]) if weights is None else np.asarray(weights, dtype=np.float64)
-    if found.shape != (answers.shape[1],) or found.sum() <= 0:
+    checked = np.ones(answers.shape[1]) if weights is None else np.asarray(weights, dtype=np.float64)
+    if checked.shape != (answers.shape[1],) or checked.sum() <= 0:
         message = (
             f"{name}: weights must be one number for each of {answers.shape[1]} members, with a positive sum; got "
             f"{weights!r}."
         )
         raise DataError(message)
-    return found
+    return checked
 
 
 def variance_of_average(variance: float, correlation: float, n_members: int) -> float:
-    r"""The variance of the mean of M equally correlated numbers: :math:`\rho s^2 + (1 - \rho) s^2 / M`.
+    r"""Return the variance of the mean of M equally correlated predictions, :math:`\rho s^2 + (1 - \rho) s^2 / M`.
 
     Parameters
     ----------
@@ -115,7 +116,7 @@ def variance_of_average(variance: float, correlation: float, n_members: int) -> 
 
 
 def member_correlation(predictions: Any) -> tuple[float, float]:
-    """The mean variance of members, and their mean pairwise correlation, over repeated experiments.
+    """Return the mean variance of members and their mean pairwise correlation over repeated experiments.
 
     Parameters
     ----------

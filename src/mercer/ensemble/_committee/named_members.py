@@ -1,4 +1,4 @@
-"""What ensembles share whose members the user names: their parameters, their names, and fitting them side by side."""
+"""The base of ensembles whose members the user names: parameters of members, names, and fits in parallel."""
 
 import inspect
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from typing import Any
 import joblib
 import numpy as np
 import sklearn
-from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.base import MetaEstimatorMixin, clone, is_classifier, is_regressor
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
@@ -20,32 +20,37 @@ from mercer._source.array import ArraySource
 from mercer._source.threads import run_numbered
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["FirstLayer", "GivenRows", "NamedMembers", "check_weighs", "dropped", "side_by_side"]
+__all__ = ["KINDS", "FirstLayer", "GivenRows", "NamedMembers", "check_accepts_weights", "fit_in_parallel", "is_dropped"]
+
+# How estimators of a kind are recognised, by its name in errors.
+KINDS: dict[str, Callable[[Any], bool]] = {"classifier": is_classifier, "regressor": is_regressor}
 
 
-def dropped(member: Any) -> bool:
-    """Whether a place in the list of members is left empty."""
+def is_dropped(member: Any) -> bool:
+    """Return whether a member of the list is left out."""
     return isinstance(member, str) and member == "drop"
 
 
 class GivenRows(ArraySource):
-    """Rows that stay as the user gave them, which members and callbacks see; the driver counts their numbers."""
+    """Rows as the user gave them, which members and callbacks see; the driver sees their indices only."""
 
     def __init__(self, X: Any, y: np.ndarray, weight: Any, threads: int) -> None:
         super().__init__(np.arange(len(y), dtype=np.float64)[:, None], y, weight, threads)
         self.given = X
 
     def whole(self) -> Any:
+        """Return the rows as the user gave them."""
         return self.given
 
     def fingerprint(self) -> dict[str, Any]:
+        """Return what identifies the rows, for checkpoints."""
         return super().fingerprint() | {"data": joblib.hash(self.given)}
 
 
-def check_weighs(member: Any, subject: str) -> None:
-    """Raise if a member's ``fit`` takes no weights, before any other has been fitted."""
+def check_accepts_weights(member: Any, subject: str) -> None:
+    """Raise if the ``fit`` of a member takes no weights."""
     taken = inspect.signature(member.fit).parameters
-    if "sample_weight" not in taken and all(one.kind is not one.VAR_KEYWORD for one in taken.values()):
+    if "sample_weight" not in taken and all(entry.kind is not entry.VAR_KEYWORD for entry in taken.values()):
         message = (
             f"{subject}: Underlying estimator {type(member).__name__} does not support sample weights. Repeat the "
             f"rows, or use another estimator."
@@ -55,33 +60,33 @@ def check_weighs(member: Any, subject: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class FirstLayer:
-    """The members to be fitted, each to all rows."""
+    """Members that are fitted to all rows, the metadata for the ``fit`` of each by name, and the rows."""
 
     members: list[tuple[str, Any]]
     params: dict[str, dict[str, Any]]
     X: Any
     y: np.ndarray
 
-    def fit(self, number: int) -> Any:
-        """A fitted copy of one member."""
-        name, member = self.members[number]
+    def fit(self, index: int) -> Any:
+        """Return a fitted copy of one member."""
+        name, member = self.members[index]
         copy = clone(member)
         copy.fit(self.X, self.y, **self.params[name])
         return copy
 
 
-def side_by_side(fit: Callable[[int], Any], first: int, size: int) -> Callable[[], list[Any]]:
-    """A call that fits `size` members from the one numbered `first`."""
+def fit_in_parallel(fit: Callable[[int], Any], first: int, size: int) -> Callable[[], list[Any]]:
+    """Return a call that fits `size` members, from index `first` on, in parallel."""
 
-    def all_of_them() -> list[Any]:
+    def fit_all() -> list[Any]:
         if size == 1:
-            # By itself a member may use all threads.
+            # A single member may use all threads itself.
             return [fit(first)]
-        found: list[Any] = []
-        run_numbered(lambda number: fit(first + number), size, size, found.append)
-        return found
+        members: list[Any] = []
+        run_numbered(lambda offset: fit(first + offset), size, size, members.append)
+        return members
 
-    return all_of_them
+    return fit_all
 
 
 class NamedMembers(MetaEstimatorMixin, Estimator):
@@ -97,14 +102,14 @@ class NamedMembers(MetaEstimatorMixin, Estimator):
 
     @property
     def n_features_in_(self) -> int:
-        """Number of columns, as the first member found them."""
+        """The number of columns, as the first member counted them."""
         if "estimators_" not in vars(self):
             message = f"{type(self).__name__} object has no attribute n_features_in_"
             raise AttributeError(message)
         return int(self.estimators_[0].n_features_in_)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters, members by their names, and the parameters of members as ``name__parameter``.
+        """Return parameters, members by their names, and parameters of members as ``name__parameter``.
 
         Parameters
         ----------
@@ -115,14 +120,14 @@ class NamedMembers(MetaEstimatorMixin, Estimator):
         -------
         dict
         """
-        found: dict[str, Any] = super().get_params(deep=deep)
+        params: dict[str, Any] = super().get_params(deep=deep)
         if not deep or not _are_pairs(self.estimators):
-            return found
-        found.update(self.estimators)
+            return params
+        params.update(self.estimators)
         for name, member in self.estimators:
             if hasattr(member, "get_params"):
-                found.update({f"{name}__{key}": value for key, value in member.get_params(deep=True).items()})
-        return found
+                params.update({f"{name}__{key}": value for key, value in member.get_params(deep=True).items()})
+        return params
 
     def set_params(self, **params: Any) -> "NamedMembers":
         """Set parameters, members by their names (``"drop"`` leaves one out), or parameters of members.
@@ -146,8 +151,8 @@ class NamedMembers(MetaEstimatorMixin, Estimator):
         super().set_params(**params)
         return self
 
-    def _members(self, accepts: Callable[[Any], bool] | None = None, kind: str = "") -> list[tuple[str, Any]]:
-        """The members that are not dropped, once their names and kinds are found to be right."""
+    def _list_members(self, kind: str | None) -> list[tuple[str, Any]]:
+        """Return the members that are not dropped; raise if a name is wrong or a member not of a kind of `KINDS`."""
         subject = type(self).__name__
         if not self.estimators or not _are_pairs(self.estimators):
             message = (
@@ -156,17 +161,18 @@ class NamedMembers(MetaEstimatorMixin, Estimator):
             )
             raise ParameterError(message)
         self._check_names([name for name, _ in self.estimators])
-        kept = [(name, member) for name, member in self.estimators if not dropped(member)]
+        kept = [(name, member) for name, member in self.estimators if not is_dropped(member)]
         if not kept:
             message = f"{subject}: All estimators are dropped. At least one is required to be an estimator."
             raise ParameterError(message)
         for name, member in kept:
-            if accepts is not None and not accepts(member):
+            if kind is not None and not KINDS[kind](member):
                 message = f"{subject}: The estimator {type(member).__name__} should be a {kind}; replace {name!r}."
                 raise ParameterError(message)
         return kept
 
     def _check_names(self, names: list[str]) -> None:
+        """Raise if names repeat, equal a parameter, or hold ``__``."""
         taken = sorted(set(names) & set(self.get_params(deep=False)))
         split = [name for name in names if "__" in name]
         fault = (
@@ -196,14 +202,17 @@ class NamedMembers(MetaEstimatorMixin, Estimator):
             message = f"{subject}: requires y to be passed, but the target y is None. Give the targets."
             raise DataError(message)
 
-    def _given(
+    def _route_fit(
         self, members: list[tuple[str, Any]], sample_weight: Any, n: int, fit_params: dict[str, Any]
     ) -> tuple[np.ndarray | None, dict[str, dict[str, Any]]]:
-        """The weights, and what each member's ``fit`` is given: what it asks for, or weights where nobody asks."""
+        """Return the checked weights, and by name the metadata for the ``fit`` of each member.
+
+        Without scikit-learn's metadata routing all members are given the weights, else those that request them.
+        """
         weight = checked_weight(self, sample_weight, n)
         if not sklearn.get_config()["enable_metadata_routing"]:
             for _, member in members if weight is not None else ():
-                check_weighs(member, type(self).__name__)
+                check_accepts_weights(member, type(self).__name__)
             return weight, {name: {} if weight is None else {"sample_weight": weight} for name, _ in members}
         whole = fit_params if weight is None else {"sample_weight": sample_weight, **fit_params}
         if not whole:
@@ -211,29 +220,32 @@ class NamedMembers(MetaEstimatorMixin, Estimator):
         routed = process_routing(self, "fit", **whole)
         return weight, {name: dict(routed[name].fit) for name, _ in members}
 
-    def _named(self, members: list[Any]) -> dict[str, Any]:
-        """Fitted members in their order and by their names, and the columns that they were fitted to."""
+    def _name_members(self, members: list[Any]) -> dict[str, Any]:
+        """Return fitted members in their order and by their names, and the columns that they were fitted to."""
         fitted = iter(members)
-        named = {name: member if dropped(member) else next(fitted, None) for name, member in self.estimators}
-        found: dict[str, Any] = {
+        named = {name: member if is_dropped(member) else next(fitted, None) for name, member in self.estimators}
+        attributes: dict[str, Any] = {
             "estimators_": list(members),
             "named_estimators_": Bunch(**{name: member for name, member in named.items() if member is not None}),
         }
         for member in members:
             if hasattr(member, "feature_names_in_"):
-                found["feature_names_in_"] = member.feature_names_in_
-        return found
+                attributes["feature_names_in_"] = member.feature_names_in_
+        return attributes
 
-    def _kept_names(self) -> list[str]:
-        """Names of the fitted members."""
+    def _list_names(self) -> list[str]:
+        """Return the names of the fitted members."""
         check_is_fitted(self)
-        return [name for name, member in self.estimators if not dropped(member)][: len(self.estimators_)]
+        return [name for name, member in self.estimators if not is_dropped(member)][: len(self.estimators_)]
 
-    def _column_names(self, input_features: Any, *, needed: bool = False) -> list[str]:
-        """Names of the columns of rows; given ones must be those that were seen. Made up only where `needed`."""
+    def _read_column_names(self, input_features: Any, *, needed: bool = False) -> list[str]:
+        """Return the names of the columns of rows; raise if given names are not those of the fit.
+
+        Where the fit saw no names, there are none, or with `needed` ``x0``, ``x1`` and so on.
+        """
         known = vars(self).get("feature_names_in_")
         if input_features is None:
-            made = [f"x{number}" for number in range(self.n_features_in_)] if needed else []
+            made = [f"x{column}" for column in range(self.n_features_in_)] if needed else []
             return made if known is None else [str(name) for name in known]
         given = [str(name) for name in input_features]
         if known is not None and given != [str(name) for name in known]:
@@ -247,18 +259,18 @@ class NamedMembers(MetaEstimatorMixin, Estimator):
             raise DataError(message)
         return given
 
-    def _answers(self, X: Any, ask: Callable[[int], Any]) -> list[Any]:
-        """What each fitted member answers, in their order; on threads where there are many rows."""
+    def _predict_members(self, X: Any, predict: Callable[[int], Any]) -> list[Any]:
+        """Return ``predict(index)`` for each fitted member, in their order; on threads where there are many rows."""
         many = getattr(X, "shape", (0,))[0] > 1000
         threads = min(self._threads(), len(self.estimators_)) if many else 1
         if threads == 1:
-            return [ask(number) for number in range(len(self.estimators_))]
-        found: list[Any] = []
-        run_numbered(ask, len(self.estimators_), threads, found.append)
-        return found
+            return [predict(index) for index in range(len(self.estimators_))]
+        predictions: list[Any] = []
+        run_numbered(predict, len(self.estimators_), threads, predictions.append)
+        return predictions
 
     def get_metadata_routing(self) -> Any:
-        """Where metadata given to ``fit`` goes: to the members that ask for it.
+        """Return the routes of metadata: what ``fit`` is given goes to the members that request it.
 
         Returns
         -------
@@ -269,20 +281,21 @@ class NamedMembers(MetaEstimatorMixin, Estimator):
             router.add_self_request(self)
         mapping = MethodMapping().add(caller="fit", callee="fit")
         for name, member in self.estimators:
-            if not dropped(member):
+            if not is_dropped(member):
                 router.add(**{name: member}, method_mapping=mapping)
         return router
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        kept = [pair[1] for pair in self.estimators if not dropped(pair[1])] if _are_pairs(self.estimators) else []
+        kept = [pair[1] for pair in self.estimators if not is_dropped(pair[1])] if _are_pairs(self.estimators) else []
         inner = [get_tags(member).input_tags for member in kept]
-        tags.input_tags.sparse = bool(inner) and all(one.sparse for one in inner)
-        tags.input_tags.allow_nan = bool(inner) and all(one.allow_nan for one in inner)
+        tags.input_tags.sparse = bool(inner) and all(tags_of_member.sparse for tags_of_member in inner)
+        tags.input_tags.allow_nan = bool(inner) and all(tags_of_member.allow_nan for tags_of_member in inner)
         return tags
 
 
 def _are_pairs(members: Any) -> bool:
+    """Return whether members are a list of pairs that begin with a name."""
     return isinstance(members, list) and all(
-        isinstance(one, list | tuple) and len(one) == 2 and isinstance(one[0], str) for one in members
+        isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], str) for pair in members
     )

@@ -1,14 +1,13 @@
-"""Stacking: an estimator learns how far to trust each of several others, from rows that these did not see."""
+"""Stacking of classifiers: one more is fitted to their predictions of rows that they did not see."""
 
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin, is_classifier
+from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
-from mercer._base import fitting
 from mercer._base.parameter import Choice, Rule
 from mercer._source import Source
 from mercer.ensemble._committee.stacking_model import StackingModel, final_has
@@ -18,16 +17,16 @@ __all__ = ["StackingClassifier"]
 
 
 class StackingClassifier(ClassifierMixin, StackingModel):
-    r"""Different classifiers, and one more that learns to decide from what they say.
+    r"""Stacking of classifiers: one more classifier is fitted to the predictions of the others.
 
     Members :math:`h_1, \ldots, h_M` are fitted to all rows. The final classifier is fitted to the rows
     :math:`z_i = (h_1^{(-i)}(x_i), \ldots, h_M^{(-i)}(x_i))`, where :math:`h^{(-i)}` was fitted without the fold that
-    row i is in: so it learns how far members can be trusted on rows that are new to them.
+    row i is in. So it learns how reliable the members are on new rows.
 
     Parameters
     ----------
     estimators : an instance of list
-        Pairs of a name and a classifier, or a regressor for the numbers of ordered classes; ``"drop"`` in its place
+        Pairs of a name and a classifier, or a regressor for the indices of ordered classes; ``"drop"`` in its place
         leaves one out.
     final_estimator : an object with a method fit or None, default=None
         The classifier over the members; None means mercer's logistic regression.
@@ -36,7 +35,7 @@ class StackingClassifier(ClassifierMixin, StackingModel):
         Folds, the same for all members; None means five. ``"prefit"`` takes the members as they are, already fitted,
         preferably to other rows.
     stack_method : one of 'auto', 'predict_proba', 'decision_function', 'predict', default='auto'
-        What members are asked; ``"auto"`` takes the first of the others that a member has.
+        The method whose output stands for a member; ``"auto"`` takes the first of the others that a member has.
     n_jobs : an integer in (-inf, inf) or None, default=None
         Threads over members; None means all cores. Changes no result.
     passthrough : a boolean, default=False
@@ -44,24 +43,24 @@ class StackingClassifier(ClassifierMixin, StackingModel):
     verbose : an integer in [0, inf) or a boolean, default=0
         Whether to print a line for each member.
     max_time : a number in [0, inf) or None, default=None
-        Seconds after which to stop, and to fit the final estimator to the members at hand.
+        Seconds after which to stop, and to fit the final estimator to the members so far.
 
     Attributes
     ----------
     estimators_ : list of estimators
-        The members, fitted to all rows and to the numbers of the classes.
+        The members, fitted to all rows and to the indices of the classes.
     named_estimators_ : Bunch
-        The same, by their names.
+        The fitted members by their names.
     final_estimator_ : classifier
-        The one over them.
+        The final estimator, fitted.
     stack_method_ : list of str
-        What each member is asked.
+        The method whose output stands for each member.
     classes_ : ndarray of shape (n_classes,), or list of ndarray
         The labels; those of each column where targets are indicators of several labels.
     n_features_in_, feature_names_in_ :
-        As the members found them.
+        As in the first member.
     history_, converged_, n_iter_, certificate_ :
-        A step for each member and one for the final estimator; the objective is their number. There is no certificate.
+        A step for each member and one for the final estimator; the objective counts them. There is no certificate.
 
     Notes
     -----
@@ -85,6 +84,9 @@ class StackingClassifier(ClassifierMixin, StackingModel):
     True
     """
 
+    # A regressor may predict the indices of ordered classes.
+    _member_kind = None
+    _final_kind = "classifier"
     _parameters: ClassVar[dict[str, Rule]] = StackingModel._parameters | {
         "stack_method": Choice("auto", "predict_proba", "decision_function", "predict"),
     }
@@ -110,51 +112,23 @@ class StackingClassifier(ClassifierMixin, StackingModel):
         self.verbose = verbose
         self.max_time = max_time
 
-    def _default_final(self) -> Any:
-        return LogisticRegression()
+    def _choose_final(self) -> Any:
+        return LogisticRegression() if self.final_estimator is None else self.final_estimator
 
-    @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> "StackingClassifier":
-        """Fit the members, and the final estimator to what they say.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, as the members take them.
-        y : array-like of shape (n_samples,) or (n_samples, n_labels)
-            Labels, or indicators of several labels.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights, for all members and the final estimator; with scikit-learn's metadata routing, for the members
-            that ask for them.
-        **fit_params : dict
-            Metadata for ``fit``, through scikit-learn's routing.
-
-        Returns
-        -------
-        self : StackingClassifier
-        """
-        self._check_call(X, y, fit_params)
-        members, final = self._members(), self._checked_final(is_classifier, "classifier")
-        classes, codes = self._encoded(y)
-        outcome = self._fit_stack(X, codes, sample_weight, fit_params, members, final, {"classes_": classes})
-        self._conclude(outcome)
-        return self
-
-    @staticmethod
-    def _encoded(y: Any) -> tuple[Any, np.ndarray]:
-        """The labels, and their numbers; column by column for indicators."""
+    def _encode_targets(self, y: Any) -> tuple[np.ndarray, dict[str, Any]]:
         check_classification_targets(y)
         if type_of_target(y) != "multilabel-indicator":
-            return np.unique(column_or_1d(y, warn=True), return_inverse=True)
-        found = [np.unique(column, return_inverse=True) for column in np.asarray(y).T]
-        return [classes for classes, _ in found], np.column_stack([codes for _, codes in found])
+            classes, indices = np.unique(column_or_1d(y, warn=True), return_inverse=True)
+            return indices, {"classes_": classes}
+        columns = [np.unique(column, return_inverse=True) for column in np.asarray(y).T]
+        return np.column_stack([indices for _, indices in columns]), {"classes_": [classes for classes, _ in columns]}
 
     def _labels(self, source: Source, given: dict[str, Any]) -> Any:
-        return _decoded(source.y, given["classes_"])
+        return _decode(source.y, given["classes_"])
 
     @available_if(final_has("predict"))
     def predict(self, X: Any, **predict_params: Any) -> np.ndarray:
-        """The labels that the final estimator decides on.
+        """Return the labels that the final estimator predicts.
 
         Parameters
         ----------
@@ -167,11 +141,11 @@ class StackingClassifier(ClassifierMixin, StackingModel):
         -------
         ndarray of shape (n_samples,) or (n_samples, n_labels)
         """
-        return _decoded(self._final_answer(X, predict_params), self.classes_)
+        return _decode(self._predict_final(X, predict_params), self.classes_)
 
     @available_if(final_has("predict_proba"))
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The final estimator's probabilities; there where it has them.
+        """Return the probabilities of the final estimator, where it has them.
 
         Parameters
         ----------
@@ -183,12 +157,12 @@ class StackingClassifier(ClassifierMixin, StackingModel):
         ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
             For indicators, the probability of each label.
         """
-        found = self._asked("predict_proba", X)
-        return np.column_stack([one[:, -1] for one in found]) if isinstance(found, list) else found
+        shares = self._call_final("predict_proba", X)
+        return np.column_stack([label[:, -1] for label in shares]) if isinstance(shares, list) else shares
 
     @available_if(final_has("decision_function"))
     def decision_function(self, X: Any) -> np.ndarray:
-        """The final estimator's scores; there where it has them.
+        """Return the scores of the final estimator, where it has them.
 
         Parameters
         ----------
@@ -199,10 +173,11 @@ class StackingClassifier(ClassifierMixin, StackingModel):
         -------
         ndarray of shape (n_samples,) or (n_samples, k)
         """
-        return self._asked("decision_function", X)
+        return self._call_final("decision_function", X)
 
 
-def _decoded(codes: np.ndarray, classes: Any) -> np.ndarray:
+def _decode(indices: np.ndarray, classes: Any) -> np.ndarray:
+    """Return the labels with these indices; column by column for several labels."""
     if not isinstance(classes, list):
-        return classes[codes]
-    return np.column_stack([known[column] for known, column in zip(classes, np.asarray(codes).T, strict=True)])
+        return classes[indices]
+    return np.column_stack([labels[column] for labels, column in zip(classes, np.asarray(indices).T, strict=True)])

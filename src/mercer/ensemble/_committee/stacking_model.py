@@ -1,9 +1,9 @@
-"""What stacked classifiers and regressors share: a layer of members, and an estimator over what they say."""
+"""The base of stacked classifiers and regressors: a layer of members, and an estimator over their predictions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse
@@ -13,33 +13,38 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.utils.metadata_routing import MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._base import fitting
 from mercer._base.folds import FOLDS, splits
 from mercer._base.parameter import Boolean, Choice, HasFit, Instance, Integer, Nothing, Real, Rule
 from mercer._base.wrapping import float_type
 from mercer._plain import plain
-from mercer._solver import Certificate, Outcome, Solution, Solver, Step
+from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer.ensemble._committee.named_members import (
+    KINDS,
     FirstLayer,
     GivenRows,
     NamedMembers,
-    check_weighs,
-    dropped,
-    side_by_side,
+    check_accepts_weights,
+    fit_in_parallel,
+    is_dropped,
 )
 from mercer.ensemble._reweighting.weak_learner import predict_shares
 from mercer.errors import DataError, ParameterError
 
 __all__ = ["StackState", "StackingModel", "final_has"]
 
-_STATEMENT = "Each member and the final estimator optimise what they optimise; nothing is optimised over all of them."
+_NO_BOUND = Certificate.none(
+    "Each member and the final estimator optimise what they optimise; nothing is optimised over all of them."
+)
+# The methods whose output stands for a member, the best first.
 _PREFERRED = ("predict_proba", "decision_function", "predict")
 
 
 @plain
 @dataclass(frozen=True)
 class StackState:
-    """The members so far, the columns that stand for them, and the estimator over these once all are there."""
+    """The members so far, the columns of their predictions, and the final estimator once all members are fitted."""
 
     members: Any
     columns: Any
@@ -47,8 +52,11 @@ class StackState:
 
 
 @dataclass(frozen=True, eq=False)
-class _Stack:
-    """The solver: as many members at a time as there are threads, a step for each, and one for the final estimator."""
+class _Stacking:
+    """The solver: fits as many members at a time as there are threads, then the final estimator; each is a step.
+
+    ``fit(index)`` returns a member and its columns, ``finish(columns)`` the final estimator.
+    """
 
     fit: Callable[[int], tuple[Any, np.ndarray]]
     finish: Callable[[Any], Any]
@@ -56,45 +64,49 @@ class _Stack:
     threads: int
 
     def solve(self, state: StackState | None) -> Solver:
+        """Fit what `state` does not have yet."""
         state = StackState((), (), None) if state is None else state
-        nothing = Certificate.none(_STATEMENT)
         while len(state.members) < self.n_members:
             first = len(state.members)
             size = min(self.threads, self.n_members - first)
-            for member, column in (yield Dense(side_by_side(self.fit, first, size), heavy=True)):
+            for member, column in (yield Dense(fit_in_parallel(self.fit, first, size), heavy=True)):
                 state = StackState((*state.members, member), (*state.columns, column), None)
-                yield Step(float(len(state.members)), state, nothing)
+                yield Step(float(len(state.members)), state, _NO_BOUND)
         if state.final is None:
             columns = state.columns
-            found = yield Dense(side_by_side(lambda _: self.finish(columns), 0, 1), heavy=True)
-            state = StackState(state.members, columns, found[0])
-            yield Step(float(self.n_members + 1), state, nothing)
-        return Solution(state, True, nothing)
+            fitted = yield Dense(fit_in_parallel(lambda _: self.finish(columns), 0, 1), heavy=True)
+            state = StackState(state.members, columns, fitted[0])
+            yield Step(float(self.n_members + 1), state, _NO_BOUND)
+        return Solution(state, True, _NO_BOUND)
 
 
 @dataclass(frozen=True, eq=False)
 class _StackedLayer(FirstLayer):
-    """Members with what they say of rows that they were not fitted to."""
+    """Members with their predictions of rows that they were not fitted to.
+
+    ``methods`` names the method of each member that predicts, ``folds`` are the same for all, or None for members that
+    are fitted already, and ``arrange(output, method)`` makes columns of predictions.
+    """
 
     methods: list[str]
     folds: Any
-    block: Callable[[Any, str], np.ndarray]
+    arrange: Callable[[Any, str], np.ndarray]
 
-    def stack(self, number: int) -> tuple[Any, np.ndarray]:
-        """A fitted member, and its answers to rows of folds that it did not see."""
-        name, member = self.members[number]
-        method = self.methods[number]
+    def stack(self, index: int) -> tuple[Any, np.ndarray]:
+        """Return a fitted member, and its predictions of each fold by a copy that was fitted to the others."""
+        name, member = self.members[index]
+        method = self.methods[index]
         if self.folds is None:
-            return member, self.block(getattr(member, method)(self.X), method)
-        fitted = self.fit(number)
-        said = cross_val_predict(
+            return member, self.arrange(getattr(member, method)(self.X), method)
+        fitted = self.fit(index)
+        output = cross_val_predict(
             clone(member), self.X, self.y, cv=self.folds, method=method, params=self.params[name] or None
         )
-        return fitted, self.block(said, method)
+        return fitted, self.arrange(output, method)
 
 
 class StackingModel(TransformerMixin, NamedMembers):
-    """Named members, each fitted to all rows, and an estimator fitted to what they say of rows they did not see."""
+    """Named members, each fitted to all rows, and an estimator fitted to their predictions of rows they did not see."""
 
     final_estimator: Any
     cv: Any
@@ -115,62 +127,87 @@ class StackingModel(TransformerMixin, NamedMembers):
         "weights": "copies of a row may be dealt to different folds, a weighted row to one only",
     }
 
-    def _default_final(self) -> Any:
-        """The final estimator that None stands for."""
-        raise NotImplementedError  # classifiers and regressors have their own
+    # Which estimators may be members (None for any) and which the final one, see KINDS.
+    _member_kind: ClassVar[str | None]
+    _final_kind: ClassVar[str]
 
-    def _chosen_final(self) -> Any:
-        return self._default_final() if self.final_estimator is None else self.final_estimator
+    def _choose_final(self) -> Any:
+        """Return the final estimator, not fitted."""
+        raise NotImplementedError  # classifiers and regressors have their own default
 
-    def _checked_final(self, accepts: Callable[[Any], bool], kind: str) -> Any:
-        chosen = self._chosen_final()
-        if not accepts(chosen):
-            message = (
-                f"{type(self).__name__}: 'final_estimator' parameter should be a {kind}. Got {chosen!r}; replace it."
-            )
-            raise ParameterError(message)
-        return chosen
+    def _encode_targets(self, y: Any) -> tuple[np.ndarray, dict[str, Any]]:
+        """Return the targets that members are fitted to, and the fitted attributes that follow from them."""
+        raise NotImplementedError  # classifiers and regressors have their own targets
 
-    def _fit_stack(
-        self,
-        X: Any,
-        y: np.ndarray,
-        sample_weight: Any,
-        fit_params: dict[str, Any],
-        members: list[tuple[str, Any]],
-        final: Any,
-        attributes: dict[str, Any],
-    ) -> Outcome:
-        weight, params = self._given(members, sample_weight, len(y), fit_params)
-        methods = [self._method(name, member) for name, member in members]
+    @fitting
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
+        """Fit the members, and the final estimator to their predictions of rows that they were not fitted to.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, as the members take them.
+        y : array-like of shape (n_samples,), or for classification (n_samples, n_labels)
+            Labels, or indicators of several labels, for classification; numbers for regression.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights, for all members and the final estimator; with scikit-learn's metadata routing, for the members
+            that request them.
+        **fit_params : dict
+            Metadata for ``fit``, through scikit-learn's routing.
+
+        Returns
+        -------
+        self
+        """
+        self._check_call(X, y, fit_params)
+        members, final = self._list_members(self._member_kind), self._check_final()
+        y, attributes = self._encode_targets(y)
+        weight, params = self._route_fit(members, sample_weight, len(y), fit_params)
+        methods = [self._choose_method(name, member) for name, member in members]
         classes = attributes.get("classes_")
         layer = _StackedLayer(
             *(members, params, X, y),
-            *(methods, self._folds(X, y, members), lambda said, method: _block(said, method, classes, X)),
+            *(methods, self._make_folds(X, y, members), lambda out, method: _make_columns(out, method, classes, X)),
         )
-        # A state without a final estimator stands for a fit that ended early; one is fitted to what columns there are.
-        self._finish = partial(self._fit_final, final, X, y, self._given_to_final(final, weight, fit_params))
-        self._methods = methods
-        stack = _Stack(layer.stack, self._finish, len(members), self._threads())
+        finish = partial(self._fit_final, final, X, y, self._list_final_params(final, weight, fit_params))
+        solver = _Stacking(layer.stack, finish, len(members), self._threads())
         self.__dict__.pop("feature_names_in_", None)
-        source = GivenRows(X, y, weight, self._threads())
-        outcome = self._drive(stack.solve, source, max_steps=len(members) + 1, attributes=attributes)
-        del self._finish, self._methods
-        return outcome
+        outcome = self._drive(
+            solver.solve,
+            GivenRows(X, y, weight, self._threads()),
+            fitted=partial(self._list_attributes, methods=methods, finish=finish),
+            max_steps=len(members) + 1,
+            attributes=attributes,
+        )
+        self._conclude(outcome)
+        return self
 
-    def _given_to_final(self, final: Any, weight: np.ndarray | None, fit_params: dict[str, Any]) -> dict[str, Any]:
+    def _check_final(self) -> Any:
+        """Return the final estimator; raise if it is of the wrong kind."""
+        final = self._choose_final()
+        if not KINDS[self._final_kind](final):
+            message = (
+                f"{type(self).__name__}: 'final_estimator' parameter should be a {self._final_kind}. Got {final!r}; "
+                f"replace it."
+            )
+            raise ParameterError(message)
+        return final
+
+    def _list_final_params(self, final: Any, weight: np.ndarray | None, fit_params: dict[str, Any]) -> dict[str, Any]:
+        """Return the metadata for the ``fit`` of the final estimator; raise if it takes no weights."""
         if weight is None:
             return fit_params
-        check_weighs(final, type(self).__name__)
+        check_accepts_weights(final, type(self).__name__)
         return {**fit_params, "sample_weight": weight}
 
     def _fit_final(self, final: Any, X: Any, y: np.ndarray, params: dict[str, Any], columns: Any) -> Any:
+        """Return a copy of the final estimator, fitted to the columns of the members."""
         copy = clone(final)
-        copy.fit(self._beside(columns, X), y, **params)
+        copy.fit(self._join_columns(columns, X), y, **params)
         return copy
 
-    def _folds(self, X: Any, y: np.ndarray, members: list[tuple[str, Any]]) -> Any:
-        """The same folds for all members; None where members are fitted already."""
+    def _make_folds(self, X: Any, y: np.ndarray, members: list[tuple[str, Any]]) -> Any:
+        """Return the folds, the same for all members; None where members are fitted already."""
         if not isinstance(self.cv, str):
             if len(y) == 0:
                 message = (
@@ -182,8 +219,8 @@ class StackingModel(TransformerMixin, NamedMembers):
             check_is_fitted(member)
         return None
 
-    def _method(self, name: str, member: Any) -> str:
-        """The method of a member that says what stands for it."""
+    def _choose_method(self, name: str, member: Any) -> str:
+        """Return the method of a member whose output stands for it."""
         wanted = getattr(self, "stack_method", "predict")
         for method in _PREFERRED if wanted == "auto" else (wanted,):
             if hasattr(member, method):
@@ -195,21 +232,23 @@ class StackingModel(TransformerMixin, NamedMembers):
         )
         raise ParameterError(message)
 
-    def _fitted(self, state: StackState) -> dict[str, Any]:
-        return self._named(list(state.members)) | {
-            "stack_method_": self._methods[: len(state.members)],
-            "final_estimator_": self._finish(state.columns) if state.final is None else state.final,
+    def _list_attributes(self, state: StackState, methods: list[str], finish: Callable[[Any], Any]) -> dict[str, Any]:
+        """Return the fitted attributes that depend on the members of a state."""
+        return self._name_members(list(state.members)) | {
+            "stack_method_": methods[: len(state.members)],
+            # A fit that ended early has no final estimator yet: it is fitted to the columns that there are.
+            "final_estimator_": finish(state.columns) if state.final is None else state.final,
             "_widths": [column.shape[1] for column in state.columns],
         }
 
-    def _beside(self, columns: Any, X: Any) -> Any:
-        """The members' columns side by side, followed by those of the rows where these are passed through."""
+    def _join_columns(self, columns: Any, X: Any) -> Any:
+        """Return the columns of all members, followed by those of the rows with `passthrough`."""
         if self.passthrough and scipy.sparse.issparse(X):
             return scipy.sparse.hstack([*columns, X], format=X.format)
         return np.hstack([*columns, np.asarray(X)] if self.passthrough else columns)
 
     def transform(self, X: Any) -> Any:
-        """What each member says of rows, and the rows themselves where these are passed through.
+        """Return the predictions of each member, with `passthrough` followed by the rows themselves.
 
         Parameters
         ----------
@@ -220,31 +259,34 @@ class StackingModel(TransformerMixin, NamedMembers):
         -------
         {ndarray, sparse matrix} of shape (n_samples, n_columns)
         """
-        return self._columns(X)
+        return self._compute_columns(X)
 
-    def _columns(self, X: Any) -> Any:
-        """What ``transform`` returns, as an array whatever ``set_output`` says: the final estimator's rows."""
+    def _compute_columns(self, X: Any) -> Any:
+        """Return the rows of the final estimator: those of ``transform``, as an array whatever ``set_output`` says."""
         check_is_fitted(self)
         classes = vars(self).get("classes_")
 
-        def ask(number: int) -> np.ndarray:
-            method = self.stack_method_[number]
-            return _block(_said(self.estimators_[number], method, classes, X, self.cv), method, classes, X)
+        def predict(index: int) -> np.ndarray:
+            method = self.stack_method_[index]
+            output = _call_member(self.estimators_[index], method, classes, X, self.cv)
+            return _make_columns(output, method, classes, X)
 
-        return self._beside(self._answers(X, ask), X)
+        return self._join_columns(self._predict_members(X, predict), X)
 
-    def _final_answer(self, X: Any, params: dict[str, Any]) -> Any:
+    def _predict_final(self, X: Any, params: dict[str, Any]) -> Any:
+        """Return the predictions of the final estimator."""
         check_is_fitted(self)
         if params and sklearn.get_config()["enable_metadata_routing"]:
             params = dict(process_routing(self, "predict", **params).final_estimator_.predict)
-        return self.final_estimator_.predict(self._columns(X), **params)
+        return self.final_estimator_.predict(self._compute_columns(X), **params)
 
-    def _asked(self, name: str, X: Any) -> Any:
+    def _call_final(self, name: str, X: Any) -> Any:
+        """Return the output of a method of the final estimator."""
         check_is_fitted(self)
-        return getattr(self.final_estimator_, name)(self._columns(X))
+        return getattr(self.final_estimator_, name)(self._compute_columns(X))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """The names of the columns of ``transform``.
+        """Return the names of the columns of ``transform``.
 
         Parameters
         ----------
@@ -255,54 +297,57 @@ class StackingModel(TransformerMixin, NamedMembers):
         -------
         ndarray of str
         """
-        kept, prefix = self._kept_names(), type(self).__name__.lower()
-        columns = self._column_names(input_features, needed=self.passthrough)
+        kept, prefix = self._list_names(), type(self).__name__.lower()
+        columns = self._read_column_names(input_features, needed=self.passthrough)
         names: list[str] = []
         for name, width in zip(kept, self._widths, strict=True):
-            names += [f"{prefix}_{name}"] if width == 1 else [f"{prefix}_{name}{number}" for number in range(width)]
+            names += [f"{prefix}_{name}"] if width == 1 else [f"{prefix}_{name}{index}" for index in range(width)]
         return np.asarray(names + (columns if self.passthrough else []), dtype=object)
 
     def get_metadata_routing(self) -> Any:
-        """Where metadata goes: that of ``fit`` to the members, that of ``predict`` to the final estimator.
+        """Return the routes of metadata: from ``fit`` to the members, from ``predict`` to the final estimator.
 
         Returns
         -------
         MetadataRouter
         """
-        final = vars(self).get("final_estimator_", self._chosen_final())
+        final = vars(self).get("final_estimator_", self._choose_final())
         mapping = MethodMapping().add(caller="predict", callee="predict")
         return super().get_metadata_routing().add(final_estimator_=final, method_mapping=mapping)
 
     def _describe_step(self, number: int, step: Step) -> str:
-        names = [name for name, member in self.estimators if not dropped(member)] + ["final_estimator"]
+        names = [name for name, member in self.estimators if not is_dropped(member)] + ["final_estimator"]
         return f"{type(self).__name__}: fitted {names[number]!r}, {number + 1} of {len(names)}"
 
 
 def final_has(name: str) -> Callable[[StackingModel], bool]:
-    """A check for ``available_if``: whether the final estimator has a method."""
+    """Return a check for ``available_if``: whether the final estimator has a method."""
 
     def check(model: StackingModel) -> bool:
-        getattr(vars(model).get("final_estimator_", model._chosen_final()), name)
+        getattr(vars(model).get("final_estimator_", model._choose_final()), name)
         return True
 
     return check
 
 
-def _said(member: Any, method: str, classes: Any, X: Any, cv: Any) -> Any:
-    """What a member answers; a class whose rows all weighed nothing may be unknown to it, and has the probability 0."""
-    said = getattr(member, method)(X)
-    whole = method != "predict_proba" or not isinstance(classes, np.ndarray) or said.shape[1] == len(classes)
-    return said if whole or isinstance(cv, str) else predict_shares(member, X, np.arange(len(classes)))
+def _call_member(member: Any, method: str, classes: Any, X: Any, cv: Any) -> Any:
+    """Return the output of a method of a member; a class that it does not know has the probability 0.
+
+    That happens to a class whose rows all have weight zero.
+    """
+    output = getattr(member, method)(X)
+    whole = method != "predict_proba" or not isinstance(classes, np.ndarray) or output.shape[1] == len(classes)
+    return output if whole or isinstance(cv, str) else predict_shares(member, X, np.arange(len(classes)))
 
 
-def _block(said: Any, method: str, classes: Any, X: Any) -> np.ndarray:
-    """A member's answers as columns; of probabilities of two classes, which sum to one, the second only."""
-    if isinstance(said, list):
-        found = np.hstack([np.asarray(one)[:, 1:] for one in said])
+def _make_columns(output: Any, method: str, classes: Any, X: Any) -> np.ndarray:
+    """Return the output of a member as columns; the probabilities of two classes, which sum to one, as one column."""
+    if isinstance(output, list):
+        columns = np.hstack([np.asarray(probabilities)[:, 1:] for probabilities in output])
     else:
-        found = np.asarray(said)
-        if found.ndim == 1:
-            found = found[:, None]
+        columns = np.asarray(output)
+        if columns.ndim == 1:
+            columns = columns[:, None]
         elif method == "predict_proba" and isinstance(classes, np.ndarray) and len(classes) == 2:
-            found = found[:, 1:]
-    return found.astype(float_type(X), copy=False) if found.dtype.kind == "f" else found
+            columns = columns[:, 1:]
+    return columns.astype(float_type(X), copy=False) if columns.dtype.kind == "f" else columns

@@ -1,12 +1,12 @@
-"""Stacking of regressors: one more learns to combine what they predict for rows that they did not see."""
+"""Stacking of regressors: one more is fitted to their predictions of rows that they did not see."""
 
 from typing import Any
 
-from sklearn.base import RegressorMixin, is_regressor
+import numpy as np
+from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import column_or_1d
 
-from mercer._base import fitting
 from mercer.ensemble._committee.stacking_model import StackingModel, final_has
 from mercer.linear_model import RidgeCV
 
@@ -14,7 +14,7 @@ __all__ = ["StackingRegressor"]
 
 
 class StackingRegressor(RegressorMixin, StackingModel):
-    r"""Different regressors, and one more that learns to combine what they predict.
+    r"""Stacking of regressors: one more regressor is fitted to the predictions of the others.
 
     Members :math:`f_1, \ldots, f_M` are fitted to all rows. The final regressor is fitted to the rows
     :math:`z_i = (f_1^{(-i)}(x_i), \ldots, f_M^{(-i)}(x_i))`, where :math:`f^{(-i)}` was fitted without the fold that
@@ -37,22 +37,22 @@ class StackingRegressor(RegressorMixin, StackingModel):
     verbose : an integer in [0, inf) or a boolean, default=0
         Whether to print a line for each member.
     max_time : a number in [0, inf) or None, default=None
-        Seconds after which to stop, and to fit the final estimator to the members at hand.
+        Seconds after which to stop, and to fit the final estimator to the members so far.
 
     Attributes
     ----------
     estimators_ : list of regressors
         The members, fitted to all rows.
     named_estimators_ : Bunch
-        The same, by their names.
+        The fitted members by their names.
     final_estimator_ : regressor
-        The one over them.
+        The final estimator, fitted.
     stack_method_ : list of str
         ``"predict"`` for each member.
     n_features_in_, feature_names_in_ :
-        As the members found them.
+        As in the first member.
     history_, converged_, n_iter_, certificate_ :
-        A step for each member and one for the final estimator; the objective is their number. There is no certificate.
+        A step for each member and one for the final estimator; the objective counts them. There is no certificate.
 
     Notes
     -----
@@ -76,6 +76,9 @@ class StackingRegressor(RegressorMixin, StackingModel):
     True
     """
 
+    _member_kind = "regressor"
+    _final_kind = "regressor"
+
     def __init__(
         self,
         estimators: list[tuple[str, Any]],
@@ -95,38 +98,15 @@ class StackingRegressor(RegressorMixin, StackingModel):
         self.verbose = verbose
         self.max_time = max_time
 
-    def _default_final(self) -> Any:
-        return RidgeCV()
+    def _choose_final(self) -> Any:
+        return RidgeCV() if self.final_estimator is None else self.final_estimator
 
-    @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> "StackingRegressor":
-        """Fit the members, and the final estimator to what they predict.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, as the members take them.
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights, for all members and the final estimator; with scikit-learn's metadata routing, for the members
-            that ask for them.
-        **fit_params : dict
-            Metadata for ``fit``, through scikit-learn's routing.
-
-        Returns
-        -------
-        self : StackingRegressor
-        """
-        self._check_call(X, y, fit_params)
-        members, final = self._members(is_regressor, "regressor"), self._checked_final(is_regressor, "regressor")
-        outcome = self._fit_stack(X, column_or_1d(y, warn=True), sample_weight, fit_params, members, final, {})
-        self._conclude(outcome)
-        return self
+    def _encode_targets(self, y: Any) -> tuple[np.ndarray, dict[str, Any]]:
+        return column_or_1d(y, warn=True), {}
 
     @available_if(final_has("predict"))
     def predict(self, X: Any, **predict_params: Any) -> Any:
-        """What the final estimator predicts.
+        """Return the predictions of the final estimator.
 
         Parameters
         ----------
@@ -139,4 +119,4 @@ class StackingRegressor(RegressorMixin, StackingModel):
         -------
         ndarray of shape (n_samples,)
         """
-        return self._final_answer(X, predict_params)
+        return self._predict_final(X, predict_params)

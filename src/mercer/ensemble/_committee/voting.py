@@ -1,15 +1,14 @@
-"""Votes of classifiers of any kind, each fitted to all rows: labels are counted or probabilities averaged."""
+"""Votes of classifiers of any kind, each fitted to all rows: labels are counted, or probabilities averaged."""
 
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin, is_classifier
+from sklearn.base import ClassifierMixin
 from sklearn.preprocessing import LabelEncoder
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from mercer._base import fitting
 from mercer._base.parameter import Boolean, Choice, Rule
 from mercer._base.wrapping import float_type
 from mercer._source import Source
@@ -35,35 +34,35 @@ class VotingClassifier(ClassifierMixin, VotingModel):
     voting : one of 'hard', 'soft', default='hard'
         Whether labels are counted or probabilities averaged.
     weights : an array-like or None, default=None
-        A weight for each pair; None weighs all alike.
+        A weight for each pair; None means equal weights.
     n_jobs : an integer in (-inf, inf) or None, default=None
         Threads over members; None means all cores. Changes no result.
     flatten_transform : a boolean, default=True
-        Whether ``transform`` of a soft vote sets the members' probabilities side by side, in one table.
+        Whether ``transform`` of a soft vote joins the members' probabilities in one table.
     verbose : an integer in [0, inf) or a boolean, default=False
         Whether to print a line for each member.
     max_time : a number in [0, inf) or None, default=None
-        Seconds after which to stop with the members at hand.
+        Seconds after which to stop with the members fitted so far.
 
     Attributes
     ----------
     estimators_ : list of classifiers
-        The fitted members; they are fitted to the numbers of the classes.
+        The fitted members; they are fitted to the indices of the classes.
     named_estimators_ : Bunch
-        The same, by their names.
+        The fitted members by their names.
     le_ : LabelEncoder
-        What turns labels into numbers.
+        Turns labels into indices.
     classes_ : ndarray of shape (n_classes,)
         The labels.
     n_features_in_, feature_names_in_ :
-        As the members found them.
+        As in the first member.
     history_, converged_, n_iter_, certificate_ :
-        A step for each member, whose objective is their number. There is no certificate.
+        A step for each member; the objective is the number of members. There is no certificate.
 
     Notes
     -----
     Costs what the members cost; as many are fitted at a time as there are threads. Among equal votes the first label
-    in sorted order is taken. Rows, in memory, are handed to members as they were given: dense, sparse or frames.
+    in sorted order is taken. Rows must be in memory; members get them as they were given: dense, sparse or frames.
 
     References
     ----------
@@ -84,6 +83,7 @@ class VotingClassifier(ClassifierMixin, VotingModel):
     True
     """
 
+    _kind = "classifier"
     _parameters: ClassVar[dict[str, Rule]] = VotingModel._parameters | {
         "voting": Choice("hard", "soft"),
         "flatten_transform": Boolean(),
@@ -108,34 +108,13 @@ class VotingClassifier(ClassifierMixin, VotingModel):
         self.verbose = verbose
         self.max_time = max_time
 
-    @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> "VotingClassifier":
-        """Fit the members.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, as the members take them.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights, for all members; with scikit-learn's metadata routing, for those that ask for them.
-        **fit_params : dict
-            Metadata for the members' ``fit``, through scikit-learn's routing.
-
-        Returns
-        -------
-        self : VotingClassifier
-        """
-        self._check_call(X, y, fit_params)
+    def _encode_targets(self, y: Any) -> tuple[np.ndarray, dict[str, Any]]:
         encoder = LabelEncoder()
-        codes = encoder.fit_transform(self._labels_of(y))
-        given = {"le_": encoder, "classes_": encoder.classes_}
-        outcome = self._fit_poll(X, codes, sample_weight, fit_params, self._members(is_classifier, "classifier"), given)
-        self._conclude(outcome)
-        return self
+        indices = encoder.fit_transform(self._check_labels(y))
+        return indices, {"le_": encoder, "classes_": encoder.classes_}
 
-    def _labels_of(self, y: Any) -> np.ndarray:
+    def _check_labels(self, y: Any) -> np.ndarray:
+        """Return the labels (n,); raise if they are of several outputs or no labels at all."""
         kind, name = type_of_target(y, input_name="y"), type(self).__name__
         if kind in ("unknown", "continuous"):
             message = (
@@ -155,7 +134,7 @@ class VotingClassifier(ClassifierMixin, VotingModel):
         return given["classes_"][source.y]
 
     def predict(self, X: Any) -> np.ndarray:
-        """The label of most votes, or of the largest mean probability.
+        """Return the label of most votes, or of the largest mean probability.
 
         Parameters
         ----------
@@ -168,18 +147,19 @@ class VotingClassifier(ClassifierMixin, VotingModel):
         """
         check_is_fitted(self)
         if self.voting == "soft":
-            return self.classes_[self._mean_shares(X).argmax(axis=1)]
-        return self.classes_[combine_labels(self._votes(X), self._kept_weights())]
+            return self.classes_[self._average_shares(X).argmax(axis=1)]
+        return self.classes_[combine_labels(self._predict_labels(X), self._list_weights())]
 
-    def _votes_softly(self) -> bool:
+    def _check_soft(self) -> bool:
+        """Raise AttributeError if members vote by labels."""
         if self.voting == "hard":
             message = f"predict_proba is not available when voting={self.voting!r}"
             raise AttributeError(message)
         return True
 
-    @available_if(_votes_softly)
+    @available_if(_check_soft)
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The weighted mean of the members' probabilities; there for a soft vote only.
+        """Return the weighted mean of the members' probabilities; available with ``voting='soft'`` only.
 
         Parameters
         ----------
@@ -190,10 +170,10 @@ class VotingClassifier(ClassifierMixin, VotingModel):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        return self._mean_shares(X).astype(float_type(X), copy=False)
+        return self._average_shares(X).astype(float_type(X), copy=False)
 
     def transform(self, X: Any) -> np.ndarray:
-        """What each member says: its probabilities for a soft vote, the numbers of its labels for a hard one.
+        """Return the prediction of each member: probabilities for a soft vote, indices of classes for a hard one.
 
         Parameters
         ----------
@@ -208,13 +188,13 @@ class VotingClassifier(ClassifierMixin, VotingModel):
         """
         check_is_fitted(self)
         if self.voting == "hard":
-            return self._votes(X)
-        shares = self._shares(X)
+            return self._predict_labels(X)
+        shares = self._predict_shares(X)
         whole = np.hstack(shares) if self.flatten_transform else np.stack(shares)
         return whole.astype(float_type(X), copy=False)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """The names of the columns of ``transform``.
+        """Return the names of the columns of ``transform``.
 
         Parameters
         ----------
@@ -225,29 +205,31 @@ class VotingClassifier(ClassifierMixin, VotingModel):
         -------
         ndarray of str
         """
-        names, prefix = self._kept_names(), type(self).__name__.lower()
+        names, prefix = self._list_names(), type(self).__name__.lower()
         if self.voting == "soft" and not self.flatten_transform:
             message = (
                 f"{type(self).__name__}: get_feature_names_out is not supported when `voting='soft'` and "
                 f"`flatten_transform=False`; set flatten_transform=True."
             )
             raise UnsupportedError(message)
-        self._column_names(input_features)
+        self._read_column_names(input_features)
         if self.voting == "soft":
-            names = [f"{name}{number}" for name in names for number in range(len(self.classes_))]
+            names = [f"{name}{index}" for name in names for index in range(len(self.classes_))]
         return np.asarray([f"{prefix}_{name}" for name in names], dtype=object)
 
-    def _votes(self, X: Any) -> np.ndarray:
-        answers = self._answers(X, lambda number: np.asarray(self.estimators_[number].predict(X)))
-        return np.column_stack(answers)
+    def _predict_labels(self, X: Any) -> np.ndarray:
+        """Return the index of the class that each member predicts (n, members)."""
+        return np.column_stack(self._predict_members(X, lambda index: np.asarray(self.estimators_[index].predict(X))))
 
-    def _shares(self, X: Any) -> list[np.ndarray]:
-        codes = np.arange(len(self.classes_))
-        return self._answers(X, lambda number: predict_shares(self.estimators_[number], X, codes))
+    def _predict_shares(self, X: Any) -> list[np.ndarray]:
+        """Return the probabilities of each member (n, classes)."""
+        indices = np.arange(len(self.classes_))
+        return self._predict_members(X, lambda index: predict_shares(self.estimators_[index], X, indices))
 
-    def _mean_shares(self, X: Any) -> np.ndarray:
+    def _average_shares(self, X: Any) -> np.ndarray:
+        """Return the weighted mean of the members' probabilities (n, classes)."""
         check_is_fitted(self)
-        return combine_numbers(np.stack(self._shares(X), axis=1), self._kept_weights())
+        return combine_numbers(np.stack(self._predict_shares(X), axis=1), self._list_weights())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,45 +1,45 @@
-"""What voting classifiers and regressors share."""
+"""The base of voting classifiers and regressors."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import TransformerMixin
 
+from mercer._base import fitting
 from mercer._base.parameter import Array, Boolean, Instance, Integer, Nothing, Real, Rule
-from mercer._solver import Certificate, Outcome, Solution, Solver, Step
+from mercer._solver import Solution, Solver, Step
 from mercer._solver.request import Dense
-from mercer.ensemble._committee.bags import BagState
-from mercer.ensemble._committee.named_members import FirstLayer, GivenRows, NamedMembers, dropped, side_by_side
+from mercer.ensemble._committee.bags import NO_BOUND, BagState
+from mercer.ensemble._committee.named_members import FirstLayer, GivenRows, NamedMembers, fit_in_parallel, is_dropped
 from mercer.errors import ParameterError
 
 __all__ = ["VotingModel"]
 
-_STATEMENT = "Members are independent; nothing is optimised beyond what each of them optimises."
-
 
 @dataclass(frozen=True, eq=False)
-class _Poll:
-    """The solver: as many members at a time as there are threads, and a step for each of them."""
+class _Voting:
+    """The solver: fits as many members at a time as there are threads; each member is a step."""
 
     fit: Callable[[int], Any]
     n_members: int
     threads: int
 
     def solve(self, state: BagState | None) -> Solver:
+        """Fit the members that `state` does not have yet."""
         state = BagState(()) if state is None else state
         while len(state.members) < self.n_members:
             first = len(state.members)
             size = min(self.threads, self.n_members - first)
-            for member in (yield Dense(side_by_side(self.fit, first, size), heavy=True)):
+            for member in (yield Dense(fit_in_parallel(self.fit, first, size), heavy=True)):
                 state = BagState((*state.members, member))
-                yield Step(float(len(state.members)), state, Certificate.none(_STATEMENT))
-        return Solution(state, True, Certificate.none(_STATEMENT))
+                yield Step(float(len(state.members)), state, NO_BOUND)
+        return Solution(state, True, NO_BOUND)
 
 
 class VotingModel(TransformerMixin, NamedMembers):
-    """Named members, each fitted to all rows, whose answers are combined by fixed weights."""
+    """Named members, each fitted to all rows, whose predictions are combined by fixed weights."""
 
     weights: Any
     _parameters: ClassVar[dict[str, Rule]] = {
@@ -51,24 +51,46 @@ class VotingModel(TransformerMixin, NamedMembers):
     }
     _objective_moves = "up"
 
-    def _fit_poll(
-        self,
-        X: Any,
-        y: np.ndarray,
-        sample_weight: Any,
-        fit_params: dict[str, Any],
-        members: list[tuple[str, Any]],
-        attributes: dict[str, Any],
-    ) -> Outcome:
+    # Which estimators may be members, see KINDS.
+    _kind: ClassVar[str]
+
+    def _encode_targets(self, y: Any) -> tuple[np.ndarray, dict[str, Any]]:
+        """Return the targets that members are fitted to, and the fitted attributes that follow from them."""
+        raise NotImplementedError  # classifiers and regressors have their own targets
+
+    @fitting
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
+        """Fit the members.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, as the members take them.
+        y : array-like of shape (n_samples,)
+            Labels for classification, numbers for regression.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights, for all members; with scikit-learn's metadata routing, for those that request them.
+        **fit_params : dict
+            Metadata for the members' ``fit``, through scikit-learn's routing.
+
+        Returns
+        -------
+        self
+        """
+        self._check_call(X, y, fit_params)
+        y, attributes = self._encode_targets(y)
+        members = self._list_members(self._kind)
         self._check_weights()
-        weight, params = self._given(members, sample_weight, len(y), fit_params)
-        layer = FirstLayer(members, params, X, y)
-        poll = _Poll(layer.fit, len(members), self._threads())
+        weight, params = self._route_fit(members, sample_weight, len(y), fit_params)
+        solver = _Voting(FirstLayer(members, params, X, y).fit, len(members), self._threads())
         source = GivenRows(X, y, weight, self._threads())
         self.__dict__.pop("feature_names_in_", None)
-        return self._drive(poll.solve, source, max_steps=len(members), attributes=attributes)
+        outcome = self._drive(solver.solve, source, max_steps=len(members), attributes=attributes)
+        self._conclude(outcome)
+        return self
 
     def _check_weights(self) -> None:
+        """Raise if the weights of members are not finite, or not as many as the members."""
         if self.weights is None:
             return
         if len(self.weights) != len(self.estimators):
@@ -77,25 +99,26 @@ class VotingModel(TransformerMixin, NamedMembers):
                 f"weights, {len(self.estimators)} estimators."
             )
             raise ParameterError(message)
-        found = np.asarray(self._kept_weights(), dtype=np.float64)
-        if not (np.isfinite(found).all() and found.sum() > 0):
+        weights = np.asarray(self._list_weights(), dtype=np.float64)
+        if not (np.isfinite(weights).all() and weights.sum() > 0):
             message = (
                 f"{type(self).__name__}: weights must be finite, with a positive sum over the estimators that are not "
                 f"dropped; got {self.weights!r}."
             )
             raise ParameterError(message)
 
-    def _kept_weights(self) -> list[float] | None:
-        """The weights of the members that are not dropped, as many as are fitted."""
+    def _list_weights(self) -> list[float] | None:
+        """Return the weights of the fitted members, or before a fit of those that are not dropped."""
         if self.weights is None:
             return None
         pairs = zip(self.estimators, self.weights, strict=True)
-        kept = [weight for (_, member), weight in pairs if not dropped(member)]
+        kept = [weight for (_, member), weight in pairs if not is_dropped(member)]
         return kept[: len(self.estimators_)] if "estimators_" in vars(self) else kept
 
     def _fitted(self, state: BagState) -> dict[str, Any]:
-        return self._named(list(state.members))
+        """Return the fitted attributes that depend on the members of a state."""
+        return self._name_members(list(state.members))
 
     def _describe_step(self, number: int, step: Step) -> str:
-        names = [name for name, member in self.estimators if not dropped(member)]
+        names = [name for name, member in self.estimators if not is_dropped(member)]
         return f"{type(self).__name__}: fitted {names[number]!r}, {number + 1} of {len(names)}"

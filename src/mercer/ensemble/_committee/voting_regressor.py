@@ -3,10 +3,9 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin, is_regressor
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from mercer._base import fitting
 from mercer._base.wrapping import float_type
 from mercer.ensemble._committee.combination import combine_numbers
 from mercer.ensemble._committee.voting_model import VotingModel
@@ -27,24 +26,24 @@ class VotingRegressor(RegressorMixin, VotingModel):
     estimators : an instance of list
         Pairs of a name and a regressor; ``"drop"`` in the place of a regressor leaves it out.
     weights : an array-like or None, default=None
-        A weight for each pair; None weighs all alike.
+        A weight for each pair; None means equal weights.
     n_jobs : an integer in (-inf, inf) or None, default=None
         Threads over members; None means all cores. Changes no result.
     verbose : an integer in [0, inf) or a boolean, default=False
         Whether to print a line for each member.
     max_time : a number in [0, inf) or None, default=None
-        Seconds after which to stop with the members at hand.
+        Seconds after which to stop with the members fitted so far.
 
     Attributes
     ----------
     estimators_ : list of regressors
         The fitted members.
     named_estimators_ : Bunch
-        The same, by their names.
+        The fitted members by their names.
     n_features_in_, feature_names_in_ :
-        As the members found them.
+        As in the first member.
     history_, converged_, n_iter_, certificate_ :
-        A step for each member, whose objective is their number. There is no certificate.
+        A step for each member; the objective is the number of members. There is no certificate.
 
     Notes
     -----
@@ -67,6 +66,8 @@ class VotingRegressor(RegressorMixin, VotingModel):
     True
     """
 
+    _kind = "regressor"
+
     def __init__(
         self,
         estimators: list[tuple[str, Any]],
@@ -82,33 +83,11 @@ class VotingRegressor(RegressorMixin, VotingModel):
         self.verbose = verbose
         self.max_time = max_time
 
-    @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> "VotingRegressor":
-        """Fit the members.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, as the members take them.
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights, for all members; with scikit-learn's metadata routing, for those that ask for them.
-        **fit_params : dict
-            Metadata for the members' ``fit``, through scikit-learn's routing.
-
-        Returns
-        -------
-        self : VotingRegressor
-        """
-        self._check_call(X, y, fit_params)
-        y = column_or_1d(y, warn=True)
-        outcome = self._fit_poll(X, y, sample_weight, fit_params, self._members(is_regressor, "regressor"), {})
-        self._conclude(outcome)
-        return self
+    def _encode_targets(self, y: Any) -> tuple[np.ndarray, dict[str, Any]]:
+        return column_or_1d(y, warn=True), {}
 
     def predict(self, X: Any) -> np.ndarray:
-        """The weighted mean of the members' predictions.
+        """Return the weighted mean of the members' predictions.
 
         Parameters
         ----------
@@ -119,10 +98,10 @@ class VotingRegressor(RegressorMixin, VotingModel):
         -------
         ndarray of shape (n_samples,)
         """
-        return combine_numbers(self._numbers(X), self._kept_weights()).astype(float_type(X), copy=False)
+        return combine_numbers(self._predict_values(X), self._list_weights()).astype(float_type(X), copy=False)
 
     def transform(self, X: Any) -> np.ndarray:
-        """What each member predicts.
+        """Return the prediction of each member.
 
         Parameters
         ----------
@@ -133,10 +112,10 @@ class VotingRegressor(RegressorMixin, VotingModel):
         -------
         ndarray of shape (n_samples, n_members)
         """
-        return self._numbers(X).astype(float_type(X), copy=False)
+        return self._predict_values(X).astype(float_type(X), copy=False)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """The names of the columns of ``transform``.
+        """Return the names of the columns of ``transform``.
 
         Parameters
         ----------
@@ -147,11 +126,13 @@ class VotingRegressor(RegressorMixin, VotingModel):
         -------
         ndarray of str
         """
-        names = self._kept_names()
-        self._column_names(input_features)
+        names = self._list_names()
+        self._read_column_names(input_features)
         return np.asarray([f"{type(self).__name__.lower()}_{name}" for name in names], dtype=object)
 
-    def _numbers(self, X: Any) -> np.ndarray:
+    def _predict_values(self, X: Any) -> np.ndarray:
+        """Return the prediction of each member (n, members), float64."""
         check_is_fitted(self)
-        answers = self._answers(X, lambda number: np.asarray(self.estimators_[number].predict(X), dtype=np.float64))
-        return np.column_stack(answers)
+        return np.column_stack(
+            self._predict_members(X, lambda index: np.asarray(self.estimators_[index].predict(X), dtype=np.float64))
+        )

@@ -63,6 +63,7 @@ class Bootstrap:
 
     def count(self, seed: int) -> Array:
         """Return how often each row is drawn for the tree of this seed (n_rows,)."""
+        # Stream 1 of a tree draws rows; its own seed draws features, stream 2 the permutations of importance.
         stream = np.random.default_rng([seed, 1])
         if self.weight is None:
             drawn = stream.integers(0, self.n_rows, self.n_drawn)

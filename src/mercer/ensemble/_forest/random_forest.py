@@ -1,4 +1,4 @@
-"""Random forests: trees on draws of the rows, each split the best of a few features drawn at random."""
+"""Random forests: trees on bootstrap samples of the rows, with a random choice of features for each split."""
 
 from typing import Any, ClassVar
 
@@ -11,15 +11,15 @@ __all__ = ["RandomForestClassifier", "RandomForestRegressor"]
 
 
 class RandomForestClassifier(ForestClassifier):
-    """A random forest for classes: the mean of trees that each saw another draw of rows and features.
+    """A random forest of classification trees: the mean of trees grown on different samples of rows and features.
 
     Each of T trees is grown on rows drawn with replacement, and each of its splits is the best by one of a few features
     drawn for it. The forest predicts the mean of the class shares p_t in the leaves,
 
         p(x) = 1/T sum_t p_t(x).
 
-    Averaging leaves the bias of a tree and lowers the variance, to rho s^2 + (1 - rho) s^2 / T for trees of variance
-    s^2 and correlation rho; drawing features lowers rho.
+    Averaging keeps the bias of a tree and lowers the variance to rho s^2 + (1 - rho) s^2 / T for trees of variance s^2
+    and correlation rho; drawing features lowers rho.
 
     Parameters
     ----------
@@ -28,43 +28,44 @@ class RandomForestClassifier(ForestClassifier):
     criterion : one of 'gini', 'entropy', 'log_loss', default='gini'
         The impurity that splits lower, as of :class:`mercer.tree.DecisionTreeClassifier`.
     max_depth : an integer in [1, inf) or None, default=None
-        The most questions from the root to a leaf; None means no limit.
+        Most splits from the root to a leaf; None means no limit.
     min_samples_split : an integer in [2, inf) or a number in (0, 1], default=2
-        The rows a node needs to be split, or their share.
+        Fewest rows of a node that is split, or their share.
     min_samples_leaf : an integer in [1, inf) or a number in (0, 1), default=1
-        The rows each side of a split needs, or their share.
+        Fewest rows on each side of a split, or their share.
     min_weight_fraction_leaf : a number in [0, 0.5], default=0.0
-        The share of the weight that each side of a split needs.
+        Least share of the weight on each side of a split.
     max_features : an integer in [1, inf) or a number in (0, 1] or one of 'sqrt', 'log2' or None, default='sqrt'
-        How many features, drawn at random, a node looks at; None means all.
+        The number or share of features, drawn at random, among which a node is split; None means all.
     max_leaf_nodes : an integer in [2, inf) or None, default=None
-        The most leaves of a tree, which then grows where a split gains most.
+        Most leaves of a tree, which then grows best first.
     min_impurity_decrease : a number in [0, inf), default=0.0
-        What a split must gain, as a share of all weight.
+        Least decrease of impurity by a split, weighted by the node's share of all weight.
     bootstrap : a boolean, default=True
-        Whether each tree has its own draw of rows, with replacement, or all of them.
+        Whether each tree is grown on rows drawn with replacement, or on all rows.
     oob_score : a boolean or a callable, default=False
-        Whether rows are judged by trees that did not see them: the accuracy, or a function of truth and prediction.
+        Whether trees are scored on rows that they did not see: by accuracy, or a function of truth and prediction.
     n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all that are free. Never changes a result.
+        Threads; None means all cores. Changes no result.
     random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        The seed of draws of rows and features; every tree has its own.
+        The seed of the rows and features that are drawn; every tree has its own.
     verbose : a boolean or an integer in [0, inf), default=0
         Whether to print a line for each tree.
     warm_start : a boolean, default=False
-        Whether `fit` keeps the trees there are and grows those that are missing.
+        Whether `fit` keeps the trees of the last fit and grows only those that are missing.
     class_weight : one of 'balanced', 'balanced_subsample' or an instance of dict or list or None, default=None
-        Factors for the weights of classes; "balanced" makes classes weigh the same, "balanced_subsample" in each draw.
+        Factors of the weights of each class; with "balanced" all classes have the same total weight, with
+        "balanced_subsample" so in each bootstrap sample.
     ccp_alpha : a number in [0, inf), default=0.0
         The price of a leaf in cost-complexity pruning of each tree.
     max_samples : an integer in [1, inf) or a number in (0, inf) or None, default=None
-        How many rows are drawn for a tree, or their share; None means as many as there are.
+        The number or share of rows drawn for a tree; None means as many as there are.
     monotonic_cst : an array-like or None, default=None
-        For each feature 1 if predictions must rise with it, -1 if they must fall, 0 if free.
+        For each feature 1 if predictions may only rise with it, -1 if they may only fall, else 0.
     categorical_features : an array-like or one of 'from_dtype' or None, default=None
-        The columns that hold categories, by number, mask or name, or those of a frame that have such a type.
+        Columns that hold categories: a mask, indices or names; ``'from_dtype'``: the columns of a frame of that type.
     max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends with the trees it has; others that still grow are thrown away, but the first.
+        Seconds after which the fit ends with the trees it has; trees that still grow are discarded, except the first.
 
     Attributes
     ----------
@@ -75,16 +76,16 @@ class RandomForestClassifier(ForestClassifier):
     n_outputs_ : int
         Columns of targets.
     feature_importances_ : ndarray of shape (n_features,)
-        Mean shares of the impurity that splits by each feature take away; biased, see :meth:`permutation_importance`.
+        Mean share of each feature in the decrease of impurity; biased, see :meth:`permutation_importance`.
     oob_score_ : float
-        With `oob_score`: how well rows are predicted by trees that did not see them.
+        With `oob_score`: the score of predictions by trees that did not see a row.
     oob_decision_function_ : ndarray of shape (n_samples, ...)
         With `oob_score`: these predictions; NaN for rows that every tree saw.
     estimators_samples_ : list of ndarray
         The rows drawn for each tree.
     history_ : dict of ndarray
-        By tree: ``objective``, the impurity its leaves have left, ``nodes``, and with `oob_score` ``oob_error``, one
-        minus the score of the trees so far.
+        For each tree: ``objective``, the mean impurity of its leaves, ``nodes``, and with `oob_score` ``oob_error``,
+        one minus the score of the trees so far.
     converged_, n_iter_, certificate_
         How the fit went.
     n_features_in_, feature_names_in_
@@ -92,11 +93,11 @@ class RandomForestClassifier(ForestClassifier):
 
     Notes
     -----
-    A tree costs O(m k) a level for m rows and k features looked at, after every column was ranked once. Nodes of at
+    A level of a tree costs O(m k) for m rows and k features drawn, after every column was ranked once. Nodes of at
     least 256 rows are searched in 255 steps of about equally many rows, smaller nodes exactly; trees are as accurate as
-    those of an exact search throughout. Trees grow in parallel, each from a seed of its own. Missing values (NaN) go to
-    the side that gains more. With `sample_weight` rows are drawn in proportion to it. Rows must be in memory, with 2 to
-    10 bytes a value beside them and about 100 bytes a row for each thread.
+    those of an exact search. Trees grow in parallel, each from a seed of its own. Missing values (NaN) go to the side
+    with the larger gain. With `sample_weight` rows are drawn in proportion to it. Rows must be in memory, with 2 to 10
+    bytes a value in addition and about 100 bytes a row for each thread.
 
     References
     ----------
@@ -169,7 +170,7 @@ class RandomForestClassifier(ForestClassifier):
 
 
 class RandomForestRegressor(ForestRegressor):
-    """A random forest for numbers: the mean of trees that each saw another draw of rows.
+    """A random forest of regression trees: the mean of trees grown on different samples of rows.
 
     Each of T trees is grown on rows drawn with replacement, and each of its splits is the best by one of the features
     drawn for it, by default all (Breiman took a third: ``max_features=1/3``). The forest predicts the mean of trees,
@@ -185,41 +186,41 @@ class RandomForestRegressor(ForestRegressor):
     criterion : one of 'squared_error', 'friedman_mse', 'absolute_error', 'poisson', default='squared_error'
         The impurity that splits lower, as of :class:`mercer.tree.DecisionTreeRegressor`.
     max_depth : an integer in [1, inf) or None, default=None
-        The most questions from the root to a leaf; None means no limit.
+        Most splits from the root to a leaf; None means no limit.
     min_samples_split : an integer in [2, inf) or a number in (0, 1], default=2
-        The rows a node needs to be split, or their share.
+        Fewest rows of a node that is split, or their share.
     min_samples_leaf : an integer in [1, inf) or a number in (0, 1), default=1
-        The rows each side of a split needs, or their share.
+        Fewest rows on each side of a split, or their share.
     min_weight_fraction_leaf : a number in [0, 0.5], default=0.0
-        The share of the weight that each side of a split needs.
+        Least share of the weight on each side of a split.
     max_features : an integer in [1, inf) or a number in (0, 1] or one of 'sqrt', 'log2' or None, default=1.0
-        How many features, drawn at random, a node looks at; None means all.
+        The number or share of features, drawn at random, among which a node is split; None means all.
     max_leaf_nodes : an integer in [2, inf) or None, default=None
-        The most leaves of a tree, which then grows where a split gains most.
+        Most leaves of a tree, which then grows best first.
     min_impurity_decrease : a number in [0, inf), default=0.0
-        What a split must gain, as a share of all weight.
+        Least decrease of impurity by a split, weighted by the node's share of all weight.
     bootstrap : a boolean, default=True
-        Whether each tree has its own draw of rows, with replacement, or all of them.
+        Whether each tree is grown on rows drawn with replacement, or on all rows.
     oob_score : a boolean or a callable, default=False
-        Whether rows are judged by trees that did not see them: R squared, or a function of truth and prediction.
+        Whether trees are scored on rows that they did not see: by R squared, or a function of truth and prediction.
     n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all that are free. Never changes a result.
+        Threads; None means all cores. Changes no result.
     random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        The seed of draws of rows and features; every tree has its own.
+        The seed of the rows and features that are drawn; every tree has its own.
     verbose : a boolean or an integer in [0, inf), default=0
         Whether to print a line for each tree.
     warm_start : a boolean, default=False
-        Whether `fit` keeps the trees there are and grows those that are missing.
+        Whether `fit` keeps the trees of the last fit and grows only those that are missing.
     ccp_alpha : a number in [0, inf), default=0.0
         The price of a leaf in cost-complexity pruning of each tree.
     max_samples : an integer in [1, inf) or a number in (0, inf) or None, default=None
-        How many rows are drawn for a tree, or their share; None means as many as there are.
+        The number or share of rows drawn for a tree; None means as many as there are.
     monotonic_cst : an array-like or None, default=None
-        For each feature 1 if predictions must rise with it, -1 if they must fall, 0 if free.
+        For each feature 1 if predictions may only rise with it, -1 if they may only fall, else 0.
     categorical_features : an array-like or one of 'from_dtype' or None, default=None
-        The columns that hold categories, by number, mask or name, or those of a frame that have such a type.
+        Columns that hold categories: a mask, indices or names; ``'from_dtype'``: the columns of a frame of that type.
     max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends with the trees it has; others that still grow are thrown away, but the first.
+        Seconds after which the fit ends with the trees it has; trees that still grow are discarded, except the first.
 
     Attributes
     ----------
@@ -228,16 +229,16 @@ class RandomForestRegressor(ForestRegressor):
     n_outputs_ : int
         Columns of targets.
     feature_importances_ : ndarray of shape (n_features,)
-        Mean shares of the impurity that splits by each feature take away; biased, see :meth:`permutation_importance`.
+        Mean share of each feature in the decrease of impurity; biased, see :meth:`permutation_importance`.
     oob_score_ : float
-        With `oob_score`: how well rows are predicted by trees that did not see them.
+        With `oob_score`: the score of predictions by trees that did not see a row.
     oob_prediction_ : ndarray of shape (n_samples, ...)
         With `oob_score`: these predictions; NaN for rows that every tree saw.
     estimators_samples_ : list of ndarray
         The rows drawn for each tree.
     history_ : dict of ndarray
-        By tree: ``objective``, the impurity its leaves have left, ``nodes``, and with `oob_score` ``oob_error``, one
-        minus the score of the trees so far.
+        For each tree: ``objective``, the mean impurity of its leaves, ``nodes``, and with `oob_score` ``oob_error``,
+        one minus the score of the trees so far.
     converged_, n_iter_, certificate_
         How the fit went.
     n_features_in_, feature_names_in_
@@ -245,11 +246,11 @@ class RandomForestRegressor(ForestRegressor):
 
     Notes
     -----
-    A tree costs O(m k) a level for m rows and k features looked at, after every column was ranked once. Nodes of at
+    A level of a tree costs O(m k) for m rows and k features drawn, after every column was ranked once. Nodes of at
     least 256 rows are searched in 255 steps of about equally many rows, smaller nodes exactly; trees are as accurate as
-    those of an exact search throughout. Trees grow in parallel, each from a seed of its own. Missing values (NaN) go to
-    the side that gains more. With `sample_weight` rows are drawn in proportion to it. Rows must be in memory, with 2 to
-    10 bytes a value beside them and about 100 bytes a row for each thread.
+    those of an exact search. Trees grow in parallel, each from a seed of its own. Missing values (NaN) go to the side
+    with the larger gain. With `sample_weight` rows are drawn in proportion to it. Rows must be in memory, with 2 to 10
+    bytes a value in addition and about 100 bytes a row for each thread.
 
     References
     ----------

@@ -19,6 +19,7 @@ from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Re
 from mercer._base.share import Share
 from mercer._base.tree_problem import open_problem, rules_of
 from mercer._solver.tree.columns import encode_columns
+from mercer._solver.tree.growth import Rules
 from mercer._source import open_source
 from mercer.ensemble._forest.packed_forest import PackedForest
 from mercer.ensemble._forest.tree_ensemble import TreeEnsemble
@@ -139,11 +140,10 @@ class GradientModel(TreeEnsemble):
         earlier = self._read_earlier_rounds(loss) if warm else GradientState()
         training, held = self._split_rows(y, seed)
         given_weight = weight[training] if sample_weight is not None else None
-        init = (
-            InitialModel(self.init_, self._baseline)
-            if warm
-            else self._fit_init(X[training], y[training], given_weight, loss)
-        )
+        if warm:
+            init = InitialModel(self.init_, self._baseline)
+        else:
+            init = self._fit_init(X[training], y[training], given_weight, loss)
         rules = rules_of(self, replace(problem, X=X[training]))
         attributes |= {
             "n_trees_per_iteration_": loss.n_scores,
@@ -159,8 +159,31 @@ class GradientModel(TreeEnsemble):
         def score_rows(chosen: Array) -> ScoredRows:
             return ScoredRows(X[chosen], y[chosen], weight[chosen], self._start_scores(X[chosen], init, loss))
 
-        rows, threads, name = score_rows(training), self._threads(), type(self).__name__
-        solver = GradientRounds(
+        stopping = None if held is None else EarlyStopping(score_rows(held), self.n_iter_no_change, self.tol)
+        observe = None if monitor is None else self._make_observer(monitor, attributes, fitted)
+        solver = self._make_solver(score_rows(training), loss, rules, seed, stopping, observe)
+        outcome = self._drive(
+            partial(solver.solve, earlier),
+            open_source(problem.X, problem.y, problem.weight, solver.threads),
+            fitted=fitted,
+            max_steps=self.n_estimators - len(earlier.trees) // loss.n_scores,
+            attributes=attributes,
+        )
+        self._conclude(outcome)
+        return self
+
+    def _make_solver(
+        self,
+        rows: ScoredRows,
+        loss: BoostingLoss,
+        rules: Rules,
+        seed: int,
+        stopping: EarlyStopping | None,
+        observe: Callable[[int, GradientState], Any] | None,
+    ) -> GradientRounds:
+        """Return the solver for these training rows."""
+        threads, name = self._threads(), type(self).__name__
+        return GradientRounds(
             rows,
             lambda: encode_columns(csc_array(rows.X) if issparse(rows.X) else rows.X, threads, name),
             loss,
@@ -170,18 +193,9 @@ class GradientModel(TreeEnsemble):
             self.subsample,
             seed,
             threads,
-            None if held is None else EarlyStopping(score_rows(held), self.n_iter_no_change, self.tol),
-            None if monitor is None else self._make_observer(monitor, attributes, fitted),
+            stopping,
+            observe,
         )
-        outcome = self._drive(
-            partial(solver.solve, earlier),
-            open_source(problem.X, problem.y, problem.weight, threads),
-            fitted=fitted,
-            max_steps=self.n_estimators - len(earlier.trees) // loss.n_scores,
-            attributes=attributes,
-        )
-        self._conclude(outcome)
-        return self
 
     def _make_observer(
         self, monitor: Callable[..., Any], attributes: dict[str, Any], fitted: Callable[[GradientState], dict[str, Any]]

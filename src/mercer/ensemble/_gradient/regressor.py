@@ -29,69 +29,70 @@ class GradientBoostingRegressor(RegressorMixin, GradientModel):
     Parameters
     ----------
     loss : one of 'squared_error', 'absolute_error', 'huber', 'quantile', default='squared_error'
-        The loss. ``'huber'`` counts residuals squared up to their quantile `alpha`, renewed each round, and by their
-        size beyond.
+        The loss. ``'huber'`` is squared for residuals up to their quantile `alpha`, which is found again in each round,
+        and linear beyond.
     learning_rate : a number in [0, inf), default=0.1
-        What each tree's values are multiplied with, :math:`\nu`.
+        The factor :math:`\nu` of each tree's values.
     n_estimators : an integer in [1, inf), default=100
-        Rounds, M.
+        The number of rounds, M.
     subsample : a number in (0, 1], default=1.0
         The share of the rows that a round learns from, drawn anew without replacement.
     criterion : one of 'deprecated', 'squared_error', 'friedman_mse', default='deprecated'
-        Has no effect, as in scikit-learn: splits are of least squares.
+        Has no effect, as in scikit-learn: splits are always those of least squares.
     min_samples_split : an integer in [2, inf) or a number in (0, 1], default=2
-        The rows a node needs to be split, or their share.
+        Fewest rows of a node that is split, or their share.
     min_samples_leaf : an integer in [1, inf) or a number in (0, 1), default=1
-        The rows each side of a split needs, or their share.
+        Fewest rows on each side of a split, or their share.
     min_weight_fraction_leaf : a number in [0, 0.5], default=0.0
-        The share of the weight that each side of a split needs.
+        Least share of the weight on each side of a split.
     max_depth : an integer in [1, inf) or None, default=3
-        The most questions from the root to a leaf.
+        Most splits from the root to a leaf.
     min_impurity_decrease : a number in [0, inf), default=0.0
-        What a split must gain, as a share of all weight.
+        Least decrease of impurity by a split, weighted by the node's share of all weight.
     init : an object with a method fit or one of 'zero' or None, default=None
-        The model to start from; None means the best constant.
+        The estimator whose predictions are the first scores; None means the best constant.
     random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        The seed of the draws of rows and features, and of the rows held out.
+        The seed of the rows and features that are drawn, and of the rows held out.
     max_features : an integer in [1, inf) or a number in (0, 1] or one of 'sqrt', 'log2' or None, default=None
-        How many features, drawn at random, a node looks at; None means all.
+        The number or share of features, drawn at random, among which a node is split; None means all.
     alpha : a number in (0, 1), default=0.9
         The quantile of ``'quantile'`` and ``'huber'``.
     verbose : a boolean or an integer in [0, inf), default=0
         Whether to print a line for each round.
     max_leaf_nodes : an integer in [2, inf) or None, default=None
-        The most leaves of a tree; it then grows where a split gains most.
+        Most leaves of a tree, which then grows best first.
     warm_start : a boolean, default=False
-        Whether a fit adds rounds to those of the last one.
+        Whether a fit adds rounds to those of the last fit.
     validation_fraction : a number in (0, 1), default=0.1
         The share of the rows held out for early stopping.
     n_iter_no_change : an integer in [1, inf) or None, default=None
-        Rounds whose loss on these rows the last one must better, else the fit ends; None holds out nothing.
+        Rounds whose validation loss the next round must improve on at least once, or the fit ends; None holds out no
+        rows.
     tol : a number in [0, inf), default=0.0001
-        By how much.
+        The least difference that counts as a smaller loss.
     ccp_alpha : a number in [0, inf), default=0.0
         The price of a leaf in cost-complexity pruning of each tree.
     max_time : a number in [0, inf) or None, default=None
         Seconds after which the fit ends with the rounds it has.
     n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all that are free. Never changes a result.
+        Threads; None means all cores. Changes no result.
 
     Attributes
     ----------
     estimators_ : ndarray of DecisionTreeRegressor of shape (n_estimators_, 1)
         The trees.
     n_estimators_, n_trees_per_iteration_, max_features_ : int
-        Rounds, trees in a round, features that a split looks at.
+        The numbers of rounds, of trees in a round, and of features among which a node is split.
     init_ : estimator or 'zero'
         What the rounds start from.
     train_score_ : ndarray of shape (n_estimators_,)
-        The loss of the rows a round learnt from, after it.
+        The loss after each round of the rows that it learnt from.
     oob_scores_, oob_improvement_ : ndarray of shape (n_estimators_,)
-        With `subsample` < 1: the loss of the other rows after a round, and by how much the round lowered it.
+        With `subsample` < 1: the loss of the other rows after each round, and its decrease by the round.
     oob_score_ : float
         The last of `oob_scores_`.
     feature_importances_ : ndarray of shape (n_features,)
-        Each feature's share of what all splits gain.
+        The share of each feature in the gain of all splits.
     n_features_in_, feature_names_in_
         Number and names of the columns.
     history_ : dict of ndarray

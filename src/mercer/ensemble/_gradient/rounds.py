@@ -163,6 +163,7 @@ class GradientRounds:
         loss = self.loss.renew(scores, rows.y, rows.weight)
         gradients = np.empty((k, n, 2))
         n_blocks = -(-n // _UNIT)
+        # Without weights: these enter where the tree is grown and where its leaves get values.
         loss.run(scores, rows.y, _NO_WEIGHT, _UNIT, 0, n_blocks, gradients, np.empty((n_blocks, 1 + 2 * k)))
         drawn = self._draw_rows(round_index) if self.subsample < 1.0 else np.ones(n, dtype=bool)
         trees, after = [], scores.copy()

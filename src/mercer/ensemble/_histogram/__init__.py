@@ -1,1 +1,1 @@
-"""Histogram gradient boosting: bins, losses, growth of trees by a team of threads, and the two estimators."""
+"""Histogram gradient boosting: bins, losses, growth of trees by worker threads, and the two estimators."""

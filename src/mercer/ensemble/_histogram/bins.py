@@ -145,11 +145,14 @@ def _find_edges(column: Array, weight: Array | None, max_bins: int) -> Array:
         order = np.argsort(column, kind="stable")
         values, shares = _count_distinct(column[order], weight[known][order])
     if len(values) > max_bins:
+        # Cut after the values at which the cumulative weight reaches each multiple of 1 / max_bins; a value that
+        # spans several multiples is cut once.
         reached = np.cumsum(shares)
         goals = reached[-1] * np.arange(1, max_bins) / max_bins
         last = np.unique(np.minimum(np.searchsorted(reached, goals), len(values) - 2))
     else:
         last = np.arange(len(values) - 1)
+    # Halved before they are added: the sum of two large values would overflow.
     with np.errstate(invalid="ignore", over="ignore"):
         middle = values[last] / 2 + values[last + 1] / 2
     # Beside an infinity, and between adjacent floats, there is no middle: the lower value is the edge.

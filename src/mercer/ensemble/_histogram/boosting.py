@@ -117,29 +117,15 @@ class HistBoosting(Estimator):
 
         seed = self._choose_seed(earlier)
         plan = self._plan_rounds((X, y, sample_weight), validation, source.n_rows, seed)
-        splits_off = plan.early_stopping and X_val is None
-        rows = prepare_rows(
-            source,
-            targets,
-            categorical,
-            max_bins=self.max_bins,
-            seed=seed,
-            learnt=None if earlier is None else (self._bins, self._categories),
-            validation_size=self.validation_fraction if splits_off else None,
-            validation=self._open_validation(validation, frame) if plan.early_stopping and not splits_off else None,
-        )
-        attributes = {
-            "_bins": rows.bins,
-            "_categories": rows.categories,
-            "_frame": frame,
-            "_loss_used": loss,
-            "_random_seed": seed,
-            "is_categorical_": categorical if categorical.any() else None,
-            "n_trees_per_iteration_": loss.n_scores,
-            "do_early_stopping_": plan.early_stopping,
-        }
-        attributes |= {} if targets.classes is None else {"classes_": targets.classes}
-        attributes |= {} if plan.trials is None else {"budget_trials_": plan.trials}
+        learnt = None if earlier is None else (self._bins, self._categories)
+        held_size = held_rows = None
+        if plan.early_stopping and X_val is None:
+            held_size = self.validation_fraction
+        elif plan.early_stopping:
+            held_rows = self._open_validation(validation, frame)
+        rows = prepare_rows(source, targets, categorical, self.max_bins, seed, learnt, held_size, held_rows)
+        attributes = _list_fixed_attributes(rows, targets, loss, plan, categorical)
+        attributes |= {"_frame": frame, "_random_seed": seed}
         fitted = partial(_list_attributes, bins=rows.bins, n_scores=loss.n_scores)
 
         start = self._find_start(earlier, loss, rows.training, seed)
@@ -364,6 +350,22 @@ def check_validation(subject: str, validation: tuple[Any, Any, Any], early_stopp
             f"or set early_stopping=True."
         )
         raise DataError(message)
+
+
+def _list_fixed_attributes(
+    rows: PreparedRows, targets: Targets, loss: BoostingLoss, plan: Plan, categorical: Array
+) -> dict[str, Any]:
+    """Return the fitted attributes that are known before the first round."""
+    attributes = {
+        "_bins": rows.bins,
+        "_categories": rows.categories,
+        "_loss_used": loss,
+        "is_categorical_": categorical if categorical.any() else None,
+        "n_trees_per_iteration_": loss.n_scores,
+        "do_early_stopping_": plan.early_stopping,
+    }
+    attributes |= {} if targets.classes is None else {"classes_": targets.classes}
+    return attributes | ({} if plan.trials is None else {"budget_trials_": plan.trials})
 
 
 def _list_attributes(state: BoostingState, bins: BinMap, n_scores: int) -> dict[str, Any]:

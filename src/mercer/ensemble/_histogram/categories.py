@@ -1,8 +1,8 @@
-"""Categories: which columns hold them, and the number that stands for each.
+"""Categories: which columns hold them, and the bin of each.
 
-A frame's categories, of text or of any other kind, are numbered in their sorted order where the frame is read. Of the
-numbers, each category gets a bin of its own; where there are more than bins, the most frequent do and the others share
-the last. Missing, negative and unknown ones are missing values.
+The categories of a frame, text or any other type, are replaced by their indices in sorted order when the frame is read.
+Each category has a bin of its own; where there are more categories than bins, the most frequent ones have, and the
+others share the last bin. Missing, negative and unknown categories are missing values.
 """
 
 from dataclasses import dataclass
@@ -23,13 +23,13 @@ Array = Any
 @plain
 @dataclass(frozen=True)
 class Categories:
-    """The categories of some columns, as numbers, and the bin of each.
+    """The categories of some columns, as numeric values, and the bin of each.
 
     Attributes
     ----------
     columns : list of int
     values : list of arrays
-        In rising order.
+        Ascending.
     numbers : list of arrays
         The bin of each value.
     """
@@ -39,12 +39,12 @@ class Categories:
     numbers: list[Array]
 
     def count(self, column: int) -> int:
-        """Bins of a column; at least one."""
+        """Return the number of bins of a column; at least one."""
         numbers = self.numbers[self.columns.index(column)]
         return int(numbers.max(initial=0)) + 1
 
     def on(self, X: Array) -> Array:
-        """A copy of rows with bins for categories and NaN for those that are missing or unknown."""
+        """Return a copy of rows with bins in place of categories, and NaN for those that are missing or unknown."""
         X = X.copy()
         for column, values, numbers in zip(self.columns, self.values, self.numbers, strict=True):
             X[:, column] = _numbered(X[:, column], values, numbers)
@@ -52,6 +52,7 @@ class Categories:
 
 
 def _numbered(column: Array, values: Array, numbers: Array) -> Array:
+    """Return the bin of each category in a column, NaN for unknown ones."""
     if len(values) == 0:
         return np.full(len(column), np.nan)
     place = np.minimum(np.searchsorted(values, column), len(values) - 1)
@@ -61,14 +62,17 @@ def _numbered(column: Array, values: Array, numbers: Array) -> Array:
 @plain
 @dataclass(frozen=True)
 class FrameCategories:
-    """The categories in some columns of a frame, by name, in their sorted order."""
+    """The names of the columns of a frame that hold categories, and the sorted categories of each."""
 
     names: list[str]
     values: list[Array]
 
 
 def learn_categories(source: Source, rows: Array, weight: Array | None, categorical: Array, max_bins: int) -> Any:
-    """The categories that some rows hold, or None where no column holds any."""
+    """Learn the categories of some rows; return None where no column holds any.
+
+    `rows` (m,) are indices, `weight` (m,) or None their weights, and `categorical` (d,) marks the columns.
+    """
     columns = np.flatnonzero(categorical).tolist()
     if not columns:
         return None
@@ -85,7 +89,7 @@ def learn_categories(source: Source, rows: Array, weight: Array | None, categori
 
 
 def _bins_of(share: Array, max_bins: int) -> Array:
-    """A bin for each category; beyond `max_bins` the rarer ones share the last."""
+    """Return the bin of each category; with more than `max_bins` categories the rarer ones share the last."""
     if len(share) <= max_bins:
         return np.arange(len(share), dtype=np.int64)
     frequent = np.sort(np.argsort(-share, kind="stable")[: max_bins - 1])
@@ -95,29 +99,29 @@ def _bins_of(share: Array, max_bins: int) -> Array:
 
 
 def chance_gain(gradients: Array, weight: Array | None) -> float:
-    """What a category gains by chance: the sum of squared gradients over that of curvatures.
+    """Return the gain that a category makes by chance: sum_i g_i^2 / sum_i h_i.
 
-    With a likelihood as the loss it is about one, with squares the variance of the residuals.
+    It is about one if the loss is a likelihood, and the variance of the residuals if it is squared.
 
     Parameters
     ----------
     gradients : (n, 2)
         Gradients and curvatures, weighted.
     weight : (n,) or None
-        A weighted row is several, each with the gradient of one.
+        A row of weight w stands for w rows, each with a w-th of its gradient.
     """
     squares = gradients[:, 0] * gradients[:, 0]
     if weight is not None:
         squares /= weight
     curvature = gradients[:, 1].sum()
-    # Fewer digits than the sums have: their rounding, which depends on the order of the rows, decides no split.
+    # Rounded to float32: the rounding errors of the sums depend on the order of the rows and must decide no split.
     return float(np.float32(squares.sum() / curvature)) if curvature > 0 else 0.0
 
 
 def read_frame(estimator: Any, X: Any, known: FrameCategories | None, reset: bool) -> tuple[Any, Any, Array | None]:
-    """A frame's rows as numbers, its categories, and which columns hold them.
+    """Return the rows of a frame as numbers, its categories, and which columns hold them.
 
-    What is no frame, and a frame without categories, comes back as it is, with None for the rest.
+    Other rows, and a frame without categories, are returned as they are, with None for the rest.
     """
     if place_of(X) != "memory" or not hasattr(X, "columns") or not hasattr(X, "shape"):
         return X, None, None
@@ -137,6 +141,7 @@ def read_frame(estimator: Any, X: Any, known: FrameCategories | None, reset: boo
 
 
 def _categorical_names(estimator: Any, frame: Any, narwhals: Any) -> list[str]:
+    """Return the names of the columns that hold categories: by their type, or as `categorical_features` says."""
     wanted = estimator.categorical_features
     if isinstance(wanted, str):
         kinds = (narwhals.Categorical, narwhals.Enum)
@@ -146,13 +151,14 @@ def _categorical_names(estimator: Any, frame: Any, narwhals: Any) -> list[str]:
 
 
 def _sorted_values(column: Any) -> Array:
-    """The categories of a column, sorted, as text or as numbers."""
+    """Return the distinct categories of a column, sorted, without missing ones."""
     values = column.drop_nulls().unique().to_list()
     values = [one for one in values if one == one]
     return np.array(sorted(values))
 
 
 def _column(estimator: Any, column: Any, held: FrameCategories) -> Array:
+    """Return a column of a frame as numbers: indices of categories where it holds them."""
     if column.name not in held.names:
         return np.asarray(column.to_numpy(), dtype=np.float64)
     values = held.values[held.names.index(column.name)]
@@ -161,7 +167,7 @@ def _column(estimator: Any, column: Any, held: FrameCategories) -> Array:
 
 
 def categorical_mask(subject: str, given: Any, n_features: int, names: list[str] | None) -> Array:
-    """Which columns `categorical_features` names: by mask, by number or by name."""
+    """Return a mask (d,) of the columns that `categorical_features` names: by mask, by index or by name."""
     mask = np.zeros(n_features, dtype=bool)
     if given is None or isinstance(given, str):
         return mask
@@ -203,6 +209,7 @@ def categorical_mask(subject: str, given: Any, n_features: int, names: list[str]
 
 
 def _named_mask(subject: str, given: Array, names: list[str] | None, mask: Array) -> Array:
+    """Return the mask of columns given by their names; raise if a name is unknown."""
     if names is None:
         message = (
             f"{subject}: categorical_features should be passed as an array of integers or as a boolean mask when the "

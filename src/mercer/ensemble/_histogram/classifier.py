@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from mercer._base.parameter import Choice, Instance, Nothing, Rule
 from mercer._source import Source
 from mercer.ensemble._histogram.boosting import HistBoosting
+from mercer.ensemble._histogram.documentation import SHARED
 from mercer.ensemble._histogram.losses import BoostingLoss, ExponentialLoss, LogisticLoss, SoftmaxLoss
 from mercer.ensemble._histogram.rows import Targets, encode_labels, read_column
 from mercer.ensemble._histogram.scores import Labels, squeeze_scores
@@ -24,10 +25,10 @@ Array = Any
 class HistGradientBoostingClassifier(ClassifierMixin, HistBoosting):
     r"""Gradient boosting of classification trees on binned columns.
 
-    The scores of a row are constants plus M rounds of trees, :math:`F_k(x) = F_{k0} + \nu \sum_m f_{km}(x)`: one score
-    of two classes, the log-odds of the second, and one each of more, whose softmax gives the probabilities. Each tree
-    is grown on the gradients and curvatures of the log-loss at the scores so far. With :math:`G` and :math:`H` their
-    sums over a node, weighted, a split is chosen by its gain
+    The scores of a row are constants plus M rounds of trees, :math:`F_k(x) = F_{k0} + \nu \sum_m f_{km}(x)`: with two
+    classes one score, the log-odds of the second; with more, one for each, whose softmax gives the probabilities. Each
+    tree is grown on the gradients and curvatures of the log-loss at the scores so far. With :math:`G` and :math:`H`
+    their sums over a node, weighted, a split is chosen by its gain
 
     .. math:: \frac{G_l^2}{H_l + \lambda} + \frac{G_r^2}{H_r + \lambda} - \frac{G^2}{H + \lambda} ,
 
@@ -36,112 +37,17 @@ class HistGradientBoostingClassifier(ClassifierMixin, HistBoosting):
     Parameters
     ----------
     loss : one of 'log_loss', 'exponential', default='log_loss'
-        The loss; ``'exponential'``, that of AdaBoost, is for two classes.
-    learning_rate : a number in (0, inf), default=0.1
-        What each tree's values are multiplied with, :math:`\nu`.
-    max_iter : an integer in [1, inf), default=100
-        Rounds, M.
-    max_leaf_nodes : an integer in [2, inf) or None, default=31
-        Leaves of a tree; the leaf whose split gains most is split next.
-    max_depth : an integer in [1, inf) or None, default=None
-        Splits from the root to a leaf.
-    min_samples_leaf : an integer in [1, inf), default=20
-        Rows in a leaf. Where all weights are whole numbers, a row counts as often as its weight says.
-    l2_regularization : a number in [0, inf), default=0.0
-        The penalty :math:`\lambda` on the values of leaves.
-    max_features : a number in (0, 1], default=1.0
-        The share of the columns, drawn anew for each split, that a split may choose from.
-    max_bins : an integer in [2, 255], default=255
-        Bins of a column; missing values have one more.
-    categorical_features : an array-like or one of 'from_dtype' or None, default='from_dtype'
-        Columns that hold categories: a mask, numbers or names; by default those that a frame calls categorical.
-    monotonic_cst : an array-like or an instance of dict or None, default=None
-        1 where the score may only rise with a column, -1 where it may only fall, 0 elsewhere; or by name.
-    interaction_cst : one of 'pairwise', 'no_interactions' or an instance of list or tuple or None, default=None
-        Sets of columns that may be asked on one path.
-    warm_start : a boolean, default=False
-        Whether a fit goes on from the trees, the bins and the seed of the last one.
-    early_stopping : one of 'auto' or a boolean, default='auto'
-        Whether a validation score ends the rounds; by default for more than 10 000 rows.
-    scoring : a string or a callable or None, default='loss'
-        The score; None is that of ``score``.
-    validation_fraction : a number in (0, 1) or an integer in [1, inf) or None, default=0.1
-        Rows held out for it where ``fit`` is given none; with None the training rows are scored.
-    n_iter_no_change : an integer in [1, inf), default=10
-        Rounds without a better score that end the fit.
-    tol : a number in [0, inf), default=1e-07
-        How much better a better score is.
-    verbose : an integer in [0, inf) or a boolean, default=0
-        Whether to print a line for each round.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Draws the held-out rows, the sample for the bins and the columns of splits.
+        The loss; ``'exponential'``, the loss of AdaBoost, is for two classes.
+    %(trees)s
     class_weight : one of 'balanced' or an instance of dict or None, default=None
-        Factors of the weights of the rows of each class; ``'balanced'`` gives all classes one weight.
-    subsample : a number in (0, 1], default=1.0
-        The chance of a row to be drawn for a round, anew for each; below one, rounds learn from those drawn only.
-    category_price : a number in [0, inf), default=0.3
-        What a split by categories must gain for each of them beyond four, in units of what one gains by chance; 0 lets
-        columns with many categories win by chance, as in scikit-learn.
-    budget : a number in (0, inf) or None, default=None
-        Decides learning rate, leaves and rounds by rows held out: 1 is usual, more takes longer and is a little better.
-        `learning_rate`, `max_iter`, `max_leaf_nodes`, `early_stopping`, `validation_fraction`, `n_iter_no_change` and
-        `warm_start` are then left alone.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends with the rounds it has.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
+        Factors of the weights of the rows of each class; with ``'balanced'`` all classes have the same total weight.
+    %(sampling)s
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
-    n_iter_ : int
-        Rounds.
-    n_trees_per_iteration_ : int
-        Trees in a round.
-    do_early_stopping_ : bool
-        Whether a score was followed.
-    train_score_, validation_score_ : ndarray of shape (n_iter_ + 1,) or (0,)
-        The scores before the first round and after each; empty where none was followed.
-    is_categorical_ : ndarray of shape (d,) or None
-        Which columns hold categories.
-    feature_importances_ : ndarray of shape (d,)
-        Each column's share of the gain of all splits.
-    budget_trials_ : list of dict
-        With a budget: what was tried, and how it scored on the rows held out.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
-    history_ : dict of ndarray
-        After each round: ``objective``, the mean loss of the training rows, ``seconds``, ``validation_score``.
-    converged_ : bool
-        Whether early stopping ended the fit, or the last round found no split that gains.
-    certificate_ : Certificate
-        ``"none"``: boosting is greedy.
-
-    Notes
-    -----
-    Gradients and curvatures are rounded to multiples of a power of two, 2**-52 of their sum, and added up as whole
-    numbers: the trees are the same for any number of threads and in any place, and rows may come in any order but for
-    the sample. A histogram of a child is that of its parent less that of the smaller child. Time is O(n d) a round at
-    the root and about as much again below; memory d + 50 bytes a row, 16 bytes more for each further score, taken after
-    a forecast, and nothing of the rows themselves: those in files, streams and Dask collections are read twice, for a
-    sample and for their bins.
-
-    Bins are cut at the quantiles of 65 536 rows. Missing values go to the side that gains more; where a node had none,
-    with the more rows. Of a column with more categories than bins the most frequent have a bin each and the others
-    share one; categories that are unknown, negative or missing are missing values. Categories with fewer than ten rows
-    in a node go right. Weights are repetitions; rows of weight zero are left out.
-
-    A split by k categories is the best of many sets and gains about :math:`2 k / \pi` by chance alone, in units of
-    :math:`\sum g_i^2 / \sum h_i`. The default price takes about half of that off; the gain of a split is what is left.
-    On held-out rows of 14 tables that did better than a ridge for such splits, and than bounds on the categories of a
-    side or on their rows.
-
-    References
-    ----------
-    J. H. Friedman, Greedy function approximation: a gradient boosting machine, 2001.
-    T. Chen and C. Guestrin, XGBoost: a scalable tree boosting system, 2016.
-    G. Ke et al., LightGBM: a highly efficient gradient boosting decision tree, 2017.
+    %(attributes_and_notes)s
 
     Examples
     --------
@@ -153,6 +59,7 @@ class HistGradientBoostingClassifier(ClassifierMixin, HistBoosting):
     0.95
     """
 
+    __doc__ = (__doc__ or "") % SHARED
     _targets = "labels"
     _parameters: ClassVar[dict[str, Rule]] = {
         "loss": Choice("log_loss", "exponential"),
@@ -251,7 +158,7 @@ class HistGradientBoostingClassifier(ClassifierMixin, HistBoosting):
         return Targets(name, encode_labels(name, labels, classes, weight), weight, classes)
 
     def decision_function(self, X: Any) -> Array:
-        """Return the scores: of two classes one, for the second; of more, one each.
+        """Return the scores: with two classes that of the second, with more one for each.
 
         Parameters
         ----------

@@ -143,6 +143,8 @@ class QuantileLoss(BoostingLoss):
 
     def differentiate(self, scores: Array, y: Array) -> tuple[Array, Array]:
         slope = np.where(y > scores[:, 0], -self.quantile, 1 - self.quantile)
+        # The loss has no curvature: with ones, splits separate the signs of residuals by least squares, and `leaf`
+        # finds the values.
         return self.scale * slope, np.ones_like(slope)
 
     def leaf(self, scores: Array, y: Array, weight: Array | None) -> float:
@@ -154,6 +156,7 @@ class QuantileLoss(BoostingLoss):
 class AbsoluteLoss(QuantileLoss):
     """|z - y|."""
 
+    # |r| is twice the loss of the median.
     scale: ClassVar[float] = 2.0
 
 
@@ -181,6 +184,7 @@ class HuberLoss(BoostingLoss):
 
     def differentiate(self, scores: Array, y: Array) -> tuple[Array, Array]:
         slope = np.clip(scores[:, 0] - y, -self.limit, self.limit)
+        # As for quantiles: `leaf` finds the values, so that the curvature serves the search of splits only.
         return slope, np.ones_like(slope)
 
     def leaf(self, scores: Array, y: Array, weight: Array | None) -> float:
@@ -249,6 +253,7 @@ class ExponentialLoss(LogisticLoss):
     native: ClassVar[int] = 0
 
     def baseline(self, y: Array, weight: Array | None) -> Array:
+        # The minimiser of p exp(-z) + (1 - p) exp(z) is half the log-odds.
         return 0.5 * super().baseline(y, weight)
 
     def value(self, scores: Array, y: Array) -> Array:
@@ -273,6 +278,7 @@ class SoftmaxLoss(BoostingLoss):
     def baseline(self, y: Array, weight: Array | None) -> Array:
         shares = np.bincount(y.astype(int), weights=weight, minlength=self.n_scores)
         logs = np.log(np.clip(shares / shares.sum(), _TINY, 1.0))
+        # A common shift changes no probability; scores that sum to zero are the symmetric choice.
         return logs - logs.mean()
 
     def value(self, scores: Array, y: Array) -> Array:

@@ -127,7 +127,6 @@ def prepare_rows(
     source: Source,
     targets: Targets,
     categorical: Array,
-    *,
     max_bins: int,
     seed: int,
     learnt: tuple[BinMap, Categories | None] | None = None,

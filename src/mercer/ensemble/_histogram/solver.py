@@ -96,6 +96,7 @@ class Boosting:
         """Grow a tree for each score, and move the scores by them."""
         workers, k, n_trees = builder.workers, self.loss.n_scores, len(state.trees)
         trees: list[BoostedTree] = []
+        # Random choices follow from the seed and the number of trees, so that a resumed fit makes the same ones.
         generator = np.random.default_rng([*state.entropy, n_trees]) if self.limits.max_features < 1.0 else None
         if not builder.started:
             self._choose_rows(workers, state.entropy, n_trees)
@@ -133,6 +134,7 @@ class Boosting:
 
     def _choose_rows(self, workers: Workers, entropy: tuple[int, ...], n_trees: int) -> None:
         """Draw the rows of the round that begins after `n_trees` trees."""
+        # The 1 separates the stream of rows from that of columns.
         rows, entropy = self.rows, (*entropy, n_trees, 1)
         if self.subsample == 1.0:
             workers.choose_rows(None)
@@ -146,6 +148,7 @@ class Boosting:
             part = slice(first * rows.unit, min(last * rows.unit, rows.n))
             counts[part] = draw_counts(part.stop - part.start, self.subsample, rows.counts[part], entropy, part.start)
 
+        # A binomial quantile costs about as much as 16 bins.
         rows.run_blocks(16 * rows.n, draw)
         workers.choose_rows(counts)
 

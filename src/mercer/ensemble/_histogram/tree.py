@@ -120,12 +120,15 @@ def pack_trees(trees: tuple[BoostedTree, ...], bins: BinMap, n_scores: int) -> F
     n_sets = 1
     for tree, root in zip(trees, roots, strict=False):
         inner = tree.left > 0
+        # A leaf is its own child, so that all rows can take as many steps as the tree is deep.
         left = root + np.where(inner, tree.left, np.arange(len(tree.left)))
         by_category = inner & bins.categorical[tree.feature]
         flags = _MISSING_LEFT * tree.missing_left + _CATEGORICAL * by_category
+        # One 64-bit word: the left child in the upper half, then 24 bits of the column, then the flags.
         words.append(left << 32 | tree.feature.astype(np.int64) << 8 | flags)
         threshold = tree.threshold.copy()
         chosen = np.flatnonzero(by_category)
+        # A split by categories has the index of its set of bins in place of a threshold; set 0 stands for none.
         threshold[chosen] = n_sets + np.arange(len(chosen))
         if len(chosen):
             bits = np.zeros((len(chosen), 32), np.uint8)

@@ -70,7 +70,7 @@ class Workers:
         # Each thread writes to cache lines of its own; so are the words of `control` apart from other data.
         used, totals = np.zeros((n_workers, 64), np.uint8), np.zeros((n_workers, 8), np.int64)
         self.piece, control = np.zeros(14, np.int64), np.zeros(48, np.int64)[8:40]
-        self.ground = boosting_growth.Ground(
+        self.tasks = boosting_growth.Ground(
             (rows.codes, rows.columns, rows.counts, np.empty((rows.n, 2), np.int64), rows.order),
             (rows.bins.offsets, rows.bins.categorical.astype(np.uint8), monotone, limits, self.scales, self.units),
             (
@@ -101,7 +101,7 @@ class Workers:
     def _hold(self, n_free: int) -> None:
         # Safe while threads run: they read these arrays only while they have a work item.
         walks = np.empty((self.n_workers, 2, len(self.numbers)), np.int32)
-        self.ground.hold(self.rows.spans, self.numbers, self.tables, walks, self.histograms)
+        self.tasks.hold(self.rows.spans, self.numbers, self.tables, walks, self.histograms)
         self.leader.hold(self.numbers, self.reals, self.tables, self._queue)
         self.leader.keep(self.histograms, self._free, n_free)
 
@@ -126,10 +126,10 @@ class Workers:
         if self._running:
             yield
             return
-        self.ground.call()
+        self.tasks.call()
         self._running = True
         try:
-            with accompanied(self.ground.help, self.ground.dismiss, self.n_workers):
+            with accompanied(self.tasks.help, self.tasks.dismiss, self.n_workers):
                 yield
         finally:
             self._running = False
@@ -149,17 +149,17 @@ class Workers:
             Written: per block the sums of the losses, and for each score of absolute gradients and of curvatures.
         """
         self._n_scores = len(gradients)
-        self.ground.aim(gradients, scores, y, weight, losses)
+        self.tasks.aim(gradients, scores, y, weight, losses)
 
     def choose_rows(self, counts: Array | None) -> None:
         """Set how often each row (n,) counts in the trees that follow; None for once each."""
-        self.ground.draw(_EVERY_ROW if counts is None else counts, 0, 0.0)
+        self.tasks.draw(_EVERY_ROW if counts is None else counts, 0, 0.0)
 
     def sample_rows(self, seed: int, share: float) -> None:
         """Choose each row with probability `share`, by its value among the `draw_uniform` of a seed."""
         if len(self._drawn) == 0:
             self._drawn = np.empty(self.rows.n, np.int64)
-        self.ground.draw(self._drawn, seed, share)
+        self.tasks.draw(self._drawn, seed, share)
 
     def choose_columns(self, side: int, columns: Array) -> None:
         """Sum and search only these columns from now on, for the left (0) or right (1) child."""
@@ -223,12 +223,12 @@ class Workers:
         loss : int
             The loss whose gradients are computed, by its number in slopes.pxd; 0 for none.
         """
-        self.ground.value(_NO_VALUES if values is None else values)
+        self.tasks.value(_NO_VALUES if values is None else values)
         self.leader.move(loss, self._n_scores)
 
     def finish(self) -> None:
-        """Work until the piece of work that was offered is done."""
-        while self.ground.advance(_LONG):
+        """Take items until the piece of work that was offered is done."""
+        while self.tasks.advance(_LONG):
             pass
 
 

@@ -45,12 +45,12 @@ class AdaBoostClassifier(BoostedVotes, Estimator):
     Parameters
     ----------
     estimator : an object with a method fit or None, default=None
-        What members are copies of. None means :class:`mercer.tree.DecisionStump`, which has a search of its own here:
-        columns are sorted once for all rounds.
+        The estimator whose copies are the members. None means :class:`mercer.tree.DecisionStump`, which has a search
+        of its own here: columns are sorted once for all rounds.
     n_estimators : an integer in [1, inf), default=50
-        The most members.
+        Most members.
     learning_rate : a number in (0, inf), default=1.0
-        :math:`\nu`, by which each vote is multiplied.
+        The factor :math:`\nu` of each vote.
     random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
         The seed of the members that take one, and of ``resample``.
     algorithm : one of 'SAMME', 'real', 'gentle', default='SAMME'
@@ -64,16 +64,16 @@ class AdaBoostClassifier(BoostedVotes, Estimator):
         Rounds without a lower loss on the validation rows of ``fit`` after which to stop; the members up to the best
         round are kept. None goes on to the end.
     tol : a number in [0, inf), default=0.0
-        A fall of the validation loss that is smaller does not count.
+        Least decrease that counts as a lower validation loss.
     max_time : a number in [0, inf) or None, default=None
-        Seconds after which to stop with the members at hand.
+        Seconds after which to stop with the members fitted so far.
     n_jobs : an integer in (-inf, inf) or None, default=None
         Threads of the search for stumps, over columns, and of their votes, over rows. Changes no result.
 
     Attributes
     ----------
     estimator_ : estimator
-        What members are copies of.
+        The estimator whose copies are the members.
     estimators_ : list of estimators
         The members.
     estimator_weights_ : ndarray of shape (n_members,)
@@ -81,7 +81,7 @@ class AdaBoostClassifier(BoostedVotes, Estimator):
     estimator_errors_ : ndarray of shape (n_members,)
         :math:`\epsilon`.
     classes_, n_classes_ : ndarray of shape (n_classes,), int
-        The labels, and how many there are.
+        The labels, and their number.
     feature_importances_ : ndarray of shape (n_features_in_,)
         The members' importances, averaged with their weights.
     stopped_by_ : str

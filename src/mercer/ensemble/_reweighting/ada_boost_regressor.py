@@ -87,6 +87,7 @@ class MedianRounds:
         if error >= 0.5 and state.members:
             return None
         members, errors = (*state.members, member), (*state.errors, error)
+        # log(1 / beta) would be infinite or not positive: such a member has the weight one and ends the rounds.
         if error <= 0 or error >= 0.5:
             return replace(state, members=members, weights=(*state.weights, 1.0), errors=errors, ended=True)
         beta = error / (1.0 - error)
@@ -101,15 +102,15 @@ class AdaBoostRegressor(MemberList, RegressorMixin, Estimator):
     Each round fits a member h to rows drawn by their weights :math:`d_i`, takes the losses
     :math:`L_i = L(|h(x_i) - y_i| / \max_j |h(x_j) - y_j|)` in [0, 1], their mean
     :math:`\epsilon = \sum_i d_i L_i` and :math:`\beta = \epsilon / (1 - \epsilon)`, multiplies the weights by
-    :math:`\beta^{\nu (1 - L_i)}` and normalises them. The answer is the median of the members with the weights
+    :math:`\beta^{\nu (1 - L_i)}` and normalises them. The prediction is the median of the members with the weights
     :math:`\nu \log (1 / \beta)`.
 
     Parameters
     ----------
     estimator : an object with a method fit or None, default=None
-        What members are copies of. None means :class:`mercer.tree.DecisionTreeRegressor` of depth 3.
+        The estimator whose copies are the members. None means :class:`mercer.tree.DecisionTreeRegressor` of depth 3.
     n_estimators : an integer in [1, inf), default=50
-        The most members.
+        Most members.
     learning_rate : a number in (0, inf), default=1.0
         :math:`\nu`.
     loss : one of 'linear', 'square', 'exponential', default='linear'
@@ -120,14 +121,14 @@ class AdaBoostRegressor(MemberList, RegressorMixin, Estimator):
         Whether members see rows drawn with replacement by their weights, as scikit-learn does; otherwise they are
         given the weights.
     max_time : a number in [0, inf) or None, default=None
-        Seconds after which to stop with the members at hand.
+        Seconds after which to stop with the members fitted so far.
     n_jobs : an integer in (-inf, inf) or None, default=None
         Threads of the default member. Changes no result.
 
     Attributes
     ----------
     estimator_ : estimator
-        What members are copies of.
+        The estimator whose copies are the members.
     estimators_ : list of estimators
         The members.
     estimator_weights_, estimator_errors_ : ndarray of shape (n_members,)
@@ -318,6 +319,7 @@ class AdaBoostRegressor(MemberList, RegressorMixin, Estimator):
         """Return the weighted median of the first members' predictions of each row."""
         order = np.argsort(predictions[:, :n_members], axis=1, kind="stable")
         running = np.cumsum(self.estimator_weights_[:n_members][order], axis=1)
+        # The first prediction, in ascending order, at which the members up to it have half of the weight.
         middle = (running >= 0.5 * running[:, -1:]).argmax(axis=1)
         rows = np.arange(len(predictions))
         return predictions[rows, order[rows, middle]]

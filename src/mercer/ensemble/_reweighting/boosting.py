@@ -134,6 +134,7 @@ class Rounds:
         wrong = (shares.table.argmax(axis=1)[shares.index] != self.labels) * 1.0
         error = float(min(wrong @ state.row_weight, 1.0))
         perfect = not (wrong * state.row_weight).any()
+        # SAMME's weight log((1 - e) / e) + log(K - 1) is positive only if the error is below that of chance, 1 - 1/K.
         if not perfect and self.algorithm == "SAMME" and error >= 1.0 - 1.0 / self.n_classes - 1e-12:
             self._check_first(state, error)
             return None
@@ -152,6 +153,7 @@ class Rounds:
 
     def _reweigh(self, state: BoostState, shares: MemberShares, votes: np.ndarray, size: float) -> BoostState:
         """Return the state with the weights of the next round, larger where this round erred."""
+        # The factor exp(-Y_i . v / K) of a row is exp(-v_(y_i) / (K - 1)).
         factors = np.exp(-votes / max(self.n_classes - 1, 1))
         weight = state.row_weight * factors.ravel()[shares.index * self.n_classes + self.labels]
         influence = state.influence
@@ -166,6 +168,7 @@ class Rounds:
             return replace(state, loss=state.loss, ended="overflow")
         weight /= total
         weight = np.where(self.start > 0, np.maximum(weight, _LEAST), 0.0)
+        # The loss is the product of the normalisers of all rounds.
         return replace(state, row_weight=weight / weight.sum(), loss=state.loss * total, influence=influence)
 
     def _validate(self, state: BoostState, member: Any, size: float) -> BoostState:

@@ -118,6 +118,7 @@ class ColumnGeneration:
     def _bound_groups(self, group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the weight of each group, and the upper bound of its dual mass."""
         held = np.bincount(group[group >= 0], self.row_weight[group >= 0])
+        # d_i <= w_i / nu: at least a share nu of the weight holds the margin.
         return held, np.full(len(held), np.inf) if self.nu is None else held / held.sum() / self.nu
 
     def _solve_program(self, state: ColumnState) -> tuple[ColumnState, np.ndarray]:
@@ -187,7 +188,7 @@ class LPBoostClassifier(BoostedVotes, Estimator):
         The largest share of rows that may fall short of the margin: the soft margin. None allows none, which only
         clean labels deserve.
     n_estimators : an integer in [1, inf), default=50
-        The most stumps.
+        Most stumps.
     tol : a number in [0, inf), default=1e-06
         The duality gap at which to stop.
     max_time : a number in [0, inf) or None, default=None
@@ -204,7 +205,7 @@ class LPBoostClassifier(BoostedVotes, Estimator):
     row_weight_ : ndarray of shape (n_samples,)
         The dual distribution: the rows that hold the margin down.
     classes_, n_classes_ : ndarray of shape (n_classes,), int
-        The labels, and how many there are.
+        The labels, and their number.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Shares of the columns in the vote.
     n_features_in_, feature_names_in_ :

@@ -12,23 +12,23 @@ class RegularizedAdaBoost(AdaBoostClassifier):
     r"""AdaBoost with soft margins, which does not chase rows whose labels are wrong.
 
     AdaBoost's weights are :math:`d_i \propto e^{-\|\alpha\| \rho_i}`, with the margin
-    :math:`\rho_i = y_i \sum_t \alpha_t h_t(x_i) / \|\alpha\|`: in the long run a few hard rows get them all. Here the
-    margin is replaced by the soft one,
+    :math:`\rho_i = y_i \sum_t \alpha_t h_t(x_i) / \|\alpha\|`: finally a few hard rows have all the weight. Here
+    the margin is replaced by the soft one,
 
     .. math:: \tilde\rho_i = \rho_i + C \zeta_i , \qquad
               \zeta_i = \frac{\sum_t \alpha_t d_i^t / d_i^0}{\sum_t \alpha_t} ,
 
     where :math:`\zeta_i` is the influence of row i so far: its average weight, in units of the weight it started with.
-    A row that had much weight and is still wrong is taken to be nearly right. ``C = 0`` is AdaBoost.
+    A row that had a large weight for long and is still wrong gets a larger soft margin. ``C = 0`` is AdaBoost.
 
     Parameters
     ----------
     estimator : an object with a method fit or None, default=None
-        What members are copies of; None means stumps, see :class:`AdaBoostClassifier`.
+        The estimator whose copies are the members; None means stumps, see :class:`AdaBoostClassifier`.
     n_estimators : an integer in [1, inf), default=50
-        The most members.
+        Most members.
     learning_rate : a number in (0, inf), default=1.0
-        What each vote is multiplied by.
+        The factor of each vote.
     random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
         The seed of the members that take one, and of ``resample``.
     algorithm : one of 'SAMME', 'real', 'gentle', default='SAMME'
@@ -38,13 +38,13 @@ class RegularizedAdaBoost(AdaBoostClassifier):
     n_iter_no_change : an integer in [1, inf) or None, default=None
         Rounds without a lower loss on the validation rows of ``fit`` after which to stop.
     tol : a number in [0, inf), default=0.0
-        A fall of the validation loss that is smaller does not count.
+        Least decrease that counts as a lower validation loss.
     max_time : a number in [0, inf) or None, default=None
-        Seconds after which to stop with the members at hand.
+        Seconds after which to stop with the members fitted so far.
     n_jobs : an integer in (-inf, inf) or None, default=None
         Threads; see :class:`AdaBoostClassifier`. Changes no result.
     C : a number in [0, inf), default=0.1
-        How much margin a unit of influence is worth. Choose it by cross-validation; more noise wants more.
+        The margin that a unit of influence adds. Choose it by cross-validation; noisier labels need a larger one.
 
     Attributes
     ----------
