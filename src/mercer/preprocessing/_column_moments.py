@@ -36,8 +36,10 @@ class ColumnMomentSums:
     infinite: float = 0.0
 
     def __add__(self, other: "ColumnMomentSums") -> "ColumnMomentSums":
-        joined = _merge_moments((self.weights, self.mean, self.scatter), (other.weights, other.mean, other.scatter))
-        return ColumnMomentSums(*joined, self.infinite + other.infinite)
+        weights, mean, scatter = _merge_moments(
+            (self.weights, self.mean, self.scatter), (other.weights, other.mean, other.scatter)
+        )
+        return ColumnMomentSums(weights, mean, scatter, self.infinite + other.infinite)
 
 
 def _merge_moments(first: tuple[Array, ...], second: tuple[Array, ...]) -> tuple[Array, ...]:
@@ -71,7 +73,7 @@ class ColumnMoments(Statistic):
         scatter = xp.sum(block.weighted(gaps * gaps), axis=0)
         return ColumnMomentSums(weights, mean, scatter, _count_infinite(block.X, mean, xp))
 
-    def native_run(self, block: Block, unit: int) -> ColumnMomentSums:
+    def native_run(self, block: Any, unit: int) -> ColumnMomentSums:
         """Compute the moments of each block by compiled code, and merge the blocks level by level along their tree.
 
         A block with NaN or infinity has a mean that is not finite; it is computed by :meth:`of` instead.
@@ -95,7 +97,8 @@ class ColumnMoments(Statistic):
             earlier = table[:, :: 2 * step][:, : later.shape[1]]
             earlier[:] = _merge_moments(tuple(earlier), tuple(later))
             step *= 2
-        return ColumnMomentSums(*table[:, 0].copy(), infinite)
+        weights, mean, scatter = table[:, 0].copy()
+        return ColumnMomentSums(weights, mean, scatter, infinite)
 
 
 def _count_infinite(values: Array, mean: Array, xp: Any) -> float:
