@@ -209,7 +209,7 @@ def test_the_interval_is_wider_than_that_of_independent_scores():
         ),
         (
             {"groups": np.zeros(178)},
-            "splits: the groups must be at least 5, one per fold; got 1. Ask for fewer folds.",
+            "splits: there must be at least 5 groups, one per fold; got 1. Ask for fewer folds.",
         ),
     ],
 )

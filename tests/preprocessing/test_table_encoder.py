@@ -177,7 +177,7 @@ def test_a_column_that_is_all_missing_and_a_frame_of_one_row_are_taken():
             {"a": ["13/1/20x"]},
             "column 'a' must hold dates written as %d/%m/%Y; got '13/1/20x'. Give it another kind.",
         ),
-        ("auto", {"a": [np.inf]}, "column 'a' contains infinity; write what is missing as NaN."),
+        ("auto", {"a": [np.inf]}, "column 'a' contains infinity. Mark missing values by NaN."),
     ],
 )
 def test_what_cannot_be_coded_is_refused_with_the_column(kinds, frame, words):

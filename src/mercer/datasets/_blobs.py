@@ -1,11 +1,11 @@
-"""Round blobs, of sizes and spreads that need not be alike."""
+"""Round Gaussian blobs, of equal or different sizes and spreads."""
 
 from typing import Any
 
 import numpy as np
 
 from mercer._base.randomness import seed_sequence
-from mercer.datasets._rules import check, group_sizes
+from mercer.datasets._rules import check, read_sizes
 
 __all__ = ["make_blobs"]
 
@@ -68,7 +68,7 @@ def make_blobs(
         check("make_blobs", "centers", centers, bool(centers > 0), rule, "Ask for one or more.")
         centers = random.uniform(*center_box, size=(centers, n_features))
     centres = np.atleast_2d(np.asarray(centers, dtype=np.float64))
-    sizes = group_sizes("make_blobs", n_samples, len(centres))
+    sizes = read_sizes("make_blobs", n_samples, len(centres))
     spread = np.asarray(cluster_std, dtype=np.float64)
     holds = spread.shape in ((), (len(centres),)) and bool((spread >= 0).all())
     rule = f"a number in [0, inf), or {len(centres)} of them, one for each blob"

@@ -1,4 +1,4 @@
-"""A Gaussian cloud that is scaled and turned: where correlation comes from."""
+"""Gaussian rows that are scaled and rotated, and so become correlated."""
 
 import math
 from typing import Any
@@ -20,7 +20,7 @@ def make_correlated_gaussian(
     mean: Any = None,
     random_state: Any = 0,
 ) -> Bunch:
-    """Draw Gaussian rows that are scaled column by column, then turned: x = R D z + mean, so Cov x = R D^2 R^T.
+    """Draw Gaussian rows that are scaled column by column, then rotated: x = R D z + mean, so Cov x = R D^2 R^T.
 
     Scaling alone leaves columns without correlation; turning makes it. Principal components undo the turn.
 

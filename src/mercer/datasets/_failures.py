@@ -1,7 +1,7 @@
-"""Machines of a factory and whether they fail: a table to classify, with everything that real tables have.
+"""Machines of a factory and whether they fail: a table for classification with the difficulties of real tables.
 
-Failures are rare. One column is written down after the outcome, two have gaps, one names rows, one is a date, and a
-maker is so rare that little can be said of it. The truth is known: the probability of each failure.
+Failures are rare. One column is recorded after the outcome, two have missing values, one is an id, one is a date, and
+one maker is very rare. The truth is known: the probability of each failure.
 """
 
 from typing import Any
@@ -61,7 +61,7 @@ def load_failures(*, n_samples: int = 1200, random_state: Any = 0) -> Bunch:
     repair = np.where(failure, np.round(random.lognormal(7, 0.5, n_samples), 2), 0.0)
     temperature[random.random(n_samples) < 0.07] = np.nan
     days = service.astype(float)
-    # Service books get lost on old machines, so that the gap itself says something.
+    # Service records of old machines get lost, so that a missing value is informative.
     days[random.random(n_samples) < np.where(installed < np.datetime64("2019-01-01"), 0.15, 0.02)] = np.nan
     frame = pandas.DataFrame(
         {

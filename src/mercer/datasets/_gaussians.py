@@ -9,7 +9,7 @@ from scipy.stats import multivariate_normal, norm
 from sklearn.utils import Bunch
 
 from mercer._base.randomness import seed_sequence
-from mercer.datasets._rules import check, check_samples, covariance_roots, prior_shares
+from mercer.datasets._rules import check, check_samples, read_covariances, read_shares
 
 __all__ = ["make_class_gaussians", "make_mixture"]
 
@@ -62,7 +62,9 @@ def make_class_gaussians(
     holds = classes.shape == (count,) and len(set(classes.tolist())) == count
     check(subject, "classes", classes.tolist(), holds, f"{count} different labels", "Name each class once.")
     rows["priors"] = rows.pop("weights")
-    return Bunch(data=numbers, target=classes[labels], classes=classes, bayes_error=_least_error(**rows), **rows)
+    return Bunch(
+        data=numbers, target=classes[labels], classes=classes, bayes_error=_compute_bayes_error(**rows), **rows
+    )
 
 
 def make_mixture(
@@ -110,25 +112,25 @@ def make_mixture(
 def _draw(
     subject: str, name: str, n_samples: int, means: Any, covariances: Any, shares: Any, random_state: Any
 ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
-    """Numbers of classes, rows, and the truth that they were drawn from."""
+    """Return class indices, rows, and the parameters from which they were drawn."""
     check_samples(subject, n_samples)
     centres = np.asarray(means, dtype=np.float64)
     usable = centres.ndim == 2 and centres.size > 0
     check(subject, "means", means, usable, "a row for each class, of shape (n_classes, n_features)", "Reshape them.")
-    weights = prior_shares(subject, name, shares, len(centres))
-    matrices, roots = covariance_roots(subject, covariances, *centres.shape)
+    weights = read_shares(subject, name, shares, len(centres))
+    matrices, roots = read_covariances(subject, covariances, *centres.shape)
     random = np.random.default_rng(seed_sequence(random_state))
     labels = random.choice(len(centres), size=n_samples, p=weights)
     normal = random.normal(size=(n_samples, centres.shape[1]))
     rows = np.empty_like(normal)
-    for number, root in enumerate(roots):
-        chosen = labels == number
-        rows[chosen] = centres[number] + normal[chosen] @ root.T
+    for label, root in enumerate(roots):
+        chosen = labels == label
+        rows[chosen] = centres[label] + normal[chosen] @ root.T
     return labels, rows, {"weights": weights, "means": centres, "covariances": matrices}
 
 
-def _least_error(means: np.ndarray, covariances: np.ndarray, priors: np.ndarray) -> float | None:
-    """The Bayes error of two Gaussians of one covariance: tails beyond the threshold, on the line between the means."""
+def _compute_bayes_error(means: np.ndarray, covariances: np.ndarray, priors: np.ndarray) -> float | None:
+    """Compute the Bayes error of two Gaussians of equal covariance; None for other cases."""
     if len(means) != 2 or not np.array_equal(*covariances):
         return None
     step = means[1] - means[0]
@@ -138,6 +140,7 @@ def _least_error(means: np.ndarray, covariances: np.ndarray, priors: np.ndarray)
         distance = math.sqrt(step @ np.linalg.solve(covariances[0], step))
     except np.linalg.LinAlgError:
         return None
+    # The decision depends on the projection on the line between the means; each class errs in one normal tail.
     shift = math.log(priors[0] / priors[1]) / distance
     return float(priors[0] * norm.cdf(-distance / 2 - shift) + priors[1] * norm.cdf(-distance / 2 + shift))
 
@@ -145,6 +148,7 @@ def _least_error(means: np.ndarray, covariances: np.ndarray, priors: np.ndarray)
 def _log_density(
     rows: np.ndarray, weights: np.ndarray, means: np.ndarray, covariances: np.ndarray
 ) -> np.ndarray | None:
+    """Return the log density of the mixture at each row; None if a covariance is singular."""
     try:
         parts = [multivariate_normal(mean, matrix).logpdf(rows) for mean, matrix in zip(means, covariances)]
     except np.linalg.LinAlgError:

@@ -18,7 +18,7 @@ __all__ = ["ising_critical_temperature", "make_ising_chain", "make_ising_lattice
 def make_ising_chain(
     n_samples: int = 1000, n_spins: int = 10, *, coupling: float = 1.0, random_state: Any = 0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw states of a ring of spins, every state alike, with their energies E = -J sum_j s_j s_(j+1).
+    """Draw states of a ring of spins uniformly, with their energies E = -J sum_j s_j s_(j+1).
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def make_ising_chain(
 
 
 def pair_products(spins: Any) -> np.ndarray:
-    """The products -s_j s_k of all ordered pairs of spins, the features in which the energy of spins is linear.
+    """Compute the products -s_j s_k of all ordered pairs of spins; the energy is linear in them.
 
     With E = sum_jk J_jk (-s_j s_k) coefficients are couplings with their own sign. The columns of (j, k) and (k, j)
     are the same and those of (j, j) are -1, so that n_spins (n_spins - 1) / 2 + 1 of them are independent.
@@ -139,7 +139,7 @@ def make_ising_lattice(
     spins = random.choice(np.array([-1, 1], dtype=np.int8), size=(n_samples, size, size))
     spins[ordered] = spins[ordered, :1, :1]
     board = np.add.outer(np.arange(size), np.arange(size)) % 2
-    # Five sums of neighbours are possible, so that probabilities are looked up.
+    # Four neighbours have five possible sums, so that probabilities come from a table.
     chances = 1.0 / (1.0 + np.exp(-2.0 * coupling * np.arange(-4, 5) / temperature[:, None]))
     rows = np.arange(n_samples)[:, None]
     for _ in range(n_sweeps):
@@ -152,7 +152,7 @@ def make_ising_lattice(
 
 
 def ising_critical_temperature(coupling: float = 1.0) -> float:
-    """The temperature at which an infinite square lattice orders: 2 J / ln(1 + sqrt(2)), about 2.269 J (Onsager, 1944).
+    """Compute the temperature at which an infinite square lattice orders: 2 J / ln(1 + sqrt(2)) (Onsager, 1944).
 
     Examples
     --------

@@ -20,7 +20,7 @@ def make_low_rank(
     noise: float = 0.05,
     random_state: Any = 0,
 ) -> Bunch:
-    """Draw pictures that are a mean, a few smooth pictures in random amounts, and noise: as faces are, nearly.
+    """Draw pictures as the sum of a mean, a few smooth pictures in random amounts, and noise, like faces.
 
     x = m + sum_k sqrt(lambda_k) z_k e_k + noise, z_k Gaussian of variance one, e_k orthonormal, so that the principal
     components of the rows are the e_k, of variances lambda_k + noise^2, and all others have variance noise^2.
@@ -63,7 +63,7 @@ def make_low_rank(
     random = np.random.default_rng(seed_sequence(random_state))
     y, x = ((np.arange(length) + 0.5) / length for length in shape)
     oval = np.exp(-4.0 * np.add.outer((y - 0.5) ** 2, 1.6 * (x - 0.5) ** 2))
-    components = _waves(y, x, rank)
+    components = _make_waves(y, x, rank)
     variances = 4.0 ** -np.arange(rank)
     scores = np.sqrt(variances) * random.normal(size=(n_samples, rank))
     rows = oval.reshape(-1) + scores @ components + noise * random.normal(size=(n_samples, height * width))
@@ -78,11 +78,11 @@ def make_low_rank(
     )
 
 
-def _waves(y: np.ndarray, x: np.ndarray, count: int) -> np.ndarray:
-    """The `count` longest cosine waves of a picture, those of the cosine transform: orthogonal on its grid."""
+def _make_waves(y: np.ndarray, x: np.ndarray, count: int) -> np.ndarray:
+    """Return the `count` longest cosine waves of a picture, which are orthogonal on its grid."""
     down, along = (np.cos(math.pi * np.outer(np.arange(len(axis)), axis)) for axis in (y, x))
-    numbers = np.add.outer(np.arange(len(y)) ** 2, np.arange(len(x)) ** 2).reshape(-1)
-    order = np.argsort(numbers, kind="stable")[:count]
+    frequencies = np.add.outer(np.arange(len(y)) ** 2, np.arange(len(x)) ** 2).reshape(-1)
+    order = np.argsort(frequencies, kind="stable")[:count]
     waves = down[order // len(x)][:, :, None] * along[order % len(x)][:, None, :]
     flat = waves.reshape(count, -1)
     return flat / np.linalg.norm(flat, axis=1, keepdims=True)
@@ -117,7 +117,7 @@ def make_patterns(
     Returns
     -------
     rows : Bunch
-        ``data`` (n_patterns n_copies x n_units), ``target`` (the number of the pattern), and the truth: ``patterns``
+        ``data`` (n_patterns n_copies x n_units), ``target`` (the index of the pattern), and the truth: ``patterns``
         (n_patterns x n_units), ``flip``.
 
     Examples
@@ -128,8 +128,8 @@ def make_patterns(
     0.1
     """
     subject = "make_patterns"
-    for name, number in (("n_patterns", n_patterns), ("n_units", n_units), ("n_copies", n_copies)):
-        check(subject, name, number, number >= 1, "an integer in [1, inf)", "Ask for one or more.")
+    for name, count in (("n_patterns", n_patterns), ("n_units", n_units), ("n_copies", n_copies)):
+        check(subject, name, count, count >= 1, "an integer in [1, inf)", "Ask for one or more.")
     check(subject, "flip", flip, bool(0 <= flip <= 1), "a probability in [0, 1]", "Divide percentages by 100.")
     low, high = values
     check(subject, "values", values, low != high, "two different numbers", "Give for instance (0, 1).")

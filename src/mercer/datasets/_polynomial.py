@@ -1,4 +1,4 @@
-"""A curve that is known, and noise about it: the first example of regression."""
+"""A known curve with noise: the first example of regression."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def make_polynomial(
     interval: tuple[float, float] = (0.0, 1.0),
     random_state: Any = 0,
 ) -> Bunch:
-    """Draw y = f(x) + noise of a polynomial f, with x alike everywhere in an interval.
+    """Draw y = f(x) + noise of a polynomial f, with x uniform in an interval.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What generators of data ask of their arguments, and the sentences for what they refuse."""
+"""Check the arguments of data generators."""
 
 from typing import Any
 
@@ -10,15 +10,15 @@ __all__ = [
     "check",
     "check_noise",
     "check_samples",
-    "covariance_roots",
-    "group_sizes",
-    "prior_shares",
-    "shared_out",
+    "read_covariances",
+    "read_shares",
+    "read_sizes",
+    "share_out",
 ]
 
 
 def check(subject: str, name: str, value: Any, holds: bool, rule: str, cure: str) -> None:
-    """Raise with subject, rule, value and cure if the rule does not hold."""
+    """Raise ParameterError with subject, rule, value and cure if the rule does not hold."""
     if not holds:
         message = f"{subject}: {name} must be {rule}; got {value!r}. {cure}"
         raise ParameterError(message)
@@ -31,8 +31,8 @@ def check_samples(subject: str, n_samples: Any, least: int = 1) -> None:
     check(subject, "n_samples", n_samples, holds, f"an integer in [{least}, inf)", "Ask for more rows.")
 
 
-def prior_shares(subject: str, name: str, given: Any, count: int) -> np.ndarray:
-    """Probabilities of `count` classes; None stands for equal ones."""
+def read_shares(subject: str, name: str, given: Any, count: int) -> np.ndarray:
+    """Return the probabilities of `count` classes; None means equal ones."""
     shares = np.full(count, 1.0 / count) if given is None else np.asarray(given, dtype=np.float64)
     holds = shares.shape == (count,) and bool((shares >= 0).all()) and abs(shares.sum() - 1.0) < 1e-9
     cure = "Divide them by their sum."
@@ -40,10 +40,10 @@ def prior_shares(subject: str, name: str, given: Any, count: int) -> np.ndarray:
     return shares / shares.sum()
 
 
-def covariance_roots(subject: str, given: Any, count: int, width: int) -> tuple[np.ndarray, np.ndarray]:
-    """Covariances of `count` classes, and matrices L with L L^T equal to them; one covariance stands for all.
+def read_covariances(subject: str, given: Any, count: int, width: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the covariances of `count` classes, and matrices L with L L^T equal to them; one covariance serves all.
 
-    The roots are of eigenvectors, so that covariances may be singular.
+    The roots are made of eigenvectors, so that covariances may be singular.
     """
     matrices = np.eye(width) if given is None else np.asarray(given, dtype=np.float64)
     shapes = [(width, width), (count, width, width)]
@@ -63,16 +63,16 @@ def check_noise(subject: str, noise: float) -> None:
     check(subject, "noise", noise, bool(noise >= 0), "a number in [0, inf)", "It is a standard deviation.")
 
 
-def shared_out(n_samples: int, count: int) -> np.ndarray:
-    """The number of the group of each row: groups of sizes that differ by one at most."""
+def share_out(n_samples: int, count: int) -> np.ndarray:
+    """Return the group index of each row; the sizes of the groups differ by at most one."""
     return np.sort(np.arange(n_samples) % count)
 
 
-def group_sizes(subject: str, n_samples: Any, count: int) -> np.ndarray:
-    """Rows of each group, from their number in all or one by one."""
+def read_sizes(subject: str, n_samples: Any, count: int) -> np.ndarray:
+    """Return the number of rows of each group, from their total or from one number per group."""
     if isinstance(n_samples, int | np.integer):
         check_samples(subject, n_samples)
-        return np.bincount(shared_out(int(n_samples), count), minlength=count)
+        return np.bincount(share_out(int(n_samples), count), minlength=count)
     sizes = np.asarray(n_samples)
     holds = sizes.shape == (count,) and sizes.dtype.kind in "iu" and bool((sizes >= 0).all()) and bool(sizes.any())
     rule = f"an integer in [1, inf), or {count} of them, one for each group"

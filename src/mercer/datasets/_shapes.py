@@ -1,4 +1,4 @@
-"""Groups of points in the plane that neither straight lines nor single centres part."""
+"""Groups of points in the plane that neither straight lines nor single centres separate."""
 
 import math
 from typing import Any
@@ -8,13 +8,13 @@ from scipy.stats import norm
 from sklearn.utils import Bunch
 
 from mercer._base.randomness import seed_sequence
-from mercer.datasets._rules import check, check_noise, check_samples, group_sizes, shared_out
+from mercer.datasets._rules import check, check_noise, check_samples, read_sizes, share_out
 
 __all__ = ["make_moons", "make_rings", "make_xor"]
 
 
 def make_xor(n_samples: int = 200, *, noise: float = 0.4, random_state: Any = 0) -> Bunch:
-    """Draw points about the corners (-1, -1), (1, 1) of class 0 and (-1, 1), (1, -1) of class 1.
+    """Draw points around the corners (-1, -1), (1, 1) of class 0 and (-1, 1), (1, -1) of class 1.
 
     No line does better than three corners of four, which is why a perceptron of one layer fails.
 
@@ -45,7 +45,7 @@ def make_xor(n_samples: int = 200, *, noise: float = 0.4, random_state: Any = 0)
     check_noise("make_xor", noise)
     random = np.random.default_rng(seed_sequence(random_state))
     centres = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [1.0, -1.0]])
-    corner = shared_out(n_samples, 4)
+    corner = share_out(n_samples, 4)
     random.shuffle(corner)
     rows = centres[corner] + noise * random.normal(size=(n_samples, 2))
     crossing = float(norm.cdf(-1.0 / noise)) if noise else 0.0
@@ -56,7 +56,7 @@ def make_xor(n_samples: int = 200, *, noise: float = 0.4, random_state: Any = 0)
 def make_rings(
     n_samples: int = 300, *, radii: Any = (1.0, 2.0, 3.0), noise: float = 0.1, random_state: Any = 0
 ) -> Bunch:
-    """Draw points on rings about one centre.
+    """Draw points on rings around one centre.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def make_rings(
     usable = radii.ndim == 1 and radii.size > 0 and bool((radii >= 0).all())
     check("make_rings", "radii", radii.tolist(), usable, "numbers in [0, inf), one for each ring", "Drop the signs.")
     random = np.random.default_rng(seed_sequence(random_state))
-    ring = shared_out(n_samples, len(radii))
+    ring = share_out(n_samples, len(radii))
     random.shuffle(ring)
     angle, distance = random.uniform(0, 2 * math.pi, n_samples), radii[ring] + noise * random.normal(size=n_samples)
     rows = np.column_stack([distance * np.cos(angle), distance * np.sin(angle)])
@@ -98,7 +98,7 @@ def make_rings(
 def make_moons(
     n_samples: Any = 100, *, shuffle: bool = True, noise: float | None = None, random_state: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Make two half circles that reach into one another, with scikit-learn's parameters.
+    """Make two interleaving half circles, with scikit-learn's parameters.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def make_moons(
     >>> X.shape, y.sum().item()
     ((100, 2), 70)
     """
-    sizes = group_sizes("make_moons", n_samples, 2)
+    sizes = read_sizes("make_moons", n_samples, 2)
     check_noise("make_moons", noise or 0.0)
     random = np.random.default_rng(seed_sequence(random_state))
     upper, lower = (np.linspace(0.0, math.pi, size) for size in sizes)

@@ -1,4 +1,4 @@
-"""Sources that are mixed, and sources that remember: what blind separation has to find again."""
+"""Mixed sources and autoregressive sources, for blind source separation."""
 
 import math
 from collections.abc import Callable
@@ -17,21 +17,21 @@ __all__ = ["make_autoregressive", "make_mixed_sources"]
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 
 
-def _phase(random: np.random.Generator, n: int) -> np.ndarray:
-    """The phase of a periodic signal of some 5 to 25 periods over the rows, within its period, from 0 to 1."""
+def _draw_phase(random: np.random.Generator, n: int) -> np.ndarray:
+    """Draw the phase, from 0 to 1, of a periodic signal with 5 to 25 periods over the rows."""
     return (random.uniform(5.0, 25.0) * np.arange(n) / n + random.uniform()) % 1.0
 
 
-# Each of mean zero and variance one.
+# All have mean zero and variance one.
 LAWS: dict[str, Draw] = {
     "uniform": lambda random, n: random.uniform(-math.sqrt(3), math.sqrt(3), n),
     "laplace": lambda random, n: random.laplace(0.0, math.sqrt(0.5), n),
     "gaussian": lambda random, n: random.normal(size=n),
     "exponential": lambda random, n: random.exponential(size=n) - 1.0,
     "binary": lambda random, n: random.choice([-1.0, 1.0], n),
-    "sine": lambda random, n: math.sqrt(2) * np.sin(2 * math.pi * _phase(random, n)),
-    "sawtooth": lambda random, n: math.sqrt(3) * (2.0 * _phase(random, n) - 1.0),
-    "square": lambda random, n: np.where(_phase(random, n) < 0.5, -1.0, 1.0),
+    "sine": lambda random, n: math.sqrt(2) * np.sin(2 * math.pi * _draw_phase(random, n)),
+    "sawtooth": lambda random, n: math.sqrt(3) * (2.0 * _draw_phase(random, n) - 1.0),
+    "square": lambda random, n: np.where(_draw_phase(random, n) < 0.5, -1.0, 1.0),
 }
 
 
@@ -129,7 +129,7 @@ def make_autoregressive(
     numbers = [np.atleast_1d(np.asarray(one, dtype=np.float64)) for one in coefficients]
     check(subject, "coefficients", numbers, bool(numbers), "a sequence for each source", "Give one at least.")
     seeds = seed_sequence(random_state).spawn(len(numbers))
-    parts = [_remembering(subject, one, n_samples, noise, seed) for one, seed in zip(numbers, seeds)]
+    parts = [_draw_series(subject, one, n_samples, noise, seed) for one, seed in zip(numbers, seeds)]
     data, variances, correlations = (list(column) for column in zip(*parts))
     return Bunch(
         data=np.column_stack(data),
@@ -140,11 +140,11 @@ def make_autoregressive(
     )
 
 
-def _remembering(
+def _draw_series(
     subject: str, a: np.ndarray, n: int, noise: float, seed: np.random.SeedSequence
 ) -> tuple[np.ndarray, float, float]:
-    """One source, its variance, and its correlation at lag one, by the Lyapunov equation of its past values."""
-    # Two values of the past at least, so that their covariance tells of lag one.
+    """Draw one source; return it with its variance and its correlation at lag one (by the Lyapunov equation)."""
+    # At least two past values, so that their covariance includes lag one.
     padded = np.append(a, np.zeros(max(0, 2 - len(a))))
     step = companion(np.append(1.0, -padded))
     size = np.abs(np.linalg.eigvals(step)).max()

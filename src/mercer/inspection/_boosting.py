@@ -50,7 +50,7 @@ class BoostingRoundsDisplay:
 
     @staticmethod
     def weights_of(model: Any, X: Any, y: Any) -> np.ndarray:
-        """The weights of the training rows before each round, from the members and their weights.
+        """Compute the weights of the training rows before each round, from the members and their weights.
 
         Parameters
         ----------

@@ -45,7 +45,7 @@ class ImpurityDisplay:
 
     @staticmethod
     def curves_of(criteria: Sequence[str], shares: Any) -> dict[str, np.ndarray]:
-        """The impurity at each share, by criterion.
+        """Compute the impurity at each share, by criterion.
 
         Parameters
         ----------
@@ -88,7 +88,7 @@ class ImpurityDisplay:
         return cls(shares, cls.curves_of(criteria, shares)).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> "ImpurityDisplay":
-        """Draw.
+        """Draw the display.
 
         Parameters
         ----------

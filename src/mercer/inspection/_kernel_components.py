@@ -100,18 +100,18 @@ class KernelComponentDisplay:
             from matplotlib import pyplot
 
             axes = pyplot.subplots(1, len(self.values), squeeze=False)[1][0]
-        for number, (ax, values) in enumerate(zip(axes, self.values)):
+        for place, (ax, values) in enumerate(zip(axes, self.values)):
             ax.contour(*self.grid, values, **({"levels": 9, "linewidths": 0.8} | kwargs))
             ax.scatter(*self.rows.T, s=4, color="0.3")
-            ax.set(title=f"component {number + 1}")
+            ax.set(title=f"component {place + 1}")
         self.axes_, self.figure_ = list(axes), axes[0].figure
         return self
 
 
 class FeatureLiftDisplay:
-    """Rows of two columns and their three features of degree two, where a plane parts what no line does.
+    """Rows of two columns and their three features of degree two, where a plane separates what no line can.
 
-    The features are (x1^2, sqrt(2) x1 x2, x2^2), of which the kernel (x.y)^2 is the scalar product.
+    The features are (x1^2, sqrt(2) x1 x2, x2^2). The kernel (x.y)^2 is their scalar product.
 
     Parameters
     ----------

@@ -116,7 +116,7 @@ class EMPanelsDisplay:
     def from_estimator(
         cls, estimator: Any, X: Any, *, iterations: Sequence[int] = (0, 1, 5, 20), axes: Any = None
     ) -> "EMPanelsDisplay":
-        """Fit copies of `estimator`, from its seed, for so many iterations each, and draw them."""
+        """Fit a copy of `estimator`, from its seed, for each number of `iterations`, and draw them."""
         panels: list[MixtureDisplay] = []
         objective: list[float] = []
         with warnings.catch_warnings():

@@ -78,7 +78,7 @@ class ParameterPosteriorDisplay:
         ParameterPosteriorDisplay
         """
         prior, after = belief.logpdf(parameter), belief.update(X).logpdf(parameter)
-        # Bayes' rule read backwards: the likelihood is the posterior over the prior, up to a constant.
+        # By Bayes' rule the likelihood is the posterior divided by the prior, up to a constant.
         with np.errstate(invalid="ignore"):
             likelihood = np.nan_to_num(np.exp(after - prior))
         return cls(parameter, np.exp(prior), likelihood, np.exp(after)).plot(ax=ax, **kwargs)

@@ -1,4 +1,4 @@
-"""What a decision costs as its threshold moves, for two classes."""
+"""The cost of decisions between two classes against the threshold."""
 
 from typing import Any
 
@@ -50,7 +50,7 @@ class ThresholdCurveDisplay:
         self.mean_costs = np.asarray(mean_costs, dtype=np.float64)
         self.optimal_threshold = optimal_threshold
         cheapest = np.flatnonzero(self.mean_costs <= self.mean_costs.min() + 1e-12 * np.abs(self.mean_costs).max())
-        # Costs are constant between a threshold and the next: the first cheapest one reaches to its successor.
+        # The cost is constant from one threshold to the next: take the middle of the first cheapest step.
         first = cheapest[0]
         upper = self.thresholds[min(first + 1, len(self.thresholds) - 1)]
         self.best_threshold_ = float((self.thresholds[first] + upper) / 2)

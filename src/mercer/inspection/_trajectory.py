@@ -1,4 +1,4 @@
-"""Where optimisers went: paths over the contours of a function of two variables."""
+"""Paths of optimisers over the contours of a function of two variables."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -108,10 +108,10 @@ class TrajectoryDisplay:
             from matplotlib import pyplot
 
             ax = pyplot.subplots()[1]
-        left, right, bottom, top = self.window or self._surroundings()
+        left, right, bottom, top = self.window or self._find_window()
         grid = np.array(np.meshgrid(np.linspace(left, right, 200), np.linspace(bottom, top, 200)))
         height = np.asarray(self.fun(grid), dtype=np.float64)
-        # Levels crowd near the lowest value, where the paths end.
+        # Levels are dense near the lowest value, where the paths end.
         levels = height.min() + (height.max() - height.min()) * np.linspace(0.0, 1.0, 25) ** 3
         self.contours_ = ax.contour(*grid, height, levels=np.unique(levels), colors="lightgrey", linewidths=0.7)
         options = {"marker": ".", "markersize": 3, "linewidth": 1.0} | kwargs
@@ -123,8 +123,8 @@ class TrajectoryDisplay:
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _surroundings(self) -> tuple[float, float, float, float]:
-        """A tenth of room around all paths."""
+    def _find_window(self) -> tuple[float, float, float, float]:
+        """Return the window around all paths, with a margin of a tenth."""
         points = np.concatenate(list(self.paths.values()))
         low, high = points.min(axis=0), points.max(axis=0)
         room = np.maximum(0.1 * (high - low), 0.1)

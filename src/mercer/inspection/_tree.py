@@ -95,7 +95,7 @@ class LeafRegionsDisplay:
 
     @classmethod
     def regions_of(cls, estimator: Any, X: Any) -> "LeafRegionsDisplay":
-        """The rectangles of a fitted tree of two columns, not yet drawn.
+        """Return the display of a fitted tree of two columns, not yet drawn.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Choosing models: nested cross-validation, candidates from simple to complex, and what their scores are worth."""
+"""Choose models: nested cross-validation, candidates from simple to complex, and how certain their scores are."""
 
 from mercer._base.candidate import Candidate, Shape
 from mercer.model_selection._bias_variance import BiasVariance, bias_variance, resampled_bias_variance

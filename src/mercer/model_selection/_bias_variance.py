@@ -1,4 +1,4 @@
-"""Bias and variance of a predictor, by training it again and again."""
+"""Bias and variance of a predictor, measured by training it on many sets."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,17 +17,16 @@ __all__ = ["BiasVariance", "bias_variance", "resampled_bias_variance"]
 
 @dataclass(frozen=True)
 class BiasVariance:
-    """The squared error of a predictor in parts, mean over the test points.
+    """The squared error of a predictor split into parts, averaged over the test points.
 
     Attributes
     ----------
     bias : float
-        Square of the difference between the mean prediction and the truth. Where the truth is not known the noise is
-        inside it.
+        Squared difference between the mean prediction and the truth. If the truth is not known, it includes the noise.
     variance : float
         Variance of the prediction from one training set to the next.
     noise : float
-        Variance of the target around the truth; 0 where it is inside `bias`.
+        Variance of the target around the truth; 0 if `bias` includes it.
     error : float
         Mean squared error on fresh targets: the sum of the three.
     points : ndarray of shape (n_points, 2)
@@ -61,13 +60,13 @@ def bias_variance(
     draw : callable
         ``draw(generator)`` returns a training set (X, y), drawn anew each time.
     X_test : array-like of shape (n_points, n_features)
-        Where to look.
+        The test points.
     truth : array-like of shape (n_points,)
-        f there, without noise.
+        f at the test points, without noise.
     noise : float, default=0.0
         Variance of the noise.
     n_sets : int, default=200
-        Training sets.
+        Number of training sets.
     n_jobs : int or None, default=None
         Threads; None takes all. Never changes a number.
     random_state : int, RandomState instance or None, default=None
@@ -99,12 +98,12 @@ def bias_variance(
     seeds = np.random.SeedSequence(int(check_random_state(random_state).randint(2**31 - 1))).spawn(n_sets)
     told: list[np.ndarray] = []
 
-    def predict(number: int) -> np.ndarray:
-        X, y = draw(np.random.default_rng(seeds[number]))
+    def predict(place: int) -> np.ndarray:
+        X, y = draw(np.random.default_rng(seeds[place]))
         return np.asarray(clone(estimator).fit(X, y).predict(X_test), dtype=float)
 
     run_numbered(predict, n_sets, n_threads(n_jobs), told.append)
-    return _parts(np.stack(told)[..., None], np.asarray(truth, dtype=float)[:, None], noise)
+    return _split_error(np.stack(told)[..., None], np.asarray(truth, dtype=float)[:, None], noise)
 
 
 def resampled_bias_variance(
@@ -120,7 +119,7 @@ def resampled_bias_variance(
     """Split the error of any predictor on real data, by training it on random halves of the rows.
 
     A part of the rows is kept for testing; `n_sets` models are fitted to halves of the others. For classifiers the
-    error is the squared difference between class probabilities and the class, one of c (Brier's score).
+    error is the Brier score: the squared difference between class probabilities and the one-hot class.
 
     Parameters
     ----------
@@ -131,7 +130,7 @@ def resampled_bias_variance(
     y : array-like of shape (n_samples,)
         The target.
     n_sets : int, default=20
-        Models.
+        Number of models.
     test_share : float, default=0.3
         Share of the rows that is kept for testing.
     n_jobs : int or None, default=None
@@ -142,7 +141,7 @@ def resampled_bias_variance(
     Returns
     -------
     BiasVariance
-        With the noise inside `bias`: on real data the two cannot be told apart.
+        `bias` includes the noise, which real data do not let us separate.
 
     Examples
     --------
@@ -157,7 +156,7 @@ def resampled_bias_variance(
     y = np.asarray(y)
     labels = y if is_classifier(estimator) else None
     seed = int(check_random_state(random_state).randint(2**31 - 2**20))
-    # Classes keep their shares in both parts, and each half has all that its part has.
+    # Classes keep their shares in the test part and in each half.
     order = order_growing(np.arange(len(y)), labels, seed, False)
     n_test = max(1, round(test_share * len(y)))
     test, pool = np.sort(order[:n_test]), order[n_test:]
@@ -165,19 +164,19 @@ def resampled_bias_variance(
     unseen = take_rows(X, test)
     told: list[np.ndarray] = []
 
-    def predict(number: int) -> np.ndarray:
-        half = np.sort(order_growing(pool, labels, seed + 1 + number, False)[: len(pool) // 2])
+    def predict(place: int) -> np.ndarray:
+        half = np.sort(order_growing(pool, labels, seed + 1 + place, False)[: len(pool) // 2])
         model = clone(estimator).fit(take_rows(X, half), y[half])
         answer = respond(model, unseen, classes)
         return answer.reshape(n_test, -1).astype(float)
 
     run_numbered(predict, n_sets, n_threads(n_jobs), told.append)
     truth = y[test][:, None].astype(float) if classes is None else (y[test][:, None] == classes).astype(float)
-    return _parts(np.stack(told), truth, 0.0)
+    return _split_error(np.stack(told), truth, 0.0)
 
 
-def _parts(told: np.ndarray, truth: np.ndarray, noise: float) -> BiasVariance:
-    """Parts of the error of predictions of shape (n_sets, n_points, n_values)."""
+def _split_error(told: np.ndarray, truth: np.ndarray, noise: float) -> BiasVariance:
+    """Return the parts of the error of predictions of shape (n_sets, n_points, n_values)."""
     bias = ((told.mean(axis=0) - truth) ** 2).sum(axis=1)
     variance = told.var(axis=0).sum(axis=1)
     error = ((told - truth) ** 2).sum(axis=2).mean() + noise

@@ -1,4 +1,4 @@
-"""How complex a model is: parameters, effective degrees of freedom, size of weights, roughness, VC dimension."""
+"""Measures of complexity: parameters, effective degrees of freedom, norm of the weights, roughness, VC dimension."""
 
 import math
 from collections.abc import Callable
@@ -36,12 +36,12 @@ def parameter_count(model: Any) -> int:
     >>> parameter_count(Lasso(0.1).fit(X, y)), parameter_count(Lasso(1.0).fit(X, y))
     (8, 4)
     """
-    last = _weighted("parameter_count", model)
+    last = _find_weights("parameter_count", model)
     return int(np.count_nonzero(last.coef_)) + int(np.size(getattr(last, "intercept_", ())))
 
 
 def weight_norm(model: Any) -> float:
-    """Norm of the coefficients of a fitted linear model, or of the last step of a pipeline; without the intercept.
+    """Compute the norm of the coefficients of a linear model, or of the last step of a pipeline, without intercept.
 
     Parameters
     ----------
@@ -62,10 +62,11 @@ def weight_norm(model: Any) -> float:
     >>> weight_norm(Ridge(0.1).fit(X, y)) > weight_norm(Ridge(10.0).fit(X, y))
     True
     """
-    return float(np.linalg.norm(_weighted("weight_norm", model).coef_))
+    return float(np.linalg.norm(_find_weights("weight_norm", model).coef_))
 
 
-def _weighted(subject: str, model: Any) -> Any:
+def _find_weights(subject: str, model: Any) -> Any:
+    """Return the model with coefficients: the last step of a pipeline, or the model itself."""
     last = model[-1] if hasattr(model, "steps") else model
     if not hasattr(last, "coef_"):
         message = f"{subject}: the model must be fitted and have coef_; got {type(last).__name__} without."
@@ -74,7 +75,7 @@ def _weighted(subject: str, model: Any) -> Any:
 
 
 def degrees_of_freedom(estimator: Any, X: Any, y: Any = None, *, step: float = 1e-3) -> float:
-    r"""Effective degrees of freedom of a regressor: how far each prediction follows its own target, summed.
+    r"""Compute the effective degrees of freedom of a regressor: the sum of the derivatives of predictions by targets.
 
     .. math:: df = \sum_i \frac{\partial \hat y_i}{\partial y_i} = \operatorname{tr} S
 
@@ -87,7 +88,7 @@ def degrees_of_freedom(estimator: Any, X: Any, y: Any = None, *, step: float = 1
     X : array-like of shape (n_samples, n_features)
         The rows.
     y : array-like of shape (n_samples,) or None, default=None
-        Where to look; None takes zeros, which is all the same for linear smoothers.
+        The targets around which derivatives are taken; None takes zeros. For linear smoothers they do not matter.
     step : float, default=1e-3
         Change of each target; any is exact for linear smoothers.
 
@@ -126,7 +127,7 @@ def degrees_of_freedom(estimator: Any, X: Any, y: Any = None, *, step: float = 1
 
 
 def roughness(function: Callable[[np.ndarray], Any], low: float, high: float, *, n_points: int = 1001) -> float:
-    r"""Roughness of a function of one variable, :math:`\int f''(x)^2 dx`, on a grid.
+    r"""Compute the roughness of a function of one variable, :math:`\int f''(x)^2 dx`, on a grid.
 
     Parameters
     ----------
@@ -156,13 +157,13 @@ def roughness(function: Callable[[np.ndarray], Any], low: float, high: float, *,
     values = np.asarray(function(x[:, None]), dtype=float).ravel()
     width = x[1] - x[0]
     bend = np.diff(values, 2) / width**2
-    # The ends have no second difference; they take their neighbour's, and the sum is a trapezium's.
+    # The ends have no second difference: they take that of their neighbour. Integrate by the trapezoidal rule.
     squares = np.concatenate([bend[:1], bend, bend[-1:]]) ** 2
     return float(np.sum((squares[1:] + squares[:-1]) / 2) * width)
 
 
 def vc_dimension(model_class: str, n_features: int = 1) -> float:
-    """The Vapnik-Chervonenkis dimension of classes of binary classifiers for which it is known.
+    """Return the Vapnik-Chervonenkis dimension of classes of binary classifiers for which it is known.
 
     Parameters
     ----------
@@ -175,7 +176,7 @@ def vc_dimension(model_class: str, n_features: int = 1) -> float:
     Returns
     -------
     float
-        The most points that can be labelled in every way.
+        The largest number of points that the class can label in every way.
 
     Examples
     --------

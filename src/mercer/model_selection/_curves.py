@@ -1,4 +1,4 @@
-"""Scores against the number of rows, or against a setting that makes a model more complex."""
+"""Scores against the number of training rows, or against a parameter that makes a model more complex."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,16 +6,15 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.metrics import check_scoring
-from sklearn.utils import check_random_state
 
 from mercer._source.threads import n_threads, run_numbered
 from mercer.errors import ParameterError
-from mercer.model_selection._splits import Split, Splitting, split_rows
+from mercer.model_selection._splits import Split, prepare_splits
 from mercer.model_selection._trial import Rows, fit_settings
 
 __all__ = ["ScoreCurve", "complexity_curve", "learning_curve", "order_growing", "score_sizes"]
 
+# Shares of the training rows at which a learning curve is measured by default.
 _SHARES = (0.1, 0.2, 0.35, 0.6, 1.0)
 
 
@@ -40,12 +39,12 @@ class ScoreCurve:
 
     @property
     def best(self) -> int:
-        """The number of the point with the best mean score on unseen rows."""
+        """The index of the point with the best mean score on unseen rows."""
         return int(self.test.mean(axis=1).argmax())
 
     @property
     def gap(self) -> np.ndarray:
-        """Mean score on training rows less that on unseen rows, at each point."""
+        """Mean score on training rows minus mean score on unseen rows, at each point."""
         return self.train.mean(axis=1) - self.test.mean(axis=1)
 
 
@@ -66,7 +65,7 @@ def learning_curve(
 ) -> ScoreCurve:
     """Score an estimator on more and more training rows.
 
-    In each split the smaller training sets are parts of the larger ones, with the classes in their shares; with `time`
+    In each split the smaller training sets are parts of the larger ones, and classes keep their shares; with `time`
     they are the latest rows before the test rows.
 
     Parameters
@@ -82,7 +81,7 @@ def learning_curve(
     scoring : str, callable or None, default=None
         As in scikit-learn; None takes the estimator's own score.
     folds, repeats : int, default=5, 1
-        Folds, and how often they are drawn.
+        Number of folds, and how many times they are drawn.
     groups, time, sample_weight : array-like of shape (n_samples,) or None, default=None
         As in :func:`nested_cv`.
     n_jobs : int or None, default=None
@@ -105,7 +104,9 @@ def learning_curve(
     >>> bool(curve.gap[0] > curve.gap[1] > curve.gap[2])
     True
     """
-    rows, splits, seed = _opened(estimator, X, y, scoring, folds, repeats, groups, time, sample_weight, random_state)
+    rows, splits, seed = prepare_splits(
+        estimator, X, y, scoring, folds, repeats, groups, time, sample_weight, random_state
+    )
     smallest = min(len(train) for train, _ in splits)
     asked = np.asarray(_SHARES if sizes is None else sizes, dtype=float)
     counts = np.where(asked <= 1, np.round(asked * smallest), asked).astype(int)
@@ -116,7 +117,7 @@ def learning_curve(
         )
         raise ParameterError(message)
     labels = rows.y if is_classifier(estimator) else None
-    orders = [order_growing(train, labels, seed + number, time is not None) for number, (train, _) in enumerate(splits)]
+    orders = [order_growing(train, labels, seed + place, time is not None) for place, (train, _) in enumerate(splits)]
     train, test = score_sizes(estimator, rows, splits, orders, counts, n_threads(n_jobs))
     return ScoreCurve("training rows", counts, train, test)
 
@@ -173,21 +174,23 @@ def complexity_curve(
     >>> int(curve.x[curve.best])
     3
     """
-    rows, splits, _ = _opened(estimator, X, y, scoring, folds, repeats, groups, time, sample_weight, random_state)
+    rows, splits, _ = prepare_splits(
+        estimator, X, y, scoring, folds, repeats, groups, time, sample_weight, random_state
+    )
     settings = [{name: value} for value in values]
     found: list[Any] = []
 
-    def judge(number: int) -> Any:
-        return fit_settings(estimator, settings, rows, *splits[number], train_score=True)
+    def score(split: int) -> Any:
+        return fit_settings(estimator, settings, rows, *splits[split], train_score=True)
 
-    run_numbered(judge, len(splits), n_threads(n_jobs), found.append)
+    run_numbered(score, len(splits), n_threads(n_jobs), found.append)
     train = np.array([[one.train for one in verdicts] for verdicts in found]).T
     test = np.array([[one.test for one in verdicts] for verdicts in found]).T
     return ScoreCurve(name.split("__")[-1], np.asarray(list(values)), train, test)
 
 
 def order_growing(train: np.ndarray, labels: np.ndarray | None, seed: int, forward: bool) -> np.ndarray:
-    """The training rows in an order whose beginnings are training sets: shares of classes are kept."""
+    """Return the training rows in an order such that the first rows, however many, hold all classes in their shares."""
     if forward:
         return train[::-1]
     random = np.random.default_rng(seed)
@@ -208,38 +211,14 @@ def score_sizes(
     threads: int,
     setting: dict[str, Any] | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Scores on training and on unseen rows, of shape (n_sizes, n_splits)."""
+    """Return scores on training rows and on unseen rows, each of shape (n_sizes, n_splits)."""
     found: list[Any] = []
 
-    def judge(number: int) -> Any:
-        size, split = divmod(number, len(splits))
+    def score(task: int) -> Any:
+        size, split = divmod(task, len(splits))
         train = orders[split][: sizes[size]]
         return fit_settings(estimator, [setting or {}], rows, train, splits[split][1], train_score=True)[0]
 
-    run_numbered(judge, len(sizes) * len(splits), threads, found.append)
+    run_numbered(score, len(sizes) * len(splits), threads, found.append)
     table = np.array([(one.train, one.test) for one in found]).reshape(len(sizes), len(splits), 2)
     return table[..., 0], table[..., 1]
-
-
-def _opened(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    scoring: Any,
-    folds: int,
-    repeats: int,
-    groups: Any,
-    time: Any,
-    sample_weight: Any,
-    random_state: Any,
-) -> tuple[Rows, list[Split], int]:
-    y = np.asarray(y)
-    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    rows = Rows(X, y, weight, check_scoring(estimator, scoring=scoring))
-    known = Splitting(
-        y if is_classifier(estimator) else None,
-        None if groups is None else np.asarray(groups),
-        None if time is None else np.asarray(time),
-    )
-    seed = int(check_random_state(random_state).randint(2**31 - 2**20))
-    return rows, split_rows(len(y), known, folds, repeats, seed), seed

@@ -1,4 +1,4 @@
-"""How well training error and cross-validation tell the error on new rows."""
+"""How well training error and cross-validation estimate the error on new rows."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class ErrorEstimates:
 
     @property
     def bias(self) -> dict[str, float]:
-        """Mean of each estimate less the mean of the truth."""
+        """Mean of each estimate minus the mean of the true error."""
         found = {"train": self.train, "cross_validated": self.cross_validated}
         return {name: float(errors.mean() - self.true.mean()) for name, errors in found.items()}
 
@@ -57,17 +57,17 @@ def compare_estimates(
     Parameters
     ----------
     estimator : estimator
-        What is fitted.
+        The estimator to fit.
     draw : callable
         ``draw(generator)`` returns a training set (X, y), drawn anew each time.
     fresh : callable or None, default=None
-        The same for fresh rows; None takes ten training sets.
+        Draws fresh rows in the same way; None takes ten training sets.
     error : callable, default=mean_squared_error
         ``error(y, predicted)``.
     folds : int, default=5
-        Of cross-validation.
+        Folds of cross-validation.
     n_sets : int, default=100
-        Training sets.
+        Number of training sets.
     n_jobs : int or None, default=None
         Threads; None takes all. Never changes a number.
     random_state : int, RandomState instance or None, default=None
@@ -93,12 +93,12 @@ def compare_estimates(
     seeds = np.random.SeedSequence(int(check_random_state(random_state).randint(2**31 - 1))).spawn(n_sets)
     found: list[tuple[float, float, float]] = []
 
-    def measure(number: int) -> tuple[float, float, float]:
-        random = np.random.default_rng(seeds[number])
+    def measure(place: int) -> tuple[float, float, float]:
+        random = np.random.default_rng(seeds[place])
         X, y = draw(random)
         new = [fresh(random)] if fresh is not None else [draw(random) for _ in range(10)]
         model = clone(estimator).fit(X, y)
-        split = KFold(folds, shuffle=True, random_state=number)
+        split = KFold(folds, shuffle=True, random_state=place)
         return (
             float(error(y, model.predict(X))),
             float(error(y, cross_val_predict(clone(estimator), X, y, cv=split))),
@@ -111,14 +111,14 @@ def compare_estimates(
 
 @dataclass(frozen=True)
 class SelectionOptimism:
-    """What choosing the best of many on one test set promises, and what it keeps.
+    """The error of the best of many classifiers on the test set that chose it, and on fresh rows.
 
     Attributes
     ----------
     n_candidates : ndarray of shape (n_points,)
-        How many there were to choose from.
+        Number of classifiers to choose from.
     reported, fresh : ndarray of shape (n_points,)
-        Mean error of the chosen one on the test set that chose it, and on fresh rows.
+        Mean error of the chosen classifier on the test set that chose it, and on fresh rows.
     """
 
     n_candidates: np.ndarray
@@ -127,7 +127,7 @@ class SelectionOptimism:
 
     @property
     def optimism(self) -> np.ndarray:
-        """Fresh error less reported error."""
+        """Fresh error minus reported error."""
         return self.fresh - self.reported
 
 
@@ -139,16 +139,16 @@ def simulate_selection(
     n_repeats: int = 1000,
     random_state: Any = None,
 ) -> SelectionOptimism:
-    """Choose the classifier of least error on one test set, and judge it again on fresh rows.
+    """Choose the classifier of least error on one test set, and test it again on fresh rows.
 
     Parameters
     ----------
     n_candidates : sequence of int, default=(1, 3, 10, 30, 100)
-        How many classifiers there are to choose from.
+        Numbers of classifiers to choose from.
     n_rows : int, default=100
         Rows of the test set, and of the fresh one.
     errors : tuple of two floats, default=(0.3, 0.3)
-        Between which the true error rates of the classifiers lie, evenly drawn.
+        Range of the true error rates of the classifiers, drawn uniformly.
     n_repeats : int, default=1000
         Repetitions.
     random_state : int, RandomState instance or None, default=None
@@ -168,8 +168,8 @@ def simulate_selection(
     """
     random = np.random.default_rng(int(check_random_state(random_state).randint(2**31 - 1)))
     reported, fresh = [], []
-    for number in n_candidates:
-        rates = random.uniform(*errors, size=(n_repeats, number))
+    for count in n_candidates:
+        rates = random.uniform(*errors, size=(n_repeats, count))
         seen = random.binomial(n_rows, rates) / n_rows
         chosen = np.arange(n_repeats), seen.argmin(axis=1)
         reported.append(seen[chosen].mean())

@@ -1,4 +1,4 @@
-"""An honest interval for a score from folds that share their training rows."""
+"""An interval for a score from folds that share training rows."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,18 +13,18 @@ __all__ = ["ScoreInterval", "score_interval"]
 
 @dataclass(frozen=True)
 class ScoreInterval:
-    """A mean of fold scores, and where the score on new rows lies.
+    """The mean of fold scores, and an interval for the score on new rows.
 
     Attributes
     ----------
     mean : float
-        Of the fold scores.
+        Mean of the fold scores.
     low, high : float
         Ends of the interval.
     level : float
-        The probability that it is meant to cover with.
+        Confidence level.
     standard_error : float
-        Of the mean, corrected for training rows in common.
+        Standard error of the mean, corrected for shared training rows.
     """
 
     mean: float
@@ -35,10 +35,10 @@ class ScoreInterval:
 
 
 def score_interval(scores: Any, *, test_share: float, level: float = 0.95) -> ScoreInterval:
-    """Interval for a generalisation score by the corrected resampled t statistic.
+    """Compute an interval for a generalisation score by the corrected resampled t statistic.
 
-    Scores of folds are not independent: any two folds train on rows in common. The variance of their mean is therefore
-    taken as (1/J + n_test/n_train) s^2 in place of s^2/J, with s^2 the variance of the J scores.
+    Scores of folds are not independent: any two folds share training rows. The variance of their mean is therefore
+    taken as (1/J + n_test/n_train) s^2 instead of s^2/J, with s^2 the variance of the J scores.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def score_interval(scores: Any, *, test_share: float, level: float = 0.95) -> Sc
     test_share : float
         Rows of a test fold divided by rows of a training part: 1/4 for five folds.
     level : float, default=0.95
-        Probability of covering.
+        Confidence level.
 
     Returns
     -------
@@ -56,9 +56,9 @@ def score_interval(scores: Any, *, test_share: float, level: float = 0.95) -> Sc
 
     Notes
     -----
-    It assumes scores that are roughly normal, rows that are exchangeable (or groups, or times that go on as they were),
-    and it is about models fitted to as many rows as a training part had. It tends to be too wide rather than too
-    narrow. A single split has no interval: its ends are infinite.
+    It assumes roughly normal scores and exchangeable rows (or groups, or times that continue as before). It is about
+    models fitted to as many rows as a training part has. It is more often too wide than too narrow. The interval of a
+    single split is infinite.
 
     References
     ----------

@@ -3,6 +3,7 @@
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,13 +26,13 @@ RULES = ("one_standard_error", "best")
 
 @dataclass(frozen=True)
 class NestedResult:
-    """What nested cross-validation found.
+    """The results of nested cross-validation.
 
     Attributes
     ----------
     trials : list of Trial
-        One per contender: its inner and outer scores, the settings chosen in each split, and its predictions of rows
-        that were unseen.
+        One per contender: its inner and outer scores, the settings chosen in each split, and its predictions of unseen
+        rows.
     scores : ndarray of shape (n_splits,)
         The score of the whole procedure on each outer test part: of the contender and setting that the inner folds of
         that split chose.
@@ -40,7 +41,7 @@ class NestedResult:
     interval : ScoreInterval
         The mean of `scores`, and an interval for the score on new rows.
     selection_bias : float
-        By how much the inner scores of what was chosen exceed its scores on rows without a part in the choice.
+        The inner score of the chosen contender minus its score on rows that were not used for the choice.
     winner : str
         The contender for all rows: the simplest within one standard error of the best, or the best.
     setting : dict
@@ -48,7 +49,7 @@ class NestedResult:
     estimator : estimator or None
         The winner with this setting, fitted to all rows.
     unfinished : list of str
-        Contenders left out because the time was over.
+        Contenders for which there was no time.
     """
 
     trials: list[Trial]
@@ -62,7 +63,7 @@ class NestedResult:
     unfinished: tuple[str, ...] = ()
 
     def trial(self, name: str) -> Trial:
-        """The trial of the contender called `name`."""
+        """Return the trial of the contender called `name`."""
         return next(one for one in self.trials if one.name == name)
 
 
@@ -88,16 +89,17 @@ def nested_cv(
     max_time: float | None = None,
     watch: Callable[[str, int, int], None] | None = None,
 ) -> NestedResult:
-    """Choose a model and its settings, and judge the choice on rows that had no part in it.
+    """Choose a model and its settings, and score the choice on rows that were not used for it.
 
-    Each outer split keeps a part of the rows away. Inside the rest, inner folds choose the setting of each contender
-    and then the contender; what they chose is fitted to the rest and scored on the part kept away. The mean of these
-    scores is an honest estimate for the whole procedure, choosing included.
+    Each outer split holds out a part of the rows. Inside the rest, inner folds choose the setting of each contender and
+    then the contender. That model is fitted to the rest and scored on the part held out. The mean of these scores
+    estimates the score of the whole procedure without the optimism that the choice would bring.
 
     Parameters
     ----------
     candidates : estimator, mapping of str to estimator, or sequence of Contender
-        What to choose from, simple ones first. Preparation belongs into a pipeline, so that it is done in each fold.
+        What to choose from, simple ones first. Steps that prepare columns belong into a pipeline, so that they are
+        fitted inside each fold.
     X : array-like, sparse matrix or frame of shape (n_samples, n_features)
         The rows.
     y : array-like of shape (n_samples,)
@@ -110,7 +112,7 @@ def nested_cv(
     outer, inner : int, default=5, 3
         Folds outside and inside.
     repeats : int, default=1
-        Times that the outer folds are drawn anew.
+        How many times the outer folds are drawn.
     groups : array-like of shape (n_samples,) or None, default=None
         Rows of one group are never on both sides of a split.
     time : array-like of shape (n_samples,) or None, default=None
@@ -118,7 +120,7 @@ def nested_cv(
     sample_weight : array-like of shape (n_samples,) or None, default=None
         For fits that take weights, and for scores.
     level : float, default=0.95
-        Of the interval.
+        Confidence level of the interval.
     rule : {"one_standard_error", "best"}, default="one_standard_error"
         Which contender is chosen: the simplest within one standard error of the best, or the best.
     keep_models : bool, default=False
@@ -130,7 +132,7 @@ def nested_cv(
     random_state : int, RandomState instance or None, default=None
         Draws the folds.
     max_time : float or None, default=None
-        Seconds after which no further contender is finished; the first always is.
+        Seconds after which no further contender is tried; the first one is always finished.
     watch : callable or None, default=None
         Called as ``watch(name, done, total)`` when a part of a contender's work is done.
 
@@ -208,12 +210,14 @@ def conclude(
 
 
 def _pick(scores: np.ndarray, ranks: Sequence[float], rule: str) -> int:
+    """Return the index of the chosen contender, by its rank and scores."""
     if rule == "best":
         return int(scores.mean(axis=1).argmax())
     return one_standard_error(scores, ranks)
 
 
 def _read_contenders(candidates: Any, space: Any) -> list[Contender]:
+    """Return what the user gave as a list of contenders."""
     if hasattr(candidates, "fit"):
         return [Contender(type(candidates).__name__, candidates, space or {})]
     if isinstance(candidates, Mapping):
@@ -237,6 +241,7 @@ def _read_contenders(candidates: Any, space: Any) -> list[Contender]:
 
 
 def _check_options(rule: str, time: Any, groups: Any, repeats: int) -> None:
+    """Raise if options are wrong or exclude each other."""
     if rule not in RULES:
         message = f"nested_cv: rule must be one of {', '.join(map(repr, RULES))}; got {rule!r}."
         raise ParameterError(message)
@@ -248,19 +253,21 @@ def _check_options(rule: str, time: Any, groups: Any, repeats: int) -> None:
 def _run_all(
     plan: Plan, contenders: list[Contender], threads: int, max_time: float | None, keep: bool, watch: Any
 ) -> tuple[list[Trial], list[str]]:
+    """Return the finished trials, and the names of contenders for which there was no time."""
     trials: list[Trial] = []
     deadline = None if max_time is None else clock.monotonic() + max_time
-    for number, contender in enumerate(contenders):
-        tell = None if watch is None else (lambda done, total, name=contender.name: watch(name, done, total))
+    for place, contender in enumerate(contenders):
+        tell = None if watch is None else partial(watch, contender.name)
         try:
             limit = deadline if trials else None
             trials.append(plan.run(contender, threads=threads, deadline=limit, watch=tell, keep=keep))
         except OutOfTimeError:
-            return trials, [one.name for one in contenders[number:]]
+            return trials, [one.name for one in contenders[place:]]
     return trials, []
 
 
 def _refit(found: NestedResult, contenders: list[Contender], rows: Rows) -> NestedResult:
+    """Return the result with the winner fitted to all rows."""
     contender = next(one for one in contenders if one.name == found.winner)
     model = clone(contender.estimator).set_params(**found.setting)
     model.fit(rows.X, rows.y, **fit_weights(model, rows.weight))

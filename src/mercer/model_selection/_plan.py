@@ -1,4 +1,4 @@
-"""A plan: the splits of a nested comparison, on which contenders are tried one after the other."""
+"""The outer and inner splits of a nested comparison, on which contenders are tried one after the other."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -16,12 +16,12 @@ __all__ = ["OutOfTimeError", "Plan", "Trial", "make_plan"]
 
 
 class OutOfTimeError(Exception):
-    """The time allowed was over before a trial was."""
+    """The deadline came before a trial was finished."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What nested cross-validation found of one contender.
+    """The results of nested cross-validation for one contender.
 
     Attributes
     ----------
@@ -34,18 +34,18 @@ class Trial:
     inner_scores : ndarray of shape (n_outer, n_settings, n_inner)
         Scores inside the training part of each outer split.
     chosen : ndarray of shape (n_outer,)
-        The number of the setting with the best mean inner score, for each outer split.
+        The index of the setting with the best mean inner score, for each outer split.
     scores : ndarray of shape (n_outer,)
-        Scores of the chosen settings on the outer test rows, which had no part in choosing them.
+        Scores of the chosen settings on the outer test rows, which were not used to choose them.
     train_scores : ndarray of shape (n_outer,)
-        The same on the rows they were fitted to.
+        Scores of the chosen settings on their training rows.
     predictions : ndarray
-        What the models said of rows while these were unseen, in the first repeat: class probabilities, or values.
-        Rows that are never tested hold NaN, or None.
+        Predictions of unseen rows in the first repeat: class probabilities, or values. Rows that are never in a test
+        part hold NaN, or None.
     seconds : float
-        Of all its fits together.
+        Total time of its fits.
     models : list
-        The model of each outer split, where they were kept.
+        The model of each outer split, if models are kept.
     """
 
     name: str
@@ -70,13 +70,13 @@ class Trial:
         return [self.settings[one] for one in self.chosen]
 
     def inner_at_choice(self) -> np.ndarray:
-        """Inner scores of the chosen settings, of shape (n_outer, n_inner)."""
+        """Return the inner scores of the chosen settings, of shape (n_outer, n_inner)."""
         return self.inner_scores[np.arange(len(self.chosen)), self.chosen]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Outer splits, and inner splits of the training part of each, in rows of the whole."""
+    """Outer splits, and inner splits of each outer training part; all are row indices into the whole."""
 
     rows: Rows
     classes: np.ndarray | None
@@ -90,8 +90,8 @@ class Plan:
         return float(np.mean([len(test) / len(train) for train, test in self.outer]))
 
     def n_fits(self, contender: Contender) -> int:
-        """How many fits a trial takes."""
-        n_settings = len(ParameterGrid(_space(contender.space)))
+        """Return the number of fits of a trial."""
+        n_settings = len(ParameterGrid(_list_spaces(contender.space)))
         return sum(len(splits) for splits in self.inner) * n_settings + len(self.outer)
 
     def run(
@@ -103,8 +103,8 @@ class Plan:
         watch: Callable[[int, int], None] | None = None,
         keep: bool = False,
     ) -> Trial:
-        """Try a contender; the same numbers for any number of threads."""
-        settings = [dict(one) for one in ParameterGrid(_space(contender.space))]
+        """Try a contender; the result does not depend on the number of threads."""
+        settings = [dict(one) for one in ParameterGrid(_list_spaces(contender.space))]
         tasks = [(fold, split) for fold, splits in enumerate(self.inner) for split in splits]
         n_steps = len(tasks) + len(self.outer)
         verdicts: list[Any] = []
@@ -114,28 +114,28 @@ class Plan:
             if watch is not None:
                 watch(len(verdicts), n_steps)
 
-        def look_inside(number: int) -> Any:
+        def score_inside(task: int) -> Any:
             _check_clock(deadline)
-            return fit_settings(contender.estimator, settings, self.rows, *tasks[number][1])
+            return fit_settings(contender.estimator, settings, self.rows, *tasks[task][1])
 
-        run_numbered(look_inside, len(tasks), threads, receive)
+        run_numbered(score_inside, len(tasks), threads, receive)
         inner = np.array([[one.test for one in verdict] for verdict in verdicts], dtype=float)
         inner = inner.reshape(len(self.outer), -1, len(settings)).transpose(0, 2, 1)
         seconds = sum(one.seconds for verdict in verdicts for one in verdict)
         chosen = inner.mean(axis=2).argmax(axis=1)
 
-        def look_outside(fold: int) -> Any:
+        def score_outside(fold: int) -> Any:
             _check_clock(deadline)
             setting = [settings[chosen[fold]]]
-            found = fit_settings(
+            verdict = fit_settings(
                 contender.estimator, setting, self.rows, *self.outer[fold], train_score=True, keep=True
             )[0]
             unseen = take_rows(self.rows.X, self.outer[fold][1])
-            told = respond(found.model, unseen, self.classes) if fold < self.folds else None
-            return found, told
+            told = respond(verdict.model, unseen, self.classes) if fold < self.folds else None
+            return verdict, told
 
         n_inside = len(verdicts)
-        run_numbered(look_outside, len(self.outer), threads, receive)
+        run_numbered(score_outside, len(self.outer), threads, receive)
         outside = verdicts[n_inside:]
         return Trial(
             contender.name,
@@ -145,26 +145,28 @@ class Plan:
             chosen,
             np.array([one.test for one, _ in outside]),
             np.array([one.train for one, _ in outside]),
-            self._gather([told for _, told in outside[: self.folds]]),
+            self._gather_predictions([told for _, told in outside[: self.folds]]),
             seconds + sum(one.seconds for one, _ in outside),
             [one.model for one, _ in outside] if keep else [],
         )
 
-    def _gather(self, told: list[np.ndarray]) -> np.ndarray:
-        """Predictions of the first repeat's folds, in the order of the rows."""
+    def _gather_predictions(self, told: list[np.ndarray]) -> np.ndarray:
+        """Return the predictions of the first repeat's folds, in the order of the rows."""
         shape = (len(self.rows.y), *told[0].shape[1:])
-        number = np.issubdtype(told[0].dtype, np.number)
-        whole = np.full(shape, np.nan if number else None, dtype=float if number else object)
+        numeric = np.issubdtype(told[0].dtype, np.number)
+        whole = np.full(shape, np.nan if numeric else None, dtype=float if numeric else object)
         for (_, test), one in zip(self.outer, told):
             whole[test] = one
         return whole
 
 
-def _space(space: Any) -> Any:
+def _list_spaces(space: Any) -> Any:
+    """Return a space of settings as a list of dictionaries, as ``ParameterGrid`` takes it."""
     return [dict(space)] if isinstance(space, Mapping) else [dict(one) for one in space]
 
 
 def _check_clock(deadline: float | None) -> None:
+    """Raise OutOfTimeError if the deadline is over."""
     if deadline is not None and time.monotonic() > deadline:
         raise OutOfTimeError
 
@@ -175,9 +177,9 @@ def make_plan(rows: Rows, known: Splitting, *, outer: int = 5, inner: int = 3, r
     inside = [
         [
             (train[fitting], train[judging])
-            for fitting, judging in split_rows(len(train), known.take(train), inner, 1, seed + 1 + number)
+            for fitting, judging in split_rows(len(train), known.take(train), inner, 1, seed + 1 + place)
         ]
-        for number, (train, _) in enumerate(splits)
+        for place, (train, _) in enumerate(splits)
     ]
     classes = None if known.labels is None else np.unique(known.labels)
     return Plan(rows, classes, splits, inside, outer)

@@ -1,4 +1,4 @@
-"""Finding candidates: every family that lists some is asked."""
+"""Collect the candidates of all families."""
 
 import importlib
 import importlib.util
@@ -13,15 +13,15 @@ from mercer.errors import ParameterError
 __all__ = ["candidates"]
 
 
-def _guess_class(shape: Shape) -> Any:
+def _make_class_guess(shape: Shape) -> Any:
     return DummyClassifier(strategy="prior")
 
 
-def _guess_mean(shape: Shape) -> Any:
+def _make_mean_guess(shape: Shape) -> Any:
     return DummyRegressor(strategy="mean")
 
 
-def _one_number(model: Any) -> tuple[float, str]:
+def _describe_constant(model: Any) -> tuple[float, str]:
     return 0.0, "no columns used"
 
 
@@ -31,8 +31,8 @@ _CONSTANTS = (
         "baseline",
         ("classification",),
         0,
-        _guess_class,
-        complexity=_one_number,
+        _make_class_guess,
+        complexity=_describe_constant,
         text="The shares of the classes, whatever the row.",
     ),
     Candidate(
@@ -40,8 +40,8 @@ _CONSTANTS = (
         "baseline",
         ("regression",),
         0,
-        _guess_mean,
-        complexity=_one_number,
+        _make_mean_guess,
+        complexity=_describe_constant,
         text="The mean, whatever the row.",
     ),
 )
@@ -50,7 +50,7 @@ _CONSTANTS = (
 def candidates(task: str) -> list[Candidate]:
     """List the candidates for a task, from simple to complex.
 
-    Every family is asked for what it offers, so that a new one is found by itself.
+    The modules ``_candidates`` of all families are read, so that a new family needs no registration.
 
     Parameters
     ----------

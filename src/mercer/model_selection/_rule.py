@@ -1,4 +1,4 @@
-"""The one-standard-error rule: of those as good as the best, the simplest."""
+"""The one-standard-error rule: choose the simplest candidate within one standard error of the best."""
 
 from typing import Any
 
@@ -17,14 +17,14 @@ def one_standard_error(scores: Any, complexity: Any, *, standard_error: Any = No
     scores : array-like of shape (n_candidates, n_folds)
         Scores, greater is better.
     complexity : array-like of shape (n_candidates,)
-        Smaller is simpler; of equal ones the better is taken.
+        Smaller is simpler; among equals the better score wins.
     standard_error : float or None, default=None
-        Of the best mean; None takes the spread of its fold scores divided by the root of their number.
+        Standard error of the best mean; None estimates it from the fold scores.
 
     Returns
     -------
     int
-        The number of the candidate chosen.
+        The index of the chosen candidate.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Looking for settings: every one, some at random, or where a model of the scores expects most."""
+"""Search for settings: all of them, some at random, or where a model of the scores expects the greatest improvement."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,24 +6,22 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import norm
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import Matern, WhiteKernel
-from sklearn.metrics import check_scoring
 from sklearn.model_selection import ParameterGrid, ParameterSampler
-from sklearn.utils import check_random_state
 
 from mercer._source.threads import n_threads, run_numbered
 from mercer.errors import ParameterError
-from mercer.model_selection._splits import Split, Splitting, split_rows
+from mercer.model_selection._splits import Split, prepare_splits
 from mercer.model_selection._trial import Rows, fit_settings, fit_weights
 
 __all__ = ["SearchResult", "search_settings"]
 
 METHODS = ("grid", "random", "model")
-# Draws among which the model of the scores looks for the most promising.
+# Settings drawn at random, among which the model of the scores chooses.
 _DRAWS = 256
-# Settings drawn at random before the model of the scores is asked.
+# Settings that are tried before the model of the scores is first fitted.
 _FIRST = 6
 
 
@@ -38,7 +36,7 @@ class SearchResult:
     scores : ndarray of shape (n_settings, n_splits)
         On unseen rows; greater is better.
     best : int
-        The number of the setting with the best mean; the first among equals.
+        The index of the setting with the best mean score; the first one in case of a tie.
     estimator : estimator or None
         With the best setting, fitted to all rows.
     """
@@ -71,23 +69,23 @@ def search_settings(
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> SearchResult:
-    """Look for the setting of an estimator with the best cross-validated score.
+    """Search for the setting of an estimator with the best cross-validated score.
 
     Parameters
     ----------
     estimator : estimator
-        Whose parameters are looked for.
+        The estimator to set.
     X : array-like, sparse matrix or frame of shape (n_samples, n_features)
         The rows.
     y : array-like of shape (n_samples,)
         The target.
     space : mapping of str to sequence or distribution
-        Values of each parameter; of SciPy a distribution, such as ``loguniform(1e-3, 1e3)``, but for the grid.
+        Values of each parameter, or a SciPy distribution such as ``loguniform(1e-3, 1e3)``, except for the grid.
     method : {"grid", "random", "model"}, default="grid"
-        Every combination; some drawn at random; or one after the other, each where a Gaussian process fitted to the
-        scores so far expects the greatest improvement.
+        ``"grid"`` tries every combination, ``"random"`` some of them drawn at random; ``"model"`` tries one setting
+        after the other, each where a Gaussian process fitted to the scores so far expects the greatest improvement.
     n_settings : int, default=20
-        How many settings are tried; the grid tries all.
+        The number of settings to try; the grid tries all.
     scoring, folds, groups, time, sample_weight
         As in :func:`learning_curve`.
     refit : bool, default=True
@@ -100,11 +98,12 @@ def search_settings(
     Returns
     -------
     SearchResult
-        The table of settings and scores, and the best.
+        The settings, their scores, and the best one.
 
     Notes
     -----
-    The best score of a search is no estimate for new rows: it was chosen for being good. :func:`nested_cv` gives one.
+    The best score of a search is too optimistic for new rows, because it was chosen for being the best.
+    :func:`nested_cv` gives an estimate without that bias.
 
     References
     ----------
@@ -125,29 +124,21 @@ def search_settings(
     if method not in METHODS:
         message = f"search_settings: method must be one of {', '.join(map(repr, METHODS))}; got {method!r}."
         raise ParameterError(message)
-    y = np.asarray(y)
-    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    rows = Rows(X, y, weight, check_scoring(estimator, scoring=scoring))
-    known = Splitting(
-        y if is_classifier(estimator) else None,
-        None if groups is None else np.asarray(groups),
-        None if time is None else np.asarray(time),
-    )
-    seed = int(check_random_state(random_state).randint(2**31 - 2**20))
-    judge = _Judge(estimator, rows, split_rows(len(y), known, folds, 1, seed), n_threads(n_jobs))
+    rows, splits, seed = prepare_splits(estimator, X, y, scoring, folds, 1, groups, time, sample_weight, random_state)
+    judge = _Judge(estimator, rows, splits, n_threads(n_jobs))
     if method == "grid":
         settings = [dict(one) for one in ParameterGrid(space)]
         scores = judge(settings)
     elif method == "random":
-        settings = _drawn(space, n_settings, seed)
+        settings = _draw_settings(space, n_settings, seed)
         scores = judge(settings)
     else:
-        settings, scores = _ask_the_model(judge, space, n_settings, seed)
+        settings, scores = _search_by_model(judge, space, n_settings, seed)
     best = int(scores.mean(axis=1).argmax())
     model = None
     if refit:
         model = clone(estimator).set_params(**settings[best])
-        model.fit(X, y, **fit_weights(model, weight))
+        model.fit(X, rows.y, **fit_weights(model, rows.weight))
     return SearchResult(settings, scores, best, model)
 
 
@@ -163,29 +154,30 @@ class _Judge:
     def __call__(self, settings: list[dict[str, Any]]) -> np.ndarray:
         found: list[list[float]] = []
 
-        def look(number: int) -> list[float]:
-            verdicts = fit_settings(self.estimator, settings, self.rows, *self.splits[number])
-            return [one.test for one in verdicts]
+        def score(split: int) -> list[float]:
+            verdicts = fit_settings(self.estimator, settings, self.rows, *self.splits[split])
+            return [verdict.test for verdict in verdicts]
 
-        run_numbered(look, len(self.splits), self.threads, found.append)
+        run_numbered(score, len(self.splits), self.threads, found.append)
         return np.array(found).T
 
 
-def _drawn(space: Mapping[str, Any], n_settings: int, seed: int) -> list[dict[str, Any]]:
+def _draw_settings(space: Mapping[str, Any], n_settings: int, seed: int) -> list[dict[str, Any]]:
+    """Draw settings at random; at most as many as there are, if all parameters are lists."""
     listed = {name: values if hasattr(values, "rvs") else list(values) for name, values in space.items()}
     if not any(hasattr(values, "rvs") for values in listed.values()):
         n_settings = min(n_settings, len(ParameterGrid(listed)))
     return [dict(one) for one in ParameterSampler(listed, n_settings, random_state=seed)]
 
 
-def _ask_the_model(
+def _search_by_model(
     judge: _Judge, space: Mapping[str, Any], n_settings: int, seed: int
 ) -> tuple[list[dict[str, Any]], np.ndarray]:
-    """Settings one after the other, each of the greatest expected improvement."""
-    settings = _drawn(space, min(_FIRST, n_settings), seed)
+    """Return settings and scores; each setting after the first ones has the greatest expected improvement."""
+    settings = _draw_settings(space, min(_FIRST, n_settings), seed)
     scores = judge(settings)
-    pool = _drawn(space, _DRAWS, seed + 1)
-    places = _coordinates(space, settings + pool)
+    pool = _draw_settings(space, _DRAWS, seed + 1)
+    places = _place_in_cube(space, settings + pool)
     known, free = list(places[: len(settings)]), list(range(len(pool)))
     while len(settings) < n_settings and free:
         means = scores.mean(axis=1)
@@ -194,6 +186,7 @@ def _ask_the_model(
         process = GaussianProcessRegressor(kernel, optimizer=None).fit(np.array(known), (means - means.mean()) / spread)
         expected, error = process.predict(places[len(places) - len(pool) :][free], return_std=True)
         gain = expected - (means.max() - means.mean()) / spread
+        # Expected improvement of a normal distribution with mean `gain` and standard deviation `error` over 0.
         improvement = gain * norm.cdf(gain / error) + error * norm.pdf(gain / error)
         chosen = free.pop(int(improvement.argmax()))
         settings.append(pool[chosen])
@@ -202,8 +195,11 @@ def _ask_the_model(
     return settings, scores
 
 
-def _coordinates(space: Mapping[str, Any], settings: list[dict[str, Any]]) -> np.ndarray:
-    """Settings as points of a unit cube; numbers that span decades by their logarithm, names by their order."""
+def _place_in_cube(space: Mapping[str, Any], settings: list[dict[str, Any]]) -> np.ndarray:
+    """Return settings as points of a unit cube.
+
+    Numbers that span two decades or more are placed by their logarithm, names by their order in `space`.
+    """
     columns = []
     for name, values in space.items():
         told = [one[name] for one in settings]

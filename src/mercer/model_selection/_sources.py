@@ -1,4 +1,4 @@
-"""Whether data is representative: train on one source of rows, test on another."""
+"""Check whether data are representative: train on one source of rows, test on another."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +28,7 @@ class SourceReport:
     at_home, away : ndarray of shape (n_columns,)
         How much the score falls when a column is shuffled, on unseen rows of the training source and of the others.
     columns : list
-        Names or numbers of the columns.
+        Names or indices of the columns.
     """
 
     sources: list[Any]
@@ -39,14 +39,14 @@ class SourceReport:
 
     @property
     def loss_abroad(self) -> float:
-        """Mean score at home less mean score away."""
+        """Mean score on the training source minus mean score on the others."""
         n_sources = len(self.sources)
         home = float(np.trace(self.scores)) / n_sources
         return home - (float(self.scores.sum()) - home * n_sources) / (n_sources * (n_sources - 1))
 
     @property
     def shortcut(self) -> Any:
-        """The column that is worth most more at home than away: the suspect, where the score falls abroad."""
+        """The column whose importance falls most on other sources: the suspect, if the score falls there too."""
         return self.columns[int((self.at_home - self.away).argmax())]
 
 
@@ -62,30 +62,30 @@ def compare_sources(
 ) -> SourceReport:
     """Train on the rows of each source and test on those of every other.
 
-    A model that leans on an artefact of one collection of data scores well on unseen rows of that collection, and badly
-    on another. Columns are shuffled one at a time to see which it leans on.
+    A model that depends on an artefact of one collection of data scores well on unseen rows of that collection and
+    badly on another. Columns are shuffled one at a time to find those on which it depends.
 
     Parameters
     ----------
     estimator : estimator
-        What is fitted.
+        The estimator to fit.
     X : array-like or frame of shape (n_samples, n_features)
         The rows.
     y : array-like of shape (n_samples,)
         The target.
     source : array-like of shape (n_samples,)
-        Where each row is from.
+        The source of each row.
     scoring : str, callable or None, default=None
         As in scikit-learn; None takes the estimator's own score.
     folds : int, default=5
-        Of cross-validation inside a source.
+        Folds of cross-validation inside a source.
     random_state : int, RandomState instance or None, default=None
         Draws folds and shuffles.
 
     Returns
     -------
     SourceReport
-        Scores by source, and what each column is worth at home and away.
+        Scores by source, and the importance of each column on the training source and on the others.
 
     Examples
     --------
@@ -117,31 +117,31 @@ def compare_sources(
         inside = []
         for train, test in split_rows(len(rows), known, folds, 1, seed):
             model = clone(estimator).fit(take_rows(X, rows[train]), y[rows[train]])
-            whole, lost = _occluded(model, take_rows(X, rows[test]), y[rows[test]], scorer, random, columns)
+            whole, lost = _score_shuffled(model, take_rows(X, rows[test]), y[rows[test]], scorer, random, columns)
             inside.append(whole)
             falls[0].append(lost)
         scores[place, place] = np.mean(inside)
         model = clone(estimator).fit(take_rows(X, rows), y[rows])
         for other in np.flatnonzero(names != name):
             there = np.flatnonzero(source == names[other])
-            scores[place, other], lost = _occluded(model, take_rows(X, there), y[there], scorer, random, columns)
+            scores[place, other], lost = _score_shuffled(model, take_rows(X, there), y[there], scorer, random, columns)
             falls[1].append(lost)
     at_home, away = (np.mean(one, axis=0) for one in falls)
     return SourceReport(names.tolist(), scores, at_home, away, columns)
 
 
-def _occluded(
+def _score_shuffled(
     model: Any, X: Any, y: np.ndarray, scorer: Any, random: np.random.Generator, columns: list[Any]
 ) -> tuple[float, np.ndarray]:
-    """The score, and how much it falls when each column is shuffled."""
+    """Return the score, and how much it falls when each column is shuffled."""
     whole = float(scorer(model, X, y))
     lost = []
-    for number, name in enumerate(columns):
+    for column, name in enumerate(columns):
         order = random.permutation(len(y))
         other = X.copy()
         if hasattr(X, "columns"):
             other[name] = X[name].to_numpy()[order]
         else:
-            other[:, number] = X[order, number]
+            other[:, column] = X[order, column]
         lost.append(whole - float(scorer(model, other, y)))
     return whole, np.array(lost)

@@ -1,9 +1,11 @@
-"""Splitting rows: scikit-learn's splitters, chosen by what is known of the rows."""
+"""Split rows by scikit-learn's splitters, chosen by classes, groups and time."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
+from sklearn.metrics import check_scoring
 from sklearn.model_selection import (
     GroupKFold,
     RepeatedKFold,
@@ -11,24 +13,26 @@ from sklearn.model_selection import (
     StratifiedGroupKFold,
     TimeSeriesSplit,
 )
+from sklearn.utils import check_random_state
 
 from mercer.errors import DataError
+from mercer.model_selection._trial import Rows
 
-__all__ = ["Split", "Splitting", "split_rows"]
+__all__ = ["Split", "Splitting", "prepare_splits", "split_rows"]
 
 Split = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
 class Splitting:
-    """What is known of the rows that a split must respect.
+    """What a split of the rows must respect.
 
     Attributes
     ----------
     labels : ndarray or None
-        Classes, whose shares every fold keeps; None in regression.
+        Classes; every fold keeps their shares. None in regression.
     groups : ndarray or None
-        Rows of one group stay on one side.
+        Rows of the same group are never on both sides of a split.
     time : ndarray or None
         Training rows come before test rows.
     """
@@ -38,14 +42,14 @@ class Splitting:
     time: np.ndarray | None = None
 
     def take(self, rows: np.ndarray) -> "Splitting":
-        """The same of some of the rows."""
+        """Return the same for some of the rows."""
         return Splitting(*(None if one is None else one[rows] for one in (self.labels, self.groups, self.time)))
 
 
 def split_rows(n_rows: int, known: Splitting, folds: int, repeats: int = 1, seed: int = 0) -> list[Split]:
-    """Training and test rows of each split, repeat after repeat."""
+    """Return training and test rows of each split, repeat after repeat."""
     if known.time is not None:
-        return _forward(known.time, folds)
+        return _split_forward(known.time, folds)
     rows = np.zeros(n_rows)
     if known.groups is None:
         _check_classes(known.labels, folds)
@@ -54,7 +58,7 @@ def split_rows(n_rows: int, known: Splitting, folds: int, repeats: int = 1, seed
         return list(splitter.split(rows, known.labels))
     n_groups = len(np.unique(known.groups))
     if n_groups < folds:
-        message = f"splits: the groups must be at least {folds}, one per fold; got {n_groups}. Ask for fewer folds."
+        message = f"splits: there must be at least {folds} groups, one per fold; got {n_groups}. Ask for fewer folds."
         raise DataError(message)
     splits: list[Split] = []
     for repeat in range(repeats):
@@ -65,6 +69,7 @@ def split_rows(n_rows: int, known: Splitting, folds: int, repeats: int = 1, seed
 
 
 def _check_classes(labels: np.ndarray | None, folds: int) -> None:
+    """Raise if no class has a row for each fold."""
     if labels is None:
         return
     names, counts = np.unique(labels, return_counts=True)
@@ -76,10 +81,35 @@ def _check_classes(labels: np.ndarray | None, folds: int) -> None:
         raise DataError(message)
 
 
-def _forward(time: np.ndarray, folds: int) -> list[Split]:
-    """Training rows that come before the test rows; rows of equal time stay in the order they were given."""
+def _split_forward(time: np.ndarray, folds: int) -> list[Split]:
+    """Return splits whose training rows come before the test rows; rows of equal time keep their order."""
     order = np.argsort(time, kind="stable")
     if len(order) <= folds:
-        message = f"splits: rows in time order must be more than {folds}, the folds; got {len(order)}."
+        message = f"splits: there must be more rows than folds, {folds}; got {len(order)}. Ask for fewer folds."
         raise DataError(message)
     return [(order[train], order[test]) for train, test in TimeSeriesSplit(n_splits=folds).split(order)]
+
+
+def prepare_splits(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    scoring: Any,
+    folds: int,
+    repeats: int,
+    groups: Any,
+    time: Any,
+    sample_weight: Any,
+    random_state: Any,
+) -> tuple[Rows, list[Split], int]:
+    """Return the rows with their scorer, the splits, and the seed that drew them."""
+    y = np.asarray(y)
+    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    rows = Rows(X, y, weight, check_scoring(estimator, scoring=scoring))
+    known = Splitting(
+        y if is_classifier(estimator) else None,
+        None if groups is None else np.asarray(groups),
+        None if time is None else np.asarray(time),
+    )
+    seed = int(check_random_state(random_state).randint(2**31 - 2**20))
+    return rows, split_rows(len(y), known, folds, repeats, seed), seed

@@ -1,4 +1,4 @@
-"""Trying one contender on one split of the rows: fit, choose nothing, score."""
+"""Fit one contender to the training rows of one split, and score it on the test rows."""
 
 import inspect
 import time
@@ -20,13 +20,13 @@ class Contender:
     Attributes
     ----------
     name : str
-        What the results call it.
+        Its name in the results.
     estimator : estimator
-        Not fitted; a pipeline where columns have to be prepared, so that this happens inside each fold.
+        Unfitted. Steps that prepare columns belong into a pipeline, so that they are fitted inside each fold.
     space : mapping of str to sequence
         Settings to choose from, as scikit-learn's ``ParameterGrid`` takes them.
     rank : float
-        Its complexity beside the others; of those as good as the best the lowest is chosen.
+        Its complexity; among contenders within one standard error of the best, the one of lowest rank is chosen.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a comparison, and how a fitted model is scored on some of them."""
+    """The rows of a comparison, with target, weights and the scorer."""
 
     X: Any
     y: np.ndarray
@@ -45,14 +45,14 @@ class Rows:
     scorer: Callable[..., float]
 
     def score(self, model: Any, X: Any, rows: np.ndarray) -> float:
-        """The score of `model` on `X`, which are `rows` as the model sees them."""
+        """Return the score of `model` on `X`, the features of `rows` as the model takes them."""
         weight = {} if self.weight is None else {"sample_weight": self.weight[rows]}
         return float(self.scorer(model, X, self.y[rows], **weight))
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """One setting, fitted to the training rows of one split."""
+    """The scores of one setting on one split, and the seconds that fitting and scoring took."""
 
     test: float
     train: float | None
@@ -61,7 +61,7 @@ class Verdict:
 
 
 def take_rows(X: Any, rows: np.ndarray) -> Any:
-    """Some rows of an array, a sparse matrix or a frame."""
+    """Return some rows of an array, a sparse matrix or a frame."""
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     if hasattr(X, "take_batch") or type(X).__module__.startswith("pyarrow"):
@@ -69,8 +69,8 @@ def take_rows(X: Any, rows: np.ndarray) -> Any:
     return X[rows]
 
 
-def _weighing(model: Any, weight: np.ndarray | None) -> dict[str, Any]:
-    """The weights as `model` takes them in ``fit``."""
+def _list_weights(model: Any, weight: np.ndarray | None) -> dict[str, Any]:
+    """Return the keyword that passes weights to ``model.fit``; nothing if it does not take any."""
     if weight is None or "sample_weight" not in inspect.signature(model.fit).parameters:
         return {}
     return {"sample_weight": weight}
@@ -88,8 +88,7 @@ def fit_settings(
 ) -> list[Verdict]:
     """Fit every setting to `train` and score it on `test`.
 
-    Settings of a pipeline that touch its last step alone share the steps before it, which are fitted once: to the
-    training rows and to nothing else.
+    If the settings change only the last step of a pipeline, the steps before it are fitted once, to the training rows.
     """
     last = estimator.steps[-1][0] if isinstance(estimator, Pipeline) and len(estimator.steps) > 1 else None
     X, y = take_rows(rows.X, train), rows.y[train]
@@ -97,15 +96,14 @@ def fit_settings(
     weight = None if rows.weight is None else rows.weight[train]
     shared = last is not None and all(name.startswith(f"{last}__") for one in settings for name in one)
     first: Pipeline | None = None
-    model_of: Any = estimator
+    template: Any = estimator
     if shared:
-        first, model_of = clone(estimator[:-1]), estimator.steps[-1][1]
-        X, unseen = first.fit_transform(X, y), None
-        unseen = first.transform(take_rows(rows.X, test))
+        first, template = clone(estimator[:-1]), estimator.steps[-1][1]
+        X, unseen = first.fit_transform(X, y), first.transform(unseen)
     verdicts = []
     for setting in settings:
         began = time.perf_counter()
-        model = clone(model_of).set_params(
+        model = clone(template).set_params(
             **({name.removeprefix(f"{last}__"): value for name, value in setting.items()} if shared else setting)
         )
         model.fit(X, y, **fit_weights(model, weight))
@@ -120,20 +118,21 @@ def fit_settings(
 
 
 def fit_weights(model: Any, weight: np.ndarray | None) -> dict[str, Any]:
+    """Return the keyword that passes weights to the last step of a pipeline, or to a model."""
     if weight is None or not isinstance(model, Pipeline):
-        return _weighing(model, weight)
+        return _list_weights(model, weight)
     name, last = model.steps[-1]
-    return {f"{name}__{key}": value for key, value in _weighing(last, weight).items()}
+    return {f"{name}__{key}": value for key, value in _list_weights(last, weight).items()}
 
 
 def respond(model: Any, X: Any, classes: np.ndarray | None) -> np.ndarray:
-    """What a fitted model says of rows: class probabilities in the order of `classes` if it has them, else values."""
+    """Return class probabilities in the order of `classes`, or predictions if the model has no probabilities."""
     if classes is None or not hasattr(model, "predict_proba"):
         return np.asarray(model.predict(X))
     told = np.asarray(model.predict_proba(X), dtype=float)
     if np.array_equal(model.classes_, classes):
         return told
-    # A fold may have missed a rare class: its probability is then zero.
+    # The training rows may lack a rare class; its probability is then zero.
     whole = np.zeros((len(told), len(classes)))
     whole[:, np.searchsorted(classes, model.classes_)] = told
     return whole

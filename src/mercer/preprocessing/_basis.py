@@ -1,4 +1,4 @@
-"""What bases share: a look at the training rows, and an expansion of each block into new columns."""
+"""The base class of bases: it learns from the training rows, and expands each block into new columns."""
 
 from collections.abc import Generator
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _DEFINED = "A basis is defined by its parameters and the range of the rows; noth
 @plain
 @dataclass(frozen=True)
 class BasisState:
-    """The lowest and highest value of each column, and arrays of the basis itself, where it has any."""
+    """The lowest and highest value of each column, and further arrays of some bases."""
 
     low: Any
     high: Any
@@ -33,18 +33,18 @@ class BasisState:
 
     @property
     def half(self) -> np.ndarray:
-        """Half the range of each column; one where a column is constant."""
+        """Half the range of each column; one if a column is constant."""
         half = (self.high - self.low) / 2.0
         return np.where(half > 0, half, 1.0)
 
     def to_unit(self, rows: np.ndarray) -> np.ndarray:
-        """The rows with the range of each column turned into [-1, 1]."""
+        """Return the rows with the range of each column mapped to [-1, 1]."""
         return (rows - self.low) / self.half - np.where(self.high > self.low, 1.0, 0.0)
 
 
 @dataclass(frozen=True)
 class ExtentSums:
-    """The lowest and the highest value of each column; the sum of two is that of both."""
+    """The lowest and the highest value of each column; the sum of two covers the rows of both."""
 
     low: Any
     high: Any
@@ -65,7 +65,7 @@ class Extent(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class _Expanded:
-    """The new columns of a block, of the type of its rows."""
+    """Expands a block into new columns, in the type of its rows."""
 
     expansion: Any
     kind: Any
@@ -75,26 +75,26 @@ class _Expanded:
 
 
 class Basis(TransformerMixin, Estimator):
-    """A transformer that expands rows; a subclass says what it must see of them, and how it expands a block."""
+    """A transformer that expands rows; a subclass defines what it learns from them and how it expands a block."""
 
     _objective_moves: ClassVar[str | None] = None
 
     def _survey(self, source: Source) -> Generator[Any, Any, BasisState]:
-        """What the basis must know of the training rows."""
+        """Learn from the training rows, as a solver."""
         extent = yield Extent()
         return BasisState(extent.low, extent.high)
 
-    def _expansion(self, state: BasisState) -> Any:
-        """From a block to its columns in float64."""
+    def _make_expansion(self, state: BasisState) -> Any:
+        """Return the function from a block to its new columns in float64."""
         raise NotImplementedError  # each basis defines its own
 
-    def _names(self, columns: list[str]) -> list[str]:
-        """The names of the new columns."""
+    def _list_names(self, columns: list[str]) -> list[str]:
+        """Return the names of the new columns."""
         raise NotImplementedError  # each basis defines its own
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> "Basis":
-        """Look at the training rows.
+        """Learn the range of the training rows, and what else the basis needs.
 
         Parameters
         ----------
@@ -143,10 +143,10 @@ class Basis(TransformerMixin, Estimator):
             width = len(self.get_feature_names_out())
             purpose = f"{width} columns of {source.n_rows} rows"
             require_memory(type(self).__name__, 16.0 * source.n_rows * width, purpose, "lower the size of the basis")
-        return source.map(_Expanded(self._expansion(self._state), source.host_dtype))
+        return source.map(_Expanded(self._make_expansion(self._state), source.host_dtype))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """The names of the new columns.
+        """Return the names of the new columns.
 
         Parameters
         ----------
@@ -161,7 +161,7 @@ class Basis(TransformerMixin, Estimator):
         check_is_fitted(self)
         known = vars(self).get("feature_names_in_")
         if input_features is None:
-            input_features = [f"x{number}" for number in range(self.n_features_in_)] if known is None else known
+            input_features = [f"x{index}" for index in range(self.n_features_in_)] if known is None else known
         given = [str(name) for name in input_features]
         if known is not None and given != [str(name) for name in known]:
             message = f"{type(self).__name__}: input_features is not equal to feature_names_in_; leave it out."
@@ -172,7 +172,7 @@ class Basis(TransformerMixin, Estimator):
                 f"({self.n_features_in_}), got {len(given)}. Name every column."
             )
             raise DataError(message)
-        return np.asarray(self._names(given), dtype=object)
+        return np.asarray(self._list_names(given), dtype=object)
 
     @property
     def _n_features_out(self) -> int:

@@ -1,4 +1,4 @@
-"""What bases before linear models offer to a study."""
+"""Candidates that put a basis before a linear model."""
 
 from typing import Any
 
@@ -11,7 +11,9 @@ from mercer.preprocessing._spline import SplineBasis
 
 __all__ = ["CANDIDATES"]
 
+# A basis with more columns is not tried.
 _MOST_FEATURES = 2000
+# Knots of the spline of each column.
 _KNOTS = 6
 
 
@@ -33,9 +35,9 @@ def _class_products(shape: Shape) -> Any:
 
 def _refusal(shape: Shape, n_features: int) -> str:
     if n_features > _MOST_FEATURES:
-        return f"would make {n_features} columns of {shape.n_columns}; at most {_MOST_FEATURES} are tried"
+        return f"would expand {shape.n_columns} columns to {n_features}, more than {_MOST_FEATURES}"
     if shape.n_rows < 100:
-        return f"needs at least 100 rows, here are {shape.n_rows}"
+        return f"needs at least 100 rows; the table has {shape.n_rows}"
     return ""
 
 

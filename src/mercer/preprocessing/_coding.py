@@ -1,4 +1,4 @@
-"""How a column of each kind becomes numbers: what is learnt of it, and the columns it turns into."""
+"""Turn columns of each kind into numbers: what is learned from a column, and its output columns."""
 
 import re
 from collections import Counter
@@ -10,25 +10,26 @@ import numpy as np
 from mercer._plain import plain
 from mercer.preprocessing._columns import Columns
 
-__all__ = ["CategoryCoding", "DateCoding", "NumberCoding", "TextCoding", "words_of"]
+__all__ = ["CategoryCoding", "DateCoding", "NumberCoding", "TextCoding", "find_words"]
 
+# Seconds of a day.
 _DAY = 86_400.0
 # Lengths of the cycles of the calendar, in days.
 _CYCLES = {"year": 365.2425, "week": 7.0, "day": 1.0}
-# The days since 1970 start on a Thursday: with this shift a week starts on Monday.
+# Days to add so that a week starts on Monday: day 0, 1970-01-01, was a Thursday.
 _SHIFTS = {"year": 0.0, "week": 3.0, "day": 0.0}
 _WORD = re.compile(r"\w\w+")
 
 
-def words_of(text: str | None) -> set[str]:
-    """The distinct words of a text, in lower case; single letters are none."""
+def find_words(text: str | None) -> set[str]:
+    """Return the distinct words of a text in lower case; words have at least two letters."""
     return set(_WORD.findall(text.lower())) if text else set()
 
 
 @plain
 @dataclass(frozen=True, eq=False)
 class NumberCoding:
-    """A number is itself; a missing one is the middle number of the training rows."""
+    """A number; a missing one becomes the median of the training rows."""
 
     fill: float
     missing: bool
@@ -36,8 +37,8 @@ class NumberCoding:
     density: ClassVar[float] = 1.0
 
     @classmethod
-    def learn(cls, columns: Columns, number: int, missing: str) -> "NumberCoding":
-        values = columns.numbers(number)
+    def learn(cls, columns: Columns, index: int, missing: str) -> "NumberCoding":
+        values = columns.numbers(index)
         unknown = np.isnan(values)
         known = values[~unknown] if unknown.any() else values
         fill = float(np.median(known)) if missing != "keep" and len(known) else 0.0
@@ -46,12 +47,12 @@ class NumberCoding:
     def names(self, column: str) -> list[str]:
         return [column, f"{column} is missing"] if self.missing else [column]
 
-    def write(self, columns: Columns, number: int, out: np.ndarray) -> None:
-        _write_filled(columns.numbers(number), self.fill, self.missing, out)
+    def write(self, columns: Columns, index: int, out: np.ndarray) -> None:
+        _write_filled(columns.numbers(index), self.fill, self.missing, out)
 
 
 def _write_filled(values: np.ndarray, fill: float, missing: bool, out: np.ndarray) -> None:
-    """The values with `fill` for the missing ones, and whether they are in the last column if that is asked for."""
+    """Write the values with `fill` for missing ones; mark these in the last column if `missing`."""
     out[:, 0] = values
     unknown = np.isnan(values)
     if missing:
@@ -63,14 +64,14 @@ def _write_filled(values: np.ndarray, fill: float, missing: bool, out: np.ndarra
 @plain
 @dataclass(frozen=True, eq=False)
 class CategoryCoding:
-    """One of c: a column for each category that is common enough, one for the others, one for missing.
+    """Indicators: one column for each frequent category, one for the other categories, and one for missing values.
 
-    The others are the categories that were too rare in the training rows and those that were not there. They share a
-    column where training rows had such, and are zero in all columns where none had. With `codes` there is one column:
-    the place of the category in the order of names, then that of the others, then that of missing.
+    The other categories are those that were rare or absent in the training rows. If the training rows had any, they
+    share a column; otherwise they are zero in all columns. With `codes` there is one column: the index of the category
+    by name, then the index of the other categories, then that of missing values.
     """
 
-    categories: Any  # names in their order
+    categories: Any  # sorted names
     others: bool
     missing: bool
     codes: bool
@@ -79,11 +80,11 @@ class CategoryCoding:
 
     @classmethod
     def learn(
-        cls, columns: Columns, number: int, missing: str, codes: bool, min_frequency: int, max_categories: int
+        cls, columns: Columns, index: int, missing: str, codes: bool, min_frequency: int, max_categories: int
     ) -> "CategoryCoding":
-        values, places = columns.factorised(number)
+        values, places = columns.factorise(index)
         counts = np.bincount(places[places >= 0], minlength=len(values))
-        # Of equally common categories the first by name is kept, whatever the order of the rows.
+        # Ties are broken by name, so that the order of the rows does not matter.
         common = sorted((-count, value) for count, value in zip(counts.tolist(), values) if count >= min_frequency)
         kept = sorted(value for _, value in common[:max_categories])
         known = len(places) - int((places < 0).sum())
@@ -102,9 +103,9 @@ class CategoryCoding:
         extra = ["(other)"] * self.others + ["(missing)"] * self.missing
         return [f"{column}={name}" for name in (*self.categories, *extra)]
 
-    def places(self, columns: Columns, number: int) -> np.ndarray:
-        """The output column of each row; -1 for none."""
-        values, codes = columns.factorised(number)
+    def find_places(self, columns: Columns, index: int) -> np.ndarray:
+        """Return the index of the output column of each row; -1 for none."""
+        values, codes = columns.factorise(index)
         size = len(self.categories)
         other = size if self.others or self.codes else -1
         missing = size + int(self.others or self.codes) if self.missing or self.codes else other
@@ -112,8 +113,8 @@ class CategoryCoding:
         table = np.array([places.get(value, other) for value in values] + [missing], dtype=np.intp)
         return table[codes]
 
-    def write(self, columns: Columns, number: int, out: np.ndarray) -> None:
-        places = self.places(columns, number)
+    def write(self, columns: Columns, index: int, out: np.ndarray) -> None:
+        places = self.find_places(columns, index)
         if self.codes:
             out[:, 0] = places
             if self.keep:
@@ -127,9 +128,9 @@ class CategoryCoding:
 @plain
 @dataclass(frozen=True, eq=False)
 class DateCoding:
-    """Days since the start of 1970, and where in the year, the week and the day a moment lies, as sine and cosine.
+    """Days since the start of 1970, and sine and cosine of the position in the year, the week and the day.
 
-    ``form`` is how texts are read, in the letters of ``strptime``; None leaves that to NumPy, which reads ISO dates.
+    ``form`` is the format of dates that are texts, as ``strptime`` takes it; None lets NumPy read them, as ISO dates.
     """
 
     fill: float
@@ -140,14 +141,15 @@ class DateCoding:
     density: ClassVar[float] = 1.0
 
     @classmethod
-    def learn(cls, columns: Columns, number: int, missing: str, cycles: bool, form: str | None = None) -> "DateCoding":
-        days = columns.seconds(number, form) / _DAY
+    def learn(cls, columns: Columns, index: int, missing: str, cycles: bool, form: str | None = None) -> "DateCoding":
+        days = columns.seconds(index, form) / _DAY
         known = days[~np.isnan(days)]
         fill = 0.0 if missing != "keep" else np.nan
         found: tuple[str, ...] = ()
         if len(known):
             fill = float(np.median(known)) if missing != "keep" else np.nan
-            # A cycle seen less than twice cannot be told from a trend, and midnight has no hour.
+            # With less than two periods a cycle cannot be distinguished from a trend; dates without hours have no daily
+            # cycle.
             extent = float(known.max() - known.min())
             found = tuple(name for name in ("year", "week") if cycles and extent >= 2 * _CYCLES[name])
             found += ("day",) if cycles and (known != np.floor(known)).any() else ()
@@ -157,8 +159,8 @@ class DateCoding:
         waves = [f"{column} {cycle} {wave}" for cycle in self.cycles for wave in ("sine", "cosine")]
         return [f"{column} days", *waves, *([f"{column} is missing"] if self.missing else [])]
 
-    def write(self, columns: Columns, number: int, out: np.ndarray) -> None:
-        days = columns.seconds(number, self.form) / _DAY
+    def write(self, columns: Columns, index: int, out: np.ndarray) -> None:
+        days = columns.seconds(index, self.form) / _DAY
         _write_filled(days, self.fill, self.missing, out)
         for place, cycle in enumerate(self.cycles):
             angle = 2 * np.pi * np.mod(out[:, 0] + _SHIFTS[cycle], _CYCLES[cycle]) / _CYCLES[cycle]
@@ -169,19 +171,19 @@ class DateCoding:
 @plain
 @dataclass(frozen=True, eq=False)
 class TextCoding:
-    """Whether each word of a vocabulary is in the text; other words are ignored."""
+    """Indicators of the words of a vocabulary; other words are ignored."""
 
-    words: Any  # in their order
+    words: Any  # sorted
     mean_words: float
     kind: ClassVar[str] = "text"
 
     @classmethod
-    def learn(cls, columns: Columns, number: int, most: int, min_frequency: int) -> "TextCoding":
+    def learn(cls, columns: Columns, index: int, most: int, min_frequency: int) -> "TextCoding":
         counts: Counter[str] = Counter()
-        texts = columns.texts(number)
+        texts = columns.texts(index)
         for text in texts:
-            counts.update(words_of(text))
-        # A word of every text says nothing.
+            counts.update(find_words(text))
+        # A word that is in every text carries no information.
         useful = sorted((-count, word) for word, count in counts.items() if min_frequency <= count < len(texts))
         kept = useful[:most]
         mean = -sum(count for count, _ in kept) / max(1, len(texts))
@@ -194,18 +196,18 @@ class TextCoding:
     def names(self, column: str) -> list[str]:
         return [f"{column}: {word}" for word in self.words]
 
-    def write(self, columns: Columns, number: int, out: np.ndarray) -> None:
+    def write(self, columns: Columns, index: int, out: np.ndarray) -> None:
         out[:] = 0.0
-        rows, places = self.entries(columns, number)
+        rows, places = self.list_entries(columns, index)
         out[rows, places] = 1.0
 
-    def entries(self, columns: Columns, number: int) -> tuple[list[int], list[int]]:
-        """Rows and places of the words that are there."""
+    def list_entries(self, columns: Columns, index: int) -> tuple[list[int], list[int]]:
+        """Return the rows and output columns of the words that the texts hold."""
         known = {word: place for place, word in enumerate(self.words)}
         rows: list[int] = []
         places: list[int] = []
-        for row, text in enumerate(columns.texts(number)):
-            found = sorted(known[word] for word in words_of(text) if word in known)
+        for row, text in enumerate(columns.texts(index)):
+            found = sorted(known[word] for word in find_words(text) if word in known)
             rows += [row] * len(found)
             places += found
         return rows, places

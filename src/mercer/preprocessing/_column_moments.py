@@ -1,7 +1,7 @@
-"""Weight, mean and scatter of each column by itself, where entries may be missing.
+"""Weight, mean and scatter of each column, where entries may be missing.
 
-A missing entry (NaN) is no entry: its row's weight does not count in its column. Each block is centred on its own means
-and two results merge by the pairwise update of Chan, Golub and LeVeque (1983), column by column.
+A missing entry (NaN) is left out: the weight of its row does not count in its column. Each block is centred on its own
+means and two results merge by the pairwise update of Chan, Golub and LeVeque (1983), column by column.
 """
 
 from dataclasses import dataclass
@@ -24,9 +24,10 @@ _EMPTY = np.empty(0)
 @plain
 @dataclass(frozen=True, eq=False)
 class ColumnMomentSums:
-    """Per column: the weight of the entries that are there, their mean, and their scatter about it.
+    """Per column: the weight of the known entries, their mean, and their scatter around it.
 
-    A column without entries has weight and mean zero. ``infinite`` counts infinite entries; with any, the rest is void.
+    A column without entries has weight and mean zero. ``infinite`` counts infinite entries; if there are any, the other
+    fields are meaningless.
     """
 
     weights: Array
@@ -35,12 +36,14 @@ class ColumnMomentSums:
     infinite: float = 0.0
 
     def __add__(self, other: "ColumnMomentSums") -> "ColumnMomentSums":
-        joined = _joined((self.weights, self.mean, self.scatter), (other.weights, other.mean, other.scatter))
-        return ColumnMomentSums(*joined, self.infinite + other.infinite)
+        weights, mean, scatter = _merge_moments(
+            (self.weights, self.mean, self.scatter), (other.weights, other.mean, other.scatter)
+        )
+        return ColumnMomentSums(weights, mean, scatter, self.infinite + other.infinite)
 
 
-def _joined(first: tuple[Array, ...], second: tuple[Array, ...]) -> tuple[Array, ...]:
-    """Weights, means and scatters of both; arrays of one block, or tables with a row for each."""
+def _merge_moments(first: tuple[Array, ...], second: tuple[Array, ...]) -> tuple[Array, ...]:
+    """Merge weights, means and scatters of two blocks, or of two tables with a row for each block."""
     xp = namespace_of(first[0])
     weights = first[0] + second[0]
     share = second[0] / xp.where(weights > 0, weights, xp.ones_like(weights))
@@ -54,7 +57,7 @@ class ColumnMoments(Statistic):
 
     def of(self, block: Block) -> ColumnMomentSums:
         if block.is_sparse:
-            return _of_stored(block)
+            return _measure_stored(block)
         xp = block.xp
         rows = xp.astype(block.X, block.wide, copy=False)
         missing, zeros = xp.isnan(rows), xp.zeros_like(rows)
@@ -62,7 +65,7 @@ class ColumnMoments(Statistic):
             missing = missing | (block.weight == 0)[:, None]
         weights = xp.sum(block.weighted(xp.astype(~missing, block.wide)), axis=0)
         some = xp.where(weights > 0, weights, xp.ones_like(weights))
-        # About an entry of each column, so that a constant one has its value for a mean and no scatter at all.
+        # Subtract an entry of each column first: the mean of a constant column is then exact, and its scatter zero.
         pivot = xp.max(xp.where(missing, zeros - xp.inf, rows), axis=0)
         pivot = xp.where(weights > 0, pivot, xp.zeros_like(pivot))
         mean = pivot + xp.sum(block.weighted(xp.where(missing, zeros, rows - pivot)), axis=0) / some
@@ -70,42 +73,43 @@ class ColumnMoments(Statistic):
         scatter = xp.sum(block.weighted(gaps * gaps), axis=0)
         return ColumnMomentSums(weights, mean, scatter, _count_infinite(block.X, mean, xp))
 
-    def native_run(self, block: Block, unit: int) -> ColumnMomentSums:
-        """The same from compiled code for each block, and the blocks merged along their tree, all at a level at once.
+    def native_run(self, block: Any, unit: int) -> ColumnMomentSums:
+        """Compute the moments of each block by compiled code, and merge the blocks level by level along their tree.
 
-        NaN and infinity show in a mean; a block that has any is summed by the definition.
+        A block with NaN or infinity has a mean that is not finite; it is computed by :meth:`of` instead.
         """
         parts = list(block.parts(unit))
         table = np.zeros((3, len(parts), block.X.shape[1]))
         infinite = 0.0
-        for number, part in enumerate(parts):
+        for place, part in enumerate(parts):
             total = part.total_weight()
             weight = _EMPTY if part.weight is None else part.weight
-            columns.column_moments(part.X, weight, total, *table[1:, number])
-            table[0, number] = total
-            if not np.isfinite(table[1, number]).all():
+            columns.column_moments(part.X, weight, total, *table[1:, place])
+            table[0, place] = total
+            if not np.isfinite(table[1, place]).all():
                 with np.errstate(over="ignore", invalid="ignore"):
                     sums = self.of(part)
-                table[:, number] = sums.weights, sums.mean, sums.scatter
+                table[:, place] = sums.weights, sums.mean, sums.scatter
                 infinite += sums.infinite
         step = 1
         while step < len(parts):
             later = table[:, step :: 2 * step]
             earlier = table[:, :: 2 * step][:, : later.shape[1]]
-            earlier[:] = _joined(tuple(earlier), tuple(later))
+            earlier[:] = _merge_moments(tuple(earlier), tuple(later))
             step *= 2
-        return ColumnMomentSums(*table[:, 0].copy(), infinite)
+        weights, mean, scatter = table[:, 0].copy()
+        return ColumnMomentSums(weights, mean, scatter, infinite)
 
 
 def _count_infinite(values: Array, mean: Array, xp: Any) -> float:
-    """How many values are infinite: a look that only means which are not finite ask for."""
+    """Count infinite values; they are searched only if a mean is not finite."""
     if bool(xp.all(xp.isfinite(mean))):
         return 0.0
     return float(xp.sum(xp.astype(xp.isinf(values), xp.int64)))
 
 
-def _of_stored(block: Block) -> ColumnMomentSums:
-    """The same of sparse rows from their stored values alone; all others are zeros."""
+def _measure_stored(block: Block) -> ColumnMomentSums:
+    """Compute the moments of sparse rows from their stored values; all others are zero."""
     stored, places, width = block.X.data.astype(np.float64, copy=False), block.X.indices, block.X.shape[1]
     heavy = np.repeat(np.ones(block.n) if block.weight is None else block.weight, np.diff(block.X.indptr))
     full = np.bincount(places, minlength=width) == block.n
@@ -114,7 +118,7 @@ def _of_stored(block: Block) -> ColumnMomentSums:
         absent = np.bincount(places[~there], heavy[~there], width)
         stored, places, heavy = stored[there], places[there], heavy[there]
     weights = np.maximum(block.total_weight() - absent, 0.0)
-    # A column with zeros is summed about zero, another one about one of its entries.
+    # The pivot of a column with implicit zeros is zero; that of a full column is one of its entries.
     pivot = np.zeros(width)
     pivot[places] = stored
     pivot = np.where(full, pivot, 0.0)

@@ -1,4 +1,4 @@
-"""The columns of a frame or an array, one at a time, as numbers, dates, values or texts."""
+"""Read the columns of a frame or an array, one at a time, as numbers, dates, categories or texts."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -20,18 +20,18 @@ def open_columns(estimator: Any, X: Any, reset: bool) -> "Columns":
     subject = type(estimator).__name__
     check_place(estimator, place_of(X))
     if _is_frame(X):
-        X = X if reset else _without_others(estimator, X)
+        X = X if reset else _drop_other_columns(estimator, X)
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         return FrameColumns(subject, X)
     options = {"dtype": None, "ensure_all_finite": "allow-nan"}
     if not issparse(X) and not hasattr(X, "dtype"):
-        # A list of rows of several types would become an array of text.
-        X = _array_of_lists(X)
+        # NumPy would turn a list of rows of several types into an array of texts.
+        X = _make_array(X)
     return ArrayColumns(subject, validate_data(estimator, X, reset=reset, **options))
 
 
-def _without_others(estimator: Any, X: Any) -> Any:
-    """The frame without the columns that were not there when the estimator was fitted, such as the target."""
+def _drop_other_columns(estimator: Any, X: Any) -> Any:
+    """Return the frame without columns that were not there in ``fit``, such as the target."""
     import narwhals
 
     known = set(vars(estimator).get("feature_names_in_", ()))
@@ -41,16 +41,18 @@ def _without_others(estimator: Any, X: Any) -> Any:
 
 
 def _is_frame(X: Any) -> bool:
+    """Return whether `X` is a frame of pandas, polars or Arrow."""
     return hasattr(X, "columns") and (hasattr(X, "__arrow_c_stream__") or hasattr(X, "__dataframe__"))
 
 
-def _array_of_lists(X: Any) -> Any:
+def _make_array(X: Any) -> Any:
+    """Return a list of rows as an array of objects if it holds texts; other values unchanged."""
     flat = [value for row in X if isinstance(row, Sequence) for value in row] if isinstance(X, Sequence) else []
     return np.array(X, dtype=object) if any(isinstance(value, str) for value in flat) else X
 
 
 class Columns:
-    """What every table of columns can say; missing values are NaN, and have the code -1."""
+    """Columns of a table; missing values are NaN, and have the code -1."""
 
     def __init__(self, subject: str, names: list[str], n_rows: int) -> None:
         self.subject = subject
@@ -59,95 +61,98 @@ class Columns:
 
     @property
     def dtype(self) -> type:
-        """float32 if all numbers are, else float64."""
+        """float32 if all numeric columns are, else float64."""
         raise NotImplementedError
 
-    def kind(self, number: int) -> str:
-        """ "number", "category" or "date", by the type of the values."""
+    def kind(self, index: int) -> str:
+        """Return "number", "category" or "date", by the type of the values."""
         raise NotImplementedError
 
-    def numbers(self, number: int) -> np.ndarray:
-        """The values as floats."""
+    def numbers(self, index: int) -> np.ndarray:
+        """Return the values of a column as floats."""
         raise NotImplementedError
 
-    def seconds(self, number: int, form: str | None = None) -> np.ndarray:
-        """Dates as seconds since the start of 1970, as float64; texts are read by the form, if there is one."""
-        if form is not None and self.kind(number) == "category":
-            return self._read_by(form, number)
-        return self._seconds(number)
+    def seconds(self, index: int, form: str | None = None) -> np.ndarray:
+        """Return dates as seconds since the start of 1970, in float64; texts are read by the format `form`."""
+        if form is not None and self.kind(index) == "category":
+            return self._read_by(form, index)
+        return self._read_seconds(index)
 
-    def _seconds(self, number: int) -> np.ndarray:
+    def _read_seconds(self, index: int) -> np.ndarray:
         raise NotImplementedError
 
-    def _read_by(self, form: str, number: int) -> np.ndarray:
-        values, codes = self.factorised(number)
+    def _read_by(self, form: str, index: int) -> np.ndarray:
+        """Return dates that are written as texts in the format `form`, in seconds."""
+        values, codes = self.factorise(index)
         moments = np.full(len(values) + 1, np.nan)
         for place, text in enumerate(values):
             try:
                 moments[place] = datetime.strptime(text.strip(), form).replace(tzinfo=UTC).timestamp()
             except ValueError:
-                raise self._refuse(number, f"dates written as {form}", text) from None
+                raise self._refuse(index, f"dates written as {form}", text) from None
         return moments[codes]
 
-    def factorised(self, number: int) -> tuple[list[str], np.ndarray]:
-        """The distinct values as texts, and the place of each row's value among them."""
+    def factorise(self, index: int) -> tuple[list[str], np.ndarray]:
+        """Return the distinct values as texts, and the index of the value of each row among them."""
         raise NotImplementedError
 
-    def texts(self, number: int) -> list[str | None]:
-        """The values as texts."""
-        values, codes = self.factorised(number)
+    def texts(self, index: int) -> list[str | None]:
+        """Return the values as texts."""
+        values, codes = self.factorise(index)
         named = np.array([*values, None], dtype=object)
         return list(named[codes])
 
-    def _refuse(self, number: int, rule: str, example: Any) -> DataError:
+    def _refuse(self, index: int, rule: str, example: Any) -> DataError:
+        """Return the error that a column does not hold what its kind needs."""
         message = (
-            f"{self.subject}: column {self.names[number]!r} must hold {rule}; got {str(example)[:40]!r}. "
+            f"{self.subject}: column {self.names[index]!r} must hold {rule}; got {str(example)[:40]!r}. "
             f"Give it another kind."
         )
         return DataError(message)
 
-    def _finite(self, number: int, values: np.ndarray) -> np.ndarray:
+    def _check_finite(self, index: int, values: np.ndarray) -> np.ndarray:
+        """Return the values; DataError if one is infinite."""
         if np.isinf(values).any():
-            message = f"{self.subject}: column {self.names[number]!r} contains infinity; write what is missing as NaN."
+            message = f"{self.subject}: column {self.names[index]!r} contains infinity. Mark missing values by NaN."
             raise DataError(message)
         return values
 
 
 class ArrayColumns(Columns):
-    """The columns of a NumPy array: of floats, or of anything."""
+    """The columns of a NumPy array of any type."""
 
     def __init__(self, subject: str, rows: np.ndarray) -> None:
-        super().__init__(subject, [f"x{number}" for number in range(rows.shape[1])], rows.shape[0])
+        super().__init__(subject, [f"x{index}" for index in range(rows.shape[1])], rows.shape[0])
         self.rows = rows
 
     @property
     def dtype(self) -> type:
         return np.float32 if self.rows.dtype == np.float32 else np.float64
 
-    def kind(self, number: int) -> str:
+    def kind(self, index: int) -> str:
         if self.rows.dtype.kind in "fiu":
             return "number"
         if self.rows.dtype.kind in "bM":
             return "category" if self.rows.dtype.kind == "b" else "date"
-        return "number" if _as_floats(self.rows[:, number]) is not None else "category"
+        return "number" if _convert_floats(self.rows[:, index]) is not None else "category"
 
-    def numbers(self, number: int) -> np.ndarray:
-        column = self.rows[:, number]
+    def numbers(self, index: int) -> np.ndarray:
+        column = self.rows[:, index]
         if column.dtype.kind == "f":
             return column
-        floats = _as_floats(column)
+        floats = _convert_floats(column)
         if floats is None:
-            raise self._refuse(number, "numbers", next(value for value in column if isinstance(value, str)))
-        return self._finite(number, floats)
+            raise self._refuse(index, "numbers", next(value for value in column if isinstance(value, str)))
+        return self._check_finite(index, floats)
 
-    def _seconds(self, number: int) -> np.ndarray:
+    def _read_seconds(self, index: int) -> np.ndarray:
         try:
-            return _seconds(self.rows[:, number])
+            return _read_seconds(self.rows[:, index])
         except (TypeError, ValueError):
-            raise self._refuse(number, "dates", self.rows[0, number]) from None
+            raise self._refuse(index, "dates", self.rows[0, index]) from None
 
-    def factorised(self, number: int) -> tuple[list[str], np.ndarray]:
-        return _factorised(self.rows[:, number])
+    def factorise(self, index: int) -> tuple[list[str], np.ndarray]:
+        return _factorise(self.rows[:, index])
 
 
 class FrameColumns(Columns):
@@ -173,59 +178,59 @@ class FrameColumns(Columns):
         numbers = [kind for kind in self.frame.schema.values() if kind.is_numeric()]
         return np.float32 if numbers and all(kind == narwhals.Float32 for kind in numbers) else np.float64
 
-    def kind(self, number: int) -> str:
+    def kind(self, index: int) -> str:
         import narwhals
 
-        kind = self.frame[:, number].dtype
+        kind = self.frame[:, index].dtype
         if kind.is_numeric():
             return "number"
         if kind in (narwhals.Date, narwhals.Datetime):
             return "date"
         if kind in (narwhals.Object, narwhals.Unknown):
-            return "number" if _as_floats(self.frame[:, number].to_numpy()) is not None else "category"
+            return "number" if _convert_floats(self.frame[:, index].to_numpy()) is not None else "category"
         return "category"
 
-    def numbers(self, number: int) -> np.ndarray:
-        column = self.frame[:, number]
+    def numbers(self, index: int) -> np.ndarray:
+        column = self.frame[:, index]
         values = column.to_numpy()
         if values.dtype.kind not in "fiub":
-            floats = _as_floats(values)
+            floats = _convert_floats(values)
             if floats is None:
-                raise self._refuse(number, "numbers", column.drop_nulls()[0])
+                raise self._refuse(index, "numbers", column.drop_nulls()[0])
             values = floats
         if values.dtype.kind != "f":
             values = values.astype(np.float64)
-        return self._finite(number, values)
+        return self._check_finite(index, values)
 
-    def _seconds(self, number: int) -> np.ndarray:
+    def _read_seconds(self, index: int) -> np.ndarray:
         import narwhals
 
-        column = self.frame[:, number]
+        column = self.frame[:, index]
         if column.dtype == narwhals.Datetime and column.dtype.time_zone is not None:
             column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
         try:
-            return _seconds(column.to_numpy())
+            return _read_seconds(column.to_numpy())
         except (TypeError, ValueError):
-            raise self._refuse(number, "dates", column.drop_nulls()[0]) from None
+            raise self._refuse(index, "dates", column.drop_nulls()[0]) from None
 
-    def factorised(self, number: int) -> tuple[list[str], np.ndarray]:
+    def factorise(self, index: int) -> tuple[list[str], np.ndarray]:
         import narwhals
 
-        column = self.frame[:, number]
+        column = self.frame[:, index]
         if column.dtype in (narwhals.String, narwhals.Categorical, narwhals.Enum):
-            found = _arrow_factorised(column)
+            found = _factorise_by_arrow(column)
             if found is not None:
                 return found
-        return _factorised(column.to_numpy())
+        return _factorise(column.to_numpy())
 
 
-def _seconds(values: np.ndarray) -> np.ndarray:
+def _read_seconds(values: np.ndarray) -> np.ndarray:
     dates = values.astype("datetime64[s]")
     return np.where(np.isnat(dates), np.nan, dates.astype(np.int64).astype(np.float64))
 
 
-def _as_floats(column: np.ndarray) -> np.ndarray | None:
-    """The values as float64, or None if one of them is a text."""
+def _convert_floats(column: np.ndarray) -> np.ndarray | None:
+    """Return the values as float64, or None if one of them is a text."""
     if column.dtype.kind in "fiub":
         return column.astype(np.float64)
     if column.dtype.kind in "USMm" or any(isinstance(value, str) for value in column):
@@ -235,15 +240,16 @@ def _as_floats(column: np.ndarray) -> np.ndarray | None:
 
 
 def _is_missing(value: Any) -> bool:
+    """Return whether a value is None, NaN, NaT or NA."""
     if value is None:
         return True
     same = value == value
-    # pandas' NA is neither equal to itself nor different.
+    # Comparing pandas' NA with itself gives NA, not a boolean.
     return not same if isinstance(same, bool | np.bool_) else True
 
 
-def _arrow_factorised(column: Any) -> tuple[list[str], np.ndarray] | None:
-    """By Arrow, which is some five times as fast as a dictionary; None where it is not installed."""
+def _factorise_by_arrow(column: Any) -> tuple[list[str], np.ndarray] | None:
+    """Factorise texts by Arrow, about five times as fast as a dictionary; None if it is not installed."""
     try:
         import pyarrow
     except ImportError:
@@ -259,30 +265,31 @@ def _arrow_factorised(column: Any) -> tuple[list[str], np.ndarray] | None:
     return [str(value) for value in values.dictionary.to_pylist()], codes.astype(np.intp, copy=False)
 
 
-def _factorised(column: np.ndarray) -> tuple[list[str], np.ndarray]:
+def _factorise(column: np.ndarray) -> tuple[list[str], np.ndarray]:
+    """Return the distinct values of an array as texts, and the index of the value of each row."""
     if column.dtype.kind in "fiubU":
         values, codes = np.unique(column, return_inverse=True)
-        return _spelled(values, codes)
+        return _spell_values(values, codes)
     if column.dtype.kind == "M":
-        return _spelled(*np.unique(column.astype("datetime64[s]"), return_inverse=True))
+        return _spell_values(*np.unique(column.astype("datetime64[s]"), return_inverse=True))
     places: dict[str, int] = {}
     codes = np.empty(len(column), dtype=np.intp)
     for row, value in enumerate(column):
-        codes[row] = -1 if _is_missing(value) else places.setdefault(_spelling(value), len(places))
+        codes[row] = -1 if _is_missing(value) else places.setdefault(_spell_value(value), len(places))
     return list(places), codes
 
 
-def _spelled(values: np.ndarray, codes: np.ndarray) -> tuple[list[str], np.ndarray]:
-    """NaN and NaT, which come last, are missing."""
+def _spell_values(values: np.ndarray, codes: np.ndarray) -> tuple[list[str], np.ndarray]:
+    """Return sorted values as texts, and the codes with -1 for NaN and NaT, which come last."""
     missing = np.isnan(values) if values.dtype.kind == "f" else np.isnat(values) if values.dtype.kind == "M" else None
     if missing is not None and missing.any():
         known = int(np.flatnonzero(missing)[0])
-        return [_spelling(value) for value in values[:known].tolist()], np.where(codes < known, codes, -1)
-    return [_spelling(value) for value in values.tolist()], codes.reshape(-1)
+        return [_spell_value(value) for value in values[:known].tolist()], np.where(codes < known, codes, -1)
+    return [_spell_value(value) for value in values.tolist()], codes.reshape(-1)
 
 
-def _spelling(value: Any) -> str:
-    """A value as the name of a category: whole numbers without a point, for a missing value turns them into floats."""
+def _spell_value(value: Any) -> str:
+    """Return a value as the name of a category; whole numbers have no decimal point, even as floats."""
     if isinstance(value, float | np.floating) and value == np.floor(value):
         return str(int(value))
     return str(value)

@@ -87,17 +87,17 @@ class FourierBasis(Basis):
             raise ParameterError(message)
         return super()._fitted(state) | {"period_": np.broadcast_to(period, state.low.shape).copy()}
 
-    def _expansion(self, state: BasisState) -> "_Waves":
+    def _make_expansion(self, state: BasisState) -> "_Waves":
         return _Waves(state.low, self.period_, self.n_frequencies)
 
-    def _names(self, columns: list[str]) -> list[str]:
+    def _list_names(self, columns: list[str]) -> list[str]:
         pairs = [(f"cos{k}({name})", f"sin{k}({name})") for name in columns for k in range(1, self.n_frequencies + 1)]
         return [name for pair in pairs for name in pair]
 
 
 @dataclass(frozen=True, eq=False)
 class _Waves:
-    """The waves of a block's rows: for each column, for each frequency, cosine and sine."""
+    """Expands a block into cosine and sine of each frequency, column by column."""
 
     start: np.ndarray
     period: np.ndarray

@@ -1,4 +1,4 @@
-"""Polynomials of the columns: powers, or orthogonal polynomials that keep their digits at high degree."""
+"""Polynomials of the columns: powers, or orthogonal polynomials, which stay accurate at high degree."""
 
 import math
 from collections.abc import Generator
@@ -20,7 +20,7 @@ from mercer.preprocessing._basis import Basis, BasisState
 
 __all__ = ["PolynomialBasis"]
 
-# Numbers that an expanded part of a block may have: it stays in the second-level cache.
+# Entries of an expanded part of a block, such that it stays in the second-level cache.
 _PART = 2**17
 
 
@@ -115,12 +115,12 @@ class PolynomialBasis(Basis):
         state = yield from super()._survey(source)
         if not orthonormal:
             return state
-        triangle = yield _ExpandedTriangle(_Polynomials("legendre", self._exponents(source.n_features), state))
+        triangle = yield _ExpandedTriangle(_Polynomials("legendre", self._list_exponents(source.n_features), state))
         shift, turn = yield Dense(lambda: _orthonormalise(triangle), heavy=count > 200)
         return BasisState(state.low, state.high, shift, turn)
 
-    def _exponents(self, n_features: int) -> np.ndarray:
-        """The degree of each column in each term, by total degree; within one, the first columns lead."""
+    def _list_exponents(self, n_features: int) -> np.ndarray:
+        """Return the degree of each column in each term, ordered by total degree, then by column."""
         if not self.interactions:
             powers = np.repeat(np.arange(1, self.degree + 1), n_features)
             return powers[:, None] * np.tile(np.eye(n_features, dtype=np.int64), (self.degree, 1))
@@ -132,13 +132,13 @@ class PolynomialBasis(Basis):
         return np.asarray(terms, dtype=np.int64)
 
     def _fitted(self, state: BasisState) -> dict[str, Any]:
-        return super()._fitted(state) | {"exponents_": self._exponents(len(state.low))}
+        return super()._fitted(state) | {"exponents_": self._list_exponents(len(state.low))}
 
-    def _expansion(self, state: BasisState) -> Any:
+    def _make_expansion(self, state: BasisState) -> Any:
         kind = "legendre" if self.basis == "orthonormal" else self.basis
         return _Polynomials(kind, self.exponents_, state, self.include_bias)
 
-    def _names(self, columns: list[str]) -> list[str]:
+    def _list_names(self, columns: list[str]) -> list[str]:
         letter = {"power": "", "legendre": "P", "chebyshev": "T", "orthonormal": "Q"}[self.basis]
 
         def factor(name: str, power: int) -> str:
@@ -152,7 +152,7 @@ class PolynomialBasis(Basis):
 
 @dataclass(frozen=True, eq=False)
 class _Polynomials:
-    """The terms of a block's rows, (n, p) in float64."""
+    """Expands a block into its terms, of shape (n, p) in float64."""
 
     kind: str
     exponents: np.ndarray
@@ -161,21 +161,21 @@ class _Polynomials:
 
     def __call__(self, block: Block) -> np.ndarray:
         rows = np.asarray(block.X, dtype=np.float64)
-        values = _univariate(
+        values = _evaluate_powers(
             self.kind, rows if self.kind == "power" else self.state.to_unit(rows), self.exponents.max()
         )
         terms = np.ones((block.n, len(self.exponents) + self.bias))
-        for number, row in enumerate(self.exponents, start=int(self.bias)):
+        for term, row in enumerate(self.exponents, start=int(self.bias)):
             for column in np.flatnonzero(row):
-                terms[:, number] *= values[row[column]][:, column]
+                terms[:, term] *= values[row[column]][:, column]
         if self.state.turn is not None:
             start = int(self.bias)
             terms[:, start:] = (terms[:, start:] - self.state.shift) @ self.state.turn
         return terms
 
 
-def _univariate(kind: str, u: np.ndarray, degree: int) -> list[np.ndarray]:
-    """The polynomials of degree 0, 1... of every entry, by their recurrences."""
+def _evaluate_powers(kind: str, u: np.ndarray, degree: int) -> list[np.ndarray]:
+    """Return the polynomials of degree 0 ... `degree` of every entry, by their recurrences."""
     values = [np.ones_like(u), u]
     for n in range(1, degree):
         if kind == "power":
@@ -189,7 +189,7 @@ def _univariate(kind: str, u: np.ndarray, degree: int) -> list[np.ndarray]:
 
 @dataclass(frozen=True, eq=False)
 class _ExpandedTriangle(Statistic):
-    """The triangle of the terms of the rows, centred."""
+    """The triangular factor of the centred terms of the rows."""
 
     expansion: _Polynomials
 
@@ -201,10 +201,10 @@ class _ExpandedTriangle(Statistic):
 
 
 def _orthonormalise(triangle: TriangleSums) -> tuple[np.ndarray, np.ndarray]:
-    """A shift m and an upper triangle T such that (terms - m) T has columns of variance one without correlation.
+    """Return a shift m and an upper triangle T such that (terms - m) T has uncorrelated columns of variance one.
 
-    Gram and Schmidt on the columns of the triangle, each freed twice of those before it; one of which nothing is left
-    becomes zero.
+    This is the Gram-Schmidt method on the columns of the triangle. Each column is orthogonalised twice, which is enough
+    for full precision; a column that depends linearly on those before it becomes zero.
     """
     factor = np.asarray(np.linalg.qr(triangle.factor, mode="r")) / math.sqrt(triangle.weight)
     count = factor.shape[1]

@@ -101,7 +101,7 @@ class RadialBasis(Basis):
     def _survey(self, source: Source) -> Generator[Any, Any, BasisState]:
         state = yield from super()._survey(source)
         if self.centres is None:
-            centres = yield Dense(lambda: self._found(source))
+            centres = yield Dense(lambda: self._find_centres(source))
         else:
             centres = np.asarray(self.centres, dtype=np.float64)
             if centres.ndim != 2 or centres.shape[1] != source.n_features or len(centres) == 0:
@@ -109,10 +109,11 @@ class RadialBasis(Basis):
                     f"RadialBasis: centres must be rows of {source.n_features} columns; got shape {centres.shape}."
                 )
                 raise DataError(message)
-        width = _spacing(centres, state) if self.width is None else self.width
+        width = _measure_spacing(centres, state) if self.width is None else self.width
         return BasisState(state.low, state.high, centres, np.array([width]))
 
-    def _found(self, source: Source) -> np.ndarray:
+    def _find_centres(self, source: Source) -> np.ndarray:
+        """Return the centres of k-means on the training rows."""
         seed = int(seed_sequence(self.random_state).generate_state(1)[0])
         count = min(self.n_centres, source.n_rows)
         model = KMeans(count, n_init=1, random_state=seed, max_time=self.max_time, n_jobs=self.n_jobs)
@@ -121,15 +122,15 @@ class RadialBasis(Basis):
     def _fitted(self, state: BasisState) -> dict[str, Any]:
         return super()._fitted(state) | {"centres_": state.shift, "width_": float(state.turn[0])}
 
-    def _expansion(self, state: BasisState) -> "_Bumps":
+    def _make_expansion(self, state: BasisState) -> "_Bumps":
         return _Bumps(state.shift, float(state.turn[0]), self.normalise)
 
-    def _names(self, columns: list[str]) -> list[str]:
-        return [f"bump{number}" for number in range(len(self.centres_))]
+    def _list_names(self, columns: list[str]) -> list[str]:
+        return [f"bump{place}" for place in range(len(self.centres_))]
 
 
-def _spacing(centres: np.ndarray, state: BasisState) -> float:
-    """The mean distance to the nearest other centre; of a single one, half the diagonal of the rows' range."""
+def _measure_spacing(centres: np.ndarray, state: BasisState) -> float:
+    """Return the mean distance to the nearest other centre; for one centre, half the diagonal of the range."""
     scale = float(np.max(state.half))
     if len(centres) > 1:
         gaps = np.linalg.norm((centres[:, None] - centres[None]) / scale, axis=2)
@@ -142,7 +143,7 @@ def _spacing(centres: np.ndarray, state: BasisState) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Bumps:
-    """The bumps of a block's rows."""
+    """Expands a block into its bumps."""
 
     centres: np.ndarray
     width: float
@@ -151,9 +152,9 @@ class _Bumps:
     def __call__(self, block: Block) -> np.ndarray:
         rows = np.asarray(block.X, dtype=np.float64)
         squares = np.empty((block.n, len(self.centres)))
-        for number, centre in enumerate(self.centres):
-            # Divided before it is squared, so that no unit is too large or too small.
-            squares[:, number] = np.sum(((rows - centre) / self.width) ** 2, axis=1)
+        for place, centre in enumerate(self.centres):
+            # Divide before squaring, so that no unit of the columns overflows or underflows.
+            squares[:, place] = np.sum(((rows - centre) / self.width) ** 2, axis=1)
         if not self.normalise:
             return np.exp(-0.5 * squares)
         bumps = np.exp(-0.5 * (squares - squares.min(axis=1, keepdims=True)))

@@ -106,16 +106,16 @@ class SplineBasis(Basis):
     def _fitted(self, state: BasisState) -> dict[str, Any]:
         return super()._fitted(state) | {"knots_": state.shift}
 
-    def _expansion(self, state: BasisState) -> "_Splines":
+    def _make_expansion(self, state: BasisState) -> "_Splines":
         return _Splines(state.shift, self.degree, self.extrapolation == "continue")
 
-    def _names(self, columns: list[str]) -> list[str]:
+    def _list_names(self, columns: list[str]) -> list[str]:
         return [f"spline{number}({name})" for name in columns for number in range(self.n_knots + self.degree - 1)]
 
 
 @dataclass(frozen=True, eq=False)
 class _Splines:
-    """The splines of a block's rows, column by column."""
+    """Expands a block into its splines, column by column."""
 
     knots: np.ndarray
     degree: int

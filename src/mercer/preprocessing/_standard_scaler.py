@@ -155,7 +155,7 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, Estimator):
         self._check_storage(source)
         outcome = self._drive(lambda start: self._solve(seen), source, max_steps=1)
         if outcome.interrupt is None:
-            # Complete after its one step, even if a watch asked to stop there.
+            # The fit is complete after its one step, even if a callback asked to stop there.
             outcome.converged, outcome.reason, self.converged_ = True, "converged", True
         self._conclude(outcome)
 
@@ -181,12 +181,13 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, Estimator):
         return {
             "mean_": mean if used else None,
             "var_": variance if self.with_std else None,
-            "scale_": _scale(variance, mean, state.weights) if self.with_std else None,
+            "scale_": _find_scale(variance, mean, state.weights) if self.with_std else None,
             "n_samples_seen_": count if (count != count[0]).any() else count[0].item(),
             "_seen": state,
         }
 
     def _check_storage(self, source: Source) -> None:
+        """Raise if sparse rows should be centred."""
         if source.is_sparse and self.with_mean:
             message = (
                 f"{type(self).__name__}: Cannot center sparse matrices: pass `with_mean=False` instead, or make the "
@@ -211,9 +212,9 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, Estimator):
         """
         in_place = not (self.copy if copy is None else copy)
         if not in_place and (rows := few_rows(self, X)) is not None:
-            return self._map().on_rows(rows)
+            return self._make_map().on_rows(rows)
         source = fitted_source(self, X, accept_sparse="csr", ensure_all_finite=False)
-        return self._mapped(source, False, X if in_place else None)
+        return self._apply_map(source, False, X if in_place else None)
 
     def inverse_transform(self, X: Any, copy: bool | None = None) -> Array:
         """Turn transformed rows back.
@@ -245,17 +246,18 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, Estimator):
             )
             raise DataError(message)
         in_place = not (self.copy if copy is None else copy)
-        return self._mapped(source, True, X if in_place else None)
+        return self._apply_map(source, True, X if in_place else None)
 
-    def _map(self, back: bool = False) -> ColumnMap:
+    def _make_map(self, back: bool = False) -> ColumnMap:
+        """Return the map to scaled rows, or `back` from there."""
         mean, scale = (None if one is None else to_numpy(one) for one in (self.mean_, self.scale_))
         return ColumnMap(mean if self.with_mean else None, scale, back, type(self).__name__)
 
-    def _mapped(self, source: Source, back: bool, given: Any) -> Array:
-        """The rows of a source in other units, in the memory of the array `given` if that is where they are."""
+    def _apply_map(self, source: Source, back: bool, given: Any) -> Array:
+        """Return the mapped rows of a source; the array `given` is overwritten if the rows are in it."""
         source.keep_missing()
         self._check_storage(source)
-        function = self._map(back)
+        function = self._make_map(back)
         if source.is_sparse:
             rows = source.whole()
             return function.on_entries(rows, rows is given)
@@ -279,11 +281,11 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, Estimator):
         return tags
 
 
-def _scale(variance: Array, mean: Array, weights: Array) -> Array:
-    """Standard deviations, and 1 where rounding alone can have made the variance.
+def _find_scale(variance: Array, mean: Array, weights: Array) -> Array:
+    """Return standard deviations, and 1 where the variance may come from rounding alone.
 
-    The bound is that of sums in two passes (Chan, Golub and LeVeque); weights that are fractions may sum to less than
-    the few operations that round.
+    The bound is the one for sums in two passes (Chan, Golub and LeVeque). Fractional weights may sum to less than the
+    number of operations that round, so that at least four are assumed.
     """
     rounding = np.maximum(weights, 4.0) * np.finfo(np.float64).eps
     with np.errstate(over="ignore", invalid="ignore"):

@@ -1,4 +1,4 @@
-"""A table of mixed columns as numbers: the first step of a model that takes tables as they are."""
+"""Encode a table of mixed columns as numbers: the first step of a model that takes whole tables."""
 
 from functools import partial
 from typing import Any, ClassVar
@@ -20,7 +20,8 @@ from mercer.preprocessing._columns import Columns, open_columns
 
 __all__ = ["TableEncoder"]
 
-# Below this share of entries that are not zero, and from this many columns on, sparse rows are smaller and faster.
+# Rows are sparse if they have at least this many columns and a smaller share of nonzero entries: they are then smaller
+# and faster.
 _SPARSE_SHARE = 0.1
 _SPARSE_COLUMNS = 64
 _DEFINED = "Categories, words and middle numbers are counted; nothing is optimised."
@@ -30,33 +31,34 @@ _KINDS = ("number", "category", "date", "text", "ignored")
 class TableEncoder(Basis):
     """Turn a table of mixed columns into numbers.
 
-    Each column gives columns of its kind: a *number* itself; a *category* one of c, :math:`x_k = 1` for the category
-    and 0 elsewhere; a *date* the day and where in the year, the week and the day it lies; a *text* which of the
-    commonest words it holds. What is missing is filled with the middle of the training rows, and said in a column of
-    its own. Categories that are rare in the training rows and categories that are not there are coded alike.
+    Each column gives output columns by its kind. A *number* stays a number. A *category* gets one indicator per
+    category, :math:`x_k = 1` for category k and 0 for the others. A *date* gives the day, and its position in the year,
+    the week and the day. A *text* gives one indicator for each of the most frequent words. Missing values are replaced
+    by the median of the training rows, and marked in a column of their own. Categories that are rare or absent in the
+    training rows share one column.
 
     Parameters
     ----------
     kinds : one of 'auto' or an instance of dict, default='auto'
         ``"number"``, ``"category"``, ``"date"``, ``"text"`` or ``"ignored"`` for columns by name (of an array: by
-        number). Columns without one have the kind of their type: text is a category. A date may say how it is
-        written, in the letters of ``datetime.strptime``: ``"date %d/%m/%Y"``.
+        index). Other columns have the kind of their type: text is a category. A date may come with its format, as
+        ``datetime.strptime`` takes it: ``"date %d/%m/%Y"``.
     categories : one of 'indicator', 'code', default='indicator'
-        A column for each category, or one column with its number, which trees can split.
+        One column for each category, or one column with the index of the category, which trees can split.
     min_frequency : an integer in [1, inf), default=5
-        Rows that a category or a word must have to get a column of its own.
+        Least number of rows of a category or a word with a column of its own.
     max_categories : an integer in [1, inf), default=30
-        The most categories of a column that get one; the commonest do.
+        Largest number of categories of a column with a column of their own; the most frequent ones get it.
     dates : a boolean, default=True
-        Whether dates give the cycles of year, week and day beside the number of days.
+        Whether dates give the cycles of year, week and day, beside the number of days.
     texts : an integer in [0, inf), default=100
-        The most words that a column of texts gives.
+        Largest number of words of a text column.
     missing : one of 'indicator', 'fill', 'keep', default='indicator'
-        Fill what is missing and say so in a column, fill it only, or leave NaN where a number is missing.
+        Replace missing values and mark them in a column; only replace them; or keep NaN for missing numbers.
     sparse_output : one of 'auto' or a boolean, default='auto'
-        Whether rows come out as CSR; ``"auto"`` means where there are many columns and few entries.
+        Whether the output is a CSR matrix; ``"auto"`` means if there are many columns and few nonzero entries.
     dtype : one of 'float32', 'float64' or None, default=None
-        Of the output; None means float32 where all numbers are, else float64.
+        Type of the output; None means float32 if all numeric columns have it, else float64.
     max_time : a number in [0, inf) or None, default=None
         Has no effect: one pass ends by itself. Kept so that estimators can be exchanged.
     n_jobs : an integer in (-inf, inf) or None, default=None
@@ -67,13 +69,13 @@ class TableEncoder(Basis):
     kinds_ : list of str
         The kind of each column.
     categories_ : list
-        For each column the categories with a column of their own, None where it is no category.
+        For each column the categories with a column of their own; None for other kinds.
     words_ : list
-        For each column its vocabulary, None where it is no text.
+        For each column its vocabulary; None for other kinds.
     feature_columns_ : ndarray of int of shape (n_features_out,)
-        The number of the column that each output column comes from.
+        The index of the column from which each output column comes.
     sparse_output_ : bool
-        Whether rows come out as CSR.
+        Whether the output is a CSR matrix.
     history_, converged_, n_iter_, certificate_
         As every estimator has them; nothing is optimised.
     n_features_in_, feature_names_in_
@@ -81,10 +83,10 @@ class TableEncoder(Basis):
 
     Notes
     -----
-    Frames of pandas, polars and Arrow, and arrays of numbers or of objects, in memory. Cost: one look at each value;
-    a middle number is found in linear time. The one-of-c columns of a category sum to one over the categories, the
-    others and the missing, so that no order is implied. A whole number is spelled alike as integer and as float, so
-    that a missing value elsewhere in the column does not make another category of it. Numbers are not scaled.
+    Frames of pandas, polars and Arrow, and arrays of numbers or of objects, in memory. Cost: each value is read
+    once; a median takes linear time. The indicators of a category, with those of rare and missing ones, sum to one. A
+    whole number has the same name as integer and as float, so that a missing value elsewhere in the column, which turns
+    integers into floats, does not change its category. Numbers are not scaled.
 
     Examples
     --------
@@ -141,7 +143,7 @@ class TableEncoder(Basis):
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> "TableEncoder":
-        """Look at the training rows.
+        """Learn categories, words and medians of the training rows.
 
         Parameters
         ----------
@@ -156,8 +158,8 @@ class TableEncoder(Basis):
             The fitted transformer.
         """
         columns = open_columns(self, X, reset=True)
-        kinds = self._kinds(columns)
-        # The driver wants rows; the columns of a frame are reached by name, and their numbers stand for them.
+        kinds = self._find_kinds(columns)
+        # The driver needs a source. A frame is not one, so that a column of row indices stands in for it.
         source = open_source(np.arange(columns.n_rows, dtype=np.float64)[:, None], threads=self._threads())
         outcome = self._drive(lambda start: self._learn(columns, kinds), source)
         if outcome.interrupt is None:
@@ -165,17 +167,18 @@ class TableEncoder(Basis):
         self._conclude(outcome)
         return self
 
-    def _kinds(self, columns: Columns) -> dict[str, str]:
+    def _find_kinds(self, columns: Columns) -> dict[str, str]:
+        """Return the kind of each column, as given or by its type."""
         told = self.kinds if isinstance(self.kinds, dict) else {}
-        given = {self._name(columns, key): kind for key, kind in told.items()}
+        given = {self._find_name(columns, key): kind for key, kind in told.items()}
         for name, kind in given.items():
             if kind not in _KINDS and not kind.startswith("date %"):
                 message = f"TableEncoder: kinds[{name!r}] must be one of {', '.join(_KINDS)}; got {kind!r}."
                 raise DataError(message)
-        return {name: given.get(name) or columns.kind(number) for number, name in enumerate(columns.names)}
+        return {name: given.get(name) or columns.kind(index) for index, name in enumerate(columns.names)}
 
-    def _name(self, columns: Columns, key: Any) -> str:
-        """The column that a key of `kinds` means."""
+    def _find_name(self, columns: Columns, key: Any) -> str:
+        """Return the name of the column that a key of `kinds` means."""
         if isinstance(key, int) and 0 <= key < len(columns.names):
             return columns.names[key]
         if key not in columns.names:
@@ -185,26 +188,28 @@ class TableEncoder(Basis):
         return str(key)
 
     def _learn(self, columns: Columns, kinds: dict[str, str]) -> Solver:
+        """Learn the coding of every column, as a solver."""
         codings: list[Any] = []
-        for number, kind in enumerate(kinds.values()):
-            coding = yield Dense(partial(self._coding, columns, number, kind))
+        for index, kind in enumerate(kinds.values()):
+            coding = yield Dense(partial(self._learn_coding, columns, index, kind))
             codings.append(coding)
         certificate = Certificate.none(_DEFINED)
         state = (tuple(kinds.values()), tuple(codings))
         yield Step(0.0, state, certificate)
         return Solution(state, True, certificate)
 
-    def _coding(self, columns: Columns, number: int, kind: str) -> Any:
+    def _learn_coding(self, columns: Columns, index: int, kind: str) -> Any:
+        """Learn the coding of one column; None if it is ignored."""
         if kind == "number":
-            return NumberCoding.learn(columns, number, self.missing)
+            return NumberCoding.learn(columns, index, self.missing)
         if kind.startswith("date"):
             form = kind.removeprefix("date").strip() or None
-            return DateCoding.learn(columns, number, self.missing, self.dates, form)
+            return DateCoding.learn(columns, index, self.missing, self.dates, form)
         if kind == "text":
-            return TextCoding.learn(columns, number, self.texts, self.min_frequency)
+            return TextCoding.learn(columns, index, self.texts, self.min_frequency)
         if kind == "category":
             coded = self.categories == "code"
-            return CategoryCoding.learn(columns, number, self.missing, coded, self.min_frequency, self.max_categories)
+            return CategoryCoding.learn(columns, index, self.missing, coded, self.min_frequency, self.max_categories)
         return None
 
     def _fitted(self, state: Any) -> dict[str, Any]:
@@ -220,6 +225,7 @@ class TableEncoder(Basis):
         }
 
     def _is_sparse(self, codings: list[Any], width: int) -> bool:
+        """Return whether the output is sparse."""
         if self.sparse_output != "auto":
             return bool(self.sparse_output)
         entries = sum(one.density for one in codings if one is not None)
@@ -242,42 +248,44 @@ class TableEncoder(Basis):
         columns = open_columns(self, X, reset=False)
         dtype = np.dtype(self.dtype or columns.dtype)
         if self.sparse_output_:
-            return self._sparse_rows(columns, dtype)
+            return self._make_sparse(columns, dtype)
         width = self._n_features_out
         purpose = f"{width} columns of {columns.n_rows} rows"
         require_memory(
             "TableEncoder", float(dtype.itemsize) * columns.n_rows * width, purpose, "set sparse_output=True"
         )
         out = np.empty((columns.n_rows, width), dtype=dtype)
-        places = self._places_out()
+        places = self._find_starts()
 
-        def write(number: int) -> None:
-            if self._codings[number] is not None:
-                self._codings[number].write(columns, number, out[:, places[number] : places[number + 1]])
+        def write(index: int) -> None:
+            if self._codings[index] is not None:
+                self._codings[index].write(columns, index, out[:, places[index] : places[index + 1]])
 
         run_numbered(write, len(self._codings), self._threads(), lambda done: None)
         return out
 
-    def _places_out(self) -> np.ndarray:
+    def _find_starts(self) -> np.ndarray:
+        """Return the index of the first output column of each column, and their total."""
         widths = [0 if one is None else len(one.names("")) for one in self._codings]
         return np.concatenate([[0], np.cumsum(widths)])
 
-    def _sparse_rows(self, columns: Columns, dtype: np.dtype) -> csr_array:
+    def _make_sparse(self, columns: Columns, dtype: np.dtype) -> csr_array:
+        """Return the encoded rows as a CSR array."""
         parts = []
-        for number, coding in enumerate(self._codings):
+        for index, coding in enumerate(self._codings):
             if coding is None:
                 continue
             shape = (columns.n_rows, len(coding.names("")))
             if coding.kind == "text" or (coding.kind == "category" and not coding.codes):
-                rows, places = _entries(coding, columns, number)
+                rows, places = _list_entries(coding, columns, index)
                 parts.append(csr_array((np.ones(len(rows), dtype), (rows, places)), shape=shape))
             else:
                 dense = np.empty(shape, dtype=dtype)
-                coding.write(columns, number, dense)
+                coding.write(columns, index, dense)
                 parts.append(csc_array(dense))
         return csr_array(hstack(parts, format="csr", dtype=dtype))
 
-    def _names(self, columns: list[str]) -> list[str]:
+    def _list_names(self, columns: list[str]) -> list[str]:
         used = zip(columns, self._codings)
         return [name for column, coding in used if coding is not None for name in coding.names(column)]
 
@@ -288,10 +296,10 @@ class TableEncoder(Basis):
         return tags
 
 
-def _entries(coding: Any, columns: Columns, number: int) -> tuple[Any, Any]:
-    """Rows and places of the ones of a category or a text."""
+def _list_entries(coding: Any, columns: Columns, index: int) -> tuple[Any, Any]:
+    """Return the rows and output columns of the ones of a category or a text."""
     if coding.kind == "text":
-        return coding.entries(columns, number)
-    places = coding.places(columns, number)
+        return coding.list_entries(columns, index)
+    places = coding.find_places(columns, index)
     rows = np.flatnonzero(places >= 0)
     return rows, places[rows]

@@ -1,4 +1,4 @@
-"""The map between rows in their own units and rows in units of a column's standard deviation, about its mean."""
+"""The map from rows to centred rows in units of the standard deviation of each column, and back."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,9 +16,9 @@ Array = Any
 
 @dataclass(frozen=True, eq=False)
 class ColumnMap:
-    """A function of blocks: (x - mean) / scale, or `back` from there; None stands for no mean, and for no scale.
+    """A function of blocks: (x - mean) / scale, or `back` from there; None means no mean, or no scale.
 
-    Mean and scale are wide, so that rows of a narrow type are rounded once, at the end.
+    Mean and scale are float64, so that float32 rows are rounded only once, at the end.
     """
 
     mean: Array
@@ -28,7 +28,7 @@ class ColumnMap:
 
     @property
     def steps(self) -> list[tuple[str, Array]]:
-        """Operations by their names in the standard, one after the other, each with a number for every column."""
+        """Array-API names of the operations, in order, each with one value per column."""
         if self.back:
             steps = [("multiply", self.scale), ("add", self.mean)]
         else:
@@ -36,10 +36,10 @@ class ColumnMap:
         return [step for step in steps if step[1] is not None]
 
     def on_rows(self, rows: Array, xp: Any = np) -> Array:
-        """The map of dense rows, in the type of the rows."""
+        """Map dense rows; the result has their type."""
         result = rows
-        for name, numbers in self.steps:
-            result = getattr(xp, name)(result, numbers)
+        for name, values in self.steps:
+            result = getattr(xp, name)(result, values)
         return xp.astype(result, rows.dtype, copy=result is rows)
 
     def __call__(self, block: Block) -> Array:
@@ -49,22 +49,22 @@ class ColumnMap:
         return result
 
     def write(self, block: Block, out: Array) -> None:
-        """The same of NumPy rows into `out`, which may be the rows themselves, by compiled code in one walk."""
+        """Map NumPy rows into `out`, which may be the rows themselves, by compiled code in one pass."""
         mean = np.zeros(block.X.shape[1]) if self.mean is None else self.mean
         scale = np.ones(block.X.shape[1]) if self.scale is None else self.scale
         (columns.from_units if self.back else columns.to_units)(block.X, mean, scale, out)
         self._check(block.X, out, np)
 
     def on_entries(self, X: Any, in_place: bool) -> Any:
-        """The map of sparse rows, whose zeros stay zeros."""
+        """Map sparse rows; zeros stay zeros."""
         self._check(X.data, X.data, np)
         result = X if in_place else X.copy()
-        for name, numbers in self.steps:
-            result.data[:] = getattr(np, name)(result.data, np.take(numbers, result.indices))
+        for name, values in self.steps:
+            result.data[:] = getattr(np, name)(result.data, np.take(values, result.indices))
         return result
 
     def _check(self, rows: Array, result: Array, xp: Any) -> None:
-        """Raise for infinite rows. A sum is finite unless an entry is not; only then are the rows looked at."""
+        """Raise if rows are infinite; they are searched only if the sum of the result is not finite."""
         with np.errstate(over="ignore", invalid="ignore"):
             doubtful = not bool(xp.isfinite(xp.sum(result)))
         if doubtful and bool(xp.any(xp.isinf(rows))):

@@ -94,7 +94,6 @@ def _print_answer(record: Any, report: Path) -> None:
     lines = [record.answer]
     for notice in record.data.notices:
         if notice.level != "note":
-            cure = f" {notice.cure[:1].upper()}{notice.cure[1:].rstrip('.')}." if notice.cure else ""
-            lines.append(f"{notice.level}: {notice.subject}: {notice.text}{cure}")
+            lines.append(f"{notice.level}: {notice.subject}: {notice.text} {notice.advice}".rstrip())
     lines.append(f"report: {report}")
     sys.stdout.write("\n".join(lines) + "\n")

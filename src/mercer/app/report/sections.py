@@ -78,7 +78,9 @@ def _show_score(record: Record) -> Iterator[Section]:
     if found.floor_text:
         text.append(found.floor_text)
     picture = Figure(
-        figures.draw_score(found, metric), f"{metric}, with its {format_percent(found.level)} interval.", wide=True
+        figures.draw_score(found, metric),
+        f"{_capitalise(metric)} with its {format_percent(found.level)} interval.",
+        wide=True,
     )
     yield Section(
         "score", "Score", "How certain is the score?", text, figures=[picture], tables=[make_metric_table(record)]
@@ -115,7 +117,13 @@ def _show_candidates(record: Record) -> Iterator[Section]:
         text.append(f"Rows were split into {record.question.splits}.")
     metric = record.question.metric
     pictures = (
-        [Figure(figures.draw_candidates(judged, metric), f"{metric} on unseen rows, with intervals.", wide=True)]
+        [
+            Figure(
+                figures.draw_candidates(judged, metric),
+                f"{_capitalise(metric)} on unseen rows, with intervals.",
+                wide=True,
+            )
+        ]
         if judged
         else []
     )
@@ -318,3 +326,8 @@ def _show_origin(record: Record) -> Iterator[Section]:
     if found.interrupted:
         text.insert(0, "The study was interrupted. Candidates that had not been tried by then have no score.")
     yield Section("repeat", "Repeat", "How to repeat this study", text, facts=facts)
+
+
+def _capitalise(words: str) -> str:
+    """Return the words with a capital letter at the beginning."""
+    return f"{words[:1].upper()}{words[1:]}"

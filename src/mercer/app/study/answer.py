@@ -13,7 +13,8 @@ _PLURAL = ("densities", "trees")
 def spell_value(value: float, metric: Metric) -> str:
     """Return a value of the metric as text; a share is given in per cent."""
     if metric.most == 1.0 and metric.least == 0.0:
-        return f"{100 * value:.3g} %"
+        # Whole per cent are as much as an interval of a few per cent supports; near 0 and 100 digits matter.
+        return f"{100 * value:.0f} %" if 0.01 <= value <= 0.99 else f"{100 * value:.3g} %"
     return f"{value:.3g}"
 
 

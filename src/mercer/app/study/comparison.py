@@ -123,7 +123,7 @@ def make_complexity_curve(listed: list[Candidate], metric: Metric) -> Curve | No
         [one.name for one in judged],
         chosen,
         f"The {metric.words} on training rows and on unseen rows differs most for {widest.name} ({max(gap):.2g}). For "
-        f"{judged[chosen].name}, which was chosen, the difference is {gap[chosen]:.2g}.",
+        f"the chosen model, {judged[chosen].name}, the difference is {gap[chosen]:.2g}.",
     )
 
 

@@ -60,6 +60,11 @@ class Notice:
     text: str
     cure: str = ""
 
+    @property
+    def advice(self) -> str:
+        """The cure as a sentence; empty if there is none."""
+        return f"{self.cure[:1].upper()}{self.cure[1:].rstrip('.')}." if self.cure else ""
+
 
 @dataclass(frozen=True)
 class Column:

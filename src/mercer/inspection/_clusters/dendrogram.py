@@ -52,8 +52,8 @@ class DendrogramDisplay:
         if Z.ndim != 2 or Z.shape[1] != 4:
             message = f"DendrogramDisplay: linkage_matrix must have four columns; got shape {Z.shape}. Use linkage."
             raise DataError(message)
-        # Weights of rows are no counts; the layout needs these alone.
-        Z[:, 3] = _counts(Z)
+        # The layout needs the number of leaves; with weighted rows, Z holds the sum of weights instead.
+        Z[:, 3] = _count_leaves(Z)
         shown = {} if n_merges is None else {"truncate_mode": "lastp", "p": n_merges + 1}
         layout = dendrogram(Z, no_plot=True, **shown)
         self.leaves_ = [int(leaf) for leaf in layout["leaves"]]
@@ -122,8 +122,8 @@ class DendrogramDisplay:
         return self
 
 
-def _counts(Z: Any) -> Any:
-    """How many leaves each merge holds."""
+def _count_leaves(Z: Any) -> Any:
+    """Return the number of leaves below each merge."""
     n = len(Z) + 1
     counts = np.ones(2 * n - 1)
     for i, (left, right) in enumerate(Z[:, :2].astype(np.intp)):

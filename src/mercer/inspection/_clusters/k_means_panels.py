@@ -51,7 +51,7 @@ class KMeansPanelsDisplay:
     def from_estimator(
         cls, estimator: Any, X: Any, *, iterations: Sequence[int] = (1, 2, 5, 20), axes: Any = None
     ) -> "KMeansPanelsDisplay":
-        """Fit copies of `estimator`, from its seed, for so many iterations each, and draw them."""
+        """Fit a copy of `estimator`, from its seed, for each number of `iterations`, and draw them."""
         panels: list[tuple[np.ndarray, np.ndarray]] = []
         objective: Any = []
         with warnings.catch_warnings():

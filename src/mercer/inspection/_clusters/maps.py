@@ -148,7 +148,7 @@ class LatticeDisplay:
         rows = None if X is None else np.asarray(X)[:, list(columns)]
         places = to_numpy(estimator.positions_)
         gaps = np.hypot(*(places[:, None, side] - places[None, :, side] for side in (0, 1)))
-        # Lines of the grid join units one apart; diagonals, and seams of a torus, would hide it.
+        # Draw lines between direct neighbours only; diagonals and the seams of a torus would hide the grid.
         return cls(units, np.argwhere(np.triu(gaps < 1.1, 1)), rows).plot(ax=ax, **kwargs)
 
     def plot(self, *, ax: Any = None, **kwargs: Any) -> "LatticeDisplay":
