@@ -9,19 +9,12 @@ from scipy.sparse import diags_array, issparse
 
 from mercer._plain import plain
 from mercer.errors import DataError, ParameterError
+from mercer.kernels._distances import find_centre, multiply_gaps, products, square_distances, square_gaps, sum_gaps
 from mercer.kernels._kernel import Hyperparameter, Kernel, make_tile
 from mercer.kernels._prepared import Prepared, find_same_rows, floating, lengths
 from mercer.kernels._profile import EXPONENTIAL, GAUSSIAN, MATERN_3, MATERN_5, QUADRATIC, BesselProfile, Profile
 
-__all__ = [
-    "RBF",
-    "InverseMultiquadric",
-    "Matern",
-    "Plummer",
-    "Radial",
-    "RationalQuadratic",
-    "square_distances",
-]
+__all__ = ["RBF", "InverseMultiquadric", "Matern", "Plummer", "Radial", "RationalQuadratic"]
 
 Array = Any
 BOUNDS = (1e-5, 1e5)
@@ -55,7 +48,7 @@ class Radial(Kernel):
             X = X if X.dtype == like.dtype else X.astype(np.result_type(X.dtype, like.dtype))
             shift = like.shift
         else:
-            shift = _find_centre(X)
+            shift = find_centre(X)
         rows = X - shift
         rows /= unit
         return Prepared(rows, lengths(rows), shift, unit=unit)
@@ -123,7 +116,7 @@ class Radial(Kernel):
             if one.fixed:
                 continue
             if one.name in ("length_scale", "gamma"):
-                parts = _square_gaps(rows, others) * slopes[:, :, None]
+                parts = square_gaps(rows, others) * slopes[:, :, None]
                 parts = parts if one.n_elements > 1 else parts.sum(axis=2, keepdims=True)
                 found.append(parts if one.name == "length_scale" else -0.5 * parts)
             else:
@@ -140,7 +133,7 @@ class Radial(Kernel):
         for one in free:
             if one.name in ("length_scale", "gamma"):
                 slopes = values if profile.slope_is_value else self._fill_slopes(rows, others)
-                sums = _sum_gaps(weights * slopes, rows.rows, others.rows)
+                sums = sum_gaps(weights * slopes, rows.rows, others.rows)
                 sums = sums if one.n_elements > 1 else sums.sum(keepdims=True)
                 found.append(sums if one.name == "length_scale" else -0.5 * sums)
             else:
@@ -154,7 +147,7 @@ class Radial(Kernel):
             return super().slope_products(rows, others, vectors)
         rows, others = self._align(rows, others)
         known = K is not None and self.make_profile(rows.rows.shape[1]).slope_is_value
-        products = _multiply_gaps(K if known else self._fill_slopes(rows, others), rows.rows, others.rows, vectors)
+        products = multiply_gaps(K if known else self._fill_slopes(rows, others), rows.rows, others.rows, vectors)
         return products if free[0].n_elements > 1 else products.sum(axis=0, keepdims=True)
 
     def compute_shape_slopes(self, xp: Any, values: Array, n_features: int) -> Array:
@@ -348,63 +341,5 @@ class Plummer(_Softened):
         return 0.5 * dimension
 
 
-def products(rows: Prepared, others: Prepared, out: Array) -> Array:
-    """Write the dot products of two sets to `out`; return it."""
-    if not (issparse(rows.rows) or issparse(others.rows)):
-        return np.matmul(rows.rows, others.rows.T, out=out)
-    found = rows.rows @ others.rows.T
-    out[...] = found.toarray() if issparse(found) else found
-    return out
-
-
-def square_distances(xp: Any, X: Array, Y: Array) -> Array:
-    """Compute squared distances in array-API operations, by one product of [-2 x, x^2, 1] and [y, 1, y^2].
-
-    A sum of three tables would write and read each again, which takes longest on a device.
-    """
-    squares, others = xp.sum(X * X, axis=1, keepdims=True), xp.sum(Y * Y, axis=1, keepdims=True)
-    left = xp.concat([-2.0 * X, squares, xp.ones_like(squares)], axis=1)
-    s = left @ xp.concat([Y, xp.ones_like(others), others], axis=1).T
-    return xp.maximum(s, xp.zeros_like(s[:1, :1]))
-
-
-def _find_centre(X: Array) -> Array:
-    """Return the mean of the rows: with this origin of coordinates, the fewest digits cancel."""
-    centre = X.mean(axis=0, dtype=np.float64) if len(X) else np.zeros(X.shape[1])
-    return np.where(np.isfinite(centre), centre, 0.0).astype(X.dtype)
-
-
 def _cast_squares(tile: Array, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
     return rows.squares.astype(tile.dtype, copy=False), others.squares.astype(tile.dtype, copy=False)
-
-
-def _square_gaps(rows: Prepared, others: Prepared) -> Array:
-    """Return the squared differences in each column, in length scales."""
-    X, Y = dense(rows.rows), dense(others.rows)
-    return (X[:, None, :] - Y[None, :, :]) ** 2
-
-
-def _sum_gaps(weights: Array, X: Array, Y: Array) -> Array:
-    """Return for each column the weighted sum of squared differences, by one product."""
-    X, Y = dense(X), dense(Y)
-    weights = weights.astype(np.float64, copy=False)
-    across = np.einsum("ik,ik->k", X, weights @ Y)
-    return weights.sum(axis=1) @ X**2 + weights.sum(axis=0) @ Y**2 - 2.0 * across
-
-
-def _multiply_gaps(slopes: Array, X: Array, Y: Array, vectors: Array) -> Array:
-    """Return for each column the product of (slopes times squared differences) and `vectors`.
-
-    Expanding (x - y)^2 = x^2 - 2 x y + y^2 makes one matrix product of it.
-    """
-    X, Y = dense(X), dense(Y)
-    (m, d), k = Y.shape, vectors.shape[1]
-    powers = np.concatenate([np.ones((m, 1)), Y, Y * Y], axis=1)
-    sums = (slopes @ (powers[:, :, None] * vectors[:, None, :]).reshape(m, -1)).reshape(len(X), 2 * d + 1, k)
-    found = X[:, :, None] ** 2 * sums[:, :1] - 2.0 * X[:, :, None] * sums[:, 1 : d + 1] + sums[:, d + 1 :]
-    return np.moveaxis(found, 1, 0)
-
-
-def dense(rows: Array) -> Array:
-    """Return the rows as a dense array of float64."""
-    return (rows.toarray() if issparse(rows) else rows).astype(np.float64, copy=False)

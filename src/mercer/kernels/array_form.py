@@ -11,11 +11,12 @@ from typing import Any
 from mercer.errors import UnsupportedError
 from mercer.kernels._algebra import Columns, Power, Product, Sum
 from mercer.kernels._constant import Constant, White
+from mercer.kernels._distances import square_distances
 from mercer.kernels._dot_product import Cosine, Linear, Polynomial, Sigmoid
 from mercer.kernels._kernel import Kernel
 from mercer.kernels._laplacian import Laplacian, Periodic
 from mercer.kernels._profile import BesselProfile
-from mercer.kernels._radial import Radial, square_distances
+from mercer.kernels._radial import Radial
 
 __all__ = ["compute_diagonal", "sum_diagonal_slopes", "sum_slopes"]
 
