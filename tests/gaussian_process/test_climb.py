@@ -18,7 +18,7 @@ NOISE = 1e-8
 
 
 def smooth(n=150):
-    """A function of three of five columns: two widths of the best kernel are infinite."""
+    """Make rows and a function of three of five columns: two length scales of the best kernel are infinite."""
     X = np.random.default_rng(1).normal(size=(n, 5))
     y = np.sin(X[:, 0]) + 0.5 * X[:, 1] * X[:, 2]
     return X, y + 0.1 * np.random.default_rng(2).normal(size=n)

@@ -151,7 +151,7 @@ def test_curvatures_of_the_bound_are_the_average_information_and_those_of_a_prod
     evidence = InducingEvidence(X, Y, noise, weight if weighted else None, X[:20])
 
     def parts(theta):
-        """The covariance of the targets, and what is not explained of their variances over the noise."""
+        """Return the covariance of the targets, and the sum of their unexplained variances over the noise."""
         kernel = PRIOR.with_theta(theta)
         smooth, white = kernel.k1, kernel.k2.noise_level
         across, within = smooth(X[:20], X), smooth(X[:20]) + 1e-8 * smooth(X[:1])[0, 0] * np.eye(20)

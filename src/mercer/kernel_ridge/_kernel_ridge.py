@@ -127,6 +127,7 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
     }
+    solver_used_: str
 
     def __init__(
         self,

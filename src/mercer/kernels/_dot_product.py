@@ -32,10 +32,6 @@ class Linear(Kernel):
     def between(self, rows: Prepared, others: Prepared, out: Array = None) -> Array:
         return products(rows, others, make_tile(rows, others, out))
 
-    def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
-        values = self.between(rows, others)
-        return values, np.empty((*values.shape, 0))
-
     def tile_sums(self, rows: Prepared, others: Prepared, weights: Array, K: Array = None) -> Array:
         return np.empty(0)
 

@@ -104,7 +104,10 @@ class Kernel:
 
     def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
         """Return a tile of values, and its derivatives with respect to theta in a third dimension."""
-        raise NotImplementedError  # each kernel with hyper-parameters defines its own
+        # Each kernel with free hyper-parameters defines its own; the others have no derivatives.
+        assert not len(self.theta)
+        values = self.between(rows, others)
+        return values, np.empty((*values.shape, 0))
 
     def input_gradient(self, X: Array, Y: Array) -> Array:
         """Return the derivatives of k(x, y) with respect to x.

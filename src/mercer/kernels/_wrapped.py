@@ -40,10 +40,6 @@ class _Whole(Kernel):
         tile[...] = values
         return tile
 
-    def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
-        values = self.between(rows, others)
-        return values, np.empty((*values.shape, 0))
-
     def _values(self, X: Array, Y: Array) -> Array:
         raise NotImplementedError
 
@@ -108,10 +104,6 @@ class Precomputed(Kernel):
         found = rows.rows if others.numbers is None else rows.rows[:, others.numbers]
         tile[...] = found.toarray() if hasattr(found, "toarray") else found
         return tile
-
-    def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
-        values = self.between(rows, others)
-        return values, np.empty((*values.shape, 0))
 
 
 @dataclass
