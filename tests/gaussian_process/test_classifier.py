@@ -9,7 +9,7 @@ from sklearn.gaussian_process import kernels as scikit
 
 from mercer.errors import DataError, UnsupportedError
 from mercer.gaussian_process import GaussianProcessClassifier
-from mercer.gaussian_process._laplace import LaplaceEvidence, sigmoid_means
+from mercer.gaussian_process._laplace import LaplaceEvidence, average_sigmoids
 from mercer.kernels import RBF, White
 
 
@@ -28,7 +28,7 @@ def test_the_mean_of_the_sigmoid_is_the_integral(mean, variance):
     expected = quad(integrand, -12, 12, points=[np.clip(-mean / np.sqrt(variance), -11, 11)], epsabs=1e-13, limit=200)[
         0
     ]
-    assert sigmoid_means(np.array([mean]), np.array([variance]))[0] == pytest.approx(expected, abs=1e-12)
+    assert average_sigmoids(np.array([mean]), np.array([variance]))[0] == pytest.approx(expected, abs=1e-12)
 
 
 def test_evidence_gradient_latent_values_and_probabilities_are_scikit_learns():

@@ -10,7 +10,7 @@ from sklearn.datasets import make_friedman1
 from mercer._source.threads import one_blas_thread
 from mercer.gaussian_process import GaussianProcessRegressor
 from mercer.gaussian_process._evidence import ExactEvidence
-from mercer.gaussian_process._quadratic import guided, highest, secant
+from mercer.gaussian_process._quadratic import correct_flat_directions, maximise_model, update_by_secant
 from mercer.kernels import RBF, Constant, Matern, RationalQuadratic, White
 
 RANDOM = np.random.default_rng(0)
@@ -18,7 +18,7 @@ NOISE = 1e-8
 
 
 def smooth(n=150):
-    """A function of three of five columns: two widths of the best kernel are infinite."""
+    """Make rows and a function of three of five columns: two length scales of the best kernel are infinite."""
     X = np.random.default_rng(1).normal(size=(n, 5))
     y = np.sin(X[:, 0]) + 0.5 * X[:, 1] * X[:, 2]
     return X, y + 0.1 * np.random.default_rng(2).normal(size=n)
@@ -88,7 +88,7 @@ def test_the_top_of_the_model_meets_the_conditions_of_a_box():
         low, high = -RANDOM.exponential(size=p), RANDOM.exponential(size=p)
         low[RANDOM.random(p) < 0.2] = 0.0
         B = root @ root.T
-        move = highest(slope, B, low, high)
+        move = maximise_model(slope, B, low, high)
         left = slope - B @ move
         assert ((low <= move) & (move <= high)).all()
         assert np.abs(left[(low < move) & (move < high)]).max(initial=0.0) < 1e-6
@@ -97,19 +97,19 @@ def test_the_top_of_the_model_meets_the_conditions_of_a_box():
 
 
 def test_a_flat_model_leads_to_the_sides_of_the_box():
-    move = highest(np.array([1e-6, -1e-9, 0.0]), np.zeros((3, 3)), np.full(3, -2.0), np.full(3, 3.0))
+    move = maximise_model(np.array([1e-6, -1e-9, 0.0]), np.zeros((3, 3)), np.full(3, -2.0), np.full(3, 3.0))
     np.testing.assert_array_equal(move, [3.0, -2.0, 0.0])
 
 
 def test_a_secant_explains_the_last_step_and_needs_curvature():
     B, step, change = np.diag([1.0, 2.0]), np.array([1.0, 0.5]), np.array([3.0, 1.0])
-    np.testing.assert_allclose(secant(B, step, change) @ step, change)
-    assert secant(B, step, -change) is None
+    np.testing.assert_allclose(update_by_secant(B, step, change) @ step, change)
+    assert update_by_secant(B, step, -change) is None
 
 
 def test_known_curvatures_replace_learnt_ones_only_of_flat_directions_that_go_on():
     B, known = np.full((3, 3), 1.0) + np.eye(3), 1e-3 * np.eye(3)
-    found = guided(B, known, np.array([True, False, False]))
+    found = correct_flat_directions(B, known, np.array([True, False, False]))
     np.testing.assert_array_equal(found, [[1e-3, 0, 0], [0, 2, 1], [0, 1, 2]])
 
 

@@ -40,7 +40,7 @@ KERNELS = {
 
 @pytest.fixture(autouse=True)
 def several_blocks(monkeypatch):
-    """Blocks so small that there are some of every kind."""
+    """Set blocks so small that there are some of every kind."""
     monkeypatch.setattr(device_cholesky, "BLOCK", 64)
 
 

@@ -19,7 +19,7 @@ from mercer._solver.tiled_cholesky import (
 from mercer.errors import UnsupportedError
 from mercer.gaussian_process import GaussianProcessRegressor
 from mercer.gaussian_process._inducing import InducingEvidence
-from mercer.gaussian_process._iterative import control_share
+from mercer.gaussian_process._iterative import compute_control_share
 from mercer.kernels import RBF, White
 
 PRIOR = 1.0 * RBF(np.array([1.0, 1.5])) + White(0.05)
@@ -108,10 +108,10 @@ def test_with_a_good_preconditioner_the_estimated_slope_is_exact():
 
 def test_the_share_of_a_control_variate_is_one_for_a_perfect_preconditioner_and_nothing_for_one_that_tells_nothing():
     sizes = np.array([3.0, 4.0, 6.0])
-    assert control_share(sizes, np.ones(3)) == pytest.approx(1.0)
-    assert control_share(sizes, np.full(3, 0.1)) == pytest.approx(0.1)
-    assert control_share(sizes, sizes) == 1.0
-    assert control_share(sizes, sizes**2) == 0.0
+    assert compute_control_share(sizes, np.ones(3)) == pytest.approx(1.0)
+    assert compute_control_share(sizes, np.full(3, 0.1)) == pytest.approx(0.1)
+    assert compute_control_share(sizes, sizes) == 1.0
+    assert compute_control_share(sizes, sizes**2) == 0.0
 
 
 def test_a_climb_by_estimates_comes_near_the_exact_maximum_and_certifies_nothing():
@@ -151,7 +151,7 @@ def test_curvatures_of_the_bound_are_the_average_information_and_those_of_a_prod
     evidence = InducingEvidence(X, Y, noise, weight if weighted else None, X[:20])
 
     def parts(theta):
-        """The covariance of the targets, and what is not explained of their variances over the noise."""
+        """Return the covariance of the targets, and the sum of their unexplained variances over the noise."""
         kernel = PRIOR.with_theta(theta)
         smooth, white = kernel.k1, kernel.k2.noise_level
         across, within = smooth(X[:20], X), smooth(X[:20]) + 1e-8 * smooth(X[:1])[0, 0] * np.eye(20)

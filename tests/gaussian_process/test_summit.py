@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from mercer._source.threads import one_blas_thread
 from mercer.gaussian_process import GaussianProcessRegressor
 from mercer.gaussian_process._evidence import ExactEvidence
-from mercer.gaussian_process._summit import certified, expected_gain
+from mercer.gaussian_process._summit import certify_climb, predict_gain
 from mercer.kernels import RBF, Matern, White
 
 BOX = np.array([[-9.0, 9.0], [-9.0, 9.0]])
@@ -47,30 +47,30 @@ def evidence_of(name):
 
 def test_the_expected_gain_is_that_of_newtons_move_and_the_greater_of_two_models():
     slope, H = np.array([2.0, -1.0]), np.diag([4.0, 1.0])
-    assert expected_gain(np.zeros(2), slope, [H], BOX) == pytest.approx(0.5 * (2.0**2 / 4.0 + 1.0))
-    assert expected_gain(np.zeros(2), slope, [H, 0.5 * H], BOX) == pytest.approx(2.0**2 / 4.0 + 1.0)
-    assert expected_gain(np.zeros(2), slope, [], BOX) == np.inf
+    assert predict_gain(np.zeros(2), slope, [H], BOX) == pytest.approx(0.5 * (2.0**2 / 4.0 + 1.0))
+    assert predict_gain(np.zeros(2), slope, [H, 0.5 * H], BOX) == pytest.approx(2.0**2 / 4.0 + 1.0)
+    assert predict_gain(np.zeros(2), slope, [], BOX) == np.inf
     # The first is held by its bound, the second may go half of its way.
     at = np.array([9.0, -8.5])
-    assert expected_gain(at, slope, [H], BOX) == pytest.approx(0.5 - 0.5 * 0.5**2)
+    assert predict_gain(at, slope, [H], BOX) == pytest.approx(0.5 - 0.5 * 0.5**2)
 
 
 def test_a_slope_above_the_tolerance_is_excused_by_a_gain_below_rounding_alone():
     slope = np.array([[1e-3, 0.0]])
-    assert certified(slope, [1e-9], [1e-8], 1e-2).kind == "gradient norm"
-    excused = certified(slope, [1e-9], [1e-8], 1e-4)
+    assert certify_climb(slope, [1e-9], [1e-8], 1e-2).kind == "gradient norm"
+    excused = certify_climb(slope, [1e-9], [1e-8], 1e-4)
     assert (excused.kind, excused.value, excused.tolerance, excused.satisfied) == ("expected gain", 1e-9, 1e-8, True)
     for gain, rounding in ((1e-7, 1e-8), (1e-9, 0.0), (0.0, 0.0), (1e-9, 1.0), (np.inf, 1e-8)):
-        refused = certified(slope, [gain], [rounding], 1e-4)
+        refused = certify_climb(slope, [gain], [rounding], 1e-4)
         assert (refused.kind, refused.value, refused.satisfied) == ("gradient norm", 1e-3, False)
-    assert "Rounding leaves 1 of the likelihood unknown" in certified(slope, [1e-9], [1.0], 1e-4).statement
+    assert "Rounding leaves 1 of the likelihood unknown" in certify_climb(slope, [1e-9], [1.0], 1e-4).statement
 
 
 def test_of_several_problems_the_worst_is_certified():
     slopes = np.array([[1e-6, 0.0], [1e-3, 0.0], [0.0, 2e-3]])
-    found = certified(slopes, [1.0, 1e-10, 2e-9], [0.0, 1e-8, 1e-8], 1e-4)
+    found = certify_climb(slopes, [1.0, 1e-10, 2e-9], [0.0, 1e-8, 1e-8], 1e-4)
     assert (found.value, found.tolerance, found.satisfied) == (2e-9, 1e-8, True)
-    assert not certified(slopes, [1.0, 1e-10, 2e-8], [0.0, 1e-8, 1e-8], 1e-4).satisfied
+    assert not certify_climb(slopes, [1.0, 1e-10, 2e-8], [0.0, 1e-8, 1e-8], 1e-4).satisfied
 
 
 @pytest.mark.parametrize("name", PROBLEMS)

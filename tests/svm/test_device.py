@@ -23,7 +23,7 @@ SHIFT = 1e3
 
 @pytest.fixture(scope="module")
 def rows():
-    """More rows than are solved at once, far from the origin in float32."""
+    """Make more rows than are solved at once, far from the origin in float32."""
     X, y = make_classification(2600, 6, n_informative=5, n_redundant=0, flip_y=0.05, random_state=0)
     return (X + SHIFT).astype(np.float32), y
 

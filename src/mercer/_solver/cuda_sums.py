@@ -18,18 +18,25 @@ from mercer.kernels import Kernel, Prepared
 __all__ = ["CudaSums", "Laid", "RowSums"]
 
 Array = Any
-# Rows and columns of a tile, and its threads.
-_TILE, _THREADS = 128, 256
-# Blocks that keep a large GPU busy: two for each multiprocessor, twice.
+# Rows and columns of a tile, as in the CUDA program.
+_TILE = 128
+# Threads of a block, as in the CUDA program.
+_THREADS = 256
+# Blocks that keep a large GPU busy: two rounds of two for each of 128 multiprocessors.
 _BUSY = 512
-# The compute capability that was tried, and the number of the Gaussian profile, whose exponentials are powers of two.
-_LEAST, _GAUSSIAN = 80, 1
+# The least compute capability that was tested.
+_LEAST_CAPABILITY = 80
+# The code of the Gaussian profile, which the program computes as a power of two.
+_GAUSSIAN = 1
 
 
 @dataclass(frozen=True, eq=False)
 class Laid:
-    """Rows as the program wants them: entry by entry (d, c), d even and c a multiple of a tile's rows, their squared
-    lengths (c,) and their numbers (c,); the first ``count`` are meant."""
+    """Rows in the layout of the program.
+
+    ``entries`` has shape (d, c) with d even and c a multiple of a tile's rows, ``squares`` (c,) are squared lengths and
+    ``numbers`` (c,) the identities of rows. The first ``count`` columns are rows; the others are padding.
+    """
 
     count: int
     entries: Array
@@ -37,19 +44,19 @@ class Laid:
     numbers: Array
 
     def take(self, xp: Any, places: Array, count: int) -> "Laid":
-        """Those at some places, of which the first `count` are meant."""
+        """Return the rows at `places`; the first `count` of them are rows, the others padding."""
         entries, squares = xp.take(self.entries, places, axis=1), xp.take(self.squares, places, axis=0)
         return Laid(count, entries, squares, xp.take(self.numbers, places, axis=0))
 
 
 class CudaSums:
-    """Sums over rows of weight times value, for other rows, of a radial kernel and float32 rows of one place.
+    """Sums over rows of weight times kernel value, for a radial kernel and float32 rows on one device.
 
     Parameters
     ----------
     kernel : Kernel
     like : array of shape (n, d)
-        Of that place and type.
+        An array on that device, of that type.
     xp : module
     """
 
@@ -58,13 +65,13 @@ class CudaSums:
         device = device_of(like) if like.dtype == xp.float32 else None
         self.profile = None if device is None else kernel.profile(Prepared(like))
         self.program: CudaProgram | None = None
-        if device is not None and self.profile is not None and capability_of(device) >= _LEAST:
+        if device is not None and self.profile is not None and capability_of(device) >= _LEAST_CAPABILITY:
             constants = {"KIND": self.profile.kind}
             self.program = cuda_program("mercer._solver", "kernel_sums.cu", "kernel_sums", like, constants)
 
     def lay(self, rows: Array, first: int = 0) -> Laid:
-        """Lay out rows, whose numbers begin with `first`: those of equal number are one and the same row."""
-        xp, rows = self.xp, self.kernel.scaled(self.xp, rows)
+        """Lay out rows for the program; their numbers begin with `first`, and equal numbers mean the same row."""
+        xp, rows = self.xp, self.kernel.scale_rows(self.xp, rows)
         count, width = rows.shape
         long, wide = -(-count // _TILE) * _TILE, width + width % 2
         entries = xp.zeros((wide, long), dtype=rows.dtype, device=rows.device)
@@ -74,7 +81,7 @@ class CudaSums:
         return Laid(count, entries, squares, xp.arange(first, first + long, dtype=xp.int64, device=rows.device))
 
     def of(self, rows: Laid, weights: Array, others: Laid) -> Array:
-        """The sums over rows for each of the others, float64; `weights` (m,) are float64, where the rows are."""
+        """Compute the float64 sum over `rows` for each of the `others`; `weights` (m,) are float64 on the device."""
         xp, (d, m), c = self.xp, rows.entries.shape, others.entries.shape[1]
         padded = xp.zeros(m, dtype=xp.float64, device=weights.device)
         padded[: rows.count] = weights * self.profile.factor
@@ -92,7 +99,7 @@ class CudaSums:
 
 
 class RowSums:
-    """Sums between rows of one set, by their numbers.
+    """Sums between rows of one set, selected by their indices.
 
     Parameters
     ----------
@@ -107,22 +114,22 @@ class RowSums:
 
     @property
     def is_possible(self) -> bool:
-        """Whether there is a program for the kernel and the place of the rows."""
+        """Whether there is a program for the kernel on the device of the rows."""
         return self.sums.program is not None
 
     @cached_property
     def _every(self) -> Laid:
         return self.sums.lay(self.rows)
 
-    def _taken(self, numbers: Array) -> Laid:
-        padded = np.zeros(-(-len(numbers) // _TILE) * _TILE, dtype=np.int64)
-        padded[: len(numbers)] = numbers
-        return self._every.take(self.sums.xp, self.sums.placement.put(padded), len(numbers))
+    def _take_rows(self, indices: Array) -> Laid:
+        padded = np.zeros(-(-len(indices) // _TILE) * _TILE, dtype=np.int64)
+        padded[: len(indices)] = indices
+        return self._every.take(self.sums.xp, self.sums.placement.put(padded), len(indices))
 
     def of(self, rows: Array, coefficients: Array, others: Array) -> Array:
-        """The sums over some rows of coefficient times value for each of the others, float64, where the rows are."""
+        """Compute the float64 sum over `rows` of coefficient times value for each of the `others`, on the device."""
         if self._last is None or self._last[0] is not others:
-            # They are likely to be asked for again, by the same numbers, in the next round.
-            self._last = (others, self._taken(others))
+            # The next round is likely to ask for the same array of indices again.
+            self._last = (others, self._take_rows(others))
         weights = self.sums.placement.put(np.asarray(coefficients, dtype=np.float64))
-        return self.sums.of(self._taken(rows), weights, self._last[1])
+        return self.sums.of(self._take_rows(rows), weights, self._last[1])

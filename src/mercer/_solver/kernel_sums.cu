@@ -1,12 +1,13 @@
-/* Sums over rows of weight times kernel value, for each of many columns, of a radial kernel: no value is stored.
+/* Sums over rows of weight times kernel value, for each of many columns, of a radial kernel. No value is stored.
 
-   A block makes the sums of 128 columns over some rows, in tiles of 128 rows: products in registers, 8 x 8 a thread, of
-   parts of 16 entries that lie in shared memory; then values, and their sums in double. A grid is (columns / 128,
-   slices): each slice of the rows has sums of its own, which are added in their order, whatever the GPU.
+   A block computes the sums of 128 columns over some rows, in tiles of 128 rows. Dot products are in registers, 8 x 8 for
+   each thread, over parts of 16 entries in shared memory; then come the values, and their sums in double. The grid is
+   (columns / 128, slices). Each slice of the rows has its own sums, which are added afterwards in a fixed order, so
+   that the result does not depend on the GPU.
 
-   Rows and columns are given entry by entry (d, m) and (d, c), with m and c multiples of 128 and d of two; what was added
-   to make them so has weight zero. KIND is the number of the profile, see _profile.py. A row and a column of the same
-   number are one and the same: their distance is zero, of which rounding would leave a root that shows. */
+   Rows and columns are stored entry by entry, (d, m) and (d, c), with m and c multiples of 128 and d even; padding has
+   weight zero. KIND is the code of the profile, see _profile.py. A row and a column of equal number are the same row:
+   their distance is set to zero, since the square root would magnify its rounding. */
 
 #define TILE 128
 #define PART 16
@@ -29,7 +30,7 @@ __device__ __forceinline__ float value_of(float s, float scale, float shape)
 #endif
 }
 
-/* Copies a part of 16 entries, or what is left of d, of 128 rows to registers, 8 numbers a thread. */
+/* Copies a part of 16 entries, or the last d % 16, of 128 rows to registers, 8 values for each thread. */
 __device__ __forceinline__ void fetch(const float *given, long long pitch, long long begin, int entry, int d, float4 *out)
 {
 #pragma unroll
@@ -66,7 +67,8 @@ kernel_sums(const float *rows, const float *row_squares, const long long *row_nu
     const long long bottom = top + rows_of_slice < m ? top + rows_of_slice : m;
     const float a = (float)shape, f = (float)scale;
     double total[8] = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
-    /* Which of the two places in shared memory is in use: the other was left by all before the last barrier. */
+    /* Which of the two buffers in shared memory is in use. All threads left the other one before the last barrier, so it
+       can be filled without a second barrier. */
     int now = 0;
     for (long long start = top; start < bottom; start += TILE) {
         float dots[8][8] = {};

@@ -11,14 +11,14 @@ from mercer.errors import DataError
 
 __all__ = ["Integral", "integrate_box"]
 
-# Lobatto's five points, the outer two drawn in by a millionth: a kink beyond the outermost point of Gauss's rule would
-# be seen neither by a cell nor by its halves, and an integrable singularity at an end of the box must not be evaluated.
+# Lobatto's five points, with the outer two moved inwards by a millionth. Gauss's rule could miss a kink beyond its
+# outermost point in a cell and in both halves; and a singularity at an end of the box must not be evaluated.
 _NODES = np.array([-(1 - 2e-6), -np.sqrt(3 / 7), 0.0, np.sqrt(3 / 7), 1 - 2e-6])
 # Weights that integrate polynomials of degree four at these points exactly, and of degree seven to rounding.
 _WEIGHTS = np.linalg.solve(np.vander(_NODES, increasing=True).T, [2, 0, 2 / 3, 0, 2 / 5])
-# Cells per axis to begin with, by dimension: enough to see any bump wider than a thirtieth of the box.
+# Cells of each axis at the start, by dimension: enough to find any bump wider than a thirtieth of the box.
 _FIRST = {1: 64, 2: 24, 3: 10}
-# Cells that may be open at once; each has 5^d points.
+# The most cells that are refined at once; each has 5^d points.
 _MOST_CELLS = 40_000
 
 
@@ -66,7 +66,7 @@ def integrate_box(
     max_depth : int, default=50
         Rounds of refinement.
     subject : str, default="integrate_box"
-        Who asks, for the words of errors.
+        The name that errors begin with.
 
     Returns
     -------
@@ -95,7 +95,7 @@ def integrate_box(
         parts, sizes = parts.reshape(-1, 2**d), sizes.reshape(-1, 2**d)
         change = np.abs(parts.sum(axis=1) - value)
         scale = max(scale, abs(done) + float(sizes.sum()))
-        # What may still go wrong is shared by the open cells, and a quarter of it is left for later rounds.
+        # A quarter of the allowed error is divided among the open cells; the rest is left for later rounds.
         settled = change <= 0.25 * tol * scale / max(len(corner), 64)
         done += float(parts[settled].sum())
         error += float(change[settled].sum())
@@ -110,7 +110,7 @@ def integrate_box(
 
 
 def _first_cells(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Equal cells: their lowest corners, and the width they share."""
+    """Return the lowest corners of equal cells, and their common width."""
     cells = _FIRST[len(low)]
     width = (high - low) / cells
     steps = np.stack(np.meshgrid(*[np.arange(cells)] * len(low), indexing="ij"), axis=-1).reshape(-1, len(low))
@@ -120,7 +120,7 @@ def _first_cells(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndar
 def _cell_sums(
     function: Callable[[np.ndarray], Any], corner: np.ndarray, width: np.ndarray, subject: str
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """Integrals over cells of the function and of its absolute value, and the points they took."""
+    """Return the integrals over cells of the function and of its absolute value, and the number of points."""
     d = len(width)
     points = np.array(list(product((_NODES + 1) / 2, repeat=d)))
     weight = np.prod(np.array(list(product(_WEIGHTS / 2, repeat=d))), axis=1) * np.prod(width)

@@ -1,8 +1,8 @@
 """Cholesky factors of large matrices in fixed tiles: all threads work, and their number does not change a bit.
 
 A threaded LAPACK splits its sums by the number of its threads. Here every tile is one product of one BLAS thread, of a
-shape that the size of the matrix alone decides, and mercer's threads share out the tiles. They are written in place by
-native code, which runs side by side; SciPy's triangular solvers hold the interpreter's lock.
+shape that depends on the size of the matrix only, and mercer's threads take tiles one by one. Native code writes them
+in place without the interpreter's lock, which SciPy's triangular solvers hold.
 """
 
 from functools import partial
@@ -21,43 +21,44 @@ __all__ = [
 ]  # fmt: skip
 
 Array = Any
-# Rows of a tile: products of 256 reach nine tenths of the speed of long ones, and 3000 rows make 78 tiles to share out.
+# Rows of a tile: products of 256 reach nine tenths of the speed of long ones, and 3000 rows make 78 tiles.
 TILE = 256
-# Rows above which tiles are larger, being many.
+# Rows above which tiles are larger: there are enough of them for all threads.
 _LARGE = 5000
 
 
 def tile_bounds(n: int, number: int) -> slice:
-    """The rows of a tile."""
+    """Return the rows of tile `number` of `n` rows."""
     return slice(number * TILE, min((number + 1) * TILE, n))
 
 
 def lower_tiles(n: int) -> list[tuple[slice, slice]]:
-    """The tiles on and below the diagonal of an n x n matrix."""
+    """Return the tiles on and below the diagonal of an n x n matrix."""
     count = -(-n // TILE)
     return [(tile_bounds(n, i), tile_bounds(n, j)) for i in range(count) for j in range(i + 1)]
 
 
-def _cuts(start: int, stop: int, size: int) -> list[slice]:
+def _cut(start: int, stop: int, size: int) -> list[slice]:
+    """Return slices of `size` rows that cover the range from `start` to `stop`."""
     return [slice(begin, min(begin + size, stop)) for begin in range(start, stop, size)]
 
 
 def factorise(A: Array, threads: int = 1) -> int:
     """Put the lower Cholesky factor of `A`, C-ordered, in the place of its lower triangle.
 
-    What is above the diagonal is neither read nor written. Returns 0, or the order of the first leading minor that is
-    not positive. The columns of a panel are finished and taken from all that is right of them (Golub and Van Loan,
-    4.2.5), so that a step waits for small triangles alone.
+    Elements above the diagonal are neither read nor written. Returns 0, or the order of the first leading minor that is
+    not positive. This is the right-looking algorithm (Golub and Van Loan, 4.2.5): a panel of columns is factored, and
+    its products are subtracted from all columns to its right. Only the small triangle of a panel is sequential.
     """
     n = len(A)
-    # Of the sizes tried about the fastest on one thread (1500, 3000 and 6000 rows), where LAPACK on one thread takes
-    # 1.0, 0.95 and 0.92 of the time; still 36 tiles to share out at 3000.
+    # These sizes were the fastest on one thread with 1500, 3000 and 6000 rows, where LAPACK on one thread takes 1.0,
+    # 0.95 and 0.92 of the time; 3000 rows still make 36 tiles for the threads.
     width, size = 256, 384 if n <= _LARGE else 640
     for start in range(0, n, width):
         stop = min(start + width, n)
         if failed := triangles.factor_corner(A, start, stop):
             return start + failed
-        cuts = _cuts(stop, n, size)
+        cuts = _cut(stop, n, size)
         run_numbered(partial(_divide, A, start, stop, cuts), len(cuts), threads)
         pairs = [(i, j) for j in range(len(cuts)) for i in range(j, len(cuts))]
         run_numbered(partial(_take_off, A, start, stop, cuts, pairs), len(pairs), threads)
@@ -65,7 +66,7 @@ def factorise(A: Array, threads: int = 1) -> int:
 
 
 def factor(A: Array, threads: int = 1) -> None:
-    """As `factorise`, for matrices that have a factor: raises ``numpy.linalg.LinAlgError`` where there is none."""
+    """Factorise `A` as `factorise` does; raise ``numpy.linalg.LinAlgError`` if it is not positive definite."""
     if failed := factorise(A, threads):
         message = f"the matrix is not positive definite: its leading minor of order {failed} is not positive."
         raise np.linalg.LinAlgError(message)
@@ -83,33 +84,33 @@ def _take_off(A: Array, start: int, stop: int, cuts: list[slice], pairs: list[tu
 
 
 def solve(L: Array, B: Array) -> Array:
-    """The solution of L L^T X = B, with L in a lower triangle; block by block, in a new array."""
+    """Solve L L^T X = B, with L in a lower triangle, block by block; return a new array."""
     X = forward(L, B)
-    for cut in reversed(_cuts(0, len(L), TILE)):
+    for cut in reversed(_cut(0, len(L), TILE)):
         right = X[cut] - L[cut.stop :, cut].T @ X[cut.stop :]
         X[cut] = solve_triangular(L[cut, cut], right, lower=True, trans="T", check_finite=False)
     return X
 
 
 def forward(L: Array, B: Array) -> Array:
-    """The solution of L Z = B; a new array. Most of the work is products, which let other threads run."""
+    """Solve L Z = B; return a new array. Most of the work is products, which do not hold the interpreter's lock."""
     Z = np.array(B, dtype=L.dtype, order="C")
-    for cut in _cuts(0, len(L), TILE):
+    for cut in _cut(0, len(L), TILE):
         right = Z[cut] - L[cut, : cut.start] @ Z[: cut.start]
         Z[cut] = solve_triangular(L[cut, cut], right, lower=True, check_finite=False)
     return Z
 
 
 def inverse_factor(L: Array, threads: int = 1) -> Array:
-    """The inverse of a lower factor, whose own upper triangle is not read; some columns at a time."""
+    """Return the inverse of a lower factor, computed some columns at a time; the upper triangle of `L` is not read."""
     n = len(L)
-    # A part of a tile: the first columns are 3 width / n of all work, which must be little where threads are many.
-    V, columns = np.zeros_like(L), _cuts(0, n, 64 if n <= _LARGE else 128)
+    # Narrower than a tile: the first columns are 3 width / n of all work, which one thread does alone.
+    V, columns = np.zeros_like(L), _cut(0, n, 64 if n <= _LARGE else 128)
     np.fill_diagonal(V, 1.0)
 
     def fill(number: int) -> None:
         here = columns[number]
-        for cut in _cuts(here.start, n, TILE):
+        for cut in _cut(here.start, n, TILE):
             triangles.invert_columns(L, V, here.start, here.stop, cut.start, cut.stop)
 
     run_numbered(fill, len(columns), threads)
@@ -117,12 +118,12 @@ def inverse_factor(L: Array, threads: int = 1) -> Array:
 
 
 def inverse_tile(V: Array, rows: slice, columns: slice) -> Array:
-    """A tile of V^T V on or below its diagonal: of the inverse matrix, for the inverse V of a lower factor."""
+    """Return a tile of V^T V on or below its diagonal: of the inverse matrix, where V inverts the lower factor."""
     return V[rows.start :, rows].T @ V[rows.start :, columns]
 
 
 def inverse_diagonal(L: Array, threads: int = 1) -> Array:
-    """The diagonal of (L L^T)^-1: squared columns of the inverse of L, some at a time."""
+    """Return the diagonal of (L L^T)^-1: the squared lengths of the columns of L^-1, computed some at a time."""
     n = len(L)
     found = np.empty(n, dtype=L.dtype)
 
@@ -138,8 +139,8 @@ def inverse_diagonal(L: Array, threads: int = 1) -> Array:
 
 
 def multiply_upper(A: Array, diagonal: Array, X: Array, threads: int = 1) -> Array:
-    """The product of the symmetric matrix in the strict upper triangle of `A`, and a diagonal, with `X`."""
-    out, cuts = diagonal[:, None] * X, _cuts(0, len(A), 2 * TILE)
+    """Multiply `X` by the symmetric matrix with the strict upper triangle of `A` and the given `diagonal`."""
+    out, cuts = diagonal[:, None] * X, _cut(0, len(A), 2 * TILE)
 
     def products(number: int) -> tuple[slice, Array, Array]:
         cut = cuts[number]
@@ -157,7 +158,7 @@ def multiply_upper(A: Array, diagonal: Array, X: Array, threads: int = 1) -> Arr
 
 def restore(A: Array, diagonal: Array) -> None:
     """Undo `factorise`: copy the upper triangle to the lower, and put the diagonal back."""
-    for cut in _cuts(0, len(A), 2 * TILE):
+    for cut in _cut(0, len(A), 2 * TILE):
         A[cut.stop :, cut] = A[cut, cut.stop :].T
         corner = np.triu(A[cut, cut], 1)
         A[cut, cut] = corner + corner.T

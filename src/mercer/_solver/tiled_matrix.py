@@ -1,7 +1,7 @@
-"""Dense symmetric matrices by fixed tiles on all threads: kernels and products.
+"""Dense symmetric matrices in fixed tiles on all threads: kernel values and products.
 
-A threaded BLAS gives other bits for other numbers of threads. Here every tile is one product on one thread, and which
-tiles there are depends on the size of the matrix alone, so that the threads change nothing but the time.
+A threaded BLAS gives other bits for other numbers of threads. Here every tile is one product on one thread, and the
+tiles depend on the size of the matrix only, so the number of threads changes nothing but the time.
 """
 
 from dataclasses import dataclass
@@ -22,14 +22,14 @@ __all__ = [
 ]
 
 Array = Any
-# Tiles of 512 x 512 numbers, 2 MiB, stay in a second-level cache.
+# Rows of a tile: 512 x 512 float64 are 2 MiB, which stay in a second-level cache.
 _SIDE = 512
-# Rows of a strip: values are made where they stay, and 4000 rows are 16 strips to share out.
+# Rows of a strip: 4000 rows make 16 strips for the threads.
 _HEIGHT = 256
 
 
 def kernel_matrix(kernel: Kernel, rows: Prepared, threads: int = 1) -> Array:
-    """The values of all pairs of rows, symmetric to the last bit."""
+    """Return the values of all pairs of rows, symmetric to the last bit."""
     n = len(rows)
     out = np.empty((n, n), dtype=rows.dtype)
     cuts = [slice(start, min(start + _SIDE, n)) for start in range(0, n, _SIDE)]
@@ -40,7 +40,7 @@ def kernel_matrix(kernel: Kernel, rows: Prepared, threads: int = 1) -> Array:
         i, j = pairs[number]
         tile = kernel.between(parts[i], parts[j])
         if i == j:
-            # A product's two triangles may differ in the last bit.
+            # The two triangles of a product may differ in the last bit.
             tile = np.triu(tile) + np.triu(tile, 1).T
         out[cuts[i], cuts[j]] = tile
         if i != j:
@@ -51,7 +51,7 @@ def kernel_matrix(kernel: Kernel, rows: Prepared, threads: int = 1) -> Array:
 
 
 def lower_kernel_matrix(kernel: Kernel, rows: Prepared, threads: int = 1) -> Array:
-    """The values of all pairs of rows on and below the diagonal, in tiles; other tiles are not written to."""
+    """Return the values of all pairs of rows in the tiles on and below the diagonal; other tiles are not set."""
     n = len(rows)
     out = np.empty((n, n), dtype=rows.dtype)
     cuts, parts, pairs = _lower_pairs(rows)
@@ -65,7 +65,7 @@ def lower_kernel_matrix(kernel: Kernel, rows: Prepared, threads: int = 1) -> Arr
 
 
 def multiply_off_diagonal(kernel: Kernel, rows: Prepared, X: Array, threads: int = 1) -> Array:
-    """The product of the values of all pairs of two different rows with `X`; values are made and forgotten."""
+    """Multiply `X` by the kernel matrix without its diagonal; values are computed tile by tile and not kept."""
     cuts, parts, pairs = _lower_pairs(rows)
     out = np.zeros((len(rows), X.shape[1]))
 
@@ -87,16 +87,16 @@ def multiply_off_diagonal(kernel: Kernel, rows: Prepared, X: Array, threads: int
 
 
 def _lower_pairs(rows: Prepared) -> tuple[list[slice], list[Prepared], list[tuple[int, int]]]:
-    """The tiles on and below the diagonal: their rows, and which two sets each is of."""
+    """Return the row slices of tiles, the rows of each slice, and the pairs of slices on and below the diagonal."""
     cuts = [slice(start, min(start + _SIDE, len(rows))) for start in range(0, len(rows), _SIDE)]
     return cuts, [rows.take(cut) for cut in cuts], [(i, j) for j in range(len(cuts)) for i in range(j, len(cuts))]
 
 
 @dataclass(frozen=True, eq=False)
 class KernelStrips:
-    """The values of all pairs of rows, each pair once: strips of rows, each from its own diagonal on.
+    """The values of all pairs of rows, each pair once: strips of rows that begin at the diagonal.
 
-    Half the memory of the matrix, no copy of a tile to its mirror image, and half as much to read for a product.
+    This takes half the memory of the matrix, and a product reads half as much.
     """
 
     strips: list[Array]
@@ -104,7 +104,7 @@ class KernelStrips:
 
     @classmethod
     def of(cls, kernel: Kernel, rows: Prepared, threads: int = 1) -> "KernelStrips":
-        """Make the values."""
+        """Compute the values of all strips."""
         n, strips = len(rows), []
         cuts = [slice(start, min(start + _HEIGHT, n)) for start in range(0, n, _HEIGHT)]
 
@@ -118,8 +118,8 @@ class KernelStrips:
         return self.cuts[-1].stop
 
     def multiply(self, B: Array, threads: int = 1) -> Array:
-        """K B; each strip also stands for its mirror image, and shares are added in the order of the strips."""
-        # With few rows in the first factor, not few columns in the second, products are a quarter faster.
+        """Compute K B. Each strip also counts for its mirror image, and the strips are added in their order."""
+        # Products with few rows in the first factor are a quarter faster than with few columns in the second.
         turned = np.ascontiguousarray(B.T)
         out = np.zeros_like(turned)
 
@@ -138,7 +138,7 @@ class KernelStrips:
 
 
 def multiply(A: Array, B: Array, threads: int = 1) -> Array:
-    """A B by rows of tiles."""
+    """Compute A B, tile of rows by tile of rows."""
     out = np.empty((len(A), B.shape[1]), dtype=np.result_type(A, B))
 
     def fill(number: int) -> None:
@@ -150,7 +150,7 @@ def multiply(A: Array, B: Array, threads: int = 1) -> Array:
 
 
 def multiply_triangles(U: Array, threads: int = 1) -> Array:
-    """The lower triangle of U U^T, with U upper triangular; what is above is not filled."""
+    """Compute the lower triangle of U U^T, with U upper triangular; do not use what is above it."""
     n = len(U)
     out, cuts = np.zeros_like(U), [slice(start, min(start + _SIDE, n)) for start in range(0, n, _SIDE)]
     pairs = [(cuts[i], cuts[j]) for i in range(len(cuts)) for j in range(i + 1)]

@@ -1,4 +1,4 @@
-"""What Gaussian processes offer to a study."""
+"""The candidates of a study that are Gaussian processes."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from mercer.kernels import RBF, Constant, White
 
 __all__ = ["CANDIDATES"]
 
-# Each fit climbs the evidence by some thirty Cholesky factors.
+# The most rows: each fit climbs the evidence by about thirty Cholesky factors.
 _MOST_ROWS = 1_000
 
 
@@ -21,7 +21,7 @@ def _too_many(shape: Shape) -> str:
     return f"for at most {_MOST_ROWS} rows, here are {shape.n_rows}" if shape.n_rows > _MOST_ROWS else ""
 
 
-def _rows(model: Any) -> tuple[float, str]:
+def _count_points(model: Any) -> tuple[float, str]:
     count = len(model.X_train_)
     return float(count), f"{count} rows compared with"
 
@@ -36,7 +36,7 @@ CANDIDATES = (
         {},
         ("dense", "scaled"),
         _too_many,
-        _rows,
+        _count_points,
         "A smooth curve through all rows at once; its smoothness is chosen by the evidence.",
     ),
 )

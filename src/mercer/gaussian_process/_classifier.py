@@ -1,5 +1,6 @@
 """Gaussian process classification by Laplace's approximation."""
 
+from functools import partial
 from itertools import combinations
 from typing import Any, ClassVar
 
@@ -18,8 +19,8 @@ from mercer.errors import DataError, ParameterError, UnsupportedError
 from mercer.gaussian_process._class_prediction import ClassPrediction
 from mercer.gaussian_process._climb import ClimbState
 from mercer.gaussian_process._climbing import Climbing
-from mercer.gaussian_process._covariance import IsKernel, covariance_of, fitted_kernel, takes_vectors
-from mercer.gaussian_process._evidence import own_noise
+from mercer.gaussian_process._covariance import IsKernel, make_covariance, replace_theta, takes_vectors
+from mercer.gaussian_process._evidence import compute_own_noise
 from mercer.gaussian_process._laplace import LaplaceEvidence
 from mercer.kernels import Kernel
 
@@ -175,18 +176,21 @@ class GaussianProcessClassifier(ClassPrediction, Climbing, ClassifierMixin, Esti
         if isinstance(self.kernel, CompoundKernel):
             message = "kernel cannot be a CompoundKernel"
             raise ParameterError(message)
-        source, rows = self._opened(X, y, sample_weight, self._prior(), "labels")
-        self._problems, known = self._prepared(source, rows)
-        evidences = [evidence for evidence, _ in self._problems]
-        climber = self._climber(evidences, self._prior())
-        outcome = self._drive(climber, source, max_steps=self.max_iter, attributes=known)
-        del self._problems
-        self._warn(list(self.kernels_), outcome)
+        source, rows = self._open_process(X, y, sample_weight, self._prior(), "labels")
+        problems, known = self._prepare(source, rows)
+        outcome = self._drive(
+            self._make_climber([evidence for evidence, _ in problems], self._prior()),
+            source,
+            fitted=partial(self._list_attributes, problems),
+            max_steps=self.max_iter,
+            attributes=known,
+        )
+        self._warn_at_bounds(list(self.kernels_), outcome)
         self._conclude(outcome)
         return self
 
-    def _prepared(self, source: Source, X: Any) -> tuple[list[Any], dict[str, Any]]:
-        """The evidence and the numbers of the rows of each problem, and the attributes that are known before."""
+    def _prepare(self, source: Source, X: Any) -> tuple[list[Any], dict[str, Any]]:
+        """Return the evidence and the row indices of each problem, and the attributes known before the climb."""
         y, weight = source.y, source.weight
         check_classification_targets(y)
         X = X.copy() if self.copy_X_train else X
@@ -207,34 +211,40 @@ class GaussianProcessClassifier(ClassPrediction, Climbing, ClassifierMixin, Esti
         points = X.astype(np.float64, copy=False) if takes_vectors(self._prior()) else X
         weight = np.ones(len(y)) if weight is None else weight
         problems = [
-            (LaplaceEvidence(points[rows], t, weight[rows], self.max_iter_predict, self._start(number, len(t))), rows)
-            for number, (rows, t) in enumerate(_problems(y, classes, self.multi_class))
+            (
+                LaplaceEvidence(
+                    points[rows], t, weight[rows], self.max_iter_predict, self._choose_latent_start(number, len(t))
+                ),
+                rows,
+            )
+            for number, (rows, t) in enumerate(_list_problems(y, classes, self.multi_class))
         ]
         known = {"X_train_": X, "classes_": classes, "n_classes_": len(classes)}
         return problems, known
 
-    def _start(self, number: int, n: int) -> Array:
-        """Latent values to begin with: those of the last fit where they are wanted and fit."""
+    def _choose_latent_start(self, number: int, n: int) -> Array:
+        """Return latent values to start from: those of the last fit, if `warm_start` and of `n` rows; else zeros."""
         models = getattr(self, "models_", ()) if self.warm_start else ()
         if number < len(models) and len(models[number].latent) == n:
             return models[number].latent
         return np.zeros(n)
 
     def _check_weights(self, X: Any) -> None:
-        kernel = covariance_of(self._prior(), type(self).__name__)
-        if own_noise(kernel, kernel.prepare(X[:1]), X[:1]).any():
+        kernel = make_covariance(self._prior(), type(self).__name__)
+        if compute_own_noise(kernel, kernel.prepare(X[:1]), X[:1]).any():
             message = (
                 f"{type(self).__name__}: sample_weight cannot be used with white noise in the kernel, which tells a "
                 f"row from its repetition; got {self.kernel}. Drop the noise, or repeat the rows."
             )
             raise UnsupportedError(message)
 
-    def _fitted(self, state: ClimbState) -> dict[str, Any]:
+    def _list_attributes(self, problems: list[Any], state: ClimbState) -> dict[str, Any]:
+        """Return the fitted attributes of a `state` of the climb."""
         kernels, models = [], []
-        for best, (evidence, rows) in zip(state.best, self._problems, strict=True):
+        for best, (evidence, rows) in zip(state.best, problems, strict=True):
             theta = state.theta[best]
-            kernel = covariance_of(self._prior(), type(self).__name__).with_theta(theta)
-            kernels.append(fitted_kernel(self._prior(), theta))
+            kernel = make_covariance(self._prior(), type(self).__name__).with_theta(theta)
+            kernels.append(replace_theta(self._prior(), theta))
             with one_blas_thread():
                 models.append(evidence.fitted(kernel, rows, self._threads()))
         value = float(np.mean([model.log_marginal_likelihood_value_ for model in models]))
@@ -279,24 +289,27 @@ class GaussianProcessClassifier(ClassPrediction, Climbing, ClassifierMixin, Esti
         if eval_gradient and len(self.models_) > 1:
             message = "Gradient of log-marginal-likelihood not implemented for multi-class GPC."
             raise UnsupportedError(message)
-        thetas = self._shared(np.asarray(theta, dtype=np.float64))
-        found = [self._evaluated(number, part, eval_gradient) for number, part in enumerate(thetas)]
+        thetas = self._split_theta(np.asarray(theta, dtype=np.float64))
+        found = [self._evaluate_problem(number, part, eval_gradient) for number, part in enumerate(thetas)]
         if not clone_kernel:
-            self.kernels_ = tuple(fitted_kernel(one, part) for one, part in zip(self.kernels_, thetas, strict=True))
+            self.kernels_ = tuple(
+                replace_theta(kernel, part) for kernel, part in zip(self.kernels_, thetas, strict=True)
+            )
         value = np.float64(np.mean([value for value, _ in found]))
         return (value, found[0][1]) if eval_gradient else value
 
-    def _shared(self, theta: Array) -> list[Array]:
-        """Theta for each problem."""
-        size, count = len(covariance_of(self.kernels_[0], type(self).__name__).theta), len(self.kernels_)
+    def _split_theta(self, theta: Array) -> list[Array]:
+        """Return the hyper-parameters of each problem, from one vector for all or one after the other."""
+        size, count = len(make_covariance(self.kernels_[0], type(self).__name__).theta), len(self.kernels_)
         if len(theta) not in (size, size * count):
             message = f"Shape of theta must be either {size} or {size * count}. Obtained theta with shape {len(theta)}."
             raise ParameterError(message)
         return [theta] * count if len(theta) == size else list(theta.reshape(count, size))
 
-    def _evaluated(self, number: int, theta: Array, slope: bool) -> tuple[float, Array]:
+    def _evaluate_problem(self, number: int, theta: Array, slope: bool) -> tuple[float, Array]:
+        """Return the evidence of problem `number` at `theta` and, with `slope`, its gradient."""
         model = self.models_[number]
-        kernel = covariance_of(self.kernels_[number], type(self).__name__).with_theta(theta)
+        kernel = make_covariance(self.kernels_[number], type(self).__name__).with_theta(theta)
         points = self._points()[model.rows]
         start = model.latent if self.warm_start else np.zeros(len(points))
         evidence = LaplaceEvidence(points, model.y_train_, model.weight, self.max_iter_predict, start)
@@ -304,12 +317,12 @@ class GaussianProcessClassifier(ClassPrediction, Climbing, ClassifierMixin, Esti
             return evidence.evaluate(kernel, slope, self._threads())
 
 
-def _problems(y: Array, classes: Array, multi_class: str) -> list[tuple[Array, Array]]:
-    """The rows of each problem of two classes, and their targets 0 and 1."""
-    everyone = np.arange(len(y))
+def _list_problems(y: Array, classes: Array, multi_class: str) -> list[tuple[Array, Array]]:
+    """Return for each problem of two classes its rows, and their targets 0 and 1."""
+    every_row = np.arange(len(y))
     if len(classes) == 2:
-        return [(everyone, (y == classes[1]).astype(np.float64))]
+        return [(every_row, (y == classes[1]).astype(np.float64))]
     if multi_class == "one_vs_rest":
-        return [(everyone, (y == one).astype(np.float64)) for one in classes]
+        return [(every_row, (y == label).astype(np.float64)) for label in classes]
     pairs = [(np.flatnonzero((y == first) | (y == second)), second) for first, second in combinations(classes, 2)]
     return [(rows, (y[rows] == second).astype(np.float64)) for rows, second in pairs]

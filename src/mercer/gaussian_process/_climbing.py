@@ -1,4 +1,4 @@
-"""What the estimators share that choose hyper-parameters by their evidence."""
+"""What estimators that choose hyper-parameters by the evidence share."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,7 @@ from mercer._solver import Outcome, Solver
 from mercer._source import Source, open_source
 from mercer.errors import ParameterError
 from mercer.gaussian_process._climb import ClimbState, climb, climb_by, stand_still
-from mercer.gaussian_process._covariance import covariance_of, takes_vectors, warn_of_bounds
+from mercer.gaussian_process._covariance import make_covariance, takes_vectors, warn_of_bounds
 from mercer.gaussian_process._evidence import Evidence
 from mercer.kernels import Kernel
 
@@ -20,7 +20,7 @@ __all__ = ["Climbing"]
 
 
 class Climbing(Estimator):
-    """Opens rows of any kind that a kernel takes, and climbs."""
+    """An estimator that opens any rows that its kernel takes, and climbs the evidence."""
 
     optimizer: Any
     n_restarts_optimizer: int
@@ -28,21 +28,21 @@ class Climbing(Estimator):
     tol: float
     max_iter: int
 
-    def _opened(self, X: Any, y: Any, sample_weight: Any, kernel: Any, targets: str) -> tuple[Source, Any]:
-        """The source that a fit is driven over, and the rows; those that are no vectors are numbered in the source."""
+    def _open_process(self, X: Any, y: Any, sample_weight: Any, kernel: Any, targets: str) -> tuple[Source, Any]:
+        """Return the source of a fit, and the rows; if these are no vectors, the source holds their indices."""
         if takes_vectors(kernel):
             source = self._open(X, y, sample_weight, targets=targets)
             return source, source.whole()
         kind = {"multi_output": True, "y_numeric": True} if targets == "numbers" else {}
         X, y = validate_data(self, X, y, ensure_2d=False, dtype=None, **kind)
-        numbers = np.arange(len(X), dtype=np.float64)[:, None]
+        indices = np.arange(len(X), dtype=np.float64)[:, None]
         threads = self._threads()
-        return open_source(numbers, y, checked_weight(self, sample_weight, len(X)), threads), X
+        return open_source(indices, y, checked_weight(self, sample_weight, len(X)), threads), X
 
-    def _climber(self, evidences: list[Evidence], kernel: Any) -> Callable[[Any], Solver]:
-        """From a state to resume from to the solver that this estimator asks for."""
-        covariance = covariance_of(kernel, type(self).__name__)
-        starts = self._starts(covariance)
+    def _make_climber(self, evidences: list[Evidence], kernel: Any) -> Callable[[Any], Solver]:
+        """Return the function from a state to resume from to the solver that the parameter `optimizer` asks for."""
+        covariance = make_covariance(kernel, type(self).__name__)
+        starts = self._draw_starts(covariance)
 
         def solve(state: ClimbState | None) -> Solver:
             if self.optimizer is None or not len(covariance.theta):
@@ -53,8 +53,8 @@ class Climbing(Estimator):
 
         return solve
 
-    def _starts(self, kernel: Kernel) -> np.ndarray:
-        """Logarithms of hyper-parameters to begin with: those given, and others drawn within the bounds."""
+    def _draw_starts(self, kernel: Kernel) -> np.ndarray:
+        """Return logarithms of hyper-parameters to start from: those given, and others drawn within the bounds."""
         bounds = kernel.bounds
         if self.n_restarts_optimizer and len(bounds) and not np.isfinite(bounds).all():
             message = "Multiple optimizer restarts (n_restarts_optimizer>0) requires that all bounds are finite."
@@ -63,8 +63,8 @@ class Climbing(Estimator):
         drawn = [np.random.default_rng(child).uniform(bounds[:, 0], bounds[:, 1]) for child in children]
         return np.array([kernel.theta, *drawn])
 
-    def _warn(self, kernels: list[Any], outcome: Outcome) -> None:
-        """Warn of hyper-parameters at their bounds, where they were chosen and not given."""
+    def _warn_at_bounds(self, kernels: list[Any], outcome: Outcome) -> None:
+        """Warn of hyper-parameters at their bounds, if they were optimised."""
         if self.optimizer is not None and outcome.converged:
             for kernel in kernels:
                 warn_of_bounds(kernel, stacklevel=6)

@@ -29,9 +29,10 @@ from mercer.kernels import (
     White,
 )
 
-__all__ = ["IsKernel", "covariance_of", "default_kernel", "fitted_kernel", "takes_vectors", "warn_of_bounds"]
+__all__ = ["IsKernel", "make_covariance", "make_default_kernel", "replace_theta", "takes_vectors", "warn_of_bounds"]
 
 Array = Any
+# Distance from a bound, as a share of the range in logarithms, that counts as being at the bound.
 _NEAR = 1e-2
 
 
@@ -44,15 +45,15 @@ class IsKernel(Rule):
         return isinstance(value, Kernel | scikit.Kernel)
 
 
-def default_kernel(fixed: bool = False) -> Kernel:
-    """A constant times the Gaussian kernel of unit length, as in scikit-learn."""
+def make_default_kernel(fixed: bool = False) -> Kernel:
+    """Return a constant times the Gaussian kernel of unit length scale, as in scikit-learn; `fixed` keeps both."""
     if fixed:
         return Constant(1.0, "fixed") * RBF(1.0, "fixed")
     return Constant(1.0) * RBF(1.0)
 
 
-def covariance_of(kernel: Any, subject: str) -> Kernel:
-    """The kernel to compute with, whose theta and bounds are those of the user's `kernel`."""
+def make_covariance(kernel: Any, subject: str) -> Kernel:
+    """Return the kernel to compute with, whose theta and bounds are those of the user's `kernel`."""
     if isinstance(kernel, Precomputed):
         message = (
             f"{subject}: kernel must be a function of rows; got Precomputed(), which cannot say k(x, x) of others."
@@ -60,27 +61,27 @@ def covariance_of(kernel: Any, subject: str) -> Kernel:
         raise UnsupportedError(message)
     if isinstance(kernel, Kernel):
         return kernel
-    return _translated(kernel) or Foreign(kernel)
+    return _translate(kernel) or Foreign(kernel)
 
 
-def fitted_kernel(kernel: Any, theta: Array) -> Any:
-    """The user's kind of kernel with other free hyper-parameters."""
+def replace_theta(kernel: Any, theta: Array) -> Any:
+    """Return a kernel of the same library as `kernel`, with other free hyper-parameters `theta`."""
     return kernel.with_theta(theta) if isinstance(kernel, Kernel) else kernel.clone_with_theta(np.asarray(theta))
 
 
 def takes_vectors(kernel: Any) -> bool:
-    """Whether rows are vectors; scikit-learn has kernels of texts and other things."""
+    """Return whether the rows of `kernel` are vectors; scikit-learn has kernels of texts and other objects."""
     return isinstance(kernel, Kernel) or kernel is None or bool(kernel.requires_vector_input)
 
 
-def _translated(kernel: Any) -> Kernel | None:
-    """The same kernel of mercer's; None where it has none."""
+def _translate(kernel: Any) -> Kernel | None:
+    """Return the same kernel as an object of mercer.kernels; None where there is none."""
     kind = type(kernel)
     if kind in (scikit.Sum, scikit.Product):
-        k1, k2 = _translated(kernel.k1), _translated(kernel.k2)
+        k1, k2 = _translate(kernel.k1), _translate(kernel.k2)
         return None if k1 is None or k2 is None else (Sum if kind is scikit.Sum else Product)(k1, k2)
     if kind is scikit.Exponentiation:
-        inner = _translated(kernel.kernel)
+        inner = _translate(kernel.kernel)
         return None if inner is None else Power(inner, kernel.exponent)
     if kind is scikit.ConstantKernel:
         return Constant(kernel.constant_value, kernel.constant_value_bounds)
@@ -97,7 +98,7 @@ def _translated(kernel: Any) -> Kernel | None:
 
 @dataclass
 class Foreign(Kernel):
-    """A kernel of scikit-learn's kind by its own verbs; its rows may be anything that it takes."""
+    """A kernel of scikit-learn's, called by its own methods; its rows may be anything that it takes."""
 
     kernel: Any
 
@@ -116,9 +117,11 @@ class Foreign(Kernel):
 
     def between(self, rows: Prepared, others: Prepared, out: Array = None) -> Array:
         if rows.token is others.token:
-            # scikit-learn knows a row to be itself only where there is one set of rows: both are asked for as one.
-            numbers, places = np.unique(np.concatenate([_numbers(rows), _numbers(others)]), return_inverse=True)
-            together = np.empty(len(numbers), dtype=np.intp)
+            # scikit-learn recognises a row as itself only within one set of rows, so both sets are joined.
+            indices, places = np.unique(
+                np.concatenate([_list_indices(rows), _list_indices(others)]), return_inverse=True
+            )
+            together = np.empty(len(indices), dtype=np.intp)
             together[places] = np.arange(len(places))
             values = self.kernel(np.concatenate([rows.rows, others.rows])[together])
             values = values[np.ix_(places[: len(rows)], places[len(rows) :])]
@@ -132,9 +135,9 @@ class Foreign(Kernel):
     def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
         values, slopes = self.kernel(np.concatenate([rows.rows, others.rows]), eval_gradient=True)
         n = len(rows)
-        if rows.token is not others.token or not set(_numbers(rows)) & set(_numbers(others)):
+        if rows.token is not others.token or not set(_list_indices(rows)) & set(_list_indices(others)):
             return values[:n, n:], slopes[:n, n:]
-        # Tiles meet themselves or share no row.
+        # Two tiles are the same one or share no row.
         return values[:n, :n], slopes[:n, :n]
 
     @property
@@ -156,7 +159,7 @@ class Foreign(Kernel):
         return replace(self, kernel=self.kernel.clone_with_theta(np.asarray(theta, dtype=np.float64)))
 
 
-def _numbers(rows: Prepared) -> Array:
+def _list_indices(rows: Prepared) -> Array:
     return np.arange(len(rows)) if rows.numbers is None else np.asarray(rows.numbers)
 
 
@@ -164,22 +167,22 @@ def warn_of_bounds(kernel: Any, stacklevel: int) -> None:
     """Warn of hyper-parameters that ended at a bound: the best value may lie beyond it."""
     at = 0
     theta, bounds = kernel.theta, kernel.bounds
-    for one in kernel.hyperparameters:
-        if one.fixed:
+    for parameter in kernel.hyperparameters:
+        if parameter.fixed:
             continue
-        for element in range(one.n_elements):
+        for element in range(parameter.n_elements):
             low, high = bounds[at]
             # The named bound is the one given, not the exponential of its logarithm.
-            given = np.broadcast_to(np.atleast_2d(np.asarray(one.bounds, dtype=float)), (one.n_elements, 2))[element]
+            all_bounds = np.atleast_2d(np.asarray(parameter.bounds, dtype=float))
+            given = np.broadcast_to(all_bounds, (parameter.n_elements, 2))[element]
             for close, side, value, cure in (
                 (theta[at] - low, "lower", given[0], "Decreasing"),
                 (high - theta[at], "upper", given[1], "Increasing"),
             ):
-                # At most a hundredth of the range from the bound, both in logarithms.
                 if close <= _NEAR * min(1.0, high - low):
                     message = (
-                        f"The optimal value found for dimension {element} of parameter {one.name} is close to the "
-                        f"specified {side} bound {value}. {cure} the bound and calling fit again may find a better "
+                        f"The optimal value found for dimension {element} of parameter {parameter.name} is close to "
+                        f"the specified {side} bound {value}. {cure} the bound and calling fit again may find a better "
                         f"value."
                     )
                     warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel)

@@ -7,26 +7,26 @@ import numpy as np
 
 from mercer._source.namespace import library_of
 
-__all__ = ["factorised", "invert_lower", "lower_blocks", "row_blocks", "solve_lower"]
+__all__ = ["factorise_on_device", "invert_lower", "list_lower_blocks", "list_row_blocks", "solve_lower"]
 
 Array = Any
 # Rows of a block: products of 4096 reach the rate of long ones on a large GPU, and a block of float64 is 128 MiB.
 BLOCK = 4096
 
 
-def row_blocks(n: int) -> list[slice]:
-    """Slices of `BLOCK` rows."""
+def list_row_blocks(n: int) -> list[slice]:
+    """Return the slices of `BLOCK` rows that cover `n` rows."""
     return [slice(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK)]
 
 
-def lower_blocks(n: int) -> Iterator[tuple[slice, slice]]:
-    """The blocks on and below the diagonal of an n x n matrix, row by row."""
-    cuts = row_blocks(n)
+def list_lower_blocks(n: int) -> Iterator[tuple[slice, slice]]:
+    """Return the blocks on and below the diagonal of an n x n matrix, row by row."""
+    cuts = list_row_blocks(n)
     return ((here, there) for number, here in enumerate(cuts) for there in cuts[: number + 1])
 
 
-def factorised(xp: Any, A: Array) -> Array | None:
-    """The lower factor of a matrix whose lower triangle is given; None where it is not positive definite."""
+def factorise_on_device(xp: Any, A: Array) -> Array | None:
+    """Return the lower Cholesky factor of a matrix whose lower triangle is given; None if not positive definite."""
     if library_of(A) == "torch":
         import torch
 
@@ -36,12 +36,12 @@ def factorised(xp: Any, A: Array) -> Array | None:
         L = xp.linalg.cholesky(A)
     except np.linalg.LinAlgError:
         return None
-    # CuPy may be set to hand on what a failed factorisation left.
+    # CuPy may be configured to return the result of a failed factorisation.
     return L if bool(xp.all(xp.isfinite(xp.linalg.diagonal(L)))) else None
 
 
 def solve_lower(xp: Any, L: Array, B: Array, transposed: bool = False) -> Array:
-    """The solution of L X = B, or of L^T X = B."""
+    """Solve L X = B, or L^T X = B if `transposed`."""
     library = library_of(L)
     if library == "torch":
         import torch
@@ -59,12 +59,12 @@ def invert_lower(xp: Any, L: Array) -> None:
 
     With V the inverse, V_ij = -V_ii sum over k from j to i - 1 of L_ik V_kj: row i of L is read for row i of V alone.
     """
-    for here in row_blocks(L.shape[0]):
+    for here in list_row_blocks(L.shape[0]):
         corner, size = L[here, here], here.stop - here.start
         eye = xp.eye(size, dtype=L.dtype, device=L.device)
         V = solve_lower(xp, corner, eye)
         # A copy: the row is written to block by block while it is still read.
         row = L[here, : here.start] + 0.0
-        for there in row_blocks(here.start):
+        for there in list_row_blocks(here.start):
             L[here, there] = -(V @ (row[:, there.start :] @ L[there.start : here.start, there]))
         L[here, here] = V

@@ -12,15 +12,21 @@ import numpy as np
 from mercer._source.memory import readable
 from mercer._source.namespace import library_of, to_numpy
 from mercer.errors import DataError, MemoryForecastError
-from mercer.gaussian_process._device_cholesky import factorised, invert_lower, lower_blocks, row_blocks, solve_lower
-from mercer.gaussian_process._evidence import JITTERS, Evidence, Measurement, rounding_of
+from mercer.gaussian_process._device_cholesky import (
+    factorise_on_device,
+    invert_lower,
+    list_lower_blocks,
+    list_row_blocks,
+    solve_lower,
+)
+from mercer.gaussian_process._evidence import JITTERS, Evidence, Measurement, estimate_rounding
 from mercer.kernels import Kernel
-from mercer.kernels.array_form import diagonal_of, diagonal_slopes_of, slopes_of
+from mercer.kernels.array_form import compute_diagonal, sum_diagonal_slopes, sum_slopes
 
-__all__ = ["DeviceEvidence", "check_device_room", "own_noise_of", "predicted_on_device"]
+__all__ = ["DeviceEvidence", "check_device_room", "compute_device_noise", "predict_on_device"]
 
 Array = Any
-# By how much logarithms are changed for a difference of kernels: its error is some 1e-8 of the derivative.
+# Step in the logarithms for central differences of kernel values: their error is about 1e-8 of the derivative.
 _STEP = 1e-4
 
 
@@ -44,34 +50,36 @@ class DeviceEvidence(Evidence):
     noise: Array
     weight: Array = None
 
-    def bytes_at_work(self) -> float:
+    def count_bytes(self) -> float:
         return 16.0 * self.X.shape[0] ** 2
 
     def evaluate(self, kernel: Kernel, slope: bool = True, threads: int = 1) -> tuple[float, Array]:
-        return self._measured(kernel, slope, False)[:2]
+        return self._measure_all(kernel, slope, False)[:2]
 
     def measure(self, kernel: Kernel, threads: int = 1) -> Measurement:
-        return self._measured(kernel, True, True)
+        return self._measure_all(kernel, True, True)
 
-    def _measured(self, kernel: Kernel, slope: bool, curvature: bool) -> Measurement:
-        found = self._factorised(kernel)
+    def _measure_all(self, kernel: Kernel, slope: bool, curvature: bool) -> Measurement:
+        found = self._factorise(kernel)
         if found is None or not slope:
             return Measurement(-np.inf if found is None else found[2], np.zeros(len(kernel.theta)))
         V, alpha, value, _ = found
         invert_lower(self.xp, V)
-        gradient, balance = self._slope(kernel, V, alpha)
-        information = self._information(kernel, V, alpha) if curvature else None
-        return Measurement(value, gradient, information, self._rounding(kernel, alpha, balance, value))
+        gradient, balance = self._compute_slope(kernel, V, alpha)
+        information = self._compute_information(kernel, V, alpha) if curvature else None
+        return Measurement(value, gradient, information, self._estimate_rounding(kernel, alpha, balance, value))
 
-    def _rounding(self, kernel: Kernel, alpha: Array, balance: Array, value: float) -> float:
-        """About the most by which the value is off, from the diagonal of W."""
+    def _estimate_rounding(self, kernel: Kernel, alpha: Array, balance: Array, value: float) -> float:
+        """Estimate the largest error of the value, from the diagonal of W (`balance`)."""
         xp = self.xp
         shares = 2.0 * xp.sum(alpha**2, axis=1) - balance
-        return rounding_of(float(xp.sum(self._variances(kernel) * shares)), value, self.Y.shape[0] * self.Y.shape[1])
+        return estimate_rounding(
+            float(xp.sum(self._compute_variances(kernel) * shares)), value, self.Y.shape[0] * self.Y.shape[1]
+        )
 
     def fitted(self, kernel: Kernel, threads: int) -> dict[str, Any]:
-        """The attributes that predictions need, on the device."""
-        found = self._factorised(kernel)
+        """Return the fitted attributes that predictions need, on the device."""
+        found = self._factorise(kernel)
         if found is None:
             message = (
                 f"The kernel, {kernel}, is not returning a positive definite matrix, even with {JITTERS[-1]:g} of its "
@@ -82,107 +90,112 @@ class DeviceEvidence(Evidence):
         L, alpha, value, jitter = found
         return {"L_": L, "alpha_": alpha, "jitter_": jitter, "log_marginal_likelihood_value_": value}
 
-    def _centred(self, kernel: Kernel) -> Array:
-        """Rows about their mean, where the kernel does not see it: squared lengths then cancel the least."""
+    def _centre_rows(self, kernel: Kernel) -> Array:
+        """Return the rows minus their mean if the kernel is stationary: squared lengths then cancel least."""
         return self.X - self.xp.mean(self.X, axis=0) if kernel.stationary else self.X
 
-    def _shared_noise(self, kernel: Kernel) -> Array:
-        """The noise that a row's weight shares out."""
-        return self.noise + own_noise_of(kernel, self.xp, self.X)
+    def _compute_shared_noise(self, kernel: Kernel) -> Array:
+        """Return the noise variance of each row that its weight divides."""
+        return self.noise + compute_device_noise(kernel, self.xp, self.X)
 
-    def _variances(self, kernel: Kernel) -> Array:
-        """The diagonal of the covariance of the targets."""
-        diagonal = diagonal_of(kernel, self.xp, self.X) + self.noise
+    def _compute_variances(self, kernel: Kernel) -> Array:
+        """Return the diagonal of the covariance of the targets."""
+        diagonal = compute_diagonal(kernel, self.xp, self.X) + self.noise
         if self.weight is None:
             return diagonal
-        d = self._shared_noise(kernel)
+        d = self._compute_shared_noise(kernel)
         return diagonal + d / self.weight - d
 
-    def _factorised(self, kernel: Kernel) -> tuple[Array, Array, float, float] | None:
-        """The factor, its answer to the targets, their log-likelihood, and the jitter; None where there is none."""
-        xp, diagonal = self.xp, self._variances(kernel)
+    def _factorise(self, kernel: Kernel) -> tuple[Array, Array, float, float] | None:
+        """Return the factor L, C^-1 Y, the log-likelihood and the jitter; None where no jitter is enough."""
+        xp, diagonal = self.xp, self._compute_variances(kernel)
         mean = float(xp.mean(diagonal))
         if not np.isfinite(mean):
             return None
         for share in JITTERS:
-            L = factorised(xp, self._covariance(kernel, diagonal + share * mean))
+            L = factorise_on_device(xp, self._fill_covariance(kernel, diagonal + share * mean))
             if L is not None:
                 alpha = solve_lower(xp, L, solve_lower(xp, L, self.Y), transposed=True)
-                return L, alpha, self._value(kernel, L, alpha), share * mean
+                return L, alpha, self._compute_value(kernel, L, alpha), share * mean
         return None
 
-    def _covariance(self, kernel: Kernel, diagonal: Array) -> Array:
-        """The blocks on and below the diagonal of the covariance of the targets."""
-        xp, X = self.xp, self._centred(kernel)
+    def _fill_covariance(self, kernel: Kernel, diagonal: Array) -> Array:
+        """Fill the blocks on and below the diagonal of the covariance of the targets."""
+        xp, X = self.xp, self._centre_rows(kernel)
         n = X.shape[0]
         C = xp.zeros((n, n), dtype=X.dtype, device=X.device)
-        for here, there in lower_blocks(n):
+        for here, there in list_lower_blocks(n):
             values = kernel.of(xp, X[here, :], X[there, :])
-            C[here, there] = xp.where(_own(xp, values), diagonal[here][:, None], values) if here == there else values
+            C[here, there] = (
+                xp.where(_mark_diagonal(xp, values), diagonal[here][:, None], values) if here == there else values
+            )
         return C
 
-    def _value(self, kernel: Kernel, L: Array, alpha: Array) -> float:
+    def _compute_value(self, kernel: Kernel, L: Array, alpha: Array) -> float:
         xp, (n, k) = self.xp, self.Y.shape
         value = -0.5 * float(xp.sum(self.Y * alpha)) - k * float(xp.sum(xp.log(xp.linalg.diagonal(L))))
         value -= 0.5 * n * k * float(np.log(2.0 * np.pi))
         if self.weight is not None:
-            d = self._shared_noise(kernel)
+            d = self._compute_shared_noise(kernel)
             repeated = (self.weight - 1.0) * xp.log(2.0 * np.pi * d) + xp.log(self.weight)
             value -= 0.5 * k * float(xp.sum(repeated))
         return value
 
-    def _information(self, kernel: Kernel, V: Array, alpha: Array) -> Array:
-        """The average of observed and expected curvatures, with dC a by central differences of products."""
+    def _compute_information(self, kernel: Kernel, V: Array, alpha: Array) -> Array:
+        """Return the average of observed and expected information, with dC a by central differences of products."""
         halves = []
         for step in _STEP * np.eye(len(kernel.theta)):
             ahead, behind = kernel.with_theta(kernel.theta + step), kernel.with_theta(kernel.theta - step)
-            halves.append(V @ ((self._product(ahead, alpha) - self._product(behind, alpha)) / (2.0 * _STEP)))
+            halves.append(
+                V
+                @ ((self._multiply_covariance(ahead, alpha) - self._multiply_covariance(behind, alpha)) / (2.0 * _STEP))
+            )
         stacked = self.xp.stack([self.xp.reshape(half, (-1,)) for half in halves])
         return 0.5 * to_numpy(stacked @ stacked.T).astype(np.float64)
 
-    def _product(self, kernel: Kernel, alpha: Array) -> Array:
-        """The covariance of the function times `alpha`, block by block."""
-        xp, X, rows = self.xp, self._centred(kernel), row_blocks(self.X.shape[0])
-        own = own_noise_of(kernel, xp, X)[:, None] * alpha
+    def _multiply_covariance(self, kernel: Kernel, alpha: Array) -> Array:
+        """Multiply the covariance of the function by `alpha`, block by block."""
+        xp, X, rows = self.xp, self._centre_rows(kernel), list_row_blocks(self.X.shape[0])
+        own = compute_device_noise(kernel, xp, X)[:, None] * alpha
         own = own if self.weight is None else own / self.weight[:, None]
         return xp.concat(
             [sum((kernel.of(xp, X[here, :], X[at, :]) @ alpha[at, :] for at in rows), own[here, :]) for here in rows]
         )
 
-    def _slope(self, kernel: Kernel, L: Array, alpha: Array) -> tuple[Array, Array]:
-        """1/2 sum_ij W_ij dC_ij, W = a a^T - C^-1 by blocks of the inverse `L` of the factor; W's diagonal."""
-        xp, X, k = self.xp, self._centred(kernel), self.Y.shape[1]
+    def _compute_slope(self, kernel: Kernel, L: Array, alpha: Array) -> tuple[Array, Array]:
+        """Return 1/2 sum_ij W_ij dC_ij and the diagonal of W = a a^T - C^-1; `L` is the inverse of the factor."""
+        xp, X, k = self.xp, self._centre_rows(kernel), self.Y.shape[1]
         n, total, own = X.shape[0], 0.0, []
-        for here, there in lower_blocks(n):
+        for here, there in list_lower_blocks(n):
             W = alpha[here, :] @ alpha[there, :].T - k * (L[here.start :, here].T @ L[here.start :, there])
             if here != there:
-                total = total + slopes_of(kernel, xp, X[here, :], X[there, :], W)
+                total = total + sum_slopes(kernel, xp, X[here, :], X[there, :], W)
                 continue
             own.append(xp.linalg.diagonal(W))
-            W = xp.where(_own(xp, W), xp.zeros_like(W), W)
-            within = slopes_of(kernel, xp, X[here, :], X[here, :], W)
-            total = total + 0.5 * (within + diagonal_slopes_of(kernel, xp, X[here, :], own[-1]))
+            W = xp.where(_mark_diagonal(xp, W), xp.zeros_like(W), W)
+            within = sum_slopes(kernel, xp, X[here, :], X[here, :], W)
+            total = total + 0.5 * (within + sum_diagonal_slopes(kernel, xp, X[here, :], own[-1]))
         if self.weight is not None:
             factors = 0.5 * xp.concat(own) * (1.0 / self.weight - 1.0)
-            factors = factors - 0.5 * k * (self.weight - 1.0) / self._shared_noise(kernel)
-            total = total + diagonal_slopes_of(kernel, xp, X, factors)
-            total = total - diagonal_slopes_of(kernel, xp, X, factors, itself=False)
+            factors = factors - 0.5 * k * (self.weight - 1.0) / self._compute_shared_noise(kernel)
+            total = total + sum_diagonal_slopes(kernel, xp, X, factors)
+            total = total - sum_diagonal_slopes(kernel, xp, X, factors, itself=False)
         return to_numpy(total).astype(np.float64), xp.concat(own)
 
 
-def _own(xp: Any, block: Array) -> Array:
-    """Where a square block has its diagonal."""
-    numbers = xp.arange(block.shape[0], device=block.device)
-    return numbers[:, None] == numbers[None, :]
+def _mark_diagonal(xp: Any, block: Array) -> Array:
+    """Return a mask of the diagonal of a square block."""
+    indices = xp.arange(block.shape[0], device=block.device)
+    return indices[:, None] == indices[None, :]
 
 
-def own_noise_of(kernel: Kernel, xp: Any, X: Array) -> Array:
-    """What the kernel of a row with itself exceeds that with an equal row by: white noise."""
-    return diagonal_of(kernel, xp, X) - diagonal_of(kernel, xp, X, itself=False)
+def compute_device_noise(kernel: Kernel, xp: Any, X: Array) -> Array:
+    """Return the white noise of each row: k(x, x) minus the kernel of x with an equal but other row."""
+    return compute_diagonal(kernel, xp, X) - compute_diagonal(kernel, xp, X, itself=False)
 
 
 def check_device_room(subject: str, X: Array) -> None:
-    """Raise if a GPU whose free memory torch tells has none for the matrix and its factor."""
+    """Raise if the free memory of a GPU, where torch reports it, does not hold the matrix and its factor."""
     if library_of(X) != "torch" or X.device.type != "cuda":
         return
     import torch
@@ -197,13 +210,13 @@ def check_device_room(subject: str, X: Array) -> None:
         raise MemoryForecastError(message)
 
 
-def predicted_on_device(
+def predict_on_device(
     kernel: Kernel, xp: Any, points: Array, L: Array, alpha: Array, X: Array, std: bool, cov: bool
 ) -> tuple[Array, Array, Array]:
-    """Means, and where asked for variances and the joint covariance, of rows beside the points."""
+    """Return means and, if `std` and `cov`, variances and the joint covariance at the rows `X`, given the points."""
     shift = xp.mean(points, axis=0) if kernel.stationary else 0.0 * points[0, :]
     points, X, n = points - shift, X - shift, points.shape[0]
-    # 2**27 numbers a tile, 1 GiB: enough right-hand sides for a solution of triangles to be a product.
+    # A tile has 2**27 values, 1 GiB: enough right-hand sides for a triangular solve to run at the speed of products.
     size, means, variances, joint = max(1, 2**27 // n), [], [], None
     for start in range(0, X.shape[0], size):
         rows = X[start : min(start + size, X.shape[0]), :]
@@ -211,9 +224,9 @@ def predicted_on_device(
         means.append(K @ alpha)
         if std:
             half = solve_lower(xp, L, K.T)
-            variances.append(diagonal_of(kernel, xp, rows) - xp.sum(half * half, axis=0))
+            variances.append(compute_diagonal(kernel, xp, rows) - xp.sum(half * half, axis=0))
     if cov:
         half = solve_lower(xp, L, kernel.of(xp, points, X))
         values = kernel.of(xp, X, X)
-        joint = xp.where(_own(xp, values), diagonal_of(kernel, xp, X)[:, None], values) - half.T @ half
+        joint = xp.where(_mark_diagonal(xp, values), compute_diagonal(kernel, xp, X)[:, None], values) - half.T @ half
     return xp.concat(means), xp.concat(variances) if std else None, joint

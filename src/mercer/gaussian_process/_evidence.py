@@ -11,10 +11,10 @@ Cullis, 1995),
 
     A_ij = 1/2 a^T (dC / d theta_i) C^-1 (dC / d theta_j) a,
 
-which has no negative eigenvalue and takes but products of matrices with a few columns.
+which has no negative eigenvalue and needs only products of matrices with a few columns.
 
-A row of weight w is w rows of independent noise d_i: they say of the function what one row of noise d_i / w says, and
-their likelihood has the further factor (2 pi d_i)^(-(w - 1) / 2) w^(-1/2).
+A row of weight w is w rows of independent noise d_i: they inform about the function as one row of noise d_i / w does,
+and their likelihood has the further factor (2 pi d_i)^(-(w - 1) / 2) w^(-1/2).
 """
 
 from dataclasses import dataclass
@@ -30,21 +30,31 @@ from mercer.errors import DataError
 from mercer.kernels import Kernel, Prepared
 
 __all__ = [
-    "JITTERS", "Evidence", "ExactEvidence", "Measurement", "Posterior", "check_noise", "check_room", "own_noise",
-    "own_noise_products", "own_noise_sums", "rounding_of", "row_tiles",
+    "JITTERS",
+    "Evidence",
+    "ExactEvidence",
+    "Measurement",
+    "Posterior",
+    "check_noise",
+    "check_room",
+    "compute_own_noise",
+    "estimate_rounding",
+    "list_row_tiles",
+    "multiply_own_noise",
+    "sum_own_noise",
 ]  # fmt: skip
 
 Array = Any
-# What is added to the diagonal, as shares of its mean, until the matrix has a factor: rounding of n sums comes first.
+# Shares of the mean of the diagonal that are added to it, one after the other, until the matrix has a factor.
 JITTERS = (0.0, 1e-12, 1e-10, 1e-8, 1e-6)
-# Errors in units of rounding. Values of some thirty problems, of conditions from 1e2 to 1e17 and up to 3 000 rows, had
-# deviations of 0.01 to 0.14 of what this factor makes of them, with hyper-parameters changed in the tenth digit.
+# Bound on errors in units of rounding. The values of about thirty problems, with condition numbers from 1e2 to 1e17 and
+# up to 3 000 rows, deviated by 0.01 to 0.14 of the bound when hyper-parameters changed in the tenth digit.
 _ROUNDINGS = 8.0
 
 
 @dataclass(frozen=True)
 class Posterior:
-    """The lower factor of the covariance of the targets, its inverse times the targets, and what was added to it."""
+    """The lower factor of the covariance C of the targets, C^-1 Y, the jitter added to C, and the evidence."""
 
     L: Array
     alpha: Array
@@ -55,8 +65,8 @@ class Posterior:
 class Measurement(NamedTuple):
     """The evidence at one setting of the hyper-parameters: -inf where the covariance has no factor.
 
-    ``information`` is about the curvatures, a positive semidefinite matrix, or None where none are cheap; ``rounding``
-    is about the most by which the value may be off, zero where that is not known.
+    ``information`` approximates the curvatures by a positive semidefinite matrix, or is None where that is expensive;
+    ``rounding`` estimates the largest error of the value, and is zero where that is not known.
     """
 
     value: float
@@ -66,21 +76,21 @@ class Measurement(NamedTuple):
 
 
 class Evidence:
-    """What a climb over hyper-parameters asks for; `evaluate` may be called from several threads at a time."""
+    """The function of the hyper-parameters that a climb maximises; several threads may call `evaluate` at a time."""
 
-    # Whether values and slopes are those of one function, and no estimates.
+    # Whether values and slopes are exact; False for estimates.
     exact: ClassVar[bool] = True
 
     def evaluate(self, kernel: Kernel, slope: bool = True, threads: int = 1) -> tuple[float, Array]:
-        """The log marginal likelihood and its gradient by theta; -inf where the covariance has no factor."""
+        """Return the log marginal likelihood and its gradient by theta; -inf where the covariance has no factor."""
         raise NotImplementedError  # each kind of evidence below defines its own
 
     def measure(self, kernel: Kernel, threads: int = 1) -> Measurement:
-        """As `evaluate`, with curvatures and rounding where they are known."""
+        """Return the evidence and its gradient, with curvatures and rounding where they are known."""
         return Measurement(*self.evaluate(kernel, True, threads))
 
-    def bytes_at_work(self) -> float:
-        """What one evaluation holds."""
+    def count_bytes(self) -> float:
+        """Count the bytes that one evaluation needs."""
         raise NotImplementedError  # each kind of evidence below defines its own
 
 
@@ -103,41 +113,41 @@ class ExactEvidence(Evidence):
     noise: Array
     weight: Array = None
 
-    def bytes_at_work(self) -> float:
+    def count_bytes(self) -> float:
         return 16.0 * len(self.Y) ** 2
 
     def evaluate(self, kernel: Kernel, slope: bool = True, threads: int = 1) -> tuple[float, Array]:
-        return self._measured(kernel, slope, False, threads)[:2]
+        return self._measure_all(kernel, slope, False, threads)[:2]
 
     def measure(self, kernel: Kernel, threads: int = 1) -> Measurement:
-        return self._measured(kernel, True, True, threads)
+        return self._measure_all(kernel, True, True, threads)
 
-    def _measured(self, kernel: Kernel, slope: bool, curvature: bool, threads: int) -> Measurement:
+    def _measure_all(self, kernel: Kernel, slope: bool, curvature: bool, threads: int) -> Measurement:
         rows = kernel.prepare(self.X)
-        d = None if self.weight is None else self.noise + own_noise(kernel, rows, self.X)
-        found = self._factorised(kernel, rows, d, threads)
+        d = None if self.weight is None else self.noise + compute_own_noise(kernel, rows, self.X)
+        found = self._factorise(kernel, rows, d, threads)
         nothing = np.zeros(len(kernel.theta))
         if found is None or not slope:
             return Measurement(-np.inf if found is None else found[2], nothing)
         L, alpha, value, _ = found
         V = inverse_factor(L, threads)
-        information = self._information(kernel, rows, V, alpha, d, threads) if curvature else None
-        gradient, balance = self._slope(kernel, rows, V, alpha, d, threads)
-        return Measurement(value, gradient, information, self._rounding(kernel, alpha, balance, d, value))
+        information = self._compute_information(kernel, rows, V, alpha, d, threads) if curvature else None
+        gradient, balance = self._compute_slope(kernel, rows, V, alpha, d, threads)
+        return Measurement(value, gradient, information, self._estimate_rounding(kernel, alpha, balance, d, value))
 
-    def _rounding(self, kernel: Kernel, alpha: Array, balance: Array, d: Array, value: float) -> float:
-        """About the most by which the value is off, from the diagonal of W."""
+    def _estimate_rounding(self, kernel: Kernel, alpha: Array, balance: Array, d: Array, value: float) -> float:
+        """Estimate the largest error of the value, from the diagonal of W (`balance`)."""
         variances = kernel.diagonal(self.X) + self.noise
         if d is not None:
             variances = variances + d / self.weight - d
         shares = 2.0 * (alpha**2).sum(axis=1) - balance
-        return rounding_of(float(variances @ shares), value, self.Y.size)
+        return estimate_rounding(float(variances @ shares), value, self.Y.size)
 
-    def posterior(self, kernel: Kernel, threads: int = 1) -> Posterior:
-        """The factor and the weights of predictions; an error where no jitter is enough."""
+    def compute_posterior(self, kernel: Kernel, threads: int = 1) -> Posterior:
+        """Return the factor and the weights of predictions; raise where no jitter is enough."""
         rows = kernel.prepare(self.X)
-        d = None if self.weight is None else self.noise + own_noise(kernel, rows, self.X)
-        found = self._factorised(kernel, rows, d, threads)
+        d = None if self.weight is None else self.noise + compute_own_noise(kernel, rows, self.X)
+        found = self._factorise(kernel, rows, d, threads)
         if found is None:
             message = (
                 f"The kernel, {kernel}, is not returning a positive definite matrix, even with {JITTERS[-1]:g} of its "
@@ -156,16 +166,16 @@ class ExactEvidence(Evidence):
         return Posterior(L, alpha, jitter, value)
 
     def fitted(self, kernel: Kernel, threads: int) -> dict[str, Any]:
-        """The attributes that predictions need."""
-        found = self.posterior(kernel, threads)
+        """Return the fitted attributes that predictions need."""
+        found = self.compute_posterior(kernel, threads)
         return {
             "L_": found.L, "alpha_": found.alpha, "jitter_": found.jitter, "log_marginal_likelihood_value_": found.value
         }  # fmt: skip
 
-    def covariance(self, kernel: Kernel, rows: Prepared, threads: int) -> Array:
-        """The tiles on and below the diagonal of the covariance of the function, in a new matrix."""
+    def fill_covariance(self, kernel: Kernel, rows: Prepared, threads: int) -> Array:
+        """Fill the tiles on and below the diagonal of the covariance of the function, in a new matrix."""
         n = len(rows)
-        C, tiles, parts = np.empty((n, n)), lower_tiles(n), row_tiles(rows)
+        C, tiles, parts = np.empty((n, n)), lower_tiles(n), list_row_tiles(rows)
 
         def fill(number: int) -> None:
             here, there = tiles[number]
@@ -174,12 +184,12 @@ class ExactEvidence(Evidence):
         run_numbered(fill, len(tiles), threads)
         return C
 
-    def _factorised(
+    def _factorise(
         self, kernel: Kernel, rows: Prepared, d: Array, threads: int
     ) -> tuple[Array, Array, float, float] | None:
-        """The factor, its answer to the targets, their log-likelihood, and the jitter; None where there is none."""
+        """Return the factor L, C^-1 Y, the log-likelihood and the jitter; None where no jitter is enough."""
         for share in JITTERS:
-            C = self.covariance(kernel, rows, threads)
+            C = self.fill_covariance(kernel, rows, threads)
             diagonal = np.einsum("ii->i", C)
             diagonal += self.noise
             if d is not None:
@@ -188,10 +198,10 @@ class ExactEvidence(Evidence):
             diagonal += jitter
             if factorise(C, threads) == 0 and np.isfinite(diagonal).all():
                 alpha = solve(C, self.Y)
-                return C, alpha, self._value(C, alpha, d), jitter
+                return C, alpha, self._compute_value(C, alpha, d), jitter
         return None
 
-    def _value(self, L: Array, alpha: Array, d: Array) -> float:
+    def _compute_value(self, L: Array, alpha: Array, d: Array) -> float:
         n, k = self.Y.shape
         value = -0.5 * float(np.einsum("ij,ij->", self.Y, alpha)) - k * float(np.log(np.einsum("ii->i", L)).sum())
         value -= 0.5 * n * k * float(np.log(2.0 * np.pi))
@@ -199,10 +209,12 @@ class ExactEvidence(Evidence):
             value -= 0.5 * k * float(((self.weight - 1.0) * np.log(2.0 * np.pi * d) + np.log(self.weight)).sum())
         return value
 
-    def _information(self, kernel: Kernel, rows: Prepared, V: Array, alpha: Array, d: Array, threads: int) -> Array:
-        """The average curvatures A."""
+    def _compute_information(
+        self, kernel: Kernel, rows: Prepared, V: Array, alpha: Array, d: Array, threads: int
+    ) -> Array:
+        """Return the matrix A of the module's docstring."""
         n, k = self.Y.shape
-        parts, cuts = row_tiles(rows), [slice(first, min(first + TILE, n)) for first in range(0, n, TILE)]
+        parts, cuts = list_row_tiles(rows), [slice(first, min(first + TILE, n)) for first in range(0, n, TILE)]
         turned, total = np.empty((n, len(kernel.theta) * k)), SumTree()
 
         def turn(number: int) -> None:
@@ -217,64 +229,64 @@ class ExactEvidence(Evidence):
 
         run_numbered(turn, len(cuts), threads)
         if d is not None:
-            shared = own_noise_products(kernel, rows, self.X, (1.0 / self.weight - 1.0)[:, None] * alpha)
+            shared = multiply_own_noise(kernel, rows, self.X, (1.0 / self.weight - 1.0)[:, None] * alpha)
             turned += np.moveaxis(shared, 0, 1).reshape(n, -1)
         run_numbered(squares, len(cuts), threads, total.add)
         return 0.5 * np.asarray(total.total())
 
-    def _slope(
+    def _compute_slope(
         self, kernel: Kernel, rows: Prepared, V: Array, alpha: Array, d: Array, threads: int
     ) -> tuple[Array, Array]:
-        """The gradient, and the diagonal of W."""
+        """Return the gradient, and the diagonal of W."""
         n, k = self.Y.shape
         tiles, total = lower_tiles(n), SumTree()
-        squares, parts = np.empty(n), row_tiles(rows)
+        squares, parts = np.empty(n), list_row_tiles(rows)
 
         def sums(number: int) -> Array:
             here, there = tiles[number]
             W = alpha[here] @ alpha[there].T - k * inverse_tile(V, here, there)
             if here == there:
                 squares[here] = np.einsum("ii->i", W)
-            # A tile below the diagonal stands for its mirror image too.
+            # A tile below the diagonal counts for its mirror image as well.
             return (0.5 if here == there else 1.0) * kernel.tile_sums(parts[here.start], parts[there.start], W)
 
         run_numbered(sums, len(tiles), threads, total.add)
         slope = np.asarray(total.total(), dtype=np.float64)
         if d is not None:
             factors = 0.5 * squares * (1.0 / self.weight - 1.0) - 0.5 * k * (self.weight - 1.0) / d
-            slope = slope + own_noise_sums(kernel, rows, self.X, factors)
+            slope = slope + sum_own_noise(kernel, rows, self.X, factors)
         return slope, squares
 
 
-def rounding_of(charge: float, value: float, n_terms: int) -> float:
-    """About the most by which an evidence is off whose covariance is known to rounding.
+def estimate_rounding(charge: float, value: float, n_terms: int) -> float:
+    """Estimate the largest error of an evidence whose covariance is rounded.
 
-    Relative errors e of a covariance C change its evidence by 1/2 tr(W e C), W = a a^T - C^-1, in which those of one
-    row do not cancel: `charge` is the sum of C_ii (a_i^2 + C^-1_ii). Then come the errors of a sum of `n_terms` terms.
+    Relative errors e of a covariance C change its evidence by 1/2 tr(W e C) with W = a a^T - C^-1. Errors of one row do
+    not cancel: `charge` is the sum of C_ii (a_i^2 + C^-1_ii). The errors of a sum of `n_terms` terms are added.
     """
     return _ROUNDINGS * float(np.finfo(np.float64).eps) * (charge + abs(value) + n_terms)
 
 
-def row_tiles(rows: Prepared) -> dict[int, Prepared]:
-    """The rows of each tile by the number of its first one, taken once: taking them for each pair is slow."""
+def list_row_tiles(rows: Prepared) -> dict[int, Prepared]:
+    """Return the rows of each tile by the index of its first row; taking them anew for each pair of tiles is slow."""
     n = len(rows)
     return {first: rows.take(slice(first, min(first + TILE, n))) for first in range(0, n, TILE)}
 
 
-def own_noise(kernel: Kernel, rows: Prepared, X: Array) -> Array:
-    """What the kernel of a row with itself exceeds that with an equal row by: white noise."""
+def compute_own_noise(kernel: Kernel, rows: Prepared, X: Array) -> Array:
+    """Return the white noise of each row: k(x, x) minus the kernel of x with an equal but other row."""
     others, found = kernel.prepare(X, like=rows), np.empty(len(rows))
     for first in range(0, len(rows), 64):
         part = slice(first, min(first + 64, len(rows)))
         here = rows.take(part)
         gap = kernel.between(here, here) - kernel.between(here, others.take(part))
         found[part] = np.einsum("ii->i", gap)
-    # What is no noise differs by rounding.
+    # Smaller differences are rounding.
     return np.where(found > 1e-12 * np.abs(kernel.diagonal(X)), found, 0.0)
 
 
-def own_noise_products(kernel: Kernel, rows: Prepared, X: Array, vectors: Array) -> Array:
-    """The derivatives by theta of each row's own noise times that row of `vectors` (n, k): of shape (p, n, k)."""
+def multiply_own_noise(kernel: Kernel, rows: Prepared, X: Array, vectors: Array) -> Array:
+    """Return the derivatives by theta of each row's white noise times its row of `vectors` (n, k): shape (p, n, k)."""
     others, found = kernel.prepare(X, like=rows), np.empty((len(kernel.theta), *vectors.shape))
     for first in range(0, len(rows), 64):
         part = slice(first, min(first + 64, len(rows)))
@@ -284,8 +296,8 @@ def own_noise_products(kernel: Kernel, rows: Prepared, X: Array, vectors: Array)
     return found
 
 
-def own_noise_sums(kernel: Kernel, rows: Prepared, X: Array, factors: Array) -> Array:
-    """The sum over rows of factors_i times the derivative by theta of their own noise."""
+def sum_own_noise(kernel: Kernel, rows: Prepared, X: Array, factors: Array) -> Array:
+    """Return the sum over rows of factors_i times the derivative by theta of their white noise."""
     others, total = kernel.prepare(X, like=rows), np.zeros(len(kernel.theta))
     for first in range(0, len(rows), 64):
         part = slice(first, min(first + 64, len(rows)))
@@ -295,12 +307,12 @@ def own_noise_sums(kernel: Kernel, rows: Prepared, X: Array, factors: Array) -> 
 
 
 def check_room(subject: str, n: int, copies: float, cure: str) -> None:
-    """Ask for `copies` matrices of all pairs of rows."""
+    """Raise if memory does not hold `copies` matrices of all pairs of `n` rows."""
     require_memory(subject, 8.0 * copies * n * n, f"the {n} x {n} covariance of the rows", cure)
 
 
 def check_noise(subject: str, d: Array) -> None:
-    """Weights say how often a row was seen with noise of its own each time: there must be some."""
+    """Raise unless every row has noise: a weight is how often a row was seen, with other noise each time."""
     if not (d > 0).all():
         message = f"{subject}: sample_weight needs noise on every row to share out; got alpha=0. Raise alpha."
         raise DataError(message)

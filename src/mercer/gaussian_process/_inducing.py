@@ -1,10 +1,10 @@
-"""Variational inducing points: a bound below the evidence, by a process that is known at a few points (Titsias, 2009).
+"""Variational inducing points: a lower bound of the evidence by a process that is known at few points (Titsias, 2009).
 
 With L the factor of Kuu, the kernels between the points, and A = L^-1 Kuf D^(-1/2) for noise D = diag(d),
 
     F = log N(y; 0, Kfu Kuu^-1 Kuf + D) - 1/2 sum_i (k(x_i, x_i) - q_i) / d_i,
 
-q_i the part of the variance that the points explain. Both terms are sums over rows, taken block by block.
+with q_i the part of the variance that the points explain. Both terms are sums over rows, computed block by block.
 """
 
 from dataclasses import dataclass
@@ -18,28 +18,29 @@ from scipy.linalg.lapack import dpotrf
 from mercer._solver.tiled_cholesky import forward
 from mercer._source.source import SumTree
 from mercer._source.threads import run_numbered
-from mercer.gaussian_process._evidence import Evidence, Measurement, own_noise, own_noise_sums, rounding_of
-from mercer.gaussian_process._inducing_information import average_information
-from mercer.gaussian_process._pivots import pivoted_factor
+from mercer.gaussian_process._evidence import Evidence, Measurement, compute_own_noise, estimate_rounding, sum_own_noise
+from mercer.gaussian_process._inducing_information import compute_information
+from mercer.gaussian_process._pivots import factorise_pivoted
 from mercer.kernels import Kernel
 
-__all__ = ["InducingEvidence", "chosen_points"]
+__all__ = ["InducingEvidence", "choose_points"]
 
 Array = Any
+# Rows of a block: with 512 points its kernel values are 4 MB of float64.
 _ROWS = 1024
-# What is added to the diagonal of Kuu, as shares of its mean: less would leave its inverse to rounding.
+# Shares of the mean of the diagonal of Kuu that are added to it: with less, its inverse would be rounding.
 _JITTERS = (1e-8, 1e-6, 1e-4)
-# Rows among which points are chosen, for each point: more do not change what they explain, about.
+# Rows among which each point is chosen: with more, the points hardly explain more.
 _CANDIDATES = 16
 
 
-def chosen_points(kernel: Kernel, X: Array, count: int, seed: Any) -> Array:
-    """Rows chosen greedily, each where those before it leave the most variance, among a sample of the rows."""
-    # Sorted and without repetitions, so that neither the order of rows nor their weights are seen in the choice.
+def choose_points(kernel: Kernel, X: Array, count: int, seed: Any) -> Array:
+    """Choose `count` rows greedily from a sample, each where those before it leave the most variance."""
+    # Sorted and without repetitions, so that the choice depends neither on the order of rows nor on their weights.
     X, most = np.unique(X, axis=0), _CANDIDATES * count
     if len(X) > most:
         X = X[np.sort(np.random.default_rng(seed).choice(len(X), most, replace=False))]
-    return X[pivoted_factor(kernel, X, count)[1]].copy()
+    return X[factorise_pivoted(kernel, X, count)[1]].copy()
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class _Sums:
 
 @dataclass(frozen=True)
 class InducingEvidence(Evidence):
-    """The bound for given points; arrays as in :class:`ExactEvidence`."""
+    """The bound for given points; the arrays are as in :class:`ExactEvidence`."""
 
     X: Array
     Y: Array
@@ -67,24 +68,26 @@ class InducingEvidence(Evidence):
     weight: Array
     points: Array
 
-    def bytes_at_work(self) -> float:
+    def count_bytes(self) -> float:
         return 8.0 * len(self.points) * (4.0 * len(self.points) + 3.0 * _ROWS)
 
     def evaluate(self, kernel: Kernel, slope: bool = True, threads: int = 1) -> tuple[float, Array]:
         found = Bound.of(self, kernel, threads)
         if found is None:
             return -np.inf, np.zeros(len(kernel.theta))
-        return found.value, found.slope(threads)[0] if slope else np.zeros(len(kernel.theta))
+        return found.value, found.compute_slope(threads)[0] if slope else np.zeros(len(kernel.theta))
 
     def measure(self, kernel: Kernel, threads: int = 1) -> Measurement:
         found = Bound.of(self, kernel, threads)
         if found is None:
             return Measurement(-np.inf, np.zeros(len(kernel.theta)))
-        slope, residuals = found.slope(threads)
-        return Measurement(found.value, slope, average_information(found, residuals, threads), found.rounding())
+        slope, residuals = found.compute_slope(threads)
+        return Measurement(
+            found.value, slope, compute_information(found, residuals, threads), found.estimate_rounding()
+        )
 
     def fitted(self, kernel: Kernel, threads: int) -> dict[str, Any]:
-        """The attributes that predictions need."""
+        """Return the fitted attributes that predictions need."""
         found = Bound.of(self, kernel, threads)
         assert found is not None, "a climb ends only where there is a bound"
         return {
@@ -100,14 +103,14 @@ class Bound:
         self, evidence: InducingEvidence, kernel: Kernel, L: Array, jitter: float, share: float, threads: int
     ) -> None:
         self.evidence, self.kernel, self.L, self.jitter, self.share = evidence, kernel, L, jitter, share
-        # Points and rows are two sets: white noise between them is nothing.
+        # Points and rows are two sets: white noise between them is zero.
         self.u, self.rows = kernel.prepare(evidence.points), kernel.prepare(evidence.X)
-        own = own_noise(kernel, self.rows, evidence.X)
+        own = compute_own_noise(kernel, self.rows, evidence.X)
         self.f = kernel.diagonal(evidence.X) - own
         self.own_d = evidence.noise + own
         self.d = self.own_d if evidence.weight is None else self.own_d / evidence.weight
         self.unexplained, total = np.empty(len(self.d)), SumTree()
-        run_numbered(self._sums, self.n_parts, threads, total.add)
+        run_numbered(self._sum_part, self.n_parts, threads, total.add)
         self.sums: _Sums = total.total()
         self.M = np.tril(dpotrf(np.eye(len(L)) + self.sums.AA, lower=True, clean=True)[0])
         self.c = forward(self.M, self.sums.AY)
@@ -135,15 +138,15 @@ class Bound:
 
     @property
     def n_parts(self) -> int:
-        """Blocks of rows."""
+        """The number of blocks of rows."""
         return -(-len(self.d) // _ROWS)
 
-    def part(self, number: int) -> slice:
-        """The rows of a block."""
+    def select_part(self, number: int) -> slice:
+        """Return the rows of block `number`."""
         return slice(number * _ROWS, min((number + 1) * _ROWS, len(self.d)))
 
-    def _sums(self, number: int) -> _Sums:
-        part = self.part(number)
+    def _sum_part(self, number: int) -> _Sums:
+        part = self.select_part(number)
         A = forward(self.L, self.kernel.between(self.u, self.rows.take(part)))
         explained = np.einsum("ij,ij->j", A, A)
         root = np.sqrt(self.d[part])
@@ -164,25 +167,25 @@ class Bound:
             value -= 0.5 * k * float(((weight - 1.0) * np.log(2.0 * np.pi * self.own_d) + np.log(weight)).sum())
         return value
 
-    def rounding(self) -> float:
-        """About the most by which the value is off."""
+    def estimate_rounding(self) -> float:
+        """Estimate the largest error of the value."""
         k, (half, rest) = self.evidence.Y.shape[1], self.inverses
         root = rest @ (self.sums.AA @ half)
         shares = (self.a**2).sum(axis=1) + k * (root**2).sum(axis=0)
         charge = float((self.L**2).sum(axis=1) @ shares) + k * float((self.f / self.d).sum()) + self.sums.YY
-        return rounding_of(charge, self.value, self.evidence.Y.size)
+        return estimate_rounding(charge, self.value, self.evidence.Y.size)
 
-    def slope(self, threads: int) -> tuple[Array, Array]:
-        """By the derivatives of F with respect to Kuu, Kuf, the variances of the rows and d; and (Q + D)^-1 Y.
+    def compute_slope(self, threads: int) -> tuple[Array, Array]:
+        """Return the gradient, by the derivatives of F with respect to Kuu, Kuf, k(x_i, x_i) and d; and (Q + D)^-1 Y.
 
-        Kuu, which may be close to singular, is divided by but one factor at a time: its inverse is never made, of whose
-        entries of 1e8 differences of order one would be left with half their digits.
+        Kuu may be close to singular, so only one of its factors is inverted at a time. Its inverse has entries of 1e8,
+        and differences of order one between them would keep half their digits only.
         """
         k, m, (half, rest) = self.evidence.Y.shape[1], len(self.L), self.inverses
         # Kuu^-1 P Kuu^-1 - Kuu^-1 + (Kuu + P)^-1, with P = Kuf D^-1 Kfu = L A A^T L^T, is a square.
         root = rest @ (self.sums.AA @ half)
         G = -0.5 * (self.a @ self.a.T + k * root.T @ root)
-        # Jitter is a share of the mean of the diagonal, and moves with it.
+        # Jitter is a share of the mean of the diagonal, so it has a derivative too.
         G += self.share * np.trace(G) / m * np.eye(m)
         others = self.kernel.prepare(self.evidence.points, like=self.u)
         slope = np.asarray(self.kernel.tile_sums(self.u, others, G), dtype=np.float64)
@@ -190,7 +193,7 @@ class Bound:
         weights, residuals = rest.T @ self.c, np.empty_like(self.evidence.Y)
 
         def sums(number: int) -> Array:
-            part = self.part(number)
+            part = self.select_part(number)
             d, rows = self.d[part], self.rows.take(part)
             A = half @ self.kernel.between(self.u, rows)
             inner = rest @ A
@@ -205,13 +208,13 @@ class Bound:
         weight = self.evidence.weight
         if weight is not None:
             by_d = by_d / weight - 0.5 * k * (weight - 1.0) / self.own_d
-        return slope + total.total() + self.own_slope(by_f, by_d), residuals
+        return slope + total.total() + self.compute_own_slope(by_f, by_d), residuals
 
-    def own_slope(self, by_f: Array, by_d: Array) -> Array:
-        """What comes of the variances of the function at the rows, and of their own noise."""
+    def compute_own_slope(self, by_f: Array, by_d: Array) -> Array:
+        """Return the part of the gradient by the variances of the function at the rows, and by their white noise."""
         X = self.evidence.X
         others, total = self.kernel.prepare(X, like=self.rows), np.zeros(len(self.kernel.theta))
         for first in range(0, len(X), 64):
             part = slice(first, min(first + 64, len(X)))
             total += self.kernel.tile_sums(self.rows.take(part), others.take(part), np.diag(by_f[part]))
-        return total + own_noise_sums(self.kernel, self.rows, X, by_d)
+        return total + sum_own_noise(self.kernel, self.rows, X, by_d)

@@ -1,12 +1,12 @@
-"""The evidence by conjugate gradients: products with tiles of kernels, never a matrix of all pairs.
+"""The evidence by conjugate gradients: products with tiles of kernel values, without a matrix of all pairs.
 
 With a preconditioner P = R R^T + D, R the pivoted Cholesky factor of the kernel, and probes z ~ N(0, P),
 
     log |C| = log |P| + E[z^T P^(-1/2) log(P^(-1/2) C P^(-1/2)) P^(-1/2) z],
     tr(C^-1 dC) = E[(C^-1 z)^T dC P^-1 z] + c (tr(P^-1 dC) - E[(P^-1 z)^T dC P^-1 z]),
 
-for any c: near to one where P is near to C, where probes then have little left to tell (a control variate). The
-logarithm comes from the tridiagonal matrices of conjugate gradients (Lanczos' quadrature; Gardner and others, 2018).
+for any c. This is a control variate: where P is close to C, c is close to one and the estimate has little variance. The
+logarithm comes from the tridiagonal matrices of conjugate gradients (Lanczos quadrature; Gardner and others, 2018).
 Probes are drawn once, so that the estimate is a fixed smooth function of the hyper-parameters.
 """
 
@@ -20,39 +20,47 @@ from scipy.linalg.lapack import dpotrf
 from mercer._solver.tiled_cholesky import forward, lower_tiles, solve
 from mercer._source.source import SumTree
 from mercer._source.threads import run_numbered
-from mercer.gaussian_process._evidence import Evidence, Measurement, own_noise, own_noise_sums
-from mercer.gaussian_process._pivots import pivoted_factor
+from mercer.gaussian_process._evidence import Evidence, Measurement, compute_own_noise, sum_own_noise
+from mercer.gaussian_process._pivots import factorise_pivoted
 from mercer.gaussian_process._terms import Terms
 from mercer.kernels import Kernel
 
 __all__ = ["IterativeEvidence", "IterativeTerms", "Products"]
 
 Array = Any
+# Random vectors of an estimate: its deviation falls with the root of their number, its cost grows with it.
 PROBES = 16
-# Relative residuals: of the climb, whose probes are coarser than this, and of predictions.
-CLIMBING, PREDICTING = 1e-6, 1e-10
+# Relative residual of a climb: the probes' error is larger than this.
+CLIMBING = 1e-6
+# Relative residual of predictions.
+PREDICTING = 1e-10
+# The largest number of conjugate gradient steps.
 _MOST_STEPS = 1000
-# Gains that are no use to climb for: shares of the deviation of the estimate, and of its value.
-_SMALL, _LEAST = 0.01, 1e-9
-_ROWS, _COLUMNS = 256, 4096
+# Gains not worth a step of the climb: this share of the deviation of the estimate,
+_SMALL = 0.01
+# or this share of its value.
+_LEAST = 1e-9
+# Rows and columns of a tile of kernel values: 8 MB of float64.
+_ROWS = 256
+_COLUMNS = 4096
 
 
 class Products:
-    """The covariance C of the targets as products with it, and the preconditioner."""
+    """Products with the covariance C of the targets, and with its preconditioner."""
 
     def __init__(self, evidence: "IterativeEvidence", kernel: Kernel, threads: int) -> None:
         self.kernel, self.threads = kernel, threads
         self.rows = kernel.prepare(evidence.X)
         self.others = kernel.prepare(evidence.X, like=self.rows)
-        self.own_d = evidence.noise + own_noise(kernel, self.rows, evidence.X)
+        self.own_d = evidence.noise + compute_own_noise(kernel, self.rows, evidence.X)
         self.d = self.own_d if evidence.weight is None else self.own_d / evidence.weight
-        self.R = pivoted_factor(kernel, evidence.X, evidence.rank)[0]
+        self.R = factorise_pivoted(kernel, evidence.X, evidence.rank)[0]
         scaled = self.R / self.d[:, None]
         self.inner = np.tril(dpotrf(np.eye(self.R.shape[1]) + self.R.T @ scaled, lower=True, clean=True)[0])
         self.log_determinant = float(np.log(self.d).sum() + 2.0 * np.log(np.einsum("ii->i", self.inner)).sum())
 
-    def times(self, V: Array) -> Array:
-        """C V, row tile by row tile."""
+    def multiply(self, V: Array) -> Array:
+        """Compute C V, tile of rows by tile of rows."""
         out, n = np.empty_like(V), len(V)
 
         def fill(number: int) -> None:
@@ -66,38 +74,38 @@ class Products:
         run_numbered(fill, -(-n // _ROWS), self.threads)
         return out
 
-    def preconditioned(self, V: Array) -> Array:
-        """P^-1 V, by Woodbury's identity."""
+    def precondition(self, V: Array) -> Array:
+        """Compute P^-1 V by Woodbury's identity."""
         scaled = V / self.d[:, None]
         return scaled - (self.R @ solve(self.inner, self.R.T @ scaled)) / self.d[:, None]
 
-    def inverse_part(self) -> Array:
-        """F with P^-1 = D^-1 - F F^T."""
+    def compute_inverse_part(self) -> Array:
+        """Return F such that P^-1 = D^-1 - F F^T."""
         return forward(self.inner, (self.R / self.d[:, None]).T).T.copy()
 
-    def probes(self, seed: Array) -> Array:
-        """Vectors drawn from N(0, P), the same for all hyper-parameters but for their scale."""
+    def draw_probes(self, seed: Array) -> Array:
+        """Draw vectors from N(0, P), by the same random numbers for all hyper-parameters."""
         generator = np.random.default_rng(np.random.SeedSequence([int(word) for word in seed]))
         rough = generator.standard_normal((len(self.d), PROBES)) * np.sqrt(self.d)[:, None]
         return rough + self.R @ generator.standard_normal((self.R.shape[1], PROBES))
 
-    def solved(self, B: Array, tolerance: float) -> tuple[Array, Array, Array, float]:
-        """C^-1 B column by column, the coefficients of conjugate gradients, and the largest relative residual.
+    def solve_columns(self, B: Array, tolerance: float) -> tuple[Array, Array, Array, float]:
+        """Solve C X = B; return X, the coefficients of conjugate gradients, and the largest relative residual.
 
-        Coefficients are the lengths of moves (steps, columns) and the shares of earlier directions.
+        The coefficients are the step lengths, shape (steps, columns), and the factors of earlier directions.
         """
         X, R = np.zeros_like(B), B.copy()
-        Z = self.preconditioned(R)
+        Z = self.precondition(R)
         D, rho = Z.copy(), np.einsum("ij,ij->j", R, Z)
         norms = np.sqrt(np.einsum("ij,ij->j", B, B))
         lengths, shares, residual = [], [], 1.0
         for _ in range(_MOST_STEPS):
-            Q = self.times(D)
+            Q = self.multiply(D)
             bend = np.einsum("ij,ij->j", D, Q)
             move = np.where((bend > 0) & (rho > 0), rho / np.where(bend > 0, bend, 1.0), 0.0)
             X += move * D
             R -= move * Q
-            Z = self.preconditioned(R)
+            Z = self.precondition(R)
             rho, before = np.einsum("ij,ij->j", R, Z), rho
             share = np.where(before > 0, rho / np.where(before > 0, before, 1.0), 0.0)
             lengths.append(move)
@@ -109,8 +117,8 @@ class Products:
         return X, np.array(lengths), np.array(shares), residual
 
 
-def log_quadratures(lengths: Array, shares: Array) -> Array:
-    """e1^T log(T) e1 for each column, T the tridiagonal matrix that conjugate gradients have made."""
+def compute_log_quadratures(lengths: Array, shares: Array) -> Array:
+    """Compute e1^T log(T) e1 for each column, with T the tridiagonal matrix of its conjugate gradients."""
     found = np.empty(lengths.shape[1])
     for column in range(lengths.shape[1]):
         a, b = lengths[:, column], shares[:, column]
@@ -125,7 +133,7 @@ def log_quadratures(lengths: Array, shares: Array) -> Array:
 
 @dataclass(frozen=True)
 class IterativeEvidence(Evidence):
-    """Estimated with `rank` columns of preconditioner; arrays as in :class:`ExactEvidence`."""
+    """The estimate with `rank` columns of preconditioner; the arrays are as in :class:`ExactEvidence`."""
 
     exact: ClassVar[bool] = False
 
@@ -136,25 +144,25 @@ class IterativeEvidence(Evidence):
     rank: int
     seed: Array
 
-    def bytes_at_work(self) -> float:
+    def count_bytes(self) -> float:
         return 8.0 * len(self.Y) * (3.0 * self.rank + 6.0 * (PROBES + self.Y.shape[1]))
 
     def evaluate(self, kernel: Kernel, slope: bool = True, threads: int = 1) -> tuple[float, Array]:
-        return self._measured(kernel, slope, threads)[:2]
+        return self._measure_all(kernel, slope, threads)[:2]
 
     def measure(self, kernel: Kernel, threads: int = 1) -> Measurement:
-        return self._measured(kernel, True, threads)
+        return self._measure_all(kernel, True, threads)
 
-    def _measured(self, kernel: Kernel, slope: bool, threads: int) -> Measurement:
+    def _measure_all(self, kernel: Kernel, slope: bool, threads: int) -> Measurement:
         products = Products(self, kernel, threads)
         found = self._estimate(products, CLIMBING)
         if not slope or not np.isfinite(found.value):
             return Measurement(found.value, np.zeros(len(kernel.theta)))
         small = max(_SMALL * found.error, _LEAST * max(1.0, abs(found.value)))
-        return Measurement(found.value, self._slope(products, found), None, small)
+        return Measurement(found.value, self._compute_slope(products, found), None, small)
 
     def fitted(self, kernel: Kernel, threads: int) -> dict[str, Any]:
-        """The attributes that predictions need, and how far off the estimate may be."""
+        """Return the fitted attributes that predictions need, and the standard error of the estimate."""
         found = self._estimate(Products(self, kernel, threads), PREDICTING)
         return {
             "alpha_": found.alpha, "jitter_": 0.0, "log_marginal_likelihood_value_": found.value,
@@ -163,24 +171,24 @@ class IterativeEvidence(Evidence):
 
     def _estimate(self, products: Products, tolerance: float) -> "_Estimate":
         n, k = self.Y.shape
-        Z = products.probes(self.seed)
-        ready = products.preconditioned(Z)
-        found, lengths, shares, residual = products.solved(np.hstack([self.Y, Z]), tolerance)
+        Z = products.draw_probes(self.seed)
+        ready = products.precondition(Z)
+        found, lengths, shares, residual = products.solve_columns(np.hstack([self.Y, Z]), tolerance)
         alpha, solved = found[:, :k], found[:, k:]
         sizes = np.einsum("ij,ij->j", Z, ready)
-        logs = sizes * log_quadratures(lengths[:, k:], shares[:, k:])
+        logs = sizes * compute_log_quadratures(lengths[:, k:], shares[:, k:])
         value = -0.5 * float(np.einsum("ij,ij->", self.Y, alpha))
         value -= 0.5 * k * (products.log_determinant + float(logs.mean()) + n * float(np.log(2.0 * np.pi)))
         if self.weight is not None:
             weight, d = self.weight, products.own_d
             value -= 0.5 * k * float(((weight - 1.0) * np.log(2.0 * np.pi * d) + np.log(weight)).sum())
         error = 0.5 * k * float(logs.std(ddof=1)) / np.sqrt(PROBES)
-        return _Estimate(value, alpha, solved, ready, error, residual, control_share(sizes, lengths[0, k:]))
+        return _Estimate(value, alpha, solved, ready, error, residual, compute_control_share(sizes, lengths[0, k:]))
 
-    def _slope(self, products: Products, found: "_Estimate") -> Array:
+    def _compute_slope(self, products: Products, found: "_Estimate") -> Array:
         k, kernel, total, alpha = self.Y.shape[1], products.kernel, SumTree(), found.alpha
         tiles, share, control = lower_tiles(len(alpha)), 0.5 * k / PROBES, k * found.control
-        ready, beyond, factor = found.ready, found.solved - found.control * found.ready, products.inverse_part()
+        ready, beyond, factor = found.ready, found.solved - found.control * found.ready, products.compute_inverse_part()
 
         def sums(number: int) -> Array:
             here, there = tiles[number]
@@ -196,7 +204,7 @@ class IterativeEvidence(Evidence):
         by_d -= 0.5 * control * (1.0 / products.d - (factor**2).sum(axis=1))
         if self.weight is not None:
             by_d = by_d / self.weight - 0.5 * k * (self.weight - 1.0) / products.own_d
-        return total.total() + own_noise_sums(kernel, products.rows, self.X, by_d)
+        return total.total() + sum_own_noise(kernel, products.rows, self.X, by_d)
 
 
 @dataclass(frozen=True)
@@ -212,10 +220,11 @@ class _Estimate:
     control: float
 
 
-def control_share(sizes: Array, lengths: Array) -> float:
-    """The share c of least variance for dC = C, in [0, 1], by the regression of z^T P^-1 z on (P^-1 z)^T C P^-1 z.
+def compute_control_share(sizes: Array, lengths: Array) -> float:
+    """Return the c in [0, 1] of least variance for dC = C: the regression of z^T P^-1 z on (P^-1 z)^T C P^-1 z.
 
-    The latter are `sizes`, the former's values, over the lengths of the first moves of conjugate gradients.
+    `sizes` are the values of the first; over the step `lengths` of the first conjugate gradient step they are those of
+    the second.
     """
     images = np.divide(sizes, lengths, out=np.zeros_like(sizes), where=lengths > 0)
     images = images - images.mean()
@@ -225,9 +234,9 @@ def control_share(sizes: Array, lengths: Array) -> float:
 
 @dataclass(frozen=True)
 class IterativeTerms(Terms):
-    """By conjugate gradients for each row to predict."""
+    """The terms by conjugate gradients for each row to predict."""
 
     products: Products
 
-    def solved(self, Kt: Array) -> Array:
-        return self.products.solved(np.array(Kt, order="C"), PREDICTING)[0]
+    def solve_rows(self, Kt: Array) -> Array:
+        return self.products.solve_columns(np.array(Kt, order="C"), PREDICTING)[0]

@@ -16,26 +16,27 @@ from mercer._plain import plain
 from mercer._solver.tiled_cholesky import factorise, forward, inverse_factor, inverse_tile, lower_tiles, solve
 from mercer._source.source import SumTree
 from mercer._source.threads import run_numbered
-from mercer.gaussian_process._evidence import Evidence, row_tiles
+from mercer.gaussian_process._evidence import Evidence, list_row_tiles
 from mercer.kernels import Kernel
 
-__all__ = ["LaplaceEvidence", "LaplaceModel", "latent_of", "sigmoid_means"]
+__all__ = ["LaplaceEvidence", "LaplaceModel", "average_sigmoids", "predict_latent"]
 
 Array = Any
-# Newton's steps end where the log posterior gains less than this share of itself.
+# Newton steps end where the log posterior gains less than this share of itself.
 _NO_GAIN = 1e-13
+# Columns of a tile.
 _COLUMNS = 256
 
 
 @plain
 @dataclass(frozen=True, eq=False)
 class LaplaceModel:
-    """One problem of two classes, fitted: what predictions are made of.
+    """A fitted problem of two classes: the arrays that predictions need.
 
     Attributes
     ----------
     rows : ndarray
-        The numbers of its rows among those of the fit.
+        The indices of its rows among those of the fit.
     y_train_, weight : ndarray
         0 and 1, and the weights.
     pi_, W_sr_ : ndarray
@@ -83,31 +84,31 @@ class LaplaceEvidence(Evidence):
     max_steps: int
     start: Array
 
-    def bytes_at_work(self) -> float:
+    def count_bytes(self) -> float:
         return 32.0 * len(self.t) ** 2
 
     def evaluate(self, kernel: Kernel, slope: bool = True, threads: int = 1) -> tuple[float, Array]:
         nothing = np.zeros(len(kernel.theta))
         rows = kernel.prepare(self.X)
-        K = self._kernels(kernel, rows, threads)
+        K = self._fill_kernel_matrix(kernel, rows, threads)
         if not np.isfinite(np.einsum("ii->i", K)).all():
             return -np.inf, nothing
-        mode = self._mode(K, threads)
+        mode = self._find_mode(K, threads)
         if mode is None or not np.isfinite(mode.value):
             return -np.inf, nothing
-        return mode.value, self._slope(kernel, rows, K, mode, threads) if slope else nothing
+        return mode.value, self._compute_slope(kernel, rows, K, mode, threads) if slope else nothing
 
     def fitted(self, kernel: Kernel, numbers: Array, threads: int) -> LaplaceModel:
-        """What predictions need."""
-        mode = self._mode(self._kernels(kernel, kernel.prepare(self.X), threads), threads)
+        """Return the record that predictions need; `numbers` are the indices of the rows."""
+        mode = self._find_mode(self._fill_kernel_matrix(kernel, kernel.prepare(self.X), threads), threads)
         assert mode is not None, "a climb ends only where there is a mode"
         return LaplaceModel(
             numbers, self.t, self.weight, mode.pi, mode.root, np.tril(mode.L), mode.slope, mode.f, mode.value
         )
 
-    def _kernels(self, kernel: Kernel, rows: Any, threads: int) -> Array:
+    def _fill_kernel_matrix(self, kernel: Kernel, rows: Any, threads: int) -> Array:
         n = len(rows)
-        K, tiles, parts = np.empty((n, n)), lower_tiles(n), row_tiles(rows)
+        K, tiles, parts = np.empty((n, n)), lower_tiles(n), list_row_tiles(rows)
 
         def fill(number: int) -> None:
             here, there = tiles[number]
@@ -117,30 +118,30 @@ class LaplaceEvidence(Evidence):
         run_numbered(fill, len(tiles), threads)
         return K
 
-    def _likelihood(self, f: Array) -> float:
+    def _compute_likelihood(self, f: Array) -> float:
         return float(self.weight @ log_expit(np.where(self.t > 0, f, -f)))
 
-    def _mode(self, K: Array, threads: int) -> _Mode | None:
-        """By Newton's steps, halved until the posterior rises; each costs a factor."""
+    def _find_mode(self, K: Array, threads: int) -> _Mode | None:
+        """Find the mode by Newton steps, halved until the posterior rises; each needs a Cholesky factor."""
         f = self.start
         a = np.zeros_like(f)
-        # The coefficients of a given start are not known: its first step is taken as it comes.
-        best = -np.inf if f.any() else self._likelihood(f)
+        # The coefficients a of a given start are not known, so its first step is accepted whatever it gains.
+        best = -np.inf if f.any() else self._compute_likelihood(f)
         for _ in range(self.max_steps):
-            factors = self._factors(K, f, threads)
+            factors = self._factorise_at(K, f, threads)
             if factors is None:
                 return None
             pi, root, L, slope = factors
             b = root**2 * f + slope
             new = b - root * solve(L, (root * (K @ b))[:, None])[:, 0]
             new_f, share = K @ new, 1.0
-            value = self._likelihood(new_f) - 0.5 * float(new @ new_f)
-            # A fall by rounding is none: without the last step the mode, and the determinant, have half their digits.
+            value = self._compute_likelihood(new_f) - 0.5 * float(new @ new_f)
+            # A fall within rounding is accepted: without the last step the mode would have half its digits only.
             least = best - _NO_GAIN * max(1.0, abs(best))
             while value < least and share > 1e-4:
                 share *= 0.5
                 trial, trial_f = a + share * (new - a), f + share * (new_f - f)
-                value = self._likelihood(trial_f) - 0.5 * float(trial @ trial_f)
+                value = self._compute_likelihood(trial_f) - 0.5 * float(trial @ trial_f)
                 if value >= least:
                     new, new_f = trial, trial_f
             if value < least:
@@ -148,14 +149,14 @@ class LaplaceEvidence(Evidence):
             gain, a, f, best = value - best, new, new_f, value
             if gain <= _NO_GAIN * max(1.0, abs(value)):
                 break
-        factors = self._factors(K, f, threads)
+        factors = self._factorise_at(K, f, threads)
         if factors is None:
             return None
         pi, root, L, slope = factors
         return _Mode(f, a, pi, root, L, slope, best - float(np.log(np.einsum("ii->i", L)).sum()))
 
-    def _factors(self, K: Array, f: Array, threads: int) -> tuple[Array, Array, Array, Array] | None:
-        """Probabilities, roots of W, the factor of B and the slope of the log-likelihood."""
+    def _factorise_at(self, K: Array, f: Array, threads: int) -> tuple[Array, Array, Array, Array] | None:
+        """Return probabilities, roots of W, the factor of B and the slope of the log-likelihood at `f`."""
         pi = expit(f)
         root = np.sqrt(self.weight * pi * expit(-f))
         B = root[:, None] * K
@@ -163,8 +164,8 @@ class LaplaceEvidence(Evidence):
         np.einsum("ii->i", B)[...] += 1.0
         return None if factorise(B, threads) else (pi, root, B, self.weight * (self.t - pi))
 
-    def _slope(self, kernel: Kernel, rows: Any, K: Array, mode: _Mode, threads: int) -> Array:
-        """1/2 sum_ij G_ij dK_ij: the explicit part, and the one by the mode that moves along (Rasmussen, 5.5.1)."""
+    def _compute_slope(self, kernel: Kernel, rows: Any, K: Array, mode: _Mode, threads: int) -> Array:
+        """Compute 1/2 sum_ij G_ij dK_ij: the explicit part, and that by the change of the mode (Rasmussen, 5.5.1)."""
         V, root = inverse_factor(mode.L, threads), mode.root
         n = len(root)
         explained = np.empty(n)
@@ -178,7 +179,7 @@ class LaplaceEvidence(Evidence):
         third = self.weight * mode.pi * (1.0 - mode.pi) * (1.0 - 2.0 * mode.pi)
         s = -0.5 * (np.einsum("ii->i", K) - explained) * third
         q = s - root * (V.T @ (V @ (root * (K @ s))))
-        tiles, total, parts = lower_tiles(n), SumTree(), row_tiles(rows)
+        tiles, total, parts = lower_tiles(n), SumTree(), list_row_tiles(rows)
 
         def sums(number: int) -> Array:
             here, there = tiles[number]
@@ -191,8 +192,8 @@ class LaplaceEvidence(Evidence):
         return np.asarray(total.total(), dtype=np.float64)
 
 
-def latent_of(model: LaplaceModel, kernel: Kernel, points: Any, X: Array, variance: bool) -> tuple[Array, Array]:
-    """The mean of the latent values at rows X and, if wanted, their variance."""
+def predict_latent(model: LaplaceModel, kernel: Kernel, points: Any, X: Array, variance: bool) -> tuple[Array, Array]:
+    """Return the mean of the latent values at rows X and, if `variance`, their variance."""
     K = kernel.between(kernel.prepare(X, like=points), points)
     mean = K @ model.slope
     if not variance:
@@ -201,11 +202,11 @@ def latent_of(model: LaplaceModel, kernel: Kernel, points: Any, X: Array, varian
     return mean, np.maximum(kernel.diagonal(X) - np.einsum("ij,ij->j", half, half), 0.0)
 
 
-def sigmoid_means(mean: Array, variance: Array) -> Array:
-    """The mean of sigmoid(f) for Gaussian f, by sums that are exact to rounding.
+def average_sigmoids(mean: Array, variance: Array) -> Array:
+    """Compute the mean of sigmoid(f) for Gaussian f, by sums that are exact to rounding.
 
-    It is that of sigmoid(mean + sd z) over z, and that of Phi((mean - t) / sd) over logistic t: both integrands are
-    smooth enough for equal steps, the one where sd is small, the other where it is large.
+    It is the mean of sigmoid(mean + sd z) over normal z, and that of Phi((mean - t) / sd) over logistic t. Sums with
+    equal steps are exact for the first where sd is small, for the second where it is large.
     """
     sd = np.sqrt(variance)
     z = np.arange(-36, 37) * 0.25

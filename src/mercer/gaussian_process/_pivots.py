@@ -1,4 +1,4 @@
-"""The pivoted Cholesky factor of a kernel: rows chosen one by one, each where the others leave the most variance."""
+"""The pivoted Cholesky factor of a kernel matrix: each pivot is the row with the most variance left."""
 
 from typing import Any
 
@@ -6,21 +6,21 @@ import numpy as np
 
 from mercer.kernels import Kernel
 
-__all__ = ["pivoted_factor"]
+__all__ = ["factorise_pivoted"]
 
 Array = Any
 # A pivot with less than this share of the largest variance would add rounding only.
 _LEAST = 1e-12
 
 
-def pivoted_factor(kernel: Kernel, X: Array, rank: int) -> tuple[Array, Array]:
-    """A factor R of shape (n, r) with R R^T near the kernels of the rows, and the r <= rank rows it is made of.
+def factorise_pivoted(kernel: Kernel, X: Array, rank: int) -> tuple[Array, Array]:
+    """Return a factor R of shape (n, r) with R R^T close to the kernel matrix, and its r <= rank pivot rows.
 
-    White noise is left out: it is the part of the kernel that no other row explains.
+    White noise is left out: no other row explains it.
     """
     rows = kernel.prepare(X)
     others = kernel.prepare(X, like=rows)
-    left = _diagonal(kernel, rows, others)
+    left = _compute_diagonal(kernel, rows, others)
     R, chosen = np.zeros((len(X), rank)), np.zeros(rank, dtype=np.intp)
     least = _LEAST * float(left.max(initial=0.0))
     for step in range(rank):
@@ -35,8 +35,8 @@ def pivoted_factor(kernel: Kernel, X: Array, rank: int) -> tuple[Array, Array]:
     return R, chosen
 
 
-def _diagonal(kernel: Kernel, rows: Any, others: Any) -> Array:
-    """The kernel of each row with an equal one, as another row."""
+def _compute_diagonal(kernel: Kernel, rows: Any, others: Any) -> Array:
+    """Return the kernel of each row with an equal but other row."""
     found = np.empty(len(rows))
     for first in range(0, len(rows), 64):
         part = slice(first, min(first + 64, len(rows)))

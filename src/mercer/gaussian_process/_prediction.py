@@ -16,9 +16,9 @@ from mercer._source.memory import require_memory
 from mercer._source.placement import is_on_device
 from mercer._source.threads import one_blas_thread, run_numbered
 from mercer.errors import ParameterError, UnsupportedError
-from mercer.gaussian_process._covariance import Foreign, covariance_of, default_kernel, takes_vectors
-from mercer.gaussian_process._device_evidence import predicted_on_device
-from mercer.gaussian_process._evidence import own_noise
+from mercer.gaussian_process._covariance import Foreign, make_covariance, make_default_kernel, takes_vectors
+from mercer.gaussian_process._device_evidence import predict_on_device
+from mercer.gaussian_process._evidence import compute_own_noise
 from mercer.gaussian_process._iterative import IterativeEvidence, IterativeTerms, Products
 from mercer.gaussian_process._terms import ExactTerms, InducingTerms, Terms
 from mercer.kernels import Kernel, Prepared
@@ -26,16 +26,16 @@ from mercer.kernels import Kernel, Prepared
 __all__ = ["ProcessPrediction"]
 
 Array = Any
-# Numbers in a tile of kernels between rows to predict and points: 16 MB.
+# Values in a tile of kernel values between rows to predict and points: 16 MB of float64.
 _TILE = 2**21
-# Numbers in rows to predict up to which a mean is a product of a matrix and a vector that BLAS does not share out.
+# The most values in rows to predict for which a BLAS computes the product of the mean on one thread in any case.
 _FEW = 8
 _NEGATIVE = "Predicted variances smaller than 0. Setting those variances to 0."
 _READY: "WeakKeyDictionary[Any, Any]" = WeakKeyDictionary()
 
 
 class ProcessPrediction(Estimator):
-    """The methods of a fitted process; of one that is not fitted, those of its prior."""
+    """The predictions of a fitted process; before a fit, those of its prior."""
 
     kernel: Any
     n_targets: int | None
@@ -54,7 +54,7 @@ class ProcessPrediction(Estimator):
     _y_train_std: Array
 
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False, return_gradient: bool = False) -> Any:
-        """Predict the mean at each row, and what else is asked for; before a fit, that of the prior.
+        """Predict the mean at each row, with deviations, covariance and gradients if asked; before a fit, by the prior.
 
         Parameters
         ----------
@@ -81,13 +81,13 @@ class ProcessPrediction(Estimator):
             message = "At most one of return_std or return_cov can be requested."
             raise RuntimeError(message)
         if place_of(X) == "device":
-            return self._predicted_there(X, return_std, return_cov, return_gradient)
-        rows, dtype = self._rows(X)
-        # Products of few numbers are made by one thread in any case, and the guard would cost more than they do.
+            return self._predict_on_device(X, return_std, return_cov, return_gradient)
+        rows, dtype = self._read_rows(X)
+        # Small products use one thread in any case, and the guard would cost more than they do.
         few = takes_vectors(self.kernel) and rows.size <= _FEW and not (return_std or return_cov or return_gradient)
         with nullcontext() if few else one_blas_thread():
-            found = self._predicted(rows, return_std, return_cov, return_gradient)
-        found = [one.astype(dtype, copy=False) for one in found]
+            found = self._predict_in_memory(rows, return_std, return_cov, return_gradient)
+        found = [array.astype(dtype, copy=False) for array in found]
         return found[0] if len(found) == 1 else tuple(found)
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> np.ndarray:
@@ -108,8 +108,8 @@ class ProcessPrediction(Estimator):
         mean, covariance = self.predict(X, return_cov=True)
         generator = np.random.default_rng(seed_sequence(random_state))
         if mean.ndim == 1:
-            return _draws(mean, covariance, n_samples, generator)
-        parts = [_draws(mean[:, k], covariance[..., k], n_samples, generator) for k in range(mean.shape[1])]
+            return _draw_samples(mean, covariance, n_samples, generator)
+        parts = [_draw_samples(mean[:, k], covariance[..., k], n_samples, generator) for k in range(mean.shape[1])]
         return np.stack(parts, axis=1)
 
     def leave_one_out(self, return_std: bool = False) -> Any:
@@ -139,8 +139,8 @@ class ProcessPrediction(Estimator):
         precision = np.einsum("ij,ij->j", V, V)[:, None]
         Y = self.y_train_.reshape(len(V), -1).astype(np.float64)
         mean = Y - self.alpha_.reshape(Y.shape) / precision
-        kernel = covariance_of(self.kernel_, type(self).__name__)
-        own = own_noise(kernel, kernel.prepare(self.X_train_), self.X_train_)
+        kernel = make_covariance(self.kernel_, type(self).__name__)
+        own = compute_own_noise(kernel, kernel.prepare(self.X_train_), self.X_train_)
         weight = 1.0 if self.weight_ is None else self.weight_
         variance = 1.0 / precision[:, 0] - (self.noise_variance_ + own) / weight + own
         std = np.sqrt(np.maximum(variance, 0.0))[:, None] * np.ones(Y.shape[1])
@@ -148,8 +148,8 @@ class ProcessPrediction(Estimator):
         mean = (mean * self._y_train_std + self._y_train_mean).reshape(shape)
         return (mean, (std * self._y_train_std).reshape(shape)) if return_std else mean
 
-    def _rows(self, X: Any) -> tuple[Any, Any]:
-        """Rows to predict as float64, and the type of the answer."""
+    def _read_rows(self, X: Any) -> tuple[Any, Any]:
+        """Return the rows to predict as float64, and the type of the answer."""
         if not takes_vectors(self.kernel):
             return X, np.float64
         fitted = hasattr(self, "X_train_")
@@ -159,16 +159,16 @@ class ProcessPrediction(Estimator):
             rows = checked_rows(self, X, reset=False)
         return rows.astype(np.float64, copy=False), rows.dtype
 
-    def _predicted_there(self, X: Any, std: bool, cov: bool, gradient: bool) -> Any:
-        """Predictions for rows on a device, where the model is and where they stay."""
+    def _predict_on_device(self, X: Any, std: bool, cov: bool, gradient: bool) -> Any:
+        """Return the predictions for rows on a device, where the model is; all arrays stay there."""
         source = fitted_source(self, X)
         if gradient:
             self._need_memory("return_gradient=True")
         xp, wide, dtype = source.xp, source.placement.wide, source.dtype
         alpha = xp.reshape(self.alpha_, (self.X_train_.shape[0], -1))
-        kernel, points = covariance_of(self.kernel_, type(self).__name__), xp.astype(self.X_train_, wide)
+        kernel, points = make_covariance(self.kernel_, type(self).__name__), xp.astype(self.X_train_, wide)
         rows = xp.astype(source.whole(), wide)
-        mean, variance, joint = predicted_on_device(kernel, xp, points, self.L_, alpha, rows, std, cov)
+        mean, variance, joint = predict_on_device(kernel, xp, points, self.L_, alpha, rows, std, cov)
         scale, shift = source.placement.put(self._y_train_std), source.placement.put(self._y_train_mean)
         found = [mean * scale + shift]
         if std:
@@ -177,7 +177,7 @@ class ProcessPrediction(Estimator):
             found.append(xp.sqrt(xp.maximum(variance, xp.zeros_like(variance)))[:, None] * scale)
         if cov:
             found.append(joint[:, :, None] * scale**2)
-        found = [xp.astype(_squeezed(one), dtype) for one in found]
+        found = [xp.astype(_squeeze(array), dtype) for array in found]
         return found[0] if len(found) == 1 else tuple(found)
 
     def _need_memory(self, what: str) -> None:
@@ -187,54 +187,54 @@ class ProcessPrediction(Estimator):
         )
         raise UnsupportedError(message)
 
-    def _predicted(self, X: Any, std: bool, cov: bool, gradient: bool) -> list[Array]:
+    def _predict_in_memory(self, X: Any, std: bool, cov: bool, gradient: bool) -> list[Array]:
         if not hasattr(self, "X_train_"):
-            return self._prior(X, std, cov, gradient)
-        kernel, points, prepared, terms = self._ready()
+            return self._predict_prior(X, std, cov, gradient)
+        kernel, points, prepared, terms = self._prepare_points()
         alpha = self.alpha_.reshape(len(points), -1).astype(np.float64, copy=False)
-        mean, variance = self._tiles(kernel, prepared, X, alpha, terms if std else None)
+        mean, variance = self._predict_tiles(kernel, prepared, X, alpha, terms if std else None)
         scale = self._y_train_std * np.ones(alpha.shape[1])
-        found = [_squeezed(mean * scale + self._y_train_mean)]
+        found = [_squeeze(mean * scale + self._y_train_mean)]
         if std:
-            found.append(_squeezed(np.sqrt(variance)[:, None] * scale))
+            found.append(_squeeze(np.sqrt(variance)[:, None] * scale))
         if cov:
-            found.append(self._joint(kernel, prepared, X, terms, scale))
+            found.append(self._compute_joint(kernel, prepared, X, terms, scale))
         if gradient:
-            found += self._gradients(
+            found += self._compute_gradients(
                 kernel, points, prepared, X, alpha, scale, np.sqrt(variance) if std else None, terms
             )
         return found
 
-    def _prior(self, X: Any, std: bool, cov: bool, gradient: bool) -> list[Array]:
+    def _predict_prior(self, X: Any, std: bool, cov: bool, gradient: bool) -> list[Array]:
         if gradient:
             message = f"{type(self).__name__}: return_gradient needs a fitted model; call fit first."
             raise ParameterError(message)
-        kernel = covariance_of(default_kernel(True) if self.kernel is None else self.kernel, type(self).__name__)
+        kernel = make_covariance(make_default_kernel(True) if self.kernel is None else self.kernel, type(self).__name__)
         k = 1 if self.n_targets is None else self.n_targets
         found = [np.zeros((len(X), k)) if k > 1 else np.zeros(len(X))]
         if cov:
             rows = kernel.prepare(X)
-            found.append(_repeated(kernel.between(rows, rows), k))
+            found.append(_repeat(kernel.between(rows, rows), k))
         if std:
-            found.append(_repeated(np.sqrt(kernel.diagonal(X)), k))
+            found.append(_repeat(np.sqrt(kernel.diagonal(X)), k))
         return found
 
-    def _ready(self) -> tuple[Kernel, Array, Prepared, Terms]:
-        """The kernel, the points, the points prepared for it, and the terms; kept between calls, not with the model."""
+    def _prepare_points(self) -> tuple[Kernel, Array, Prepared, Terms]:
+        """Return the kernel, the points as they are and prepared, and the terms; a cache keeps them between calls."""
         known = _READY.get(self)
         if known is not None and known[0] is self.kernel_ and known[1] is self.alpha_:
             return known[2]
-        kernel = covariance_of(self.kernel_, type(self).__name__)
+        kernel = make_covariance(self.kernel_, type(self).__name__)
         points = self._points()
         points = points.astype(np.float64, copy=False) if takes_vectors(self.kernel_) else points
-        ready = (kernel, points, kernel.prepare(points), self._terms(kernel, points))
+        ready = (kernel, points, kernel.prepare(points), self._make_terms(kernel, points))
         _READY[self] = (self.kernel_, self.alpha_, ready)
         return ready
 
     def _points(self) -> Any:
         return self.inducing_points_ if self.solver_used_ == "inducing" else self.X_train_
 
-    def _terms(self, kernel: Kernel, points: Array) -> Terms:
+    def _make_terms(self, kernel: Kernel, points: Array) -> Terms:
         if self.solver_used_ == "inducing":
             return InducingTerms(self.L_, self.inducing_factor_)
         if self.solver_used_ == "iterative":
@@ -244,8 +244,10 @@ class ProcessPrediction(Estimator):
             return IterativeTerms(Products(evidence, kernel, 1))
         return ExactTerms(self.L_.astype(np.float64, copy=False))
 
-    def _tiles(self, kernel: Kernel, prepared: Prepared, X: Any, alpha: Array, terms: Terms | None) -> tuple[Any, Any]:
-        """Means of all rows and, with `terms`, variances."""
+    def _predict_tiles(
+        self, kernel: Kernel, prepared: Prepared, X: Any, alpha: Array, terms: Terms | None
+    ) -> tuple[Any, Any]:
+        """Return the means of all rows and, with `terms`, their variances."""
         m, size = len(X), max(1, _TILE // len(prepared))
         mean, variance = np.empty((m, alpha.shape[1])), np.empty(m if terms is not None else 0)
 
@@ -254,7 +256,7 @@ class ProcessPrediction(Estimator):
             K = kernel.between(kernel.prepare(X[part], like=prepared), prepared)
             mean[part] = K @ alpha
             if terms is not None:
-                variance[part] = kernel.diagonal(X[part]) - terms.variance(K.T)
+                variance[part] = kernel.diagonal(X[part]) - terms.explain_variance(K.T)
 
         if m <= size:
             fill(0)
@@ -265,15 +267,15 @@ class ProcessPrediction(Estimator):
             np.maximum(variance, 0.0, out=variance)
         return mean, variance
 
-    def _joint(self, kernel: Kernel, prepared: Prepared, X: Any, terms: Terms, scale: Array) -> Array:
+    def _compute_joint(self, kernel: Kernel, prepared: Prepared, X: Any, terms: Terms, scale: Array) -> Array:
         subject, m = type(self).__name__, len(X)
         cure = "ask for return_std, or for fewer rows at a time"
         require_memory(subject, 8.0 * m * (m * (1 + len(scale)) + 2 * len(prepared)), f"the {m} x {m} covariance", cure)
         rows = kernel.prepare(X, like=prepared)
-        covariance = kernel.between(rows, rows) - terms.covariance(kernel.between(rows, prepared).T)
+        covariance = kernel.between(rows, rows) - terms.explain_covariance(kernel.between(rows, prepared).T)
         return covariance * scale[0] ** 2 if len(scale) == 1 else covariance[:, :, None] * scale**2
 
-    def _gradients(
+    def _compute_gradients(
         self,
         kernel: Kernel,
         points: Array,
@@ -284,7 +286,7 @@ class ProcessPrediction(Estimator):
         std: Any,
         terms: Any,
     ) -> list[Array]:
-        """Derivatives by inputs of means and, with `std`, of deviations."""
+        """Return the derivatives by the inputs of means and, with `std`, of deviations."""
         if isinstance(kernel, Foreign):
             message = (
                 f"{type(self).__name__}: derivatives by inputs are known for kernels of mercer.kernels; got "
@@ -299,33 +301,33 @@ class ProcessPrediction(Estimator):
             slopes = kernel.input_gradient(X[part], points)
             mean[part] = np.einsum("inj,nk->ijk", slopes, alpha)
             if std is not None:
-                S = terms.solved(kernel.between(kernel.prepare(X[part], like=prepared), prepared).T)
-                spread[part] = _own_slopes(kernel, X[part]) - np.einsum("inj,ni->ij", slopes, S)
-        found = [_squeezed(mean * scale)]
+                S = terms.solve_rows(kernel.between(kernel.prepare(X[part], like=prepared), prepared).T)
+                spread[part] = _compute_diagonal_slopes(kernel, X[part]) - np.einsum("inj,ni->ij", slopes, S)
+        found = [_squeeze(mean * scale)]
         if std is not None:
-            # d sqrt(v) = dv / (2 sqrt(v)), and dv is twice what was summed.
+            # d sqrt(v) = dv / (2 sqrt(v)), and `spread` is half of dv.
             safe = np.where(std > 0, std, np.inf)
-            found.append(_squeezed((spread / safe[:, None])[:, :, None] * scale))
+            found.append(_squeeze((spread / safe[:, None])[:, :, None] * scale))
         return found
 
 
-def _own_slopes(kernel: Kernel, X: Array) -> Array:
-    """Half the derivative of k(x, x): the derivative by the first argument."""
+def _compute_diagonal_slopes(kernel: Kernel, X: Array) -> Array:
+    """Return half the derivative of k(x, x), which is the derivative by the first argument."""
     if kernel.stationary:
         return np.zeros(X.shape)
     return np.stack([kernel.input_gradient(x, x[None])[0] for x in X])
 
 
-def _squeezed(values: Array) -> Array:
+def _squeeze(values: Array) -> Array:
     return values[..., 0] if values.shape[-1] == 1 else values
 
 
-def _repeated(values: Array, k: int) -> Array:
+def _repeat(values: Array, k: int) -> Array:
     return np.repeat(values[..., None], k, axis=-1) if k > 1 else values
 
 
-def _draws(mean: Array, covariance: Array, n_samples: int, generator: np.random.Generator) -> Array:
-    """Samples by the symmetric root: covariances of near rows are singular to rounding."""
+def _draw_samples(mean: Array, covariance: Array, n_samples: int, generator: np.random.Generator) -> Array:
+    """Draw samples by the symmetric root, since covariances of close rows are singular to rounding."""
     values, vectors = np.linalg.eigh(covariance.astype(np.float64))
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     return (mean[:, None] + root @ generator.standard_normal((len(mean), n_samples))).astype(mean.dtype)

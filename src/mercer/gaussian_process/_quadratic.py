@@ -1,24 +1,26 @@
-"""A quadratic model of the evidence: where it is highest within a box, and what moves teach of its curvatures."""
+"""A quadratic model of the evidence: its maximum within a box, and updates of its curvatures."""
 
 from typing import Any
 
 import numpy as np
 
-__all__ = ["guided", "highest", "secant"]
+__all__ = ["correct_flat_directions", "maximise_model", "update_by_secant"]
 
 Array = Any
-# Shares of the trace and of one that are added to the diagonal: a model without curvature has its top at the box.
-_RIDGE, _LEAST = 1e-10, 1e-12
-# Below this share of what moves taught, the curvature that the evidence tells of is that of a direction gone flat.
+# Share of the trace that is added to the diagonal: a model without curvature then has its maximum at the box.
+_RIDGE = 1e-10
+# The least that is added.
+_LEAST = 1e-12
+# A direction is flat where the curvature that the evidence gives is below this share of the learnt one.
 _FLAT = 0.03
 
 
-def highest(slope: Array, B: Array, low: Array, high: Array) -> Array:
-    """The move s within [low, high], which holds zero, of the highest slope s - s B s / 2.
+def maximise_model(slope: Array, B: Array, low: Array, high: Array) -> Array:
+    """Return the move s in [low, high] that maximises slope' s - s' B s / 2; the box contains zero.
 
-    Along the free ones towards the top of the model until a side of the box is met, which then holds; where none is
-    met, the held one is let go that the model pulls inwards (the primal active set method). A handful of
-    hyper-parameters take as many rounds.
+    This is the primal active set method. Free components move towards the maximum until one meets a side of the box,
+    which then holds it. If none does, the held component that the model pulls inwards most is released. It takes about
+    as many rounds as there are hyper-parameters.
     """
     p = len(slope)
     B = B + np.eye(p) * (_RIDGE * float(np.trace(B)) + _LEAST)
@@ -43,24 +45,24 @@ def highest(slope: Array, B: Array, low: Array, high: Array) -> Array:
     return s
 
 
-def secant(B: Array, step: Array, change: Array) -> Array | None:
-    """The BFGS update by a step and the fall of the slope along it; None where the slope has not fallen."""
+def update_by_secant(B: Array, step: Array, change: Array) -> Array | None:
+    """Return the BFGS update of `B` by a `step` and the fall of the slope along it; None where it has not fallen."""
     bend = float(step @ change)
     if not bend > 1e-10 * float(np.linalg.norm(step) * np.linalg.norm(change)):
         return None
     if np.array_equal(B, np.eye(len(B)) * B[0, 0]):
-        # A multiple of the identity is a first guess: of the size that this step shows.
+        # A multiple of the identity is a first guess; this step shows its size.
         B = np.eye(len(B)) * (float(change @ change) / bend)
     Bs = B @ step
     past = float(step @ Bs)
     return B + np.outer(change, change) / bend - (np.outer(Bs, Bs) / past if past > 0.0 else 0.0)
 
 
-def guided(B: Array, information: Array, same: Array) -> Array:
-    """`B`, but with the curvatures that the evidence tells of where hyper-parameters no longer matter to it.
+def correct_flat_directions(B: Array, information: Array, same: Array) -> Array:
+    """Return `B` with the curvatures that the evidence gives (`information`) along directions that became flat.
 
-    `same` says whose slope has kept its sign: one that changes it is near its best value and is left to what moves
-    taught.
+    `same` says which slopes have kept their sign. A component whose slope changed sign is near its best value, and its
+    learnt curvature is kept.
     """
     flat = same & (information.diagonal() < _FLAT * B.diagonal())
     if not flat.any():

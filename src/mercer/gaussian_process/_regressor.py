@@ -1,5 +1,6 @@
 """Gaussian process regression: a prior over functions, conditioned on what was seen of one."""
 
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,23 +19,25 @@ from mercer.gaussian_process._climb import ClimbState
 from mercer.gaussian_process._climbing import Climbing
 from mercer.gaussian_process._covariance import (
     IsKernel,
-    covariance_of,
-    default_kernel,
-    fitted_kernel,
+    make_covariance,
+    make_default_kernel,
+    replace_theta,
     takes_vectors,
 )
-from mercer.gaussian_process._device_evidence import DeviceEvidence, check_device_room, own_noise_of
-from mercer.gaussian_process._evidence import Evidence, ExactEvidence, check_noise, check_room, own_noise
-from mercer.gaussian_process._inducing import InducingEvidence, chosen_points
+from mercer.gaussian_process._device_evidence import DeviceEvidence, check_device_room, compute_device_noise
+from mercer.gaussian_process._evidence import Evidence, ExactEvidence, check_noise, check_room, compute_own_noise
+from mercer.gaussian_process._inducing import InducingEvidence, choose_points
 from mercer.gaussian_process._iterative import IterativeEvidence
 from mercer.gaussian_process._prediction import ProcessPrediction
-from mercer.gaussian_process._targets import check_targets, noise_of, scales_of
+from mercer.gaussian_process._targets import check_targets, compute_scales, read_noise
 
 __all__ = ["GaussianProcessRegressor"]
 
-# Rows up to which 'auto' factorises, where memory allows, and up to which it iterates: an evaluation of the evidence
-# takes minutes on two cores at either.
-_MOST_EXACT, _MOST_ITERATIVE = 12_000, 50_000
+# The most rows that "auto" factorises, where memory allows: one evaluation of the evidence then takes minutes on two
+# cores.
+_MOST_EXACT = 12_000
+# The most rows for which "auto" iterates: an evaluation takes minutes here too.
+_MOST_ITERATIVE = 50_000
 _CURE = "use solver='iterative', which keeps no such matrix, or solver='inducing'"
 
 
@@ -211,90 +214,94 @@ class GaussianProcessRegressor(ProcessPrediction, Climbing, MultiOutputMixin, Re
         -------
         self : GaussianProcessRegressor
         """
-        kernel = default_kernel() if self.kernel is None else self.kernel
-        source, rows = self._opened(X, y, sample_weight, kernel, "numbers")
+        kernel = make_default_kernel() if self.kernel is None else self.kernel
+        source, rows = self._open_process(X, y, sample_weight, kernel, "numbers")
         with one_blas_thread():
-            self._evidence, known = self._prepared(source, rows, kernel)
+            evidence, known = self._prepare(source, rows, kernel)
         outcome = self._drive(
-            self._climber([self._evidence], kernel), source, max_steps=self.max_iter, attributes=known
+            self._make_climber([evidence], kernel),
+            source,
+            fitted=partial(self._list_attributes, evidence, known["y_train_"].ndim == 1, kernel),
+            max_steps=self.max_iter,
+            attributes=known,
         )
-        del self._evidence
-        self._warn([self.kernel_], outcome)
+        self._warn_at_bounds([self.kernel_], outcome)
         self._conclude(outcome)
         return self
 
     @property
     def _places(self) -> tuple[str, ...]:  # type: ignore[override]
-        """A device has the exact evidence, of kernels of vectors."""
+        """Where rows may be: a device has the exact evidence only, of kernels of vectors."""
         return ("memory", "device") if self.solver in ("auto", "exact") and takes_vectors(self.kernel) else ("memory",)
 
-    def _prepared(self, source: Source, X: Any, kernel: Any) -> tuple[Any, dict[str, Any]]:
-        """The evidence to climb, and the attributes that are known before."""
+    def _prepare(self, source: Source, X: Any, kernel: Any) -> tuple[Any, dict[str, Any]]:
+        """Return the evidence to climb, and the fitted attributes that are known before the climb."""
         if source.place == "device":
-            return self._prepared_there(source, X, kernel)
+            return self._prepare_on_device(source, X, kernel)
         weight, y = source.weight, source.y.astype(np.float64)
         check_targets(y, self.n_targets)
-        self._flat = y.ndim == 1
-        noise = noise_of(type(self).__name__, self.alpha, len(y))
+        noise = read_noise(type(self).__name__, self.alpha, len(y))
         if self.copy_X_train:
             X = X.copy()
         if weight is not None and not weight.all():
             kept = weight > 0
             X, y, noise, weight = X[kept], y[kept], noise[kept], weight[kept]
-        mean, std = scales_of(y, weight, self.normalize_y)
+        mean, std = compute_scales(y, weight, self.normalize_y)
         y = (y - mean) / std
         known = {
             "X_train_": X, "y_train_": y, "kernel_": kernel, "noise_variance_": noise, "weight_": weight,
             "_y_train_mean": mean, "_y_train_std": std,
         }  # fmt: skip
         rows = X.astype(np.float64, copy=False) if takes_vectors(kernel) else X
-        return self._evidence_of(rows, y.reshape(len(y), -1), noise, weight, kernel), known
+        evidence, chosen = self._make_evidence(rows, y.reshape(len(y), -1), noise, weight, kernel)
+        return evidence, known | chosen
 
-    def _prepared_there(self, source: Source, X: Any, kernel: Any) -> tuple[Any, dict[str, Any]]:
-        """The same on a device: rows, targets and all that is made of them stay there."""
+    def _prepare_on_device(self, source: Source, X: Any, kernel: Any) -> tuple[Any, dict[str, Any]]:
+        """Return the evidence and the known attributes for rows on a device, where all arrays stay."""
         name, xp, wide, put = type(self).__name__, source.xp, source.placement.wide, source.placement.put
         y, weight = xp.astype(source.y, wide), source.weight
         check_targets(y, self.n_targets)
-        self._flat, self.solver_used_ = y.ndim == 1, "exact"
-        noise = put(noise_of(name, self.alpha, X.shape[0]))
+        noise = put(read_noise(name, self.alpha, X.shape[0]))
         if weight is not None:
             weight = xp.astype(weight, wide)
             kept = xp.nonzero(weight > 0)[0]
-            X, y, noise, weight = (xp.take(one, kept, axis=0) for one in (X, y, noise, weight))
-            d = noise + own_noise_of(covariance_of(kernel, name), xp, xp.astype(X, wide))
+            X, y, noise, weight = (xp.take(array, kept, axis=0) for array in (X, y, noise, weight))
+            d = noise + compute_device_noise(make_covariance(kernel, name), xp, xp.astype(X, wide))
             check_noise(name, to_numpy(xp.min(d)))
         X = xp.asarray(X, copy=True) if self.copy_X_train else X
-        mean, std = scales_of(to_numpy(y), None if weight is None else to_numpy(weight), self.normalize_y)
+        mean, std = compute_scales(to_numpy(y), None if weight is None else to_numpy(weight), self.normalize_y)
         y = (y - put(mean if y.ndim > 1 else mean[0])) / put(std if y.ndim > 1 else std[0])
         check_device_room(name, X)
         known = {
             "X_train_": X, "y_train_": y, "kernel_": kernel, "noise_variance_": noise, "weight_": weight,
-            "_y_train_mean": put(mean), "_y_train_std": put(std),
+            "_y_train_mean": put(mean), "_y_train_std": put(std), "solver_used_": "exact",
         }  # fmt: skip
         Y = xp.reshape(y, (y.shape[0], -1))
         return DeviceEvidence(xp, xp.astype(X, wide), Y, noise, weight), known
 
-    def _evidence_of(self, X: Any, Y: Any, noise: Any, weight: Any, kernel: Any) -> Any:
+    def _make_evidence(self, X: Any, Y: Any, noise: Any, weight: Any, kernel: Any) -> tuple[Evidence, dict[str, Any]]:
+        """Return the evidence that the parameter `solver` names, and the attributes that describe the choice."""
         name, n = type(self).__name__, len(Y)
-        covariance = covariance_of(kernel, name)
+        covariance = make_covariance(kernel, name)
         if weight is not None:
-            check_noise(name, noise + own_noise(covariance, covariance.prepare(X), X))
-        self.solver_used_ = self._chosen(n, takes_vectors(kernel))
-        if self.solver_used_ == "exact":
+            check_noise(name, noise + compute_own_noise(covariance, covariance.prepare(X), X))
+        used = self._choose_solver(n, takes_vectors(kernel))
+        chosen: dict[str, Any] = {"solver_used_": used}
+        if used == "exact":
             check_room(name, n, 2.0, _CURE)
-            return ExactEvidence(X, Y, noise, weight)
+            return ExactEvidence(X, Y, noise, weight), chosen
         seed = seed_sequence(self.random_state).spawn(2)[1]
         count = min(self.n_inducing, n)
-        if self.solver_used_ == "iterative":
-            self.probe_seed_ = seed.generate_state(4)
-            evidence: Evidence = IterativeEvidence(X, Y, noise, weight, count, self.probe_seed_)
+        if used == "iterative":
+            chosen["probe_seed_"] = seed.generate_state(4)
+            evidence: Evidence = IterativeEvidence(X, Y, noise, weight, count, chosen["probe_seed_"])
         else:
-            evidence = InducingEvidence(X, Y, noise, weight, chosen_points(covariance, X, count, seed))
-        require_memory(name, evidence.bytes_at_work(), f"solver={self.solver_used_!r}", "lower n_inducing")
-        return evidence
+            evidence = InducingEvidence(X, Y, noise, weight, choose_points(covariance, X, count, seed))
+        require_memory(name, evidence.count_bytes(), f"solver={used!r}", "lower n_inducing")
+        return evidence, chosen
 
-    def _evidence_at(self, X: Any, Y: Any) -> Any:
-        """The evidence of a fitted model."""
+    def _restore_evidence(self, X: Any, Y: Any) -> Any:
+        """Return the evidence of a fitted model, from its attributes and its rows `X` and targets `Y`."""
         given = (X, Y, self.noise_variance_, self.weight_)
         if is_on_device(X):
             return DeviceEvidence(Placement.of(X).xp, *given)
@@ -304,26 +311,27 @@ class GaussianProcessRegressor(ProcessPrediction, Climbing, MultiOutputMixin, Re
             return IterativeEvidence(*given, min(self.n_inducing, len(Y)), self.probe_seed_)
         return ExactEvidence(*given)
 
-    def _chosen(self, n: int, vectors: bool) -> str:
+    def _choose_solver(self, n: int, vectors: bool) -> str:
+        """Return the solver that the parameter names; for "auto" one that suits `n` rows."""
         if self.solver != "auto":
             return self.solver
         if not vectors or (n <= _MOST_EXACT and 16.0 * n * n <= allowed_bytes()):
             return "exact"
         return "iterative" if n <= _MOST_ITERATIVE else "inducing"
 
-    def _fitted(self, state: ClimbState) -> dict[str, Any]:
-        user = default_kernel() if self.kernel is None else self.kernel
+    def _list_attributes(self, evidence: Any, flat: bool, kernel: Any, state: ClimbState) -> dict[str, Any]:
+        """Return the fitted attributes of a `state` of the climb; `flat` says that y was one-dimensional."""
         theta = state.theta[state.best[0]]
-        covariance = covariance_of(user, type(self).__name__).with_theta(theta)
+        covariance = make_covariance(kernel, type(self).__name__).with_theta(theta)
         with one_blas_thread():
-            found = self._evidence.fitted(covariance, self._threads())
-        if self._flat:
-            found["alpha_"] = found["alpha_"][:, 0]
-        return {"kernel_": fitted_kernel(user, theta), **found}
+            attributes = evidence.fitted(covariance, self._threads())
+        if flat:
+            attributes["alpha_"] = attributes["alpha_"][:, 0]
+        return {"kernel_": replace_theta(kernel, theta), **attributes}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # Before a fit there is the prior to predict from.
+        # Before a fit, predictions are those of the prior.
         tags.requires_fit = False
         return tags
 
@@ -369,15 +377,15 @@ class GaussianProcessRegressor(ProcessPrediction, Climbing, MultiOutputMixin, Re
                 raise ParameterError(message)
             return self.log_marginal_likelihood_value_
         if not clone_kernel:
-            self.kernel_ = fitted_kernel(self.kernel_, theta)
+            self.kernel_ = replace_theta(self.kernel_, theta)
         vectors, y = takes_vectors(self.kernel_), self.y_train_
         if is_on_device(self.X_train_):
             placement = Placement.of(self.X_train_)
             X, y = placement.xp.astype(self.X_train_, placement.wide), placement.xp.reshape(y, (y.shape[0], -1))
         else:
             X, y = self.X_train_.astype(np.float64, copy=False) if vectors else self.X_train_, y.reshape(len(y), -1)
-        kernel = covariance_of(self.kernel_, type(self).__name__).with_theta(theta)
-        evidence = self._evidence_at(X, y)
+        kernel = make_covariance(self.kernel_, type(self).__name__).with_theta(theta)
+        evidence = self._restore_evidence(X, y)
         with one_blas_thread():
             value, slope = evidence.evaluate(kernel, eval_gradient, self._threads())
         return (np.float64(value), slope) if eval_gradient else np.float64(value)

@@ -16,7 +16,7 @@ __all__ = ["KernelSelection", "select_kernel"]
 
 @dataclass(frozen=True)
 class KernelSelection:
-    """What :func:`select_kernel` found.
+    """The result of :func:`select_kernel`.
 
     Attributes
     ----------
@@ -89,8 +89,8 @@ def select_kernel(
     >>> found.best_kernel, found.best_width
     ('Gaussian', 1.5)
     """
-    named = _named(kernels)
-    widths = np.asarray(_default_widths(X) if widths is None else widths, dtype=np.float64)
+    named = _read_kernels(kernels)
+    widths = np.asarray(_choose_widths(X) if widths is None else widths, dtype=np.float64)
     if widths.ndim != 1 or widths.size == 0 or not (widths > 0).all():
         message = f"select_kernel: widths must be one or more numbers in (0, inf); got {widths.tolist()}."
         raise ParameterError(message)
@@ -103,19 +103,19 @@ def select_kernel(
         raise ParameterError(message)
     table = np.array(
         [
-            [_scores(estimator, X, y, _widened(kernel, width), cv, scoring, by_evidence) for width in widths]
+            [_score_setting(estimator, X, y, _set_width(kernel, width), cv, scoring, by_evidence) for width in widths]
             for kernel in named.values()
         ]
     )
     scores, training = table[..., 0], table[..., 1]
     row, column = np.unravel_index(int(np.argmax(scores)), scores.shape)
     names = tuple(named)
-    best = _with_kernel(estimator, _widened(named[names[row]], widths[column]), by_evidence).fit(X, y)
+    best = _make_model(estimator, _set_width(named[names[row]], widths[column]), by_evidence).fit(X, y)
     criterion = "evidence" if by_evidence else "cross-validation"
     return KernelSelection(names, widths, scores, training, criterion, names[row], float(widths[column]), best)
 
 
-def _named(kernels: Any) -> dict[str, Any]:
+def _read_kernels(kernels: Any) -> dict[str, Any]:
     if kernels is None:
         return {"Gaussian": RBF(), "Matern 1/2": Matern(nu=0.5), "Matern 3/2": Matern(nu=1.5)}
     if not isinstance(kernels, dict) or not kernels:
@@ -124,12 +124,12 @@ def _named(kernels: Any) -> dict[str, Any]:
     return kernels
 
 
-def _default_widths(X: Any) -> np.ndarray:
+def _choose_widths(X: Any) -> np.ndarray:
     return median_length_scale(np.asarray(X, dtype=np.float64)) * 2.0 ** np.arange(-4, 5)
 
 
-def _widened(kernel: Any, width: float) -> Any:
-    """A copy of a kernel with its length scale set, wherever in it that is."""
+def _set_width(kernel: Any, width: float) -> Any:
+    """Return a copy of `kernel` with every length scale in it set to `width`."""
     other = copy.deepcopy(kernel)
     names = [name for name in other.get_params() if name.rpartition("__")[2] == "length_scale"]
     if not names:
@@ -138,16 +138,16 @@ def _widened(kernel: Any, width: float) -> Any:
     return other.set_params(**{name: float(width) for name in names})
 
 
-def _with_kernel(estimator: Any, kernel: Any, by_evidence: bool) -> Any:
+def _make_model(estimator: Any, kernel: Any, by_evidence: bool) -> Any:
     fixed = {"optimizer": None} if by_evidence or hasattr(estimator, "optimizer") else {}
     return clone(estimator).set_params(kernel=kernel, **fixed)
 
 
-def _scores(
+def _score_setting(
     estimator: Any, X: Any, y: Any, kernel: Any, cv: Any, scoring: Any, by_evidence: bool
 ) -> tuple[float, float]:
-    """The score of a setting, and that on the rows of the fit."""
-    model = _with_kernel(estimator, kernel, by_evidence)
+    """Return the score of a setting, and the score on the training rows."""
+    model = _make_model(estimator, kernel, by_evidence)
     if by_evidence:
         model.fit(X, y)
         return float(model.log_marginal_likelihood_value_), float(model.score(X, y))

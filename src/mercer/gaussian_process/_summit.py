@@ -1,9 +1,9 @@
-"""Whether a climb stands on a maximum: by its slope, or by a gain in prospect that is lost in rounding.
+"""The certificate of a climb: at a maximum the slope is small, or the predicted gain is below rounding.
 
-Near a maximum with curvatures H, a slope g is worth g H^-1 g / 2 of evidence. The value of the evidence is a sum with
-large terms that cancel, its slope is not: on 1 500 rows with a covariance of condition 1e8 values scatter by 2e-8 and
-slopes by 1e-7, so that a slope of 1e-3 along a curvature of 300, worth 2e-9, can be seen but not climbed. Where the
-slope is above the tolerance but worth less than rounding, that is what is certified.
+Near a maximum with curvatures H, a slope g is worth g H^-1 g / 2 of evidence. The value of the evidence is a sum of
+large terms that cancel; its slope is not. On 1 500 rows with a covariance of condition number 1e8, values scatter by
+2e-8 and slopes by 1e-7, so a slope of 1e-3 along a curvature of 300, worth 2e-9, can be measured but not climbed. Where
+the slope is above the tolerance but worth less than rounding, the certificate states the predicted gain.
 """
 
 from typing import Any
@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from mercer._solver import Certificate
-from mercer.gaussian_process._quadratic import highest
+from mercer.gaussian_process._quadratic import maximise_model
 
-__all__ = ["KNOWN", "certified", "expected_gain", "free_slope"]
+__all__ = ["KNOWN", "certify_climb", "predict_gain", "project_slope"]
 
 Array = Any
 STEEPEST = (
@@ -24,34 +24,34 @@ IN_PROSPECT = (
     "What the log marginal likelihood is expected to gain by a move to the local maximum, within the bounds, by its "
     "slope and curvatures; the tolerance is the rounding of its value. Other maxima may be higher."
 )
-# A rounding of more than this, a hundredth of a nat, excuses no slope: nothing is known of the maximum then.
+# Rounding of more than this, in nats, excuses no slope: nothing is known of the maximum then.
 KNOWN = 1e-2
 
 
-def free_slope(theta: Array, slope: Array, bounds: Array) -> Array:
-    """The slope, with zeros where it points out of the bounds."""
+def project_slope(theta: Array, slope: Array, bounds: Array) -> Array:
+    """Return the slope, with zeros where it points out of the bounds."""
     held = ((theta <= bounds[:, 0]) & (slope < 0)) | ((theta >= bounds[:, 1]) & (slope > 0))
     return np.where(held, 0.0, slope)
 
 
-def expected_gain(theta: Array, slope: Array, curvatures: list[Array], bounds: Array) -> float:
-    """The most that quadratic models of these curvatures promise within the bounds; without any, no bound is known."""
+def predict_gain(theta: Array, slope: Array, curvatures: list[Array], bounds: Array) -> float:
+    """Return the largest gain that quadratic models of these curvatures predict within the bounds; without any, inf."""
     gains = []
     for B in curvatures:
-        move = highest(slope, B, bounds[:, 0] - theta, bounds[:, 1] - theta)
+        move = maximise_model(slope, B, bounds[:, 0] - theta, bounds[:, 1] - theta)
         gains.append(float(slope @ move - 0.5 * move @ B @ move))
     return max(gains, default=np.inf)
 
 
-def certified(slopes: Array, gains: Array, roundings: Array, tol: float) -> Certificate:
-    """The certificate of several problems: of the steepest, or of the one with the most to gain beside its rounding.
+def certify_climb(slopes: Array, gains: Array, roundings: Array, tol: float) -> Certificate:
+    """Return the certificate of several problems: of the steepest, or of the largest predicted gain over rounding.
 
     Parameters
     ----------
     slopes : array-like of shape (r, p)
         At the best place of each problem, those that bounds hold being zero.
     gains, roundings : array-like of shape (r,)
-        What each is expected to gain, and the rounding of its evidence.
+        The predicted gain of each problem, and the rounding of its evidence.
     tol : float
     """
     steepest = np.abs(slopes).max(axis=1, initial=0.0)

@@ -1,7 +1,7 @@
-"""What a posterior subtracts from the prior, for the different ways to know it.
+"""The covariance that a posterior subtracts from the prior, for each solver.
 
-All predictions are made of the kernels Kt between some points and the rows to predict: the mean is Kt^T a, and the
-covariance of the function is that of the prior less Kt^T S with S = `solved` (Kt).
+All predictions use the kernel values Kt between some points and the rows to predict: the mean is Kt^T a, and the
+covariance of the function is that of the prior minus Kt^T S with S = ``solve_rows(Kt)``.
 """
 
 from dataclasses import dataclass
@@ -17,18 +17,18 @@ Array = Any
 
 
 class Terms:
-    """What the points explain of the prior covariance of other rows."""
+    """The part of the prior covariance of rows that the points explain."""
 
-    def variance(self, Kt: Array) -> Array:
-        """The part of each row's variance that is explained."""
-        return np.einsum("ij,ij->j", Kt, self.solved(Kt))
+    def explain_variance(self, Kt: Array) -> Array:
+        """Return the part of each row's prior variance that the points explain."""
+        return np.einsum("ij,ij->j", Kt, self.solve_rows(Kt))
 
-    def covariance(self, Kt: Array) -> Array:
-        """The part of all covariances that is explained."""
-        return Kt.T @ self.solved(Kt)
+    def explain_covariance(self, Kt: Array) -> Array:
+        """Return the part of the rows' prior covariance that the points explain."""
+        return Kt.T @ self.solve_rows(Kt)
 
-    def solved(self, Kt: Array) -> Array:
-        """S with Kt^T S the part of the covariance that is explained."""
+    def solve_rows(self, Kt: Array) -> Array:
+        """Return S such that Kt^T S is the explained part of the covariance."""
         raise NotImplementedError  # each kind of terms defines its own
 
 
@@ -38,15 +38,15 @@ class ExactTerms(Terms):
 
     L: Array
 
-    def solved(self, Kt: Array) -> Array:
+    def solve_rows(self, Kt: Array) -> Array:
         return solve(self.L, Kt)
 
-    def variance(self, Kt: Array) -> Array:
-        # Squares cannot make up more than they should by the rounding of a difference.
+    def explain_variance(self, Kt: Array) -> Array:
+        # A sum of squares is not negative, however it is rounded.
         half = forward(self.L, Kt)
         return np.einsum("ij,ij->j", half, half)
 
-    def covariance(self, Kt: Array) -> Array:
+    def explain_covariance(self, Kt: Array) -> Array:
         half = forward(self.L, Kt)
         return half.T @ half
 
@@ -58,17 +58,17 @@ class InducingTerms(Terms):
     L: Array
     M: Array
 
-    def variance(self, Kt: Array) -> Array:
+    def explain_variance(self, Kt: Array) -> Array:
         half = forward(self.L, Kt)
         rest = forward(self.M, half)
         return np.einsum("ij,ij->j", half, half) - np.einsum("ij,ij->j", rest, rest)
 
-    def covariance(self, Kt: Array) -> Array:
+    def explain_covariance(self, Kt: Array) -> Array:
         half = forward(self.L, Kt)
         rest = forward(self.M, half)
         return half.T @ half - rest.T @ rest
 
-    def solved(self, Kt: Array) -> Array:
+    def solve_rows(self, Kt: Array) -> Array:
         half = forward(self.L, Kt)
         kept = half - solve(self.M, half)
         return np.linalg.solve(self.L.T, kept)

@@ -9,8 +9,8 @@ from scipy.sparse import issparse
 from mercer._plain import plain
 from mercer.errors import ParameterError
 from mercer.kernels._constant import Constant, White
-from mercer.kernels._kernel import Hyperparameter, Kernel, tile_for
-from mercer.kernels._prepared import Prepared, floating, same_rows
+from mercer.kernels._kernel import Hyperparameter, Kernel, make_tile
+from mercer.kernels._prepared import Prepared, find_same_rows, floating
 
 __all__ = ["Columns", "Difference", "Power", "Product", "Sum"]
 
@@ -24,7 +24,7 @@ class Composite(Kernel):
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        """The parts."""
+        """The kernels that this one is made of."""
         return tuple(getattr(self, name) for name in self._inner)
 
     @property
@@ -40,17 +40,17 @@ class Composite(Kernel):
     def prepare(self, X: Array, like: Prepared | None = None) -> Prepared:
         X = floating(X)
         known = (None,) * len(self.kernels) if like is None else like.parts
-        made = [part.prepare(X, like=one) for part, one in zip(self.kernels, known, strict=True)]
-        # A set has one identity, whichever part looks at it.
+        made = [part.prepare(X, like=rows) for part, rows in zip(self.kernels, known, strict=True)]
+        # A set of rows has one identity, which all parts share.
         token = object()
-        return Prepared(X, token=token, parts=tuple(_within(one, token) for one in made))
+        return Prepared(X, token=token, parts=tuple(_share_token(rows, token) for rows in made))
 
     @property
     def hyperparameters(self) -> list[Hyperparameter]:
         return [
-            replace(one, name=f"{name}__{one.name}")
+            replace(parameter, name=f"{name}__{parameter.name}")
             for name, part in zip(self._inner, self.kernels)
-            for one in part.hyperparameters
+            for parameter in part.hyperparameters
         ]
 
     @property
@@ -79,38 +79,39 @@ class Sum(Composite):
     k2: Kernel
 
     _inner: ClassVar[tuple[str, ...]] = ("k1", "k2")
-    _sign: ClassVar[float] = 1.0
+    # The factor of the second kernel.
+    sign: ClassVar[float] = 1.0
 
     def diagonal(self, X: Array) -> Array:
-        return self.k1.diagonal(X) + self._sign * self.k2.diagonal(X)
+        return self.k1.diagonal(X) + self.sign * self.k2.diagonal(X)
 
     def between(self, rows: Prepared, others: Prepared, out: Array = None) -> Array:
         first = self.k1.between(rows.parts[0], others.parts[0], out)
         if isinstance(self.k2, White):
-            first[same_rows(rows.parts[1], others.parts[1])] += self._sign * self.k2.noise_level
+            first[find_same_rows(rows.parts[1], others.parts[1])] += self.sign * self.k2.noise_level
             return first
         second = self.k2.between(rows.parts[1], others.parts[1])
-        return np.add(first, second, out=first) if self._sign > 0 else np.subtract(first, second, out=first)
+        return np.add(first, second, out=first) if self.sign > 0 else np.subtract(first, second, out=first)
 
     def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
         first, first_slopes = self.k1.between_gradient(rows.parts[0], others.parts[0])
         second, second_slopes = self.k2.between_gradient(rows.parts[1], others.parts[1])
-        return first + self._sign * second, np.concatenate([first_slopes, self._sign * second_slopes], axis=2)
+        return first + self.sign * second, np.concatenate([first_slopes, self.sign * second_slopes], axis=2)
 
     def tile_sums(self, rows: Prepared, others: Prepared, weights: Array, K: Array = None) -> Array:
         first = self.k1.tile_sums(rows.parts[0], others.parts[0], weights)
-        return np.concatenate([first, self._sign * self.k2.tile_sums(rows.parts[1], others.parts[1], weights)])
+        return np.concatenate([first, self.sign * self.k2.tile_sums(rows.parts[1], others.parts[1], weights)])
 
     def slope_products(self, rows: Prepared, others: Prepared, vectors: Array, K: Array = None) -> Array:
         first = self.k1.slope_products(rows.parts[0], others.parts[0], vectors)
-        return np.concatenate([first, self._sign * self.k2.slope_products(rows.parts[1], others.parts[1], vectors)])
+        return np.concatenate([first, self.sign * self.k2.slope_products(rows.parts[1], others.parts[1], vectors)])
 
-    def _input_gradient(self, X: Array, Y: Array) -> Array:
-        return self.k1._input_gradient(X, Y) + self._sign * self.k2._input_gradient(X, Y)
+    def differentiate_rows(self, X: Array, Y: Array) -> Array:
+        return self.k1.differentiate_rows(X, Y) + self.sign * self.k2.differentiate_rows(X, Y)
 
     def of(self, xp: Any, X: Array, Y: Array) -> Array:
-        """The values in array-API operations, for rows on any device: the definition."""
-        return self.k1.of(xp, X, Y) + self._sign * self.k2.of(xp, X, Y)
+        """Compute the values in array-API operations, for rows on any device: the definition."""
+        return self.k1.of(xp, X, Y) + self.sign * self.k2.of(xp, X, Y)
 
 
 @plain
@@ -118,7 +119,7 @@ class Sum(Composite):
 class Difference(Sum):
     """The difference of two kernels, which need not be positive definite."""
 
-    _sign: ClassVar[float] = -1.0
+    sign: ClassVar[float] = -1.0
     positive_definite: ClassVar[bool] = False
 
 
@@ -137,7 +138,7 @@ class Product(Composite):
 
     def between(self, rows: Prepared, others: Prepared, out: Array = None) -> Array:
         if isinstance(self.k1, Constant):
-            # The most common product by far, in one pass instead of three.
+            # This is by far the most common product: one pass over the tile instead of three.
             values = self.k2.between(rows.parts[1], others.parts[1], out)
             return np.multiply(values, values.dtype.type(self.k1.constant_value), out=values)
         first = self.k1.between(rows.parts[0], others.parts[0], out)
@@ -167,12 +168,12 @@ class Product(Composite):
         second = self.k2.slope_products(rows.parts[1], others.parts[1], vectors, values)
         return self.k1.constant_value * np.concatenate([own, second])
 
-    def _input_gradient(self, X: Array, Y: Array) -> Array:
-        first = self.k1._input_gradient(X, Y) * self.k2(X, Y)[:, :, None]
-        return first + self.k2._input_gradient(X, Y) * self.k1(X, Y)[:, :, None]
+    def differentiate_rows(self, X: Array, Y: Array) -> Array:
+        first = self.k1.differentiate_rows(X, Y) * self.k2(X, Y)[:, :, None]
+        return first + self.k2.differentiate_rows(X, Y) * self.k1(X, Y)[:, :, None]
 
     def of(self, xp: Any, X: Array, Y: Array) -> Array:
-        """The values in array-API operations, for rows on any device: the definition."""
+        """Compute the values in array-API operations, for rows on any device: the definition."""
         return self.k1.of(xp, X, Y) * self.k2.of(xp, X, Y)
 
 
@@ -206,50 +207,56 @@ class Power(Composite):
 
     def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
         values, slopes = self.kernel.between_gradient(rows.parts[0], others.parts[0])
-        return values**self.exponent, self._outer(values)[:, :, None] * slopes
+        return values**self.exponent, self.differentiate_power(values)[:, :, None] * slopes
 
     def tile_sums(self, rows: Prepared, others: Prepared, weights: Array, K: Array = None) -> Array:
         values = self.kernel.between(rows.parts[0], others.parts[0])
-        return self.kernel.tile_sums(rows.parts[0], others.parts[0], weights * self._outer(values), values)
+        return self.kernel.tile_sums(rows.parts[0], others.parts[0], weights * self.differentiate_power(values), values)
 
-    def _input_gradient(self, X: Array, Y: Array) -> Array:
-        return self._outer(self.kernel(X, Y))[:, :, None] * self.kernel._input_gradient(X, Y)
+    def differentiate_rows(self, X: Array, Y: Array) -> Array:
+        return self.differentiate_power(self.kernel(X, Y))[:, :, None] * self.kernel.differentiate_rows(X, Y)
 
-    def _outer(self, values: Array) -> Array:
+    def differentiate_power(self, values: Array) -> Array:
+        """Return the derivative p k^(p - 1) of the power by the inner kernel's `values` k."""
         return self.exponent * values ** (self.exponent - 1.0)
 
     def of(self, xp: Any, X: Array, Y: Array) -> Array:
-        """The values in array-API operations, for rows on any device: the definition."""
+        """Compute the values in array-API operations, for rows on any device: the definition."""
         return self.kernel.of(xp, X, Y) ** self.exponent
 
 
 @plain
 @dataclass
 class Columns(Composite):
-    """A kernel that sees some of the columns."""
+    """A kernel of some of the columns."""
 
     kernel: Kernel
     columns: Any
 
     _inner: ClassVar[tuple[str, ...]] = ("kernel",)
 
-    def _index(self, n_features: int) -> Array:
+    def list_columns(self, n_features: int) -> Array:
+        """Return the indices of the columns, among `n_features`."""
         columns = self.columns if isinstance(self.columns, slice) else np.asarray(self.columns)
         return np.atleast_1d(np.arange(n_features)[columns])
 
-    def _seen(self, X: Array) -> Array:
+    def _select(self, X: Array) -> Array:
         X = floating(X)
-        seen = X[:, self._index(X.shape[1])]
-        return seen.tocsr() if issparse(seen) else np.ascontiguousarray(seen)
+        selected = X[:, self.list_columns(X.shape[1])]
+        return selected.tocsr() if issparse(selected) else np.ascontiguousarray(selected)
+
+    def take_columns(self, xp: Any, X: Array) -> Array:
+        """Return the columns of rows on any device."""
+        return xp.take(X, xp.asarray(self.list_columns(X.shape[1]), device=getattr(X, "device", None)), axis=1)
 
     def diagonal(self, X: Array) -> Array:
-        return self.kernel.diagonal(self._seen(X))
+        return self.kernel.diagonal(self._select(X))
 
     def prepare(self, X: Array, like: Prepared | None = None) -> Prepared:
-        return self.kernel.prepare(self._seen(X), like=like)
+        return self.kernel.prepare(self._select(X), like=like)
 
     def between(self, rows: Prepared, others: Prepared, out: Array = None) -> Array:
-        return self.kernel.between(rows, others, tile_for(rows, others, out))
+        return self.kernel.between(rows, others, make_tile(rows, others, out))
 
     def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
         return self.kernel.between_gradient(rows, others)
@@ -257,17 +264,16 @@ class Columns(Composite):
     def tile_sums(self, rows: Prepared, others: Prepared, weights: Array, K: Array = None) -> Array:
         return self.kernel.tile_sums(rows, others, weights, K)
 
-    def _input_gradient(self, X: Array, Y: Array) -> Array:
+    def differentiate_rows(self, X: Array, Y: Array) -> Array:
         found = np.zeros((len(X), *Y.shape))
-        found[:, :, self._index(Y.shape[1])] = self.kernel._input_gradient(self._seen(X), self._seen(Y))
+        found[:, :, self.list_columns(Y.shape[1])] = self.kernel.differentiate_rows(self._select(X), self._select(Y))
         return found
 
     def of(self, xp: Any, X: Array, Y: Array) -> Array:
-        """The values in array-API operations, for rows on any device: the definition."""
-        chosen = xp.asarray(self._index(X.shape[1]), device=getattr(X, "device", None))
-        return self.kernel.of(xp, xp.take(X, chosen, axis=1), xp.take(Y, chosen, axis=1))
+        """Compute the values in array-API operations, for rows on any device: the definition."""
+        return self.kernel.of(xp, self.take_columns(xp, X), self.take_columns(xp, Y))
 
 
-def _within(prepared: Prepared, token: object) -> Prepared:
-    """The same rows as members of a larger kernel's set."""
-    return replace(prepared, token=token, parts=tuple(_within(part, token) for part in prepared.parts))
+def _share_token(prepared: Prepared, token: object) -> Prepared:
+    """Return the rows with another identity, that of the set of a composite kernel."""
+    return replace(prepared, token=token, parts=tuple(_share_token(part, token) for part in prepared.parts))

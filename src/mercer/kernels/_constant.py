@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._plain import plain
-from mercer.kernels._kernel import Kernel, tile_for
-from mercer.kernels._prepared import Prepared, floating, same_rows
+from mercer.kernels._kernel import Kernel, make_tile
+from mercer.kernels._prepared import Prepared, find_same_rows, floating
 from mercer.kernels._radial import BOUNDS
 
 __all__ = ["Constant", "White"]
@@ -41,7 +41,7 @@ class Constant(Kernel):
         return Prepared(floating(X))
 
     def between(self, rows: Prepared, others: Prepared, out: Array = None) -> Array:
-        tile = tile_for(rows, others, out)
+        tile = make_tile(rows, others, out)
         tile[...] = self.constant_value
         return tile
 
@@ -56,11 +56,11 @@ class Constant(Kernel):
         sums = self.constant_value * vectors.sum(axis=0)
         return np.broadcast_to(sums, (len(self.theta), len(rows), vectors.shape[1]))
 
-    def _input_gradient(self, X: Array, Y: Array) -> Array:
+    def differentiate_rows(self, X: Array, Y: Array) -> Array:
         return np.zeros((len(X), *Y.shape))
 
     def of(self, xp: Any, X: Array, Y: Array) -> Array:
-        """The values in array-API operations, for rows on any device: the definition."""
+        """Compute the values in array-API operations, for rows on any device: the definition."""
         return xp.zeros_like(X[:, :1] + Y[:, :1].T) + self.constant_value
 
 
@@ -92,9 +92,9 @@ class White(Kernel):
         return Prepared(floating(X))
 
     def between(self, rows: Prepared, others: Prepared, out: Array = None) -> Array:
-        tile = tile_for(rows, others, out)
+        tile = make_tile(rows, others, out)
         tile[...] = 0.0
-        tile[same_rows(rows, others)] = self.noise_level
+        tile[find_same_rows(rows, others)] = self.noise_level
         return tile
 
     def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
@@ -102,17 +102,17 @@ class White(Kernel):
         return values, values[:, :, None] if len(self.theta) else np.empty((*values.shape, 0))
 
     def tile_sums(self, rows: Prepared, others: Prepared, weights: Array, K: Array = None) -> Array:
-        return np.array([self.noise_level * weights[same_rows(rows, others)].sum()])[: len(self.theta)]
+        return np.array([self.noise_level * weights[find_same_rows(rows, others)].sum()])[: len(self.theta)]
 
     def slope_products(self, rows: Prepared, others: Prepared, vectors: Array, K: Array = None) -> Array:
         found = np.zeros((len(self.theta), len(rows), vectors.shape[1]))
-        here, there = same_rows(rows, others)
+        here, there = find_same_rows(rows, others)
         found[:, here] = self.noise_level * vectors[there]
         return found
 
-    def _input_gradient(self, X: Array, Y: Array) -> Array:
+    def differentiate_rows(self, X: Array, Y: Array) -> Array:
         return np.zeros((len(X), *Y.shape))
 
     def of(self, xp: Any, X: Array, Y: Array) -> Array:
-        """The values between two sets, in array-API operations: zeros."""
+        """Compute the values between two sets, which are zeros, in array-API operations."""
         return xp.zeros_like(X[:, :1] + Y[:, :1].T)

@@ -1,4 +1,4 @@
-"""Looks at a kernel before it is used: is it one, and does its scale suit the rows?"""
+"""Checks of a kernel before it is used: whether it is positive semidefinite, and whether its scale suits the rows."""
 
 import warnings
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ from mercer.kernels._wrapped import Precomputed
 __all__ = ["KernelScaleWarning", "MercerCheck", "check_mercer", "median_length_scale", "warn_of_scale"]
 
 Array = Any
-# Rows that a look at the scale takes: 500 rows have 125000 pairs, enough for a median to three digits.
+# Rows that the check of the scale samples: 500 rows have 125000 pairs, enough for a median to three digits.
 _SAMPLE = 500
-# Values of a normalised kernel that rounding or any noise drowns.
+# Values of a normalised kernel that rounding or noise hides.
 _NEGLIGIBLE = 1e-8
 
 
@@ -29,7 +29,7 @@ class KernelScaleWarning(UserWarning):
 
 @dataclass(frozen=True)
 class MercerCheck:
-    """What :func:`check_mercer` found.
+    """The result of :func:`check_mercer`.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ def warn_of_scale(subject: str, kernel: Kernel, X: Array) -> None:
     others = np.abs(values / sizes[:, None] / sizes[None, :])[np.triu_indices(len(values), 1)]
     if others.max() < _NEGLIGIBLE:
         what = "the identity: every row is far from every other"
-    elif others.min() > 1.0 - _NEGLIGIBLE and len(np.unique(dense_rows(rows), axis=0)) > 1:
+    elif others.min() > 1.0 - _NEGLIGIBLE and len(np.unique(make_dense(rows), axis=0)) > 1:
         what = "all ones: every row is near every other"
     else:
         return
@@ -146,6 +146,6 @@ def warn_of_scale(subject: str, kernel: Kernel, X: Array) -> None:
     warnings.warn(message, KernelScaleWarning, stacklevel=2)
 
 
-def dense_rows(rows: Array) -> Array:
-    """Rows as a dense array."""
+def make_dense(rows: Array) -> Array:
+    """Return the rows as a dense array."""
     return rows.toarray() if issparse(rows) else rows

@@ -9,9 +9,9 @@ from scipy.sparse import diags_array, issparse
 from mercer._native.dual import kernel_values
 from mercer._plain import plain
 from mercer.errors import DataError, ParameterError
-from mercer.kernels._kernel import Kernel, tile_for
+from mercer.kernels._distances import products
+from mercer.kernels._kernel import Kernel, make_tile
 from mercer.kernels._prepared import Prepared, floating, lengths
-from mercer.kernels._radial import products
 
 __all__ = ["Cosine", "Linear", "Polynomial", "Sigmoid"]
 
@@ -30,20 +30,16 @@ class Linear(Kernel):
         return Prepared(floating(X))
 
     def between(self, rows: Prepared, others: Prepared, out: Array = None) -> Array:
-        return products(rows, others, tile_for(rows, others, out))
-
-    def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
-        values = self.between(rows, others)
-        return values, np.empty((*values.shape, 0))
+        return products(rows, others, make_tile(rows, others, out))
 
     def tile_sums(self, rows: Prepared, others: Prepared, weights: Array, K: Array = None) -> Array:
         return np.empty(0)
 
-    def _input_gradient(self, X: Array, Y: Array) -> Array:
+    def differentiate_rows(self, X: Array, Y: Array) -> Array:
         return np.broadcast_to(Y[None, :, :], (len(X), *Y.shape)).copy()
 
     def of(self, xp: Any, X: Array, Y: Array) -> Array:
-        """The values in array-API operations, for rows on any device: the definition."""
+        """Compute the values in array-API operations, for rows on any device: the definition."""
         return X @ Y.T
 
 
@@ -62,7 +58,7 @@ class Cosine(Linear):
         inverse = (1.0 / np.where(size > 0, size, 1.0)).astype(X.dtype)
         return Prepared((diags_array(inverse) @ X).tocsr() if issparse(X) else X * inverse[:, None])
 
-    def _input_gradient(self, X: Array, Y: Array) -> Array:
+    def differentiate_rows(self, X: Array, Y: Array) -> Array:
         sizes = np.linalg.norm(X, axis=1)
         sizes = np.where(sizes > 0, sizes, 1.0)
         x, y = X / sizes[:, None], self.prepare(Y).rows
@@ -133,25 +129,25 @@ class Polynomial(Kernel):
         return Prepared(floating(X))
 
     def between(self, rows: Prepared, others: Prepared, out: Array = None) -> Array:
-        return self._raise(products(rows, others, tile_for(rows, others, out)), self.degree)
+        return self._raise(products(rows, others, make_tile(rows, others, out)), self.degree)
 
-    def _inner(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
-        """Dot products, and the derivative of the value with respect to gamma x.y + coef0."""
-        inner = products(rows, others, tile_for(rows, others, None))
+    def _compute_inner(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
+        """Return dot products, and the derivative of the value with respect to gamma x.y + coef0."""
+        inner = products(rows, others, make_tile(rows, others, None))
         return inner, self.degree * self._raise(inner.copy(), max(self.degree - 1, 0))
 
     def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
-        inner, slopes = self._inner(rows, others)
+        inner, slopes = self._compute_inner(rows, others)
         steps = {"coef0": self.coef0 * slopes, "gamma": self.gamma * inner * slopes}
         found = [steps[one.name] for one in self.hyperparameters if not one.fixed]
         return self.between(rows, others), np.stack(found, axis=2) if found else np.empty((*inner.shape, 0))
 
-    def _input_gradient(self, X: Array, Y: Array) -> Array:
-        slopes = self._inner(self.prepare(X), self.prepare(Y))[1]
+    def differentiate_rows(self, X: Array, Y: Array) -> Array:
+        slopes = self._compute_inner(self.prepare(X), self.prepare(Y))[1]
         return self.gamma * slopes[:, :, None] * Y[None, :, :]
 
     def of(self, xp: Any, X: Array, Y: Array) -> Array:
-        """The values in array-API operations, for rows on any device: the definition."""
+        """Compute the values in array-API operations, for rows on any device: the definition."""
         return (self.gamma * (X @ Y.T) + self.coef0) ** self.degree
 
 
@@ -183,22 +179,22 @@ class Sigmoid(Kernel):
         return Prepared(floating(X))
 
     def between(self, rows: Prepared, others: Prepared, out: Array = None) -> Array:
-        tile = products(rows, others, tile_for(rows, others, out))
+        tile = products(rows, others, make_tile(rows, others, out))
         kernel_values.tangents(self.gamma, self.coef0, tile)
         return tile
 
     def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
-        inner = products(rows, others, tile_for(rows, others, None))
+        inner = products(rows, others, make_tile(rows, others, None))
         values = self.between(rows, others)
         slopes = 1.0 - values**2
         steps = {"coef0": self.coef0 * slopes, "gamma": self.gamma * inner * slopes}
         found = [steps[one.name] for one in self.hyperparameters if not one.fixed]
         return values, np.stack(found, axis=2) if found else np.empty((*inner.shape, 0))
 
-    def _input_gradient(self, X: Array, Y: Array) -> Array:
+    def differentiate_rows(self, X: Array, Y: Array) -> Array:
         values = self.between(self.prepare(X), self.prepare(Y))
         return self.gamma * (1.0 - values**2)[:, :, None] * Y[None, :, :]
 
     def of(self, xp: Any, X: Array, Y: Array) -> Array:
-        """The values in array-API operations, for rows on any device: the definition."""
+        """Compute the values in array-API operations, for rows on any device: the definition."""
         return xp.tanh(self.gamma * (X @ Y.T) + self.coef0)

@@ -1,4 +1,4 @@
-"""What can be done in the feature space of a kernel without seeing it: distances, and coordinates."""
+"""Distances and coordinates in the feature space of a kernel."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -68,7 +68,7 @@ def distances_from_mean(kernel: Any, X: Array, Y: Array) -> Array:
 
 @dataclass
 class EmpiricalFeatureMap:
-    """Coordinates whose dot products are the kernels of given rows.
+    """Coordinates whose dot products are the kernel values of given rows.
 
     The matrix of kernels is K = sum_i v_i u_i u_i^T with eigenvalues v and eigenvectors u; row j gets the coordinates
     sqrt(v_i) u_ij, and a new row x, by Nystrom's extension, the coordinates u_i . k(x) / sqrt(v_i).

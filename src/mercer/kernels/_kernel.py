@@ -1,4 +1,4 @@
-"""What every Mercer kernel is and can do.
+"""The base class of Mercer kernels.
 
 A kernel is plain data: a dataclass of its hyper-parameters. Values come in tiles: `prepare` computes once what depends
 on one set of rows, `between` gives one tile of values from two prepared sets. Hyper-parameters that may be learnt have
@@ -18,7 +18,7 @@ from mercer.kernels._prepared import Prepared, floating
 __all__ = ["Hyperparameter", "Kernel"]
 
 Array = Any
-# Rows of a tile of gradients: 256 rows of 10000 values are 20 MB, which stay in a shared cache, about.
+# Rows of a tile of gradients: 256 rows of 10000 values are 20 MB, about the size of a shared cache.
 _TILE_ROWS = 256
 # Rows of a tile of values: with a thousand columns it stays in the second-level cache.
 _HEIGHT = 64
@@ -26,7 +26,7 @@ _HEIGHT = 64
 
 @dataclass(frozen=True)
 class Hyperparameter:
-    """A positive number, or several, that a fit may change: its name, bounds, and how many numbers it is."""
+    """A positive value, or several, that a fit may change: its name, its bounds, and the number of values."""
 
     name: str
     bounds: Any
@@ -43,7 +43,7 @@ class Kernel:
     """A Mercer kernel: a function k(x, y) that is a scalar product of features of x and y.
 
     Kernels add, multiply and take whole powers with ``+``, ``*`` and ``**``, also with numbers; ``kernel.on([0, 2])``
-    sees two columns only. `get_params` and `set_params` are those of an estimator, so that a grid search reaches
+    uses two columns only. `get_params` and `set_params` are those of an estimator, so that a grid search reaches
     ``kernel__length_scale``.
     """
 
@@ -62,7 +62,7 @@ class Kernel:
         raise NotImplementedError  # each kernel defines its own
 
     def prepare(self, X: Array, like: Prepared | None = None) -> Prepared:
-        """Compute what depends on one set of rows; `like` is the set whose origin of coordinates is to be shared."""
+        """Compute what depends on one set of rows; the origin of coordinates is that of the set `like`."""
         raise NotImplementedError  # each kernel defines its own
 
     def between(self, rows: Prepared, others: Prepared, out: Array = None) -> Array:
@@ -87,7 +87,7 @@ class Kernel:
         others, place = prepared.take(columns), slice(first, first + len(columns))
         for start in range(0, len(chosen), _HEIGHT):
             some = chosen[start : start + _HEIGHT]
-            # A BLAS may treat what is over a multiple of 16 in another order.
+            # A BLAS may sum rows beyond a multiple of 16 in another order, so a tile is padded.
             padded = np.resize(some, -(-len(some) // 16) * 16)
             table[slots[start : start + _HEIGHT], place] = self.between(prepared.take(padded), others)[: len(some)]
 
@@ -104,7 +104,10 @@ class Kernel:
 
     def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
         """Return a tile of values, and its derivatives with respect to theta in a third dimension."""
-        raise NotImplementedError  # each kernel with hyper-parameters defines its own
+        # Each kernel with free hyper-parameters defines its own; the others have no derivatives.
+        assert not len(self.theta)
+        values = self.between(rows, others)
+        return values, np.empty((*values.shape, 0))
 
     def input_gradient(self, X: Array, Y: Array) -> Array:
         """Return the derivatives of k(x, y) with respect to x.
@@ -112,10 +115,11 @@ class Kernel:
         Of shape (len(Y), d) for one row x, and (len(X), len(Y), d) for several.
         """
         X, Y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
-        slopes = self._input_gradient(np.atleast_2d(X), Y)
+        slopes = self.differentiate_rows(np.atleast_2d(X), Y)
         return slopes[0] if X.ndim == 1 else slopes
 
-    def _input_gradient(self, X: Array, Y: Array) -> Array:
+    def differentiate_rows(self, X: Array, Y: Array) -> Array:
+        """Return the derivatives by x for all pairs, shape (len(X), len(Y), d); `X` and `Y` are float64 matrices."""
         message = (
             f"{type(self).__name__}: derivatives by inputs must be of a kernel that has them; this one has none. Use "
             f"RBF or another smooth kernel, or differences of values."
@@ -173,7 +177,7 @@ class Kernel:
 
     @property
     def bounds(self) -> Array:
-        """Logarithms of the bounds of theta, one pair a row."""
+        """Logarithms of the bounds of theta, a pair in each row."""
         free = [
             np.broadcast_to(np.atleast_2d(np.asarray(one.bounds, float)), (one.n_elements, 2))
             for one in self.hyperparameters
@@ -221,7 +225,7 @@ class Kernel:
         return self
 
     def on(self, columns: Any) -> "Kernel":
-        """Return this kernel of some of the columns."""
+        """Return this kernel restricted to some of the columns."""
         from mercer.kernels._algebra import Columns
 
         return Columns(self, columns)
@@ -250,7 +254,7 @@ class Kernel:
         return Power(self, exponent)
 
     def _check_positive(self, name: str, value: Any) -> None:
-        """Raise unless a hyper-parameter is a positive number, or several."""
+        """Raise unless the `value` of the hyper-parameter `name` is positive, in each element."""
         given = np.asarray(value, dtype=np.float64)
         if given.ndim > 1 or given.size == 0 or not (np.isfinite(given).all() and (given > 0).all()):
             message = f"{type(self).__name__}: {name} must be a number in (0, inf), or one a column; got {value!r}."
@@ -259,14 +263,14 @@ class Kernel:
 
 def _algebra(name: str, left: Any, right: Any) -> Any:
     from mercer.kernels import _algebra as algebra
-    from mercer.kernels._resolution import operand
+    from mercer.kernels._resolution import read_operand
 
-    k1, k2 = operand(left), operand(right)
+    k1, k2 = read_operand(left), read_operand(right)
     return NotImplemented if k1 is None or k2 is None else getattr(algebra, name)(k1, k2)
 
 
-def tile_for(rows: Prepared, others: Prepared, out: Array) -> Array:
-    """The array to write a tile to."""
+def make_tile(rows: Prepared, others: Prepared, out: Array) -> Array:
+    """Return the array that a tile is written to: a new one, or `out` if it has the right shape and order."""
     shape = (len(rows), len(others))
     if out is None:
         return np.empty(shape, dtype=np.result_type(rows.dtype, others.dtype))
@@ -276,8 +280,8 @@ def tile_for(rows: Prepared, others: Prepared, out: Array) -> Array:
     return out
 
 
-def dense_floats(X: Array, subject: str) -> Array:
-    """Rows as a dense array of floats, for kernels that are no function of dot products."""
+def require_dense(X: Array, subject: str) -> Array:
+    """Return the rows as a dense array of floats; raise for sparse ones. `subject` names the kernel."""
     X = floating(X)
     if not isinstance(X, np.ndarray):
         message = f"{subject}: this kernel needs dense rows; got sparse ones. Make them dense, or use another kernel."

@@ -9,7 +9,7 @@ import numpy as np
 from mercer._native.dual import kernel_values
 from mercer._plain import plain
 from mercer.errors import ParameterError
-from mercer.kernels._kernel import Hyperparameter, Kernel, dense_floats, tile_for
+from mercer.kernels._kernel import Hyperparameter, Kernel, make_tile, require_dense
 from mercer.kernels._prepared import Prepared, floating, lengths
 from mercer.kernels._profile import GAUSSIAN, Profile
 from mercer.kernels._radial import BOUNDS, Matern, Radial
@@ -28,21 +28,21 @@ class _Manhattan(Kernel):
         self.unit = np.asarray(unit, dtype=np.float64)
 
     def prepare(self, X: Array, like: Prepared | None = None) -> Prepared:
-        X = dense_floats(X, "Laplacian")
+        X = require_dense(X, "Laplacian")
         return Prepared(X / self.unit.astype(X.dtype))
 
     def between(self, rows: Prepared, others: Prepared, out: Array = None) -> Array:
-        tile = tile_for(rows, others, out)
+        tile = make_tile(rows, others, out)
         columns = np.ascontiguousarray(others.rows.T, dtype=tile.dtype)
         kernel_values.add_absolute(rows.rows.astype(tile.dtype, copy=False), columns, tile)
         kernel_values.exponentials(1.0, tile)
         return tile
 
-    def gaps(self, rows: Prepared, others: Prepared) -> Array:
-        """Absolute differences in each column, in units."""
+    def compute_gaps(self, rows: Prepared, others: Prepared) -> Array:
+        """Return the absolute differences in each column, divided by its length scale."""
         return np.abs(rows.rows[:, None, :].astype(np.float64) - others.rows[None, :, :])
 
-    def _input_gradient(self, X: Array, Y: Array) -> Array:
+    def differentiate_rows(self, X: Array, Y: Array) -> Array:
         values = self(X, Y)
         return -values[:, :, None] * np.sign(X[:, None, :] - Y[None, :, :]) / self.unit
 
@@ -70,7 +70,7 @@ class Laplacian(Kernel):
     stationary: ClassVar[bool] = True
     _free: ClassVar[tuple[str, ...]] = ("length_scale",)
 
-    def _unit(self) -> Any:
+    def get_unit(self) -> Any:
         if self.gamma is None:
             self._check_positive("length_scale", self.length_scale)
             return self.length_scale
@@ -81,11 +81,12 @@ class Laplacian(Kernel):
         return 1.0 / self.gamma
 
     @property
-    def _form(self) -> Any:
+    def form(self) -> Any:
+        """The kernel that computes the values: Matern of order 1/2, or the one of the Manhattan distance."""
         if self.norm not in ("euclidean", "manhattan"):
             message = f"Laplacian: norm must be one of 'euclidean', 'manhattan'; got {self.norm!r}."
             raise ParameterError(message)
-        return _Manhattan(self._unit()) if self.norm == "manhattan" else Matern(self._unit(), nu=0.5)
+        return _Manhattan(self.get_unit()) if self.norm == "manhattan" else Matern(self.get_unit(), nu=0.5)
 
     @property
     def hyperparameters(self) -> list[Hyperparameter]:
@@ -101,13 +102,13 @@ class Laplacian(Kernel):
         return np.ones(X.shape[0], dtype=X.dtype)
 
     def prepare(self, X: Array, like: Prepared | None = None) -> Prepared:
-        return self._form.prepare(X, like=like)
+        return self.form.prepare(X, like=like)
 
     def between(self, rows: Prepared, others: Prepared, out: Array = None) -> Array:
-        return self._form.between(rows, others, out)
+        return self.form.between(rows, others, out)
 
     def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
-        form, sign = self._form, 1.0 if self.gamma is None else -1.0
+        form, sign = self.form, 1.0 if self.gamma is None else -1.0
         if not len(self.theta):
             values = form.between(rows, others)
             return values, np.empty((*values.shape, 0))
@@ -115,23 +116,25 @@ class Laplacian(Kernel):
             values, slopes = form.between_gradient(rows, others)
             return values, sign * slopes
         values = form.between(rows, others)
-        slopes = form.gaps(rows, others) * values[:, :, None]
+        slopes = form.compute_gaps(rows, others) * values[:, :, None]
         one = slopes if self.hyperparameters[0].n_elements > 1 else slopes.sum(axis=2, keepdims=True)
         return values, sign * one
 
     def tile_sums(self, rows: Prepared, others: Prepared, weights: Array, K: Array = None) -> Array:
         if self.norm == "euclidean" and len(self.theta):
-            return (1.0 if self.gamma is None else -1.0) * self._form.tile_sums(rows, others, weights, K)
+            return (1.0 if self.gamma is None else -1.0) * self.form.tile_sums(rows, others, weights, K)
         return super().tile_sums(rows, others, weights, K)
 
-    def _input_gradient(self, X: Array, Y: Array) -> Array:
-        return self._form._input_gradient(X, Y)
+    def differentiate_rows(self, X: Array, Y: Array) -> Array:
+        return self.form.differentiate_rows(X, Y)
 
     def of(self, xp: Any, X: Array, Y: Array) -> Array:
-        """The values in array-API operations, for rows on any device: the definition."""
+        """Compute the values in array-API operations, for rows on any device: the definition."""
         if self.norm == "euclidean":
-            return self._form.of(xp, X, Y)
-        unit = xp.asarray(np.asarray(self._unit(), dtype=np.float64), dtype=X.dtype, device=getattr(X, "device", None))
+            return self.form.of(xp, X, Y)
+        unit = xp.asarray(
+            np.asarray(self.get_unit(), dtype=np.float64), dtype=X.dtype, device=getattr(X, "device", None)
+        )
         return xp.exp(-xp.sum(xp.abs((X[:, None, :] - Y[None, :, :]) / unit), axis=2))
 
 
@@ -140,8 +143,8 @@ class Laplacian(Kernel):
 class Periodic(Radial):
     """The kernel exp(-2 sum over columns of sin^2(pi (x - y) / periodicity) / length_scale^2).
 
-    The Gaussian kernel of points on circles, one circle a column, so that it is positive definite for any number of
-    columns; of one column it is scikit-learn's ``ExpSineSquared``.
+    This is the Gaussian kernel of points on circles, one circle for each column, so it is positive definite for any
+    number of columns; for one column it is scikit-learn's ``ExpSineSquared``.
 
     Parameters
     ----------
@@ -157,13 +160,13 @@ class Periodic(Radial):
 
     _free: ClassVar[tuple[str, ...]] = ("length_scale", "periodicity")
 
-    def _profile(self, n_features: int) -> Profile:
+    def make_profile(self, n_features: int) -> Profile:
         return Profile(GAUSSIAN, 0.5)
 
     def prepare(self, X: Array, like: Prepared | None = None) -> Prepared:
         for name in self._free:
             self._check_positive(name, getattr(self, name))
-        X = dense_floats(X, "Periodic")
+        X = require_dense(X, "Periodic")
         angles = 2.0 * math.pi / self.periodicity * X.astype(np.float64)
         circles = np.concatenate([np.cos(angles), np.sin(angles)], axis=1) / self.length_scale
         rows = np.ascontiguousarray(circles, dtype=X.dtype)
@@ -171,18 +174,19 @@ class Periodic(Radial):
 
     def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
         values = self.between(rows, others)
-        steps = {"length_scale": self._spread, "periodicity": self._turn}
+        steps = {"length_scale": self._differentiate_length, "periodicity": self._differentiate_period}
         found = [values * steps[one.name](rows, others) for one in self.hyperparameters if not one.fixed]
         return values, np.stack(found, axis=2) if found else np.empty((*values.shape, 0))
 
     def tile_sums(self, rows: Prepared, others: Prepared, weights: Array, K: Array = None) -> Array:
         return Kernel.tile_sums(self, rows, others, weights, K)
 
-    def _spread(self, rows: Prepared, others: Prepared) -> Array:
+    def _differentiate_length(self, rows: Prepared, others: Prepared) -> Array:
+        # dlog k/dlog l is the squared distance of the points on circles of radius 1 / l.
         gaps = rows.squares[:, None] + others.squares[None, :] - 2.0 * (rows.rows @ others.rows.T)
         return np.maximum(gaps, 0.0)
 
-    def _turn(self, rows: Prepared, others: Prepared) -> Array:
+    def _differentiate_period(self, rows: Prepared, others: Prepared) -> Array:
         # dlog k/dlog p = (2 / l^2) sum over columns of z sin(2 z), z = pi (x - y) / p.
         total = np.zeros((len(rows), len(others)))
         for x, y in zip(rows.parts[0].rows.T.astype(np.float64), others.parts[0].rows.T):
@@ -190,17 +194,17 @@ class Periodic(Radial):
             total += z * np.sin(2.0 * z)
         return 2.0 / self.length_scale**2 * total
 
-    def _input_gradient(self, X: Array, Y: Array) -> Array:
+    def differentiate_rows(self, X: Array, Y: Array) -> Array:
         rate = np.pi / self.periodicity
         gaps = X[:, None, :] - Y[None, :, :]
         return -self(X, Y)[:, :, None] * 2.0 * rate / self.length_scale**2 * np.sin(2.0 * rate * gaps)
 
     def of(self, xp: Any, X: Array, Y: Array) -> Array:
-        """The values in array-API operations, for rows on any device: the definition."""
+        """Compute the values in array-API operations, for rows on any device: the definition."""
         waves = xp.sin(math.pi / self.periodicity * (X[:, None, :] - Y[None, :, :]))
         return xp.exp(-2.0 / self.length_scale**2 * xp.sum(waves * waves, axis=2))
 
-    def scaled(self, xp: Any, X: Array) -> Array:
-        """Rows on any device as points on circles, whose distances the Gaussian profile takes."""
+    def scale_rows(self, xp: Any, X: Array) -> Array:
+        """Return rows on any device as points on circles; the values are the Gaussian profile of their distances."""
         angles = 2.0 * math.pi / self.periodicity * xp.astype(X, xp.float64)
         return xp.astype(xp.concat([xp.cos(angles), xp.sin(angles)], axis=1) / self.length_scale, X.dtype)

@@ -1,4 +1,4 @@
-"""Rows made ready for a kernel: what depends on one set of rows alone, computed once."""
+"""Rows prepared for a kernel: all that depends on one set of rows, computed once."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-__all__ = ["Prepared", "floating", "lengths", "same_rows"]
+__all__ = ["Prepared", "find_same_rows", "floating", "lengths"]
 
 Array = Any
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """Rows as a kernel wants them.
+    """Rows in the form that a kernel needs.
 
     Attributes
     ----------
@@ -22,15 +22,15 @@ class Prepared:
     squares : ndarray of shape (n,) or None
         Their squared lengths.
     unit : ndarray or None
-        What columns were divided by.
+        The length scales that columns were divided by.
     shift : ndarray of shape (p,) or None
-        What was subtracted from the rows; distances do not depend on it, but their rounding does.
+        The vector that was subtracted from the rows; distances do not depend on it, but their rounding does.
     numbers : ndarray of shape (n,) or None
-        Which rows of the set these are; None means all of them, in order.
+        The indices of these rows in their set; None means all of them, in order.
     token : object
-        The identity of the set: a row is itself only within its own set.
+        The identity of the set: white noise is zero between rows of different sets.
     parts : tuple of Prepared
-        For the parts of a kernel made of others.
+        The rows prepared for each part of a composite kernel.
     """
 
     rows: Array
@@ -46,11 +46,11 @@ class Prepared:
 
     @property
     def dtype(self) -> Any:
-        """Of the rows, hence of the values."""
+        """The type of the rows, hence of the values."""
         return self.rows.dtype
 
     def take(self, index: Any) -> "Prepared":
-        """The rows of an index array or a slice."""
+        """Return the rows at an index array, a mask or a slice."""
         if isinstance(index, slice) and self.numbers is None:
             numbers = np.arange(*index.indices(len(self)))
         else:
@@ -62,7 +62,7 @@ class Prepared:
 
 
 def floating(X: Array) -> Array:
-    """Rows as C-ordered float32 or float64, dense or CSR."""
+    """Return rows as C-ordered float32 or float64, dense or CSR."""
     if type(X) is np.ndarray and X.dtype.char in "fd" and X.ndim == 2 and X.flags.c_contiguous:
         return X
     if issparse(X):
@@ -74,7 +74,7 @@ def floating(X: Array) -> Array:
 
 
 def lengths(rows: Array) -> Array:
-    """Squared lengths of rows, summed in float64."""
+    """Compute the squared lengths of rows, summed in float64."""
     if issparse(rows):
         squares = rows.astype(np.float64, copy=False).power(2).sum(axis=1)
         return np.asarray(squares).ravel().astype(rows.dtype)
@@ -83,13 +83,13 @@ def lengths(rows: Array) -> Array:
     return np.einsum("ij,ij->i", rows, rows, dtype=np.float64).astype(rows.dtype)
 
 
-def _apart(numbers: Array, others: Array) -> bool:
-    """Whether all of some numbers lie beyond all others: true of most pairs of tiles, and found fast."""
+def _are_apart(numbers: Array, others: Array) -> bool:
+    """Return whether two sets of indices have disjoint ranges, as most pairs of tiles do; this check is fast."""
     return bool(numbers.min() > others.max() or numbers.max() < others.min())
 
 
-def same_rows(rows: Prepared, others: Prepared) -> tuple[Array, Array]:
-    """Positions in `rows` and in `others` of the rows that are in both, being the same row of the same set."""
+def find_same_rows(rows: Prepared, others: Prepared) -> tuple[Array, Array]:
+    """Return the positions in `rows` and in `others` of the rows that are in both: the same row of the same set."""
     none = np.empty(0, dtype=np.intp)
     if rows.token is not others.token:
         return none, none
@@ -98,7 +98,7 @@ def same_rows(rows: Prepared, others: Prepared) -> tuple[Array, Array]:
         return here, here if rows.numbers is None else rows.numbers
     if rows.numbers is None:
         return others.numbers, np.arange(len(others))
-    if not (len(rows) and len(others)) or _apart(rows.numbers, others.numbers):
+    if not (len(rows) and len(others)) or _are_apart(rows.numbers, others.numbers):
         return none, none
     order = np.argsort(others.numbers, kind="stable")
     ordered = others.numbers[order]

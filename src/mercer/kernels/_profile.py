@@ -1,4 +1,4 @@
-"""Functions of the squared distance: what makes one radial kernel differ from another."""
+"""Functions of the squared distance, by which radial kernels differ."""
 
 import math
 from dataclasses import dataclass
@@ -14,9 +14,14 @@ from mercer.kernels._prepared import Prepared
 __all__ = ["EXPONENTIAL", "GAUSSIAN", "MATERN_3", "MATERN_5", "QUADRATIC", "BesselProfile", "Profile"]
 
 Array = Any
-# The numbers by which native code knows the profiles.
-SQUARE, GAUSSIAN, EXPONENTIAL, MATERN_3, MATERN_5, QUADRATIC = range(6)
-# Bytes of a line of a panel of rows, as native code lays them out.
+# The codes of the profiles in native code.
+SQUARE = 0
+GAUSSIAN = 1
+EXPONENTIAL = 2
+MATERN_3 = 3
+MATERN_5 = 4
+QUADRATIC = 5
+# Bytes of a line of a panel of rows, in the layout of native code.
 _PANEL = 128
 
 
@@ -53,8 +58,8 @@ class Profile:
         panels = -(-len(columns) // across)
         left, right = np.empty((8, width), dtype), np.empty((panels, width, across), dtype)
         scratch = (left, right, np.empty(len(columns), dtype), np.empty((8, panels * across), dtype))
-        numbers = (chosen, columns, slots, first)
-        kernel_values.radial_rows(self.form, prepared.rows, prepared.squares, *numbers, *scratch, table)
+        places = (chosen, columns, slots, first)
+        kernel_values.radial_rows(self.form, prepared.rows, prepared.squares, *places, *scratch, table)
 
     def fill_slopes(self, tile: Array, squares: Array, others: Array) -> None:
         """Turn a tile of dot products into -2 dk/ds."""
@@ -63,7 +68,7 @@ class Profile:
             tile *= tile.dtype.type(self.factor)
 
     def of(self, xp: Any, s: Array) -> Array:
-        """The definition, in array-API operations."""
+        """Compute the values at squared distances `s` in array-API operations: the definition."""
         if self.kind == GAUSSIAN:
             value = xp.exp(-self.scale * s)
         elif self.kind == QUADRATIC:
@@ -75,7 +80,7 @@ class Profile:
         return value if self.factor == 1.0 else self.factor * value
 
     def slopes_of(self, xp: Any, s: Array) -> Array:
-        """-2 dk/ds in array-API operations; nothing where the exponential profile has no derivative, at s = 0."""
+        """Compute -2 dk/ds in array-API operations; zero at s = 0 where the exponential profile has no derivative."""
         if self.kind == GAUSSIAN:
             slope = 2.0 * self.scale * xp.exp(-self.scale * s)
         elif self.kind == QUADRATIC:

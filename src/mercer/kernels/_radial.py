@@ -1,4 +1,4 @@
-"""Kernels of the distance: the same everywhere in space."""
+"""Kernels of the distance between rows."""
 
 import math
 from dataclasses import dataclass, replace
@@ -9,35 +9,37 @@ from scipy.sparse import diags_array, issparse
 
 from mercer._plain import plain
 from mercer.errors import DataError, ParameterError
-from mercer.kernels._kernel import Hyperparameter, Kernel, tile_for
-from mercer.kernels._prepared import Prepared, floating, lengths, same_rows
+from mercer.kernels._distances import find_centre, multiply_gaps, products, square_distances, square_gaps, sum_gaps
+from mercer.kernels._kernel import Hyperparameter, Kernel, make_tile
+from mercer.kernels._prepared import Prepared, find_same_rows, floating, lengths
 from mercer.kernels._profile import EXPONENTIAL, GAUSSIAN, MATERN_3, MATERN_5, QUADRATIC, BesselProfile, Profile
 
-__all__ = ["RBF", "InverseMultiquadric", "Matern", "Plummer", "Radial", "RationalQuadratic", "squared_distances"]
+__all__ = ["RBF", "InverseMultiquadric", "Matern", "Plummer", "Radial", "RationalQuadratic"]
 
 Array = Any
 BOUNDS = (1e-5, 1e5)
 
 
 class Radial(Kernel):
-    """A kernel that depends on the distance of rows, each column in its own unit."""
+    """A kernel of the distance between rows, with columns divided by length scales."""
 
     stationary = True
 
-    def _profile(self, n_features: int) -> Profile:
-        raise NotImplementedError
+    def make_profile(self, n_features: int) -> Profile:
+        """Return the function of the squared distance."""
+        raise NotImplementedError  # each kernel defines its own
 
-    def _unit(self) -> Any:
-        """Lengths by which columns are divided."""
+    def get_unit(self) -> Any:
+        """Return the length scales that columns are divided by: one value, or one for each column."""
         return getattr(self, "length_scale", 1.0)
 
     def diagonal(self, X: Array) -> Array:
         X = floating(X)
-        return np.full(X.shape[0], self._profile(X.shape[1]).factor, dtype=X.dtype)
+        return np.full(X.shape[0], self.make_profile(X.shape[1]).factor, dtype=X.dtype)
 
     def prepare(self, X: Array, like: Prepared | None = None) -> Prepared:
         X = floating(X)
-        unit = self._checked_unit(X.shape[1]) if like is None or like.unit is None else like.unit
+        unit = self._check_unit(X.shape[1]) if like is None or like.unit is None else like.unit
         if issparse(X):
             inverse = np.broadcast_to(1.0 / unit, X.shape[1]).astype(X.dtype)
             rows = (X @ diags_array(inverse)).tocsr()
@@ -46,13 +48,13 @@ class Radial(Kernel):
             X = X if X.dtype == like.dtype else X.astype(np.result_type(X.dtype, like.dtype))
             shift = like.shift
         else:
-            shift = _centre(X)
+            shift = find_centre(X)
         rows = X - shift
         rows /= unit
         return Prepared(rows, lengths(rows), shift, unit=unit)
 
-    def _checked_unit(self, n_features: int) -> Array:
-        given = self._unit()
+    def _check_unit(self, n_features: int) -> Array:
+        given = self.get_unit()
         self._check_positive("length_scale", given)
         unit = np.asarray(given, dtype=np.float64)
         if unit.ndim and unit.size not in (1, n_features):
@@ -64,12 +66,12 @@ class Radial(Kernel):
         return unit
 
     def between(self, rows: Prepared, others: Prepared, out: Array = None) -> Array:
-        rows, others = self._aligned(rows, others)
-        tile = products(rows, others, tile_for(rows, others, out))
-        profile = self._profile(rows.rows.shape[1])
-        profile.fill(tile, *_squares(tile, rows, others))
+        rows, others = self._align(rows, others)
+        tile = products(rows, others, make_tile(rows, others, out))
+        profile = self.make_profile(rows.rows.shape[1])
+        profile.fill(tile, *_cast_squares(tile, rows, others))
         if rows.token is others.token:
-            tile[same_rows(rows, others)] = profile.factor
+            tile[find_same_rows(rows, others)] = profile.factor
         return tile
 
     def write_rows(
@@ -82,60 +84,60 @@ class Radial(Kernel):
             profile.fill_rows(prepared, chosen, columns, slots, table, first)
 
     def profile(self, prepared: Prepared) -> Profile | None:
-        found = self._profile(prepared.rows.shape[1])
+        found = self.make_profile(prepared.rows.shape[1])
         return None if issparse(prepared.rows) or type(found) is not Profile else found
 
-    def _slopes(self, rows: Prepared, others: Prepared) -> Array:
-        """A tile of -2 dk/ds, s the squared distance in units; nothing at the distance zero of a row to itself."""
-        rows, others = self._aligned(rows, others)
-        tile = products(rows, others, tile_for(rows, others, None))
-        self._profile(rows.rows.shape[1]).fill_slopes(tile, *_squares(tile, rows, others))
+    def _fill_slopes(self, rows: Prepared, others: Prepared) -> Array:
+        """Return a tile of -2 dk/ds, with s the squared distance in length scales; zero for a row with itself."""
+        rows, others = self._align(rows, others)
+        tile = products(rows, others, make_tile(rows, others, None))
+        self.make_profile(rows.rows.shape[1]).fill_slopes(tile, *_cast_squares(tile, rows, others))
         return tile
 
-    def _aligned(self, rows: Prepared, others: Prepared) -> tuple[Prepared, Prepared]:
-        """The two sets with one origin of coordinates."""
+    def _align(self, rows: Prepared, others: Prepared) -> tuple[Prepared, Prepared]:
+        """Return the two sets with one origin of coordinates."""
         if rows.shift is others.shift or (rows.shift is None and others.shift is None):
             return rows, others
         if rows.shift is None or issparse(rows.rows):
-            others, rows = self._aligned(others, rows)
+            others, rows = self._align(others, rows)
             return rows, others
         origin = 0.0 if others.shift is None else others.shift
         if np.array_equal(rows.shift, np.broadcast_to(origin, rows.shift.shape)):
             return rows, others
-        moved = rows.rows + ((rows.shift - origin) / np.asarray(self._unit())).astype(rows.dtype)
+        moved = rows.rows + ((rows.shift - origin) / np.asarray(self.get_unit())).astype(rows.dtype)
         return replace(rows, rows=moved, squares=lengths(moved), shift=others.shift), others
 
     def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
-        rows, others = self._aligned(rows, others)
+        rows, others = self._align(rows, others)
         values = self.between(rows, others)
-        slopes = self._slopes(rows, others)
+        slopes = self._fill_slopes(rows, others)
         found = []
         for one in self.hyperparameters:
             if one.fixed:
                 continue
             if one.name in ("length_scale", "gamma"):
-                parts = _squared_gaps(rows, others) * slopes[:, :, None]
+                parts = square_gaps(rows, others) * slopes[:, :, None]
                 parts = parts if one.n_elements > 1 else parts.sum(axis=2, keepdims=True)
                 found.append(parts if one.name == "length_scale" else -0.5 * parts)
             else:
-                found.append(self._shape_slopes(np, values, rows.rows.shape[1])[:, :, None])
+                found.append(self.compute_shape_slopes(np, values, rows.rows.shape[1])[:, :, None])
         return values, np.concatenate(found, axis=2) if found else np.empty((*values.shape, 0))
 
     def tile_sums(self, rows: Prepared, others: Prepared, weights: Array, K: Array = None) -> Array:
-        rows, others = self._aligned(rows, others)
+        rows, others = self._align(rows, others)
         free = [one for one in self.hyperparameters if not one.fixed]
-        profile = self._profile(rows.rows.shape[1])
+        profile = self.make_profile(rows.rows.shape[1])
         needs_values = profile.slope_is_value or any(one.name not in ("length_scale", "gamma") for one in free)
         values = self.between(rows, others) if K is None and needs_values else K
         found = []
         for one in free:
             if one.name in ("length_scale", "gamma"):
-                slopes = values if profile.slope_is_value else self._slopes(rows, others)
-                sums = _gap_sums(weights * slopes, rows.rows, others.rows)
+                slopes = values if profile.slope_is_value else self._fill_slopes(rows, others)
+                sums = sum_gaps(weights * slopes, rows.rows, others.rows)
                 sums = sums if one.n_elements > 1 else sums.sum(keepdims=True)
                 found.append(sums if one.name == "length_scale" else -0.5 * sums)
             else:
-                slopes = self._shape_slopes(np, values, rows.rows.shape[1])
+                slopes = self.compute_shape_slopes(np, values, rows.rows.shape[1])
                 found.append(np.array([np.vdot(weights, slopes)]))
         return np.concatenate(found) if found else np.empty(0)
 
@@ -143,31 +145,31 @@ class Radial(Kernel):
         free = [one for one in self.hyperparameters if not one.fixed]
         if [one.name for one in free] != ["length_scale"]:
             return super().slope_products(rows, others, vectors)
-        rows, others = self._aligned(rows, others)
-        known = K is not None and self._profile(rows.rows.shape[1]).slope_is_value
-        products = _gap_products(K if known else self._slopes(rows, others), rows.rows, others.rows, vectors)
+        rows, others = self._align(rows, others)
+        known = K is not None and self.make_profile(rows.rows.shape[1]).slope_is_value
+        products = multiply_gaps(K if known else self._fill_slopes(rows, others), rows.rows, others.rows, vectors)
         return products if free[0].n_elements > 1 else products.sum(axis=0, keepdims=True)
 
-    def _shape_slopes(self, xp: Any, values: Array, n_features: int) -> Array:
-        """Derivatives with respect to the logarithm of the hyper-parameter that is no length scale, from the values."""
+    def compute_shape_slopes(self, xp: Any, values: Array, n_features: int) -> Array:
+        """Compute derivatives by the logarithm of the hyper-parameter that is no length scale, from the `values`."""
         raise NotImplementedError
 
-    def _input_gradient(self, X: Array, Y: Array) -> Array:
-        unit = np.asarray(self._unit(), dtype=np.float64)
+    def differentiate_rows(self, X: Array, Y: Array) -> Array:
+        unit = np.asarray(self.get_unit(), dtype=np.float64)
         rows = self.prepare(X)
-        slopes = self._slopes(rows, self.prepare(Y, like=rows))
+        slopes = self._fill_slopes(rows, self.prepare(Y, like=rows))
         return -slopes[:, :, None] * (X[:, None, :] - Y[None, :, :]) / unit**2
 
     def of(self, xp: Any, X: Array, Y: Array) -> Array:
-        """The values in array-API operations, for rows on any device: the definition."""
-        profile = self._profile(X.shape[1])
+        """Compute the values in array-API operations, for rows on any device: the definition."""
+        profile = self.make_profile(X.shape[1])
         if isinstance(profile, BesselProfile) and not isinstance(X, np.ndarray):
             return super().of(xp, X, Y)
-        return profile.of(xp, squared_distances(xp, self.scaled(xp, X), self.scaled(xp, Y)))
+        return profile.of(xp, square_distances(xp, self.scale_rows(xp, X), self.scale_rows(xp, Y)))
 
-    def scaled(self, xp: Any, X: Array) -> Array:
-        """Rows on any device, each column in its unit: points of whose distances the values are the profile."""
-        return X / xp.asarray(self._checked_unit(X.shape[1]), dtype=X.dtype, device=getattr(X, "device", None))
+    def scale_rows(self, xp: Any, X: Array) -> Array:
+        """Return rows on any device divided by the length scales; the values are the profile of their distances."""
+        return X / xp.asarray(self._check_unit(X.shape[1]), dtype=X.dtype, device=getattr(X, "device", None))
 
 
 @plain
@@ -178,7 +180,7 @@ class RBF(Radial):
     Parameters
     ----------
     length_scale : float or ndarray of shape (d,), default=1.0
-        One for all columns, or one a column.
+        One for all columns, or one for each column.
     length_scale_bounds : pair of floats or "fixed", default=(1e-5, 1e5)
     gamma : float or None, default=None
         If given, the kernel is exp(-gamma |x - y|^2) and `length_scale` must be 1: gamma is 1 / (2 length_scale^2).
@@ -190,10 +192,10 @@ class RBF(Radial):
 
     _free: ClassVar[tuple[str, ...]] = ("length_scale",)
 
-    def _profile(self, n_features: int) -> Profile:
+    def make_profile(self, n_features: int) -> Profile:
         return Profile(GAUSSIAN, 0.5)
 
-    def _unit(self) -> Any:
+    def get_unit(self) -> Any:
         if self.gamma is None:
             return self.length_scale
         self._check_positive("gamma", self.gamma)
@@ -234,7 +236,7 @@ class Matern(Radial):
 
     _free: ClassVar[tuple[str, ...]] = ("length_scale",)
 
-    def _profile(self, n_features: int) -> Profile:
+    def make_profile(self, n_features: int) -> Profile:
         if not self.nu > 0:
             message = f"Matern: nu must be a number in (0, inf]; got {self.nu!r}."
             raise ParameterError(message)
@@ -265,11 +267,11 @@ class RationalQuadratic(Radial):
 
     _free: ClassVar[tuple[str, ...]] = ("alpha", "length_scale")
 
-    def _profile(self, n_features: int) -> Profile:
+    def make_profile(self, n_features: int) -> Profile:
         self._check_positive("alpha", self.alpha)
         return Profile(QUADRATIC, 0.5 / self.alpha, self.alpha)
 
-    def _shape_slopes(self, xp: Any, values: Array, n_features: int) -> Array:
+    def compute_shape_slopes(self, xp: Any, values: Array, n_features: int) -> Array:
         # With L = log(1 + s / (2 alpha)) = -log(k) / alpha: alpha dk/dalpha = alpha k (1 - exp(-L) - L).
         least = xp.zeros_like(values) + float(xp.finfo(values.dtype).smallest_normal)
         L = -xp.log(xp.maximum(values, least)) / self.alpha
@@ -277,18 +279,18 @@ class RationalQuadratic(Radial):
 
 
 class _Softened(Radial):
-    """The kernel (|x - y|^2 + c^2)^-power, c the field that `_free` names."""
+    """The kernel (|x - y|^2 + c^2)^-power, where c is the field that `_free` names."""
 
     def _power(self, n_features: int) -> float:
         raise NotImplementedError
 
-    def _profile(self, n_features: int) -> Profile:
+    def make_profile(self, n_features: int) -> Profile:
         name = self._free[0]
         c, power = getattr(self, name), self._power(n_features)
         self._check_positive(name, c)
         return Profile(QUADRATIC, 1.0 / c**2, power, float(c) ** (-2.0 * power))
 
-    def _shape_slopes(self, xp: Any, values: Array, n_features: int) -> Array:
+    def compute_shape_slopes(self, xp: Any, values: Array, n_features: int) -> Array:
         # dk/dlog c = -2 p c^2 (s + c^2)^(-p - 1), and (s + c^2) = k^(-1 / p).
         power = self._power(n_features)
         return -2.0 * power * getattr(self, self._free[0]) ** 2 * values ** (1.0 + 1.0 / power)
@@ -339,60 +341,5 @@ class Plummer(_Softened):
         return 0.5 * dimension
 
 
-def products(rows: Prepared, others: Prepared, out: Array) -> Array:
-    """Write the dot products of two sets to `out`; return it."""
-    if not (issparse(rows.rows) or issparse(others.rows)):
-        return np.matmul(rows.rows, others.rows.T, out=out)
-    found = rows.rows @ others.rows.T
-    out[...] = found.toarray() if issparse(found) else found
-    return out
-
-
-def squared_distances(xp: Any, X: Array, Y: Array) -> Array:
-    """Squared distances in array-API operations, by one product of [-2 x, x^2, 1] and [y, 1, y^2].
-
-    Sums of three tables would be written and read again, and on a device that takes longer than all else.
-    """
-    squares, others = xp.sum(X * X, axis=1, keepdims=True), xp.sum(Y * Y, axis=1, keepdims=True)
-    left = xp.concat([-2.0 * X, squares, xp.ones_like(squares)], axis=1)
-    s = left @ xp.concat([Y, xp.ones_like(others), others], axis=1).T
-    return xp.maximum(s, xp.zeros_like(s[:1, :1]))
-
-
-def _centre(X: Array) -> Array:
-    """The mean of the rows, which as origin of coordinates leaves the least to cancel."""
-    centre = X.mean(axis=0, dtype=np.float64) if len(X) else np.zeros(X.shape[1])
-    return np.where(np.isfinite(centre), centre, 0.0).astype(X.dtype)
-
-
-def _squares(tile: Array, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
+def _cast_squares(tile: Array, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
     return rows.squares.astype(tile.dtype, copy=False), others.squares.astype(tile.dtype, copy=False)
-
-
-def _squared_gaps(rows: Prepared, others: Prepared) -> Array:
-    """Squared differences in each column, in units."""
-    X, Y = dense(rows.rows), dense(others.rows)
-    return (X[:, None, :] - Y[None, :, :]) ** 2
-
-
-def _gap_sums(weights: Array, X: Array, Y: Array) -> Array:
-    """Per column the weighted sum of squared differences, by one product."""
-    X, Y = dense(X), dense(Y)
-    weights = weights.astype(np.float64, copy=False)
-    across = np.einsum("ik,ik->k", X, weights @ Y)
-    return weights.sum(axis=1) @ X**2 + weights.sum(axis=0) @ Y**2 - 2.0 * across
-
-
-def _gap_products(slopes: Array, X: Array, Y: Array, vectors: Array) -> Array:
-    """Per column the product of the slopes, times squared differences, with vectors: (x - y)^2 is taken apart."""
-    X, Y = dense(X), dense(Y)
-    (m, d), k = Y.shape, vectors.shape[1]
-    powers = np.concatenate([np.ones((m, 1)), Y, Y * Y], axis=1)
-    sums = (slopes @ (powers[:, :, None] * vectors[:, None, :]).reshape(m, -1)).reshape(len(X), 2 * d + 1, k)
-    found = X[:, :, None] ** 2 * sums[:, :1] - 2.0 * X[:, :, None] * sums[:, 1 : d + 1] + sums[:, d + 1 :]
-    return np.moveaxis(found, 1, 0)
-
-
-def dense(rows: Array) -> Array:
-    """Rows as a dense array of float64."""
-    return (rows.toarray() if issparse(rows) else rows).astype(np.float64, copy=False)

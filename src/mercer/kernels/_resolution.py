@@ -1,4 +1,4 @@
-"""From what users give as a kernel to a kernel object."""
+"""Conversion of a name, a function or an object to a kernel object."""
 
 from numbers import Real
 from typing import Any
@@ -14,7 +14,7 @@ from mercer.kernels._laplacian import Laplacian
 from mercer.kernels._radial import RBF, Matern
 from mercer.kernels._wrapped import Callable, Pairwise, Precomputed, ScikitKernel
 
-__all__ = ["KERNEL_NAMES", "as_kernel", "gamma_of"]
+__all__ = ["KERNEL_NAMES", "as_kernel", "resolve_gamma"]
 
 KERNEL_NAMES = (
     "linear", "poly", "polynomial", "rbf", "sigmoid", "laplacian", "matern", "cosine", "chi2", "additive_chi2",
@@ -45,19 +45,19 @@ def as_kernel(
     parameters : dict or None
         Further arguments of a function.
     pairs : bool
-        Whether a function takes two rows and returns one number, instead of two matrices.
+        Whether a function takes two rows and returns one value, instead of two matrices.
     """
-    if (given := operand(kernel)) is not None and not isinstance(kernel, Real):
+    if (given := read_operand(kernel)) is not None and not isinstance(kernel, Real):
         return given
     if isinstance(kernel, str) and kernel in KERNEL_NAMES:
-        return _named(kernel, gamma, degree, coef0, rows)
+        return _make_named(kernel, gamma, degree, coef0, rows)
     if callable(kernel):
         return Callable(kernel, pairs, parameters or {})
     message = f"kernel must be one of {', '.join(KERNEL_NAMES)}, a function or a kernel object; got {kernel!r}."
     raise ParameterError(message)
 
 
-def _named(name: str, gamma: Any, degree: int, coef0: float, rows: Any) -> Kernel:
+def _make_named(name: str, gamma: Any, degree: int, coef0: float, rows: Any) -> Kernel:
     if name == "linear":
         return Linear()
     if name == "cosine":
@@ -68,16 +68,16 @@ def _named(name: str, gamma: Any, degree: int, coef0: float, rows: Any) -> Kerne
         return Matern()
     if name in ("chi2", "additive_chi2"):
         return Pairwise(name, 1.0 if gamma is None or isinstance(gamma, str) else gamma)
-    number = gamma_of(gamma, rows)
+    gamma = resolve_gamma(gamma, rows)
     if name == "rbf":
-        return RBF(gamma=number)
+        return RBF(gamma=gamma)
     if name == "laplacian":
-        return Laplacian(norm="manhattan", gamma=number)
-    return Sigmoid(number, coef0) if name == "sigmoid" else Polynomial(degree, number, coef0)
+        return Laplacian(norm="manhattan", gamma=gamma)
+    return Sigmoid(gamma, coef0) if name == "sigmoid" else Polynomial(degree, gamma, coef0)
 
 
-def gamma_of(gamma: Any, rows: Any) -> float:
-    """The number that a setting of gamma means for these rows."""
+def resolve_gamma(gamma: Any, rows: Any) -> float:
+    """Return the value that a setting of `gamma` means for `rows`."""
     if isinstance(gamma, Real) and not isinstance(gamma, bool):
         return float(gamma)
     if gamma not in (None, "auto", "scale"):
@@ -99,8 +99,8 @@ def gamma_of(gamma: Any, rows: Any) -> float:
     return 1.0 / (n_features * float(variance)) if variance > 0 else 1.0
 
 
-def operand(value: Any) -> Kernel | None:
-    """What a term of a sum or a factor of a product stands for; None if for no kernel."""
+def read_operand(value: Any) -> Kernel | None:
+    """Return the kernel that a term of a sum or a factor of a product means; None if it means none."""
     if isinstance(value, Kernel):
         return value
     if isinstance(value, Real) and not isinstance(value, bool):

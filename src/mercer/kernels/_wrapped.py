@@ -10,7 +10,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from mercer._plain import plain
 from mercer.errors import DataError
-from mercer.kernels._kernel import Hyperparameter, Kernel, tile_for
+from mercer.kernels._kernel import Hyperparameter, Kernel, make_tile
 from mercer.kernels._prepared import Prepared, floating
 
 __all__ = ["Callable", "Pairwise", "Precomputed", "ScikitKernel"]
@@ -19,7 +19,7 @@ Array = Any
 
 
 class _Whole(Kernel):
-    """A kernel of rows as they are, whose tiles are `_values`."""
+    """A kernel of unchanged rows, whose tiles `_values` computes."""
 
     def prepare(self, X: Array, like: Prepared | None = None) -> Prepared:
         return Prepared(floating(X))
@@ -29,7 +29,7 @@ class _Whole(Kernel):
         return np.array([self._values(X[i : i + 1], X[i : i + 1])[0, 0] for i in range(X.shape[0])], dtype=X.dtype)
 
     def between(self, rows: Prepared, others: Prepared, out: Array = None) -> Array:
-        tile = tile_for(rows, others, out)
+        tile = make_tile(rows, others, out)
         values = np.asarray(self._values(rows.rows, others.rows))
         if values.shape != tile.shape:
             message = (
@@ -40,10 +40,6 @@ class _Whole(Kernel):
         tile[...] = values
         return tile
 
-    def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
-        values = self.between(rows, others)
-        return values, np.empty((*values.shape, 0))
-
     def _values(self, X: Array, Y: Array) -> Array:
         raise NotImplementedError
 
@@ -52,7 +48,7 @@ class _Whole(Kernel):
 class Callable(_Whole):
     """A function ``function(X, Y)`` that returns the values of all rows of X with all rows of Y.
 
-    With ``pairs=True`` it is called with two rows and returns one number.
+    With ``pairs=True`` it is called with two rows and returns one value.
     """
 
     function: Function[..., Any]
@@ -87,7 +83,7 @@ class Pairwise(_Whole):
 @plain
 @dataclass
 class Precomputed(Kernel):
-    """Values that are given: the rows are rows of the matrix of kernels, with the rows of the fit in its columns."""
+    """Given values: each row holds the kernel values of a row with all rows of the fit."""
 
     def __call__(self, X: Array, Y: Array = None) -> Array:
         return floating(X)
@@ -104,14 +100,10 @@ class Precomputed(Kernel):
 
     def between(self, rows: Prepared, others: Prepared, out: Array = None) -> Array:
         """Return the columns of `rows` that belong to `others`, a part of the rows of the fit."""
-        tile = tile_for(rows, others, out)
+        tile = make_tile(rows, others, out)
         found = rows.rows if others.numbers is None else rows.rows[:, others.numbers]
         tile[...] = found.toarray() if hasattr(found, "toarray") else found
         return tile
-
-    def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
-        values = self.between(rows, others)
-        return values, np.empty((*values.shape, 0))
 
 
 @dataclass
@@ -142,17 +134,17 @@ class ScikitKernel(Kernel):
         return Prepared(floating(X))
 
     def between(self, rows: Prepared, others: Prepared, out: Array = None) -> Array:
-        tile = tile_for(rows, others, out)
-        # scikit-learn tells a set of rows with itself by a missing second set; white noise depends on it.
+        tile = make_tile(rows, others, out)
+        # For scikit-learn a missing second set means the first one; white noise depends on it.
         itself = rows.token is others.token and rows.numbers is None and others.numbers is None
         if itself:
             tile[...] = self.kernel(rows.rows)
             return tile
         tile[...] = self.kernel(rows.rows, others.rows)
         if rows.token is others.token:
-            from mercer.kernels._prepared import same_rows
+            from mercer.kernels._prepared import find_same_rows
 
-            here, there = same_rows(rows, others)
+            here, there = find_same_rows(rows, others)
             tile[here, there] = self.kernel.diag(rows.rows[here])
         return tile
 

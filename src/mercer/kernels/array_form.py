@@ -1,30 +1,30 @@
 """Diagonals of kernels and their derivatives by hyper-parameters in array-API operations, for rows on any device.
 
-`Kernel.of` has the values; what a fit of hyper-parameters needs beside them is here, for the kernels whose derivatives
-have a closed form. `itself` says whether a row meets itself or an equal row of another set, which white noise tells
-apart.
+`Kernel.of` computes the values. This module has what a fit of hyper-parameters needs besides, for kernels whose
+derivatives have a closed form. `itself` says whether each row is paired with itself or with an equal row of another
+set: white noise differs between the two.
 """
 
 from functools import singledispatch
 from typing import Any
 
-import numpy as np
-
 from mercer.errors import UnsupportedError
 from mercer.kernels._algebra import Columns, Power, Product, Sum
 from mercer.kernels._constant import Constant, White
+from mercer.kernels._distances import square_distances
 from mercer.kernels._dot_product import Cosine, Linear, Polynomial, Sigmoid
 from mercer.kernels._kernel import Kernel
 from mercer.kernels._laplacian import Laplacian, Periodic
 from mercer.kernels._profile import BesselProfile
-from mercer.kernels._radial import Radial, squared_distances
+from mercer.kernels._radial import Radial
 
-__all__ = ["diagonal_of", "diagonal_slopes_of", "slopes_of"]
+__all__ = ["compute_diagonal", "sum_diagonal_slopes", "sum_slopes"]
 
 Array = Any
 
 
-def _refused(kernel: Kernel) -> UnsupportedError:
+def _make_refusal(kernel: Kernel) -> UnsupportedError:
+    """Return the error of a kernel that has no such derivatives."""
     message = (
         f"{type(kernel).__name__}: derivatives by hyper-parameters must be asked for rows in memory; got rows on a "
         f"device. Fix its hyper-parameters, move the rows to memory, or use RBF, Matern or RationalQuadratic."
@@ -32,204 +32,200 @@ def _refused(kernel: Kernel) -> UnsupportedError:
     return UnsupportedError(message)
 
 
-def _nothing(xp: Any, X: Array) -> Array:
+def _make_empty(xp: Any, X: Array) -> Array:
+    """Return an array without elements, of the type and on the device of `X`."""
     return xp.sum(X[:0, :1], axis=1)
 
 
-def _joined(xp: Any, X: Array, parts: list[Array]) -> Array:
-    return xp.concat([xp.reshape(part, (-1,)) for part in parts]) if parts else _nothing(xp, X)
-
-
-def _seen(kernel: Columns, xp: Any, X: Array) -> Array:
-    chosen = xp.asarray(kernel._index(X.shape[1]), device=getattr(X, "device", None))
-    return xp.take(X, chosen, axis=1)
+def _join(xp: Any, X: Array, parts: list[Array]) -> Array:
+    """Return the parts one after the other, as one dimension."""
+    return xp.concat([xp.reshape(part, (-1,)) for part in parts]) if parts else _make_empty(xp, X)
 
 
 @singledispatch
-def diagonal_of(kernel: Kernel, xp: Any, X: Array, itself: bool = True) -> Array:
-    """The value of each row with itself, or with an equal row."""
-    raise _refused(kernel)
+def compute_diagonal(kernel: Kernel, xp: Any, X: Array, itself: bool = True) -> Array:
+    """Compute the value of each row with itself or, if not `itself`, with an equal row of another set."""
+    raise _make_refusal(kernel)
 
 
 @singledispatch
-def slopes_of(kernel: Kernel, xp: Any, X: Array, Y: Array, weights: Array) -> Array:
-    """The sums over pairs of weights[i, j] dk(x_i, y_j)/dtheta, x_i and y_j being different rows."""
+def sum_slopes(kernel: Kernel, xp: Any, X: Array, Y: Array, weights: Array) -> Array:
+    """Sum weights[i, j] dk(x_i, y_j)/dtheta over all pairs, where x_i and y_j are different rows."""
     if len(kernel.theta):
-        raise _refused(kernel)
-    return _nothing(xp, X)
+        raise _make_refusal(kernel)
+    return _make_empty(xp, X)
 
 
 @singledispatch
-def diagonal_slopes_of(kernel: Kernel, xp: Any, X: Array, weights: Array, itself: bool = True) -> Array:
-    """The sums over rows of weights[i] dk(x_i, x_i)/dtheta."""
+def sum_diagonal_slopes(kernel: Kernel, xp: Any, X: Array, weights: Array, itself: bool = True) -> Array:
+    """Sum weights[i] dk(x_i, x_i)/dtheta over all rows."""
     if len(kernel.theta):
-        raise _refused(kernel)
-    return _nothing(xp, X)
+        raise _make_refusal(kernel)
+    return _make_empty(xp, X)
 
 
-@diagonal_of.register
+@compute_diagonal.register
 def _(kernel: Constant, xp: Any, X: Array, itself: bool = True) -> Array:
     return xp.zeros_like(X[:, 0]) + kernel.constant_value
 
 
-@slopes_of.register
+@sum_slopes.register
 def _(kernel: Constant, xp: Any, X: Array, Y: Array, weights: Array) -> Array:
-    return _joined(xp, X, [kernel.constant_value * xp.sum(weights)] if len(kernel.theta) else [])
+    return _join(xp, X, [kernel.constant_value * xp.sum(weights)] if len(kernel.theta) else [])
 
 
-@diagonal_slopes_of.register
+@sum_diagonal_slopes.register
 def _(kernel: Constant, xp: Any, X: Array, weights: Array, itself: bool = True) -> Array:
-    return _joined(xp, X, [kernel.constant_value * xp.sum(weights)] if len(kernel.theta) else [])
+    return _join(xp, X, [kernel.constant_value * xp.sum(weights)] if len(kernel.theta) else [])
 
 
-@diagonal_of.register
+@compute_diagonal.register
 def _(kernel: White, xp: Any, X: Array, itself: bool = True) -> Array:
     return xp.zeros_like(X[:, 0]) + (kernel.noise_level if itself else 0.0)
 
 
-@slopes_of.register
+@sum_slopes.register
 def _(kernel: White, xp: Any, X: Array, Y: Array, weights: Array) -> Array:
-    return _joined(xp, X, [0.0 * weights[0, 0]] if len(kernel.theta) else [])
+    return _join(xp, X, [0.0 * weights[0, 0]] if len(kernel.theta) else [])
 
 
-@diagonal_slopes_of.register
+@sum_diagonal_slopes.register
 def _(kernel: White, xp: Any, X: Array, weights: Array, itself: bool = True) -> Array:
     level = kernel.noise_level if itself else 0.0
-    return _joined(xp, X, [level * xp.sum(weights)] if len(kernel.theta) else [])
+    return _join(xp, X, [level * xp.sum(weights)] if len(kernel.theta) else [])
 
 
-@diagonal_of.register
+@compute_diagonal.register
 def _(kernel: Sum, xp: Any, X: Array, itself: bool = True) -> Array:
-    return diagonal_of(kernel.k1, xp, X, itself) + kernel._sign * diagonal_of(kernel.k2, xp, X, itself)
+    return compute_diagonal(kernel.k1, xp, X, itself) + kernel.sign * compute_diagonal(kernel.k2, xp, X, itself)
 
 
-@slopes_of.register
+@sum_slopes.register
 def _(kernel: Sum, xp: Any, X: Array, Y: Array, weights: Array) -> Array:
-    second = kernel._sign * slopes_of(kernel.k2, xp, X, Y, weights)
-    return xp.concat([slopes_of(kernel.k1, xp, X, Y, weights), second])
+    second = kernel.sign * sum_slopes(kernel.k2, xp, X, Y, weights)
+    return xp.concat([sum_slopes(kernel.k1, xp, X, Y, weights), second])
 
 
-@diagonal_slopes_of.register
+@sum_diagonal_slopes.register
 def _(kernel: Sum, xp: Any, X: Array, weights: Array, itself: bool = True) -> Array:
-    second = kernel._sign * diagonal_slopes_of(kernel.k2, xp, X, weights, itself)
-    return xp.concat([diagonal_slopes_of(kernel.k1, xp, X, weights, itself), second])
+    second = kernel.sign * sum_diagonal_slopes(kernel.k2, xp, X, weights, itself)
+    return xp.concat([sum_diagonal_slopes(kernel.k1, xp, X, weights, itself), second])
 
 
-@diagonal_of.register
+@compute_diagonal.register
 def _(kernel: Product, xp: Any, X: Array, itself: bool = True) -> Array:
-    return diagonal_of(kernel.k1, xp, X, itself) * diagonal_of(kernel.k2, xp, X, itself)
+    return compute_diagonal(kernel.k1, xp, X, itself) * compute_diagonal(kernel.k2, xp, X, itself)
 
 
-@slopes_of.register
+@sum_slopes.register
 def _(kernel: Product, xp: Any, X: Array, Y: Array, weights: Array) -> Array:
-    first = slopes_of(kernel.k1, xp, X, Y, weights * kernel.k2.of(xp, X, Y))
-    return xp.concat([first, slopes_of(kernel.k2, xp, X, Y, weights * kernel.k1.of(xp, X, Y))])
+    first = sum_slopes(kernel.k1, xp, X, Y, weights * kernel.k2.of(xp, X, Y))
+    return xp.concat([first, sum_slopes(kernel.k2, xp, X, Y, weights * kernel.k1.of(xp, X, Y))])
 
 
-@diagonal_slopes_of.register
+@sum_diagonal_slopes.register
 def _(kernel: Product, xp: Any, X: Array, weights: Array, itself: bool = True) -> Array:
-    first = diagonal_slopes_of(kernel.k1, xp, X, weights * diagonal_of(kernel.k2, xp, X, itself), itself)
-    second = diagonal_slopes_of(kernel.k2, xp, X, weights * diagonal_of(kernel.k1, xp, X, itself), itself)
+    first = sum_diagonal_slopes(kernel.k1, xp, X, weights * compute_diagonal(kernel.k2, xp, X, itself), itself)
+    second = sum_diagonal_slopes(kernel.k2, xp, X, weights * compute_diagonal(kernel.k1, xp, X, itself), itself)
     return xp.concat([first, second])
 
 
-@diagonal_of.register
+@compute_diagonal.register
 def _(kernel: Power, xp: Any, X: Array, itself: bool = True) -> Array:
-    return diagonal_of(kernel.kernel, xp, X, itself) ** kernel.exponent
+    return compute_diagonal(kernel.kernel, xp, X, itself) ** kernel.exponent
 
 
-@slopes_of.register
+@sum_slopes.register
 def _(kernel: Power, xp: Any, X: Array, Y: Array, weights: Array) -> Array:
-    return slopes_of(kernel.kernel, xp, X, Y, weights * kernel._outer(kernel.kernel.of(xp, X, Y)))
+    return sum_slopes(kernel.kernel, xp, X, Y, weights * kernel.differentiate_power(kernel.kernel.of(xp, X, Y)))
 
 
-@diagonal_slopes_of.register
+@sum_diagonal_slopes.register
 def _(kernel: Power, xp: Any, X: Array, weights: Array, itself: bool = True) -> Array:
-    outer = kernel._outer(diagonal_of(kernel.kernel, xp, X, itself))
-    return diagonal_slopes_of(kernel.kernel, xp, X, weights * outer, itself)
+    outer = kernel.differentiate_power(compute_diagonal(kernel.kernel, xp, X, itself))
+    return sum_diagonal_slopes(kernel.kernel, xp, X, weights * outer, itself)
 
 
-@diagonal_of.register
+@compute_diagonal.register
 def _(kernel: Columns, xp: Any, X: Array, itself: bool = True) -> Array:
-    return diagonal_of(kernel.kernel, xp, _seen(kernel, xp, X), itself)
+    return compute_diagonal(kernel.kernel, xp, kernel.take_columns(xp, X), itself)
 
 
-@slopes_of.register
+@sum_slopes.register
 def _(kernel: Columns, xp: Any, X: Array, Y: Array, weights: Array) -> Array:
-    return slopes_of(kernel.kernel, xp, _seen(kernel, xp, X), _seen(kernel, xp, Y), weights)
+    return sum_slopes(kernel.kernel, xp, kernel.take_columns(xp, X), kernel.take_columns(xp, Y), weights)
 
 
-@diagonal_slopes_of.register
+@sum_diagonal_slopes.register
 def _(kernel: Columns, xp: Any, X: Array, weights: Array, itself: bool = True) -> Array:
-    return diagonal_slopes_of(kernel.kernel, xp, _seen(kernel, xp, X), weights, itself)
+    return sum_diagonal_slopes(kernel.kernel, xp, kernel.take_columns(xp, X), weights, itself)
 
 
-@diagonal_of.register
+@compute_diagonal.register
 def _(kernel: Radial, xp: Any, X: Array, itself: bool = True) -> Array:
-    profile = kernel._profile(X.shape[1])
+    profile = kernel.make_profile(X.shape[1])
     if isinstance(profile, BesselProfile):
-        raise _refused(kernel)
+        raise _make_refusal(kernel)
     return xp.zeros_like(X[:, 0]) + profile.factor
 
 
-@slopes_of.register
+@sum_slopes.register
 def _(kernel: Radial, xp: Any, X: Array, Y: Array, weights: Array) -> Array:
-    profile, found = kernel._profile(X.shape[1]), []
-    unit = xp.asarray(np.asarray(kernel._unit(), dtype=np.float64), dtype=X.dtype, device=getattr(X, "device", None))
-    X, Y = X / unit, Y / unit
-    squares, others, s = X * X, Y * Y, squared_distances(xp, X, Y)
-    for one in kernel.hyperparameters:
-        if one.fixed:
+    profile, found = kernel.make_profile(X.shape[1]), []
+    X, Y = kernel.scale_rows(xp, X), kernel.scale_rows(xp, Y)
+    squares, others, s = X * X, Y * Y, square_distances(xp, X, Y)
+    for parameter in kernel.hyperparameters:
+        if parameter.fixed:
             continue
-        if one.name not in ("length_scale", "gamma"):
-            found.append(xp.sum(weights * kernel._shape_slopes(xp, profile.of(xp, s), X.shape[1])))
+        if parameter.name not in ("length_scale", "gamma"):
+            found.append(xp.sum(weights * kernel.compute_shape_slopes(xp, profile.of(xp, s), X.shape[1])))
             continue
         # Sums of squared differences in each column, by products: (x - y)^2 = x^2 + y^2 - 2 x y.
         both = weights * profile.slopes_of(xp, s)
         sums = xp.sum(both, axis=1) @ squares + xp.sum(both, axis=0) @ others - 2.0 * xp.sum(X * (both @ Y), axis=0)
-        sums = sums if one.n_elements > 1 else xp.sum(sums)
-        found.append(sums if one.name == "length_scale" else -0.5 * sums)
-    return _joined(xp, X, found)
+        sums = sums if parameter.n_elements > 1 else xp.sum(sums)
+        found.append(sums if parameter.name == "length_scale" else -0.5 * sums)
+    return _join(xp, X, found)
 
 
-@diagonal_slopes_of.register
+@sum_diagonal_slopes.register
 def _(kernel: Radial, xp: Any, X: Array, weights: Array, itself: bool = True) -> Array:
     found = []
-    for one in kernel.hyperparameters:
-        if not one.fixed and one.name not in ("length_scale", "gamma"):
-            values = diagonal_of(kernel, xp, X, itself)
-            found.append(xp.sum(weights * kernel._shape_slopes(xp, values, X.shape[1])))
-        elif not one.fixed:
-            # Nothing that is at no distance changes with lengths.
-            found.append(xp.zeros((one.n_elements,), dtype=weights.dtype, device=getattr(X, "device", None)))
-    return _joined(xp, X, found)
+    for parameter in kernel.hyperparameters:
+        if not parameter.fixed and parameter.name not in ("length_scale", "gamma"):
+            values = compute_diagonal(kernel, xp, X, itself)
+            found.append(xp.sum(weights * kernel.compute_shape_slopes(xp, values, X.shape[1])))
+        elif not parameter.fixed:
+            # At distance zero the value does not depend on the length scale.
+            found.append(xp.zeros((parameter.n_elements,), dtype=weights.dtype, device=getattr(X, "device", None)))
+    return _join(xp, X, found)
 
 
-@diagonal_of.register(Laplacian)
-@diagonal_of.register(Periodic)
+@compute_diagonal.register(Laplacian)
+@compute_diagonal.register(Periodic)
 def _(kernel: Any, xp: Any, X: Array, itself: bool = True) -> Array:
     return xp.ones_like(X[:, 0])
 
 
-@slopes_of.register(Laplacian)
-@slopes_of.register(Periodic)
+@sum_slopes.register(Laplacian)
+@sum_slopes.register(Periodic)
 def _(kernel: Any, xp: Any, X: Array, Y: Array, weights: Array) -> Array:
     if not len(kernel.theta):
-        return _nothing(xp, X)
+        return _make_empty(xp, X)
     if isinstance(kernel, Periodic) or kernel.norm != "euclidean":
-        raise _refused(kernel)
-    return (1.0 if kernel.gamma is None else -1.0) * slopes_of(kernel._form, xp, X, Y, weights)
+        raise _make_refusal(kernel)
+    return (1.0 if kernel.gamma is None else -1.0) * sum_slopes(kernel.form, xp, X, Y, weights)
 
 
-@diagonal_slopes_of.register(Laplacian)
-@diagonal_slopes_of.register(Periodic)
+@sum_diagonal_slopes.register(Laplacian)
+@sum_diagonal_slopes.register(Periodic)
 def _(kernel: Any, xp: Any, X: Array, weights: Array, itself: bool = True) -> Array:
     return xp.zeros((len(kernel.theta),), dtype=weights.dtype, device=getattr(X, "device", None))
 
 
-@diagonal_of.register(Linear)
-@diagonal_of.register(Polynomial)
-@diagonal_of.register(Sigmoid)
+@compute_diagonal.register(Linear)
+@compute_diagonal.register(Polynomial)
+@compute_diagonal.register(Sigmoid)
 def _(kernel: Any, xp: Any, X: Array, itself: bool = True) -> Array:
     squares = xp.sum(X * X, axis=1)
     if isinstance(kernel, Cosine):

@@ -1,4 +1,4 @@
-"""What support vector machines offer to a study."""
+"""The candidates of a study that are support vector machines."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from mercer.svm._svr import SVR
 
 __all__ = ["CANDIDATES"]
 
-# A machine looks at every pair of rows near its boundary, in each of some fifty fits of a study.
+# The most rows: a machine compares all pairs of rows near its boundary, in each of about fifty fits of a study.
 _MOST_ROWS = 5_000
 
 

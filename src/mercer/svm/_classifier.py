@@ -127,11 +127,9 @@ class MachineClassifier(ClassifierMixin, KernelMachine):
         -------
         float
         """
-        if not is_on_device(X):
-            return super().score(X, y, sample_weight)
-        source = self._open(X, y, sample_weight, targets="labels", reset=False)
-        weight = None if source.weight is None else to_numpy(source.weight)
-        return float(accuracy_score(to_numpy(source.y), to_numpy(self.predict(X)), sample_weight=weight))
+        if is_on_device(X):
+            return self._score_on_device(accuracy_score, X, y, sample_weight, "labels")
+        return super().score(X, y, sample_weight)
 
     def _choose_classes(self, scores: Array) -> Array:
         """Return the index in ``classes_`` of the class of each row."""

@@ -175,6 +175,13 @@ class KernelMachine(Estimator):
         sums = partial(CudaSums, self._kernel)
         return DeviceScores(self._kernel.of, sums, vectors - shift, shift, table, offsets)
 
+    def _score_on_device(self, metric: Callable[..., float], X: Any, y: Any, sample_weight: Any, targets: str) -> float:
+        """Return `metric` of the predictions for rows on a device; targets and predictions come to the host."""
+        source = self._open(X, y, sample_weight, targets=targets, reset=False)
+        weight = None if source.weight is None else to_numpy(source.weight)
+        predicted = to_numpy(self.predict(X))  # type: ignore[attr-defined]
+        return float(metric(to_numpy(source.y), predicted, sample_weight=weight))
+
     @property
     def coef_(self) -> Array:
         """The coefficients of the columns, w = sum_i b_i x_i; of a linear kernel only."""

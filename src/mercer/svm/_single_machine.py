@@ -113,11 +113,9 @@ class RegressionMachine(RegressorMixin, SingleMachine):
         -------
         float
         """
-        if not is_on_device(X):
-            return super().score(X, y, sample_weight)
-        source = self._open(X, y, sample_weight, targets="numbers", reset=False)
-        weight = None if source.weight is None else to_numpy(source.weight)
-        return float(r2_score(to_numpy(source.y), to_numpy(self.predict(X)), sample_weight=weight))
+        if is_on_device(X):
+            return self._score_on_device(r2_score, X, y, sample_weight, "numbers")
+        return super().score(X, y, sample_weight)
 
 
 def read_targets(machine: Any, y: Array) -> Array:

@@ -1,0 +1,70 @@
+"""Dot products, squared distances and sums of squared differences between two sets of rows."""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from mercer.kernels._prepared import Prepared
+
+__all__ = ["find_centre", "multiply_gaps", "products", "square_distances", "square_gaps", "sum_gaps"]
+
+Array = Any
+
+
+def products(rows: Prepared, others: Prepared, out: Array) -> Array:
+    """Write the dot products of two sets to `out`; return it."""
+    if not (issparse(rows.rows) or issparse(others.rows)):
+        return np.matmul(rows.rows, others.rows.T, out=out)
+    found = rows.rows @ others.rows.T
+    out[...] = found.toarray() if issparse(found) else found
+    return out
+
+
+def square_distances(xp: Any, X: Array, Y: Array) -> Array:
+    """Compute squared distances in array-API operations, by one product of [-2 x, x^2, 1] and [y, 1, y^2].
+
+    A sum of three tables would write and read each again, which takes longest on a device.
+    """
+    squares, others = xp.sum(X * X, axis=1, keepdims=True), xp.sum(Y * Y, axis=1, keepdims=True)
+    left = xp.concat([-2.0 * X, squares, xp.ones_like(squares)], axis=1)
+    s = left @ xp.concat([Y, xp.ones_like(others), others], axis=1).T
+    return xp.maximum(s, xp.zeros_like(s[:1, :1]))
+
+
+def find_centre(X: Array) -> Array:
+    """Return the mean of the rows: with this origin of coordinates, the fewest digits cancel."""
+    centre = X.mean(axis=0, dtype=np.float64) if len(X) else np.zeros(X.shape[1])
+    return np.where(np.isfinite(centre), centre, 0.0).astype(X.dtype)
+
+
+def square_gaps(rows: Prepared, others: Prepared) -> Array:
+    """Return the squared differences in each column, in length scales."""
+    X, Y = _make_dense(rows.rows), _make_dense(others.rows)
+    return (X[:, None, :] - Y[None, :, :]) ** 2
+
+
+def sum_gaps(weights: Array, X: Array, Y: Array) -> Array:
+    """Return for each column the weighted sum of squared differences, by one product."""
+    X, Y = _make_dense(X), _make_dense(Y)
+    weights = weights.astype(np.float64, copy=False)
+    across = np.einsum("ik,ik->k", X, weights @ Y)
+    return weights.sum(axis=1) @ X**2 + weights.sum(axis=0) @ Y**2 - 2.0 * across
+
+
+def multiply_gaps(slopes: Array, X: Array, Y: Array, vectors: Array) -> Array:
+    """Return for each column the product of (slopes times squared differences) and `vectors`.
+
+    Expanding (x - y)^2 = x^2 - 2 x y + y^2 makes one matrix product of it.
+    """
+    X, Y = _make_dense(X), _make_dense(Y)
+    (m, d), k = Y.shape, vectors.shape[1]
+    powers = np.concatenate([np.ones((m, 1)), Y, Y * Y], axis=1)
+    sums = (slopes @ (powers[:, :, None] * vectors[:, None, :]).reshape(m, -1)).reshape(len(X), 2 * d + 1, k)
+    found = X[:, :, None] ** 2 * sums[:, :1] - 2.0 * X[:, :, None] * sums[:, 1 : d + 1] + sums[:, d + 1 :]
+    return np.moveaxis(found, 1, 0)
+
+
+def _make_dense(rows: Array) -> Array:
+    """Return the rows as a dense array of float64."""
+    return (rows.toarray() if issparse(rows) else rows).astype(np.float64, copy=False)
