@@ -41,7 +41,7 @@ _prepared: "weakref.WeakKeyDictionary[Any, tuple[Any, Any, Prepared]]" = weakref
 
 
 def prepared(model: Any, kernel: Kernel, rows: Array) -> Prepared:
-    """Rows of a fitted model made ready for its kernel, once; they are no part of what is saved."""
+    """Prepare the rows of a fitted model for its kernel, once per model; they are not saved with it."""
     known = _prepared.get(model)
     if known is None or known[0] is not rows or known[1] is not kernel:
         known = _prepared[model] = (rows, kernel, kernel.prepare(rows))
@@ -73,7 +73,7 @@ class KernelSum:
         return self.of_rows(block.X)
 
     def of_rows(self, X: Array) -> Array:
-        """The sums for rows in memory."""
+        """Compute the sums for rows in memory."""
         others = self.kernel.prepare(self.rows) if self.ready is None else self.ready
         with one_order(X.shape[0] * len(others)):
             return self._of_rows(X, others)
@@ -93,7 +93,7 @@ class KernelSum:
 
 
 def one_order(size: int) -> Any:
-    """A context in which products of so many numbers are summed in one order, whatever else runs.
+    """Return a context in which products of `numbers` values are summed in one order, whatever else runs.
 
     A BLAS uses one thread for small ones by itself, and a look at its threads takes longer than they do.
     """
@@ -132,5 +132,5 @@ class KernelChoice:
 
 
 def wide_rows(rows: Array) -> Array:
-    """Rows in float64, in which matrices of kernels are factored."""
+    """Return rows in float64, the type in which kernel matrices are factored."""
     return rows if issparse(rows) and rows.dtype == np.float64 else rows.astype(np.float64, copy=False)

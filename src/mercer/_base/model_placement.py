@@ -1,4 +1,4 @@
-"""Where a model's arrays are: with the rows it was fitted to, on their device, until somebody moves them."""
+"""The placement of a model's arrays: with the rows it was fitted to, on their device, until the user moves them."""
 
 import copy
 import sys
@@ -51,7 +51,7 @@ def to_device(model: Any, device: Any) -> Any:
 
 
 def _moved(thing: Any, placement: Placement) -> Any:
-    """An estimator, or a container of estimators, with fitted arrays at `placement`; anything else as it is."""
+    """Return an estimator, or a container of estimators, with fitted arrays at `placement`; anything else unchanged."""
     if isinstance(thing, BaseEstimator):
         other = copy.copy(thing)
         state = {name: _moved_attribute(name, value, placement) for name, value in vars(thing).items()}
@@ -70,18 +70,20 @@ def _moved(thing: Any, placement: Placement) -> Any:
 
 
 def _moved_attribute(name: str, value: Any, placement: Placement) -> Any:
+    """Return one attribute of an estimator, moved to `placement` if it holds fitted arrays."""
     if is_on_device(value) or _is_fitted_array(name, value):
         return placement.put(value)
     return value if name == "history_" else _moved(value, placement)
 
 
 def _is_fitted_array(name: str, value: Any) -> bool:
+    """Return whether an attribute is a public fitted array of numbers."""
     public = name.endswith("_") and not name.startswith("_") and name != _STAYS
     return public and isinstance(value, np.ndarray) and value.dtype.kind in "fiub"
 
 
 def placed_attributes(attributes: dict[str, Any], placement: Placement) -> dict[str, Any]:
-    """Fitted attributes with their arrays at `placement`, and the mark by which a model knows where it is."""
+    """Move the arrays among fitted attributes to `placement`, and add the mark that says where the model is."""
     if placement == HOST:
         return attributes
     placed = {}
@@ -95,7 +97,7 @@ def placed_attributes(attributes: dict[str, Any], placement: Placement) -> dict[
 
 
 def follow_rows(estimator: Any, X: Any) -> None:
-    """Put what was learnt where the rows are."""
+    """Move what was learnt to where the rows are."""
     placement = Placement.of(X)
     vars(estimator).pop("_placement", None)
     if placement != HOST:
@@ -118,7 +120,7 @@ def check_placement(estimator: Any, X: Any) -> None:
 
 
 def _asked(estimator: Any) -> str:
-    """The method of the estimator that was called from outside, for errors."""
+    """Return the name of the estimator's method that the user called, for errors."""
     asked, frame = "predict", sys._getframe()
     while frame is not None:
         if frame.f_locals.get("self") is estimator and hasattr(type(estimator), frame.f_code.co_name):

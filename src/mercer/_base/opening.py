@@ -1,4 +1,4 @@
-"""From what a user gives to a source: rows in memory are checked by scikit-learn's rules, others by their place's."""
+"""Open what a user gives as a source: rows in memory are checked by scikit-learn's rules, others by their place's."""
 
 from typing import Any
 
@@ -75,7 +75,7 @@ def fitted_source(estimator: Any, X: Any, *, accept_sparse: Any = False, **optio
 
 
 def _by_name(X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
-    """Targets and weights that name columns of a frame, taken out of it."""
+    """Replace targets and weights that name columns of a frame by the columns, and remove these from the frame."""
     names = [name for name in (y, weight) if isinstance(name, str)]
     if not names or not hasattr(X, "columns"):
         return X, y, weight
@@ -103,6 +103,7 @@ def check_place(estimator: Any, place: str) -> None:
 
 
 def _check_storage(estimator: Any, source: Source, options: dict[str, Any]) -> None:
+    """Raise if the rows are sparse and the estimator takes dense rows only."""
     if source.is_sparse and not options.get("accept_sparse"):
         message = (
             f"{type(estimator).__name__}: Sparse data was passed, but dense data is required; {source.description} is "
@@ -112,6 +113,7 @@ def _check_storage(estimator: Any, source: Source, options: dict[str, Any]) -> N
 
 
 def _note_columns(estimator: Any, source: Source, reset: bool) -> None:
+    """Store the number and names of the columns, or check that they are those of the fit."""
     names = source.feature_names
     if reset:
         estimator.n_features_in_ = source.n_features

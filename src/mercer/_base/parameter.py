@@ -38,11 +38,11 @@ class Rule:
     text: str
 
     def accepts(self, value: Any) -> bool:
-        """Whether `value` keeps the rule."""
+        """Return whether `value` keeps the rule."""
         raise NotImplementedError  # each rule below defines its own
 
     def refused(self) -> Iterator[Any]:
-        """Some values that break the rule, for tests."""
+        """Yield some values that break the rule, for tests."""
         yield object()
 
     def __or__(self, other: "Rule") -> "Rule":
@@ -221,6 +221,7 @@ def check_parameters(subject: str, rules: dict[str, Rule], values: dict[str, Any
 
 
 def _range(low: float, high: float, closed: str) -> str:
+    """Write an interval: square brackets for ends that belong to it."""
     left = "[" if closed in ("both", "left") and low > -math.inf else "("
     right = "]" if closed in ("both", "right") and high < math.inf else ")"
     return f"{left}{low:g}, {high:g}{right}"

@@ -16,6 +16,6 @@ class PlacedTags(Tags):
 
 
 def placed_tags(tags: Any, places: tuple[str, ...]) -> PlacedTags:
-    """The same tags with `places`."""
+    """Return the tags with `places` added."""
     parts = {part.name: getattr(tags, part.name) for part in fields(tags)}
     return PlacedTags(**parts | {"array_api_support": "device" in places}, places=places)

@@ -64,7 +64,7 @@ def checked_rows_and_targets(
 
 
 def _are_plain(X: Any, y: Any) -> bool:
-    """Whether rows are a C-ordered NumPy matrix of floats, not empty, and targets a matching vector of numbers."""
+    """Return whether rows are a C-ordered NumPy matrix of floats, not empty, and targets a matching vector."""
     return (
         type(X) is np.ndarray
         and type(y) is np.ndarray
@@ -87,7 +87,7 @@ def fitted_rows(estimator: Any, X: Any, *, accept_sparse: Any = False) -> Any:
 
 
 def few_rows(estimator: Any, X: Any) -> np.ndarray | None:
-    """The rows, if they are a few of NumPy that need no more than a look; else None."""
+    """Return the rows if they are a small NumPy matrix that needs only a check for NaN; else None."""
     if type(X) is np.ndarray and X.size <= _FEW and X.ndim == 2 and X.shape[0] > 0 and X.dtype.char in "fd":
         state = estimator.__dict__
         named = "feature_names_in_" in state or "_placement" in state
@@ -134,7 +134,7 @@ def check_labels(y: Any) -> None:
 
 
 def sum_is_finite(values: np.ndarray) -> bool:
-    """Whether the sum is: if so, then so is every value."""
+    """Return whether the sum of all values is finite: if so, then so is every value."""
     with np.errstate(over="ignore", invalid="ignore"):
         return math.isfinite(values.sum())
 

@@ -23,7 +23,7 @@ def check_wrapped_place(wrapper: Any, X: Any, y: Any) -> None:
 
 
 def fit_members(wrapper: Any, members: list[Any], X: Any, y: Any, sample_weight: Any) -> list[Any]:
-    """Fitted copies of the members; callbacks of the wrapper see each as a task, and follow it inside."""
+    """Return fitted copies of the members; callbacks of the wrapper see each as a task, and follow it inside."""
     root = wrapper._init_callback_context(max_subtasks=len(members))
     root.call_on_fit_task_begin(estimator=wrapper, X=X, y=y)
     fitted = []
@@ -58,12 +58,12 @@ def note_columns(wrapper: Any, member: Any) -> None:
 
 
 def float_type(X: Any) -> type:
-    """float32 for rows of float32, else float64."""
+    """Return float32 for rows of float32, else float64."""
     return np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
 
 
 def one_step_record(objective: float, begun: float, statement: str) -> dict[str, Any]:
-    """The record of a fit that is one step: no iterations of its own, and no bound on what it misses."""
+    """Return the record of a fit that is one step: no iterations, and no bound on the distance to the optimum."""
     return {
         "history_": {
             "step": np.array([0]),

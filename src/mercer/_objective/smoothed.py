@@ -45,7 +45,7 @@ class Smoothed(Loss):
         return self.loss.targets(y, xp, dtype)
 
     def rounded(self, scores: Array, y: Array, xp: Any) -> tuple[Array, Array, Array]:
-        """Value per row, residual and curvature (n, k), in one go."""
+        """Return the value per row, the residual and the curvature (n, k), in one computation."""
         lower, upper, sign = self.loss.distances(scores, y, xp)
         low, high = self.loss.limits
         if self.loss.tube == 0:
@@ -67,7 +67,7 @@ class Smoothed(Loss):
 
 
 def rounded_corner(distance: Array, low: Array, high: Array, barrier: Array, xp: Any) -> tuple[Array, Array, Array]:
-    """Value, slope and curvature of a corner rounded off, at some distance from it.
+    """Return value, slope and curvature of a rounded corner at the given `distance` from it.
 
     The slope u solves t + b / (u - low) = b / (high - u); the smaller of u - low and high - u is computed without
     cancellation, whatever the sizes of t and b.

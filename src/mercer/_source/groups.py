@@ -1,4 +1,4 @@
-"""Sums of rows by label in array operations: no matrix of rows by labels, no atomic additions, one order of summation.
+"""Sums of rows by label in array operations: no rows-by-labels matrix, no atomic additions, one summation order.
 
 A stable sort brings the rows of each label together. They are cut into chunks, whole ones are summed and make a shorter
 table of the same kind, and the rows left over at each label's end are summed beside it; so on until nothing is whole.
@@ -46,11 +46,11 @@ class Groups:
         self.starts = xp.astype(xp.searchsorted(gathered, bounds), xp.int64, copy=False)
 
     def counts(self, wide: Any) -> Array:
-        """How many rows each label has."""
+        """Return the number of rows of each label."""
         return self.xp.astype(self.starts[1:] - self.starts[:-1], wide)
 
     def sums(self, values: Array, wide: Any) -> Array:
-        """The sum of the rows of `values` (n,) or (n, q) of each label, of shape (k,) or (k, q)."""
+        """Sum the rows of `values` (n,) or (n, q) by label, to the shape (k,) or (k, q)."""
         xp = self.xp
         table: Array = values if values.ndim == 2 else values[:, None]
         total: Array = None
@@ -63,6 +63,7 @@ class Groups:
         return total if values.ndim == 2 else total[:, 0]
 
     def _gathered(self, table: Array, places: Array) -> Array:
+        """Return the rows of `table` at `places`, in the shape of `places`."""
         rows = self.xp.take(table, self.xp.reshape(places, (-1,)), axis=0)
         return self.xp.reshape(rows, (*places.shape, table.shape[1]))
 
@@ -84,17 +85,20 @@ class Groups:
             starts, n_rows = begins, n_rows // chunk
 
     def _chunk(self, n_rows: int) -> int:
-        """Rows in a chunk: a power of two near the rows of a label, so that ends take no more memory than the rows."""
+        """Return the rows of a chunk: a power of two near the rows per label, so that ends need no more memory than
+        rows.
+        """
         share = n_rows // max(1, self.k)
         return 2 ** min(max(share.bit_length(), 2), 5)
 
     def _cut_ends(self, starts: Array, chunk: int) -> tuple[Array, Array]:
+        """Return the rows after the last whole chunk of each label, padded to a chunk, and which are no padding."""
         begin = starts[1:] - (starts[1:] - starts[:-1]) % chunk
         places = begin[:, None] + self._counting(chunk)[None, :]
         return places, places < starts[1:, None]
 
     def _cut_chunks(self, starts: Array, chunk: int, n_rows: int) -> tuple[Array, Array]:
-        """The rows of whole chunks, label by label, and where in the next table each label begins."""
+        """Return the rows of whole chunks, label by label, and where each label begins in the next table."""
         xp = self.xp
         begins = xp.cumulative_sum((starts[1:] - starts[:-1]) // chunk, include_initial=True)
         numbers = self._counting(n_rows // chunk)
@@ -103,9 +107,10 @@ class Groups:
         return first[:, None] + self._counting(chunk)[None, :], begins
 
     def _in_order(self, places: Array) -> Array:
-        """Places along the order of labels as row numbers."""
+        """Convert positions in the order of labels to row indices."""
         xp = self.xp
         return xp.reshape(xp.take(self.order, xp.reshape(places, (-1,))), places.shape)
 
     def _counting(self, stop: int) -> Array:
+        """Return the integers below `stop`."""
         return self.xp.arange(stop, dtype=self.xp.int64, device=self.device)

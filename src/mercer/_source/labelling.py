@@ -1,4 +1,4 @@
-"""Labels and weights as a loss wants them, made of those a table or a user gives, block by block."""
+"""Conversion of labels and weights, block by block, to the ones that a loss takes."""
 
 from dataclasses import dataclass, replace
 
@@ -26,7 +26,7 @@ class Labelling:
     by_class: Array = None
 
     def on(self, block: Block) -> Block:
-        """The block with numbers for labels: floats 0 and 1 of two classes, integers from 0 on of more."""
+        """Return the block with class indices for labels: floats 0 and 1 for two classes, integers for more."""
         xp = block.xp
         binary = self.classes.shape[0] == 2
         labels = block.y == self.classes[1] if binary else xp.searchsorted(self.classes, block.y)
@@ -38,5 +38,5 @@ class Labelling:
         return type(block)(block.X, block.start, y, weight, xp, block.wide)
 
     def balanced(self, counts: Array) -> "Labelling":
-        """The same with weights inversely proportional to the classes' own."""
+        """Return a copy with class weights inversely proportional to the total weights `counts` of the classes."""
         return replace(self, by_class=counts.sum() / (len(counts) * np.asarray(counts)))

@@ -1,4 +1,4 @@
-"""The memory forecast: what a fit is about to take, what it may take, and the refusal with its numbers.
+"""The check that a fit's memory is there before it is taken, and the error that says how much is missing.
 
 A process that asks for more than its container has is killed without a word. Code that is about to take more than a
 few row blocks calls :func:`require_memory` first.
@@ -46,7 +46,7 @@ class Request:
 
 @contextmanager
 def collected_requests() -> Iterator[list[Request]]:
-    """All requests for memory made within a ``with`` block, small ones and refused ones too."""
+    """Collect all requests for memory made within a ``with`` block, also small and refused ones."""
     requests: list[Request] = []
     token = _collected.set(requests)
     try:
@@ -86,14 +86,14 @@ def require_memory(subject: str, n_bytes: float, purpose: str, cure: str) -> Non
 
 
 def small_table(n_rows: int, fill: float, dtype: Any) -> np.ndarray | None:
-    """An array with an entry for each row of a source that is not in memory; None where it would be too long."""
+    """Return an array with one entry per row for a source that is not in memory; None if it would be too large."""
     if n_rows * np.dtype(dtype).itemsize > _MOST_TABLE_BYTES:
         return None
     return np.full(n_rows, fill, dtype=dtype)
 
 
 def allowed_bytes() -> int:
-    """The bytes a fit may take: the setting, or else what the container and the machine have left."""
+    """Return the bytes a fit may take: the setting, or else what the container and the machine have left."""
     setting = get_config()["max_memory"]
     if setting is not None:
         return setting
@@ -110,6 +110,7 @@ def readable(n_bytes: float) -> str:
 
 
 def _container_left() -> int | None:
+    """Return the bytes that the container's memory limit leaves; None without a limit."""
     for limit_file, usage_file, stat_file in _CGROUPS:
         try:
             limit = int(Path(limit_file).read_text())
@@ -123,6 +124,7 @@ def _container_left() -> int | None:
 
 
 def _machine_left() -> int | None:
+    """Return the bytes of memory that the machine has available; None if it does not say."""
     try:
         fields = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
         return int(fields["MemAvailable"].split()[0]) * 1024

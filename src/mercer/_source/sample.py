@@ -34,7 +34,7 @@ class Sample:
         return sum(part.nbytes for part in parts) / self.n_rows
 
     def half(self) -> "Sample":
-        """Every other row."""
+        """Return every other row."""
         X = self.X[::2]
         X = np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X
         y, weight = (None if part is None else part[::2] for part in (self.y, self.weight))
@@ -42,7 +42,7 @@ class Sample:
 
 
 def take_sample(source: Source, most_rows: int) -> Sample:
-    """About `most_rows` rows: blocks spread over all where any can be reached, else the first ones; all if few."""
+    """Return about `most_rows` rows: blocks spread over all rows, or the first ones where only those can be reached."""
     begin = time.perf_counter()
     # A stream that does not know its length is read once to count it, which is also the best measure of reading.
     counts = source.known_rows is None
@@ -65,11 +65,13 @@ def take_sample(source: Source, most_rows: int) -> Sample:
 
 
 def _joined(blocks: list[Block]) -> Sample:
+    """Join blocks into one sample."""
     first = blocks[0]
     X = vstack([block.X for block in blocks], format="csr") if first.is_sparse else _concat(blocks, "X")
     return Sample(X, _concat(blocks, "y"), _concat(blocks, "weight"))
 
 
 def _concat(blocks: list[Block], name: str) -> Array:
+    """Join one attribute of all blocks; None where they have none."""
     parts = [getattr(block, name) for block in blocks]
     return None if parts[0] is None else blocks[0].xp.concat(parts)

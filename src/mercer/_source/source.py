@@ -45,7 +45,7 @@ class SumTree:
         self.stack.append((height, value))
 
     def total(self) -> Any:
-        """The sum of all summands; ends the tree."""
+        """Return the sum of all summands; the tree is empty afterwards."""
         value = self.stack.pop()[1]
         while self.stack:
             value = _joined(self.stack.pop()[1], value)
@@ -53,7 +53,7 @@ class SumTree:
 
 
 def _joined(first: Any, second: Any) -> Any:
-    """The sum of two summands that the tree owns: large ones may grow in place."""
+    """Return the sum of two summands that the tree owns; large ones are added in place."""
     absorb = getattr(first, "absorb", None)
     return first + second if absorb is None else absorb(second)
 
@@ -120,11 +120,11 @@ class Source(ABC):
 
     @abstractmethod
     def block(self, number: int) -> Block:
-        """The rows of block `number`, with their targets and weights."""
+        """Return the rows of block `number`, with their targets and weights."""
 
     @abstractmethod
     def whole(self) -> Rows:
-        """All rows at once, as they are stored; ask the memory forecast before making anything of their size."""
+        """Return all rows at once, as they are stored; call `require_memory` before making anything of their size."""
 
     @property
     def host_dtype(self) -> np.dtype:
@@ -147,61 +147,61 @@ class Source(ABC):
         return -(-self.n_rows // self.block_rows)
 
     def bounds(self, number: int) -> tuple[int, int]:
-        """First row of block `number` and the row after its last."""
+        """Return the first row of block `number` and the row after its last."""
         start = number * self.block_rows
         return start, min(start + self.block_rows, self.n_rows)
 
     def located(self, row: int) -> str:
-        """Where a row is, in words, for errors."""
+        """Describe where a row is, for errors."""
         return f"row {row} of {self.description}"
 
     def numbers_of(self, rows: Array) -> Array:
-        """The numbers of the blocks in which some rows are."""
+        """Return the block number of each row of `rows`."""
         return np.asarray(rows) // self.block_rows
 
     def labelled(self, labelling: Any) -> "Source":
-        """The same rows with targets and weights turned by `labelling`, block by block."""
+        """Return the same rows with targets and weights converted by `labelling`, block by block."""
         other = copy.copy(self)
         other.labelling = labelling
         other.has_weight = self.has_weight or labelling.by_class is not None
         return other
 
     def _finished(self, block: Block) -> Block:
-        """A block as it was stored, with targets and weights as they are wanted."""
+        """Convert the targets and weights of a block, as they are stored, by the labelling if there is one."""
         return block if self.labelling is None else self.labelling.on(block)
 
     def assume_finite(self) -> None:  # noqa: B027 (rows in memory were looked at before)
-        """Leave the look for NaN and infinity to whoever sums the rows, who calls :meth:`check_finite` in doubt."""
+        """Skip the check for NaN and infinity; who sums the rows calls :meth:`check_finite` if a sum is not finite."""
 
     def check_finite(self) -> None:  # noqa: B027
-        """Raise if a row holds NaN or infinity, where that was left open."""
+        """Raise if a row holds NaN or infinity, where that was not checked yet."""
 
     def allow_missing(self) -> None:
-        """Take NaN for missing entries, which whoever sums the rows knows of: no look for them is made."""
+        """Treat NaN as missing entries, which the statistics expect: no check for them is made."""
         self.assume_finite()
 
     def keep_missing(self) -> None:
-        """The same in every place, for whoever sums and maps missing entries by array operations alone."""
+        """Treat NaN as missing entries in every place, for methods that sum and map rows by array operations alone."""
         self.allow_missing()
 
     def send(self, thing: Any) -> Any:
-        """A statistic with its parameters where the rows are."""
+        """Return a statistic with its parameters moved to where the rows are."""
         return thing
 
     def fetch(self, thing: Any) -> Any:
-        """Sums or rows, brought from where the rows are to where the solver is: NumPy."""
+        """Return sums or rows as NumPy arrays, moved from where the rows are to where the solver is."""
         return thing
 
     def row_weights(self) -> Array:
-        """All weights in one array where the rows are, or None where rows have none."""
+        """Return all weights in one array where the rows are, or None where rows have none."""
         return self.weight
 
     def row_table(self, fill: float, dtype: Any = np.float64) -> Array:
-        """An array with one entry per row, where the rows are; None where it would not fit or not last."""
+        """Return an array with one entry per row, where the rows are; None if it would not fit or not last."""
         return np.full(self.n_rows, fill, dtype=dtype)
 
     def local_table(self, *columns: tuple[float, Any]) -> Any:
-        """Columns with an entry per row, (fill, type) each, kept where a block is worked on; None where none are."""
+        """Return a table with columns (fill, type) of one entry per row, kept where blocks are worked on, or None."""
         return None
 
     def _report(self, kind: str, n_rows: int) -> AbstractContextManager[None]:
@@ -214,12 +214,12 @@ class Source(ABC):
             run_numbered(lambda number: function(self.block(number)), self.n_blocks, self.threads, receive)
 
     def reduce(self, statistic: Any) -> Any:
-        """The sum of `statistic` over all blocks."""
+        """Sum `statistic` over all blocks."""
         statistic = self.send(statistic)
         tree, size = SumTree(), _blocks_per_item(self.n_blocks, self.n_features, self.threads)
 
         def partial_sum(number: int) -> Any:
-            """The sum over `size` blocks: a subtree of the whole, added up where it was made."""
+            """Sum over `size` blocks on the thread that reads them; the sum is a subtree of the whole tree."""
             return self._sum_run(statistic, number * size, min((number + 1) * size, self.n_blocks))
 
         with self._report("passes", self.n_rows):
@@ -227,14 +227,14 @@ class Source(ABC):
             return self.fetch(tree.total())
 
     def _sum_run(self, statistic: Any, first: int, stop: int) -> Any:
-        """The sum of a statistic over consecutive blocks."""
+        """Sum a statistic over the consecutive blocks `first` to `stop`."""
         tree = SumTree()
         for number in range(first, stop):
             tree.add(statistic.on(self.block(number)))
         return tree.total()
 
     def map(self, function: Callable[[Block], Array], out: Array = None) -> Array:
-        """One value (or row of values) per row: ``function(block)`` for each block, joined.
+        """Return one value (or row of values) per row: ``function(block)`` for each block, joined.
 
         `function` may also return a tuple of arrays; then a tuple of joined arrays comes back.
         """
@@ -252,23 +252,23 @@ class Source(ABC):
         return parts[0] if len(parts) == 1 else self.xp.concat(parts)
 
     def on_blocks(self, work: dict[int, Callable[[Block], Any]]) -> dict[int, Any]:
-        """``work[number](block)`` for some blocks, run where they are."""
+        """Return ``work[number](block)`` for some blocks, run where they are."""
         with self._report("parts", len(work) * self.block_rows):
             return {number: self.fetch(function(self.block(number))) for number, function in sorted(work.items())}
 
     @abstractmethod
     def on_rows(self, start: int, stop: int, function: Callable[[Block], Any]) -> Any:
-        """``function(block)`` for the consecutive rows from `start` to `stop`, made dense, run where they are."""
+        """Return ``function(block)`` for the consecutive rows `start` to `stop`, made dense, run where they are."""
 
     def available(self, start: int, count: int) -> int:
-        """How many rows there are from `start` on, at most `count`; no more than those are read to find out."""
+        """Return how many rows there are from `start` on, at most `count`; no further rows are read to find out."""
         return max(0, min(count, self.n_rows - start))
 
     def release(self) -> None:  # noqa: B027 (rows in memory have nothing to end)
         """End any reading under way; the rows can be read again."""
 
     def take(self, indices: Array) -> Array:
-        """Rows by index, as a dense NumPy array."""
+        """Return rows by index, as a dense NumPy array."""
         indices = np.asarray(indices)
         numbers = self.numbers_of(indices)
         work: dict[int, Callable[[Block], Any]] = {
@@ -280,7 +280,7 @@ class Source(ABC):
         return rows
 
     def part(self, rows: Array) -> "Source":
-        """Some rows, by index, as a source of unit weights."""
+        """Return some rows, by index, as a source of unit weights."""
         message = f"{self.description} cannot give rows in any order"
         raise NotImplementedError(message)  # callers ask for random_access first
 
@@ -308,7 +308,7 @@ class Source(ABC):
         return float(tree.total())
 
     def fingerprint(self) -> dict[str, Any]:
-        """What tells these rows from others, for checkpoints: shape, type, checksums of the first and last block."""
+        """Return what identifies these rows, for checkpoints: shape, type, checksums of the first and last block."""
         ends = [self.block(number) for number in sorted({0, self.n_blocks - 1})]
         return {
             "shape": [self.n_rows, self.n_features],
@@ -331,14 +331,14 @@ class _Pick:
 
 
 def longest_run(n_features: int) -> int:
-    """Blocks in a run at most: native code takes some milliseconds for it, which leaves room for Ctrl-C."""
+    """Return the most blocks in a run: native code takes some milliseconds for it, so that Ctrl-C is seen soon."""
     if n_features > 256:
         return 1
     return 32 if n_features <= 128 else 8
 
 
 def _blocks_per_item(n_blocks: int, n_features: int, threads: int) -> int:
-    """How many blocks one thread sums by itself before it hands on: a power of two, so that the tree stays the same.
+    """Return how many blocks one thread sums before it takes the lock: a power of two, which keeps the tree the same.
 
     Taking and handing on hold the interpreter's lock, for which many threads would wait: runs are long, yet short
     enough for each thread to have four of them. Wide blocks take long as they are.

@@ -35,7 +35,7 @@ _TABLE = 2**16
 
 
 def numbered(y: Array, xp: Any = np) -> tuple[Array, Array]:
-    """The labels in rising order, and the number of each row's label among them."""
+    """Return the distinct labels in rising order, and the index of each row's label among them."""
     if xp is not np:
         classes, numbers = xp.unique_inverse(y)
         # The standard leaves the order of unique values to the library.
@@ -53,7 +53,7 @@ def numbered(y: Array, xp: Any = np) -> tuple[Array, Array]:
 
 
 def merged_labels(first: Array, second: Array) -> Array:
-    """All labels of two sums, in rising order; the first object itself where they are the same."""
+    """Return all labels of two sums, in rising order; the first object itself where they are the same."""
     xp = namespace_of(first)
     if first is second or (first.shape == second.shape and bool(xp.all(first == second))):
         return first
@@ -61,7 +61,7 @@ def merged_labels(first: Array, second: Array) -> Array:
 
 
 def spread(values: Array, own: Array, classes: Array) -> Array:
-    """An array with an entry for each `own` label, as one with an entry for each of `classes`: new ones are 0."""
+    """Expand an array with an entry for each `own` label to one with an entry for each of `classes`: new ones are 0."""
     # Labels are among the classes: as many of them are the same ones.
     if own.shape == classes.shape or values is None:
         return values
@@ -74,7 +74,7 @@ def spread(values: Array, own: Array, classes: Array) -> Array:
 
 
 def flat_columns(variances: Array, means: Array) -> Array:
-    """Which columns are constant: their variance is no more than rounding of their mean can have made."""
+    """Return which columns are constant: their variance is at most what rounding of their mean can cause."""
     return variances <= (16.0 * np.finfo(np.float64).eps * np.abs(means)) ** 2
 
 
@@ -116,7 +116,7 @@ class ClassMomentSums:
         )
 
     def over(self, classes: Array) -> "ClassMomentSums":
-        """The same for all `classes`, of which those without rows have weight zero."""
+        """Return the sums for all `classes`; those without rows have weight zero."""
         if classes is self.classes:
             return self
         parts = {name: spread(getattr(self, name), self.classes, classes) for name in ("weights", "counts", "means")}
@@ -124,7 +124,7 @@ class ClassMomentSums:
         return ClassMomentSums(classes, **parts, scatter=scatter, kind=self.kind)
 
     def present(self) -> "ClassMomentSums":
-        """The same without classes of weight zero: a row of weight zero is no row."""
+        """Return the sums without classes of weight zero: a row of weight zero is no row."""
         kept = self.weights > 0
         if kept.all():
             return self
@@ -154,17 +154,17 @@ class ClassMomentSums:
         return point + self.weights @ (self.means - point) / self.weight
 
     def within(self) -> Array:
-        """The scatter of rows about the means of their classes: (d, d), or (d,) where the kind is "diagonal"."""
+        """Return the scatter of rows about the means of their classes: (d, d), or (d,) if the kind is "diagonal"."""
         return self.scatter if self.kind == "pooled" else self.scatter.sum(axis=0)
 
     def between(self) -> Array:
-        """The scatter of class means about the mean of all rows, as often as there are rows."""
+        """Return the scatter of class means about the mean of all rows, each class weighted by its rows."""
         step = self.means - self.mean
         return _products(step, self.weights, "diagonal" if self.kind == "diagonal" else "own").sum(axis=0)
 
 
 def _products(step: Array, factor: Array, kind: str) -> Array:
-    """factor_k step_k step_k^T, in the shape of a scatter."""
+    """Return factor_k step_k step_k^T, in the shape of a scatter."""
     heavy = factor[:, None] * step
     if kind == "diagonal":
         return heavy * step
@@ -200,7 +200,7 @@ class PackedClassMoments:
         return PackedClassMoments(classes, weights, counts, means, packed, self.kind)
 
     def plainly(self) -> ClassMomentSums:
-        """With whole matrices."""
+        """Return the sums with whole matrices instead of packed triangles."""
         d = self.means.shape[1]
         upper = np.triu(self.packed[:, :d, :d])
         scatter = upper + np.triu(upper, 1).transpose(0, 2, 1)
@@ -251,7 +251,7 @@ class ClassMoments(Statistic):
         return xp.stack([part.T @ part for part in parts])
 
     def native_run(self, block: Block, unit: int) -> ClassMomentSums | PackedClassMoments:
-        """The same, labels numbered once for the run, and rows centred where they are multiplied."""
+        """Compute :meth:`of` in native code: labels are numbered once for the run, rows centred as they are multiplied."""
         classes, numbers = numbered(block.y)
         run = type(block)(block.X, block.start, numbers, block.weight)
         tree = SumTree()
@@ -286,7 +286,7 @@ class ClassMoments(Statistic):
 def _of_sparse(
     block: Block, classes: Array, numbers: Array, weights: Array, counts: Array, scale: Array
 ) -> ClassMomentSums:
-    """Means and squares of sparse rows from their stored values alone."""
+    """Compute means and squares of sparse rows from their stored values alone."""
     k, d = len(classes), block.X.shape[1]
     stored = block.X.astype(np.float64, copy=False)
     lengths = np.diff(stored.indptr)

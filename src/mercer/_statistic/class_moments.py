@@ -37,7 +37,7 @@ class LabelledScatter(Statistic):
         return Moments(diagonal=self.diagonal).of(self._labelled(block))
 
     def on(self, block: Block) -> MomentSums:
-        """By the compiled twin of the moments, where the rows allow it."""
+        """Compute the moments by their compiled twin, where the rows allow it."""
         return Moments(diagonal=self.diagonal).on(self._labelled(block))
 
     def on_run(self, block: Block, unit: int) -> MomentSums:

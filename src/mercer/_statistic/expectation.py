@@ -51,12 +51,12 @@ class ExpectedSums(Sums):
 
 
 def n_features_of(form: str, d: int) -> int:
-    """How many features a row of d columns has."""
+    """Return how many features a row of d columns has."""
     return 1 + d + {"linear": 0, "spherical": 1, "diagonal": d, "full": d * (d + 1) // 2}[form]
 
 
 def pairs(d: int) -> tuple[Array, Array]:
-    """The columns of each pair, in the order of the features: the first not after the second."""
+    """Return the two columns of each pair, in the order of the features: the first not after the second."""
     return np.triu_indices(d)
 
 
@@ -67,7 +67,7 @@ def pairs_beside(block: Block) -> tuple[Array, Array]:
 
 
 def features(block: Block, rows: Array, form: str, columns: tuple[Array, Array] | None = None) -> Array:
-    """The features of wide rows, shift already taken off, (n, p); `columns` are the pairs beside the rows, if known."""
+    """Return the features (n, p) of wide rows from which the shift was subtracted; `columns` are the pairs, if known."""
     xp = block.xp
     ones = xp.ones((rows.shape[0], 1), dtype=block.wide, device=block.device)
     if form == "linear":
@@ -82,7 +82,7 @@ def features(block: Block, rows: Array, form: str, columns: tuple[Array, Array] 
 
 
 def shared(scores: Array, hard: bool, xp: Any) -> tuple[Array, Array]:
-    """Responsibilities (n, k) from scores, and the log density of each row; when hard, the largest score."""
+    """Return responsibilities (n, k) from scores, and the log density of each row; when hard, the largest score."""
     most = xp.max(scores, axis=1, keepdims=True)
     if hard:
         best = xp.argmax(scores, axis=1)[:, None]
@@ -126,7 +126,7 @@ class Expectation(Statistic):
         return ExpectedSums(table, float(bound))
 
     def _of_plain_rows(self, block: Block) -> ExpectedSums:
-        """The same where features are the rows themselves, and may be sparse."""
+        """Compute :meth:`of` where the features are the rows themselves, which may be sparse."""
         xp = block.xp
         scores = block.matmul(self.theta[:, 1:].T) + self.theta[:, 0][None, :]
         shares, densities = shared(scores, self.hard, xp)
@@ -157,7 +157,7 @@ class Expectation(Statistic):
         return ExpectedSums(folded(sums).copy() if n_blocks > 1 else sums[0], float(folded(bounds)))
 
     def scores(self, block: Block) -> Array:
-        """The score of each row for each component, (n, k), wide."""
+        """Return the score of each row for each component, (n, k), in the wide type."""
         if not block.is_native:
             if self.form == "linear" and self.shift is None:
                 return block.matmul(self.theta[:, 1:].T) + self.theta[:, 0][None, :]
@@ -179,6 +179,6 @@ class Expectation(Statistic):
 
 
 def tile_rows(p: int, unit: int) -> int:
-    """Rows in a tile: a power of two, which divides the rows of a block."""
+    """Return the rows in a tile: a power of two, which divides the rows of a block."""
     rows = max(16, min(256, _TILE // max(1, p)))
     return min(2 ** (rows.bit_length() - 1), 2 ** max(0, (unit - 1).bit_length()))

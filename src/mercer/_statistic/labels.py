@@ -31,7 +31,7 @@ class LabelCounts:
 
 
 def _spread(counts: LabelCounts, classes: Array, xp: Any) -> Array:
-    """The weights of `counts` in the places of all `classes`."""
+    """Return the weights of `counts` at the indices of all `classes`; labels without rows have weight 0."""
     found = counts.classes[:, None] == classes[None, :]
     return xp.sum(xp.where(found, counts.weights[:, None], xp.zeros_like(counts.weights[:, None])), axis=0)
 

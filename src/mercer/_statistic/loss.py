@@ -47,7 +47,7 @@ class LinearStatistic(Statistic):
     parameters: Array
 
     def scores(self, block: Block) -> Array:
-        """X W^T + b, of shape (n, k), float64."""
+        """Return X W^T + b, of shape (n, k), float64."""
         weights, intercept = self.parameters[:, :-1], self.parameters[:, -1]
         return block.matmul(weights.T) + intercept[None, :]
 
@@ -63,7 +63,7 @@ class LossGradient(LinearStatistic):
         return LossSums(float(value), _joined(block, residual))
 
     def on(self, block: Block) -> LossSums:
-        """By compiled code wherever there is some and the scores are NumPy arrays: the rows may well be sparse."""
+        """Compute the gradient by compiled code if there is some and scores are NumPy arrays; rows may be sparse."""
         if not self.loss.has_native:
             return self.of(block)
         return self._of_sparse(block) if block.is_sparse else super().on(block)
@@ -156,7 +156,7 @@ class LossCurvature(LinearStatistic):
         return xp.concat([xp.concat([parts[i, j] for j in range(k)], axis=1) for i in range(k)], axis=0)
 
     def on_run(self, block: Block, unit: int) -> Array:
-        """By the compiled moments, which the Hessian of one score is: those of [x, 1], weighted and about zero."""
+        """Compute the Hessian of one score by compiled moments: it is the second moment of [x, 1], weighted."""
         if not self._is_of_moments(block):
             return super().on_run(block, unit)
         bends = self.loss.curvature(self.scores(block), block.y, np)[:, 0]
@@ -179,7 +179,7 @@ class LossCurvature(LinearStatistic):
 
 
 def _diagonal(parts: list[Array], xp: Any) -> Array:
-    """A matrix with some square matrices on its diagonal and zeros elsewhere."""
+    """Return a matrix with some square matrices on its diagonal and zeros elsewhere."""
     if len(parts) == 1:
         return parts[0]
     zero = xp.zeros_like(parts[0])
@@ -188,7 +188,7 @@ def _diagonal(parts: list[Array], xp: Any) -> Array:
 
 
 def _gram(block: Block, rows: Rows, factor: Array) -> Array:
-    """sum_i factor_i [x_i, 1][x_i, 1]^T, with `factor` (n, 1); symmetric."""
+    """Return sum_i factor_i [x_i, 1][x_i, 1]^T, with `factor` (n, 1); symmetric."""
     xp = block.xp
     if xp is np and not block.is_sparse:
         # Straight pieces of a loss bend nowhere: their rows are left out.
@@ -241,7 +241,7 @@ class Mistakes(Statistic):
 
 
 def _joined(block: Block, residual: Array) -> Array:
-    """R^T [X, 1]: the gradient by coefficients and, last, by intercepts."""
+    """Return R^T [X, 1]: the gradient by coefficients and, last, by intercepts."""
     xp = block.xp
     by_coefficients = block.transpose_matmul(residual).T
     return xp.concat([by_coefficients, xp.sum(residual, axis=0)[:, None]], axis=1)

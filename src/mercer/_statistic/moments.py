@@ -54,7 +54,7 @@ class MomentSums:
         return MomentSums(weight, mean, scatter, self.y_mean + share * y_step, cross, y_scatter)
 
     def about_zero(self) -> "MomentSums":
-        """The same with means taken off nothing: what ``Moments(centre=False)`` sums. Nothing cancels here."""
+        """Return the moments about zero, which ``Moments(centre=False)`` sums; nothing cancels in this direction."""
         scatter = self.scatter + self.weight * self.mean[:, None] * self.mean[None, :]
         if self.y_mean is None:
             return MomentSums(self.weight, np.zeros_like(self.mean), scatter)
@@ -64,7 +64,7 @@ class MomentSums:
 
 
 def _joined(first: Array, second: Array, product: float, step: Array) -> Array:
-    """Both scatters and the term between the two means."""
+    """Add two scatters and the term between the two means."""
     if first.ndim == 1:
         return first + second + product * step * step
     return first + second + (product * step)[:, None] * step[None, :]
@@ -161,13 +161,13 @@ class Moments(Statistic):
         return MomentSums(weight, mean, scatter, y_mean, rows.T @ y_rows, xp.sum(y_rows * y_rows, axis=0))
 
     def _settled(self, block: Block, mean: Array, scatter: Array, rows: Array) -> tuple[Array, Array]:
-        """The mean, and the scatter about it, from rows of unit weight that were centred near it."""
+        """Return the exact mean, and the scatter about it, from rows of unit weight that were centred near it."""
         step = rows.T @ block.xp.ones(block.n, dtype=block.wide, device=block.device) / block.n
         between = step * step if self.diagonal else step[:, None] * step[None, :]
         return mean + step, scatter - block.n * between
 
     def _of_sparse(self, block: Block, weight: float, mean: Array) -> MomentSums:
-        """The same from the stored values alone: sparse rows are not made dense."""
+        """Compute the moments from the stored values alone: sparse rows are not made dense."""
         scatter = _sparse_scatter(block, weight, mean, self.diagonal)
         if block.y is None:
             return MomentSums(weight, mean, scatter)
@@ -181,7 +181,7 @@ class Moments(Statistic):
         return MomentSums(weight, mean, scatter, y_mean, block.transpose_matmul(heavy), np.sum(y_rows * heavy, axis=0))
 
     def native_run(self, block: Block, unit: int) -> MomentSums | PackedMoments:
-        """The same in one walk: rows are centred where they are multiplied, and never copied whole."""
+        """Compute the moments in one pass: rows are centred as they are multiplied, and never copied whole."""
         if self.diagonal:
             plain = block.y is None or block.y.size == block.n
             return self._by_parts(block, unit, self._native_diagonal if plain else None)
@@ -198,7 +198,7 @@ class Moments(Statistic):
         return PackedMoments(float(totals[0]), means[0].copy(), sums[0].copy() if len(sums) > 1 else sums[0], d)
 
     def _native_diagonal(self, block: Block) -> MomentSums:
-        """The diagonal, for one target at most: four times the speed of whole-array expressions."""
+        """Compute the diagonal for at most one target: four times as fast as whole-array expressions."""
         weight = block.total_weight()
         y = np.zeros(block.n) if block.y is None else np.ascontiguousarray(targets(block)[:, 0])
         y_mean = np.sum(block.weighted(y)) / weight if self.centre and weight else 0.0
@@ -213,7 +213,7 @@ class Moments(Statistic):
 
 
 def targets(block: Block) -> Array:
-    """The block's targets as wide columns."""
+    """Return the block's targets as columns in the wide type."""
     return block.xp.astype(block.y if block.y.ndim == 2 else block.y[:, None], block.wide, copy=False)
 
 
@@ -222,7 +222,7 @@ def _zeros(block: Block, count: int) -> Array:
 
 
 def _sparse_scatter(block: Block, weight: float, mean: Array, diagonal: bool) -> Array:
-    """The centred scatter of sparse rows from their stored values alone; the rows are not made dense."""
+    """Compute the centred scatter of sparse rows from their stored values alone; the rows are not made dense."""
     stored = block.X.astype(np.float64, copy=False)
     weights = np.ones(block.n) if block.weight is None else block.weight
     if diagonal:

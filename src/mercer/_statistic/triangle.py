@@ -67,7 +67,7 @@ class Triangle(Statistic):
 
 
 def reduced(rows: Array) -> Array:
-    """R of the rows, or the rows themselves where there are fewer than columns."""
+    """Return the factor R of the rows, or the rows themselves where they are fewer than the columns."""
     if rows.shape[0] < rows.shape[1]:
         return rows
     xp = namespace_of(rows)

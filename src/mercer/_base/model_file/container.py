@@ -221,7 +221,7 @@ class ArrayReader:
 
 
 def _check_entry(entry: Any, size: int) -> tuple[np.dtype[Any], tuple[int, ...], str]:
-    """The dtype, shape and order of a described array, which must need exactly the member's bytes."""
+    """Return the dtype, shape and order of a described array, which must need exactly the member's bytes."""
     if not isinstance(entry, dict) or entry.keys() != _ARRAY_FIELDS:
         message = f"an array is described by {', '.join(sorted(_ARRAY_FIELDS))}; one entry is not."
         raise ModelFileError(message)

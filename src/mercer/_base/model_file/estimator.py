@@ -32,7 +32,7 @@ _ISOTONIC = "sklearn.isotonic.IsotonicRegression"
 
 
 def is_registered(value: Any) -> bool:
-    """Whether a value is an instance of a class in the registry."""
+    """Return whether a value is an instance of a class in the registry."""
     return not isinstance(value, type | tuple) and key_of_class(type(value)) is not None
 
 
@@ -117,7 +117,7 @@ def _check_parameters(cls: type, params: dict[str, Any]) -> None:
 
 
 def _defaults(cls: type, key: str, attributes: dict[str, Any]) -> dict[str, Any]:
-    """Parameters that a class has gained since the file was written, at their defaults.
+    """Return the defaults of parameters that a class has gained since the file was written.
 
     scikit-learn gives a new parameter the default that keeps the old behaviour; mercer's classes migrate instead.
     """
@@ -139,7 +139,7 @@ def _build(cls: Any, attributes: dict[str, Any], key: str) -> Any:
 
 
 def write_requests(requests: Any, encoder: Encoder, path: str) -> dict[str, Any]:
-    """What ``set_fit_request`` and its like were told, per method."""
+    """Return what ``set_fit_request`` and the other ``set_*_request`` methods were given, per method."""
     if requests is None:
         return {}
     told = {method: dict(getattr(requests, method).requests) for method in _ROUTED if hasattr(requests, method)}

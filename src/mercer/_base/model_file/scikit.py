@@ -52,7 +52,7 @@ def _read_function(node: dict[str, Any], decoder: Decoder) -> Any:
 
 
 def _scorer_name(value: Any) -> str | None:
-    """The name by which ``get_scorer`` makes an equal scorer."""
+    """Return the name by which ``get_scorer`` makes an equal scorer."""
     metrics = sys.modules.get("sklearn.metrics")  # nobody can hold a scorer without having imported it
     if metrics is None or type(value) is not type(metrics.get_scorer("accuracy")):
         return None
@@ -85,7 +85,7 @@ def _read_scorer(node: dict[str, Any], decoder: Decoder) -> Any:
 
 
 def _scored_estimator(value: Any) -> Any:
-    """The estimator whose own ``score`` a scorer calls, or None."""
+    """Return the estimator whose own ``score`` a scorer calls, or None."""
     inner = list(vars(value).values()) if hasattr(value, "__dict__") and not isinstance(value, type) else []
     metrics = sys.modules.get("sklearn.metrics")
     if metrics is None or len(inner) != 1 or not is_registered(inner[0]) or not hasattr(inner[0], "score"):
@@ -111,7 +111,7 @@ def _read_own_score(node: dict[str, Any], decoder: Decoder) -> Any:
 
 
 def _distribution_name(value: Any) -> str | None:
-    """The name of a frozen distribution of scipy.stats."""
+    """Return the name of a frozen distribution of scipy.stats."""
     stats = sys.modules.get("scipy.stats")
     if stats is None or type(value) not in (type(stats.norm()), type(stats.bernoulli(0.5))):
         return None

@@ -23,7 +23,7 @@ from mercer._types import Array
 
 __all__ = ["DaskSource", "open_dask"]
 
-# Sums that one task adds up. Fewer would lengthen the way to the last, more would bring more sums to one worker.
+# Sums that one task adds. Fewer would lengthen the chain of tasks, more would bring more sums to one worker.
 _JOINED = 8
 
 
@@ -58,7 +58,7 @@ class DaskSource(Source):
         self.block_rows = sparse_rows or rows_per_block(self.n_features)
         self.chunks = _chunks(given.X.chunks[0], self.block_rows)
         self.by_block = all(chunk.n_rows % self.block_rows == 0 for chunk in self.chunks[:-1])
-        # Shared by copies of this source, so that one pass tells all of them.
+        # Shared by copies of this source, so that all of them know what one pass has found.
         self._known = {"finite": False}
 
     @property
@@ -93,7 +93,7 @@ class DaskSource(Source):
         return self.chunks[int(np.searchsorted(first, number, side="right")) - 1]
 
     def _layer(self) -> tuple[TaskLayer, tasks.ChunkReader]:
-        """An empty layer of tasks, and how they read chunks."""
+        """Return an empty layer of tasks, and the reader of chunks that its tasks use."""
         layer = TaskLayer(self.given.X, self.given.y, self.given.weight)
         return layer, tasks.ChunkReader(
             self.rule, self.block_rows, self.labelling, self._known["finite"], self.by_block
@@ -119,7 +119,7 @@ class DaskSource(Source):
         return float(self.reduce(tasks.BlockWeight())) if self.has_weight else float(self.n_rows)
 
     def map(self, function: Callable[[Block], Array], out: Array = None) -> Any:
-        """A Dask array with the chunks of the rows, computed when asked for."""
+        """Return a Dask array with the chunks of the rows, computed when asked for."""
         rule = copy.copy(self.rule)
         rule.targets, rule.has_weight = None, False
         result = mapped(self.given.X, tasks.ChunkReader(rule, self.block_rows, None, self._known["finite"]), function)
@@ -144,7 +144,7 @@ class DaskSource(Source):
         return (SparseBlock if self.is_sparse else DenseBlock)(X, start, y, weight)
 
     def blocks(self) -> Iterator[Block]:
-        """The blocks one after the other, with their rows: for samples."""
+        """Yield the blocks in order, with their rows brought here: for samples."""
         return (self.block(number) for number in range(self.n_blocks))
 
     def on_rows(self, start: int, stop: int, function: Callable[[Block], Any]) -> Any:
@@ -158,7 +158,7 @@ class DaskSource(Source):
         return compute(layer.result(result), self.subject)
 
     def row_table(self, fill: float, dtype: Any = np.float64) -> Array:
-        """None: no single process has all rows; see :meth:`local_table`."""
+        """Return None, because no single process has all rows; see :meth:`local_table`."""
         return None
 
     def local_table(self, *columns: tuple[float, Any]) -> LocalTable:
@@ -167,7 +167,7 @@ class DaskSource(Source):
         return table
 
     def whole(self) -> Array:
-        """All rows, brought to the client through the memory forecast."""
+        """Bring all rows to the client; raise if they would not fit in its memory."""
         size = self.n_rows * self.n_features * self.host_dtype.itemsize
         if self.is_sparse:
             size = self.given.n_stored * (self.host_dtype.itemsize + 8)
@@ -185,7 +185,7 @@ class DaskSource(Source):
 
 
 def _chunks(lengths: tuple[int, ...], block_rows: int) -> list[tasks.Chunk]:
-    """The chunks that have rows."""
+    """List the chunks that have rows."""
     chunks, start, first = [], 0, 0
     for number, length in enumerate(int(length) for length in lengths):
         if length:

@@ -1,4 +1,4 @@
-"""What workers of a Dask cluster run: a chunk of rows is checked, cut to blocks, and summed or mapped where it is.
+"""The tasks that workers of a Dask cluster run: check a chunk of rows, cut it to blocks, and sum or map these.
 
 Nothing here needs Dask. Tasks never change what they were given, since a scheduler may give it to another task, or
 run a task twice when a worker is lost.
@@ -58,7 +58,7 @@ class PlacedSums:
         self.parts.append((place, height, value))
 
     def total(self) -> Any:
-        """The sum over all runs, once they begin at the first place; ends the sums."""
+        """Return the sum over all runs, which must begin at place 0; the record is empty afterwards."""
         value = self.parts.pop()[2]
         while self.parts:
             value = self.parts.pop()[2] + value
@@ -108,7 +108,7 @@ class ChunkReader:
     by_block: bool = True
 
     def read(self, chunk: Chunk, piece: Piece) -> Piece:
-        """The chunk as floats, targets and weights, checked."""
+        """Check a chunk, and return its rows as floats, its targets and its weights."""
         piece = self.rule.read(chunk.number, *piece)
         n_rows = piece[0].shape[0]
         if n_rows != chunk.n_rows:
@@ -120,14 +120,14 @@ class ChunkReader:
         return piece
 
     def rows(self, chunk: Chunk, piece: Piece, begin: int, end: int) -> Block:
-        """The rows of a chunk that was read, from `begin` to `end`, counted from its first."""
+        """Return the rows `begin` to `end` of a chunk that was read, counted from its first row, as a block."""
         X, y, weight = (None if part is None else part[begin:end] for part in piece)
         block: Block = (SparseBlock if issparse(X) else DenseBlock)(X, chunk.start + begin, y, weight)
         block = block if self.finite else checked_block(block, _Whereabouts(self.rule, chunk))
         return block if self.labelling is None else self.labelling.on(block)
 
     def runs(self, chunk: Chunk, piece: Piece, longest: int = 1) -> Iterator[tuple[int, int, Block]]:
-        """The blocks of a chunk in runs of 2**height, `longest` at most: place of the first, height, and rows of each.
+        """Yield the blocks of a chunk in runs of 2**height blocks, at most `longest`: first place, height, rows.
 
         Places are the numbers of blocks; where sums follow the tree over chunks, they are counted from the chunk's
         first. A run begins at a multiple of its length, so that its sum is one of the tree's.
@@ -162,7 +162,7 @@ class ChunkReader:
 
 
 def _worker_name() -> str:
-    """The worker of a cluster that this runs on, by its address."""
+    """Return the address of the cluster's worker that this code runs on, for errors."""
     distributed = sys.modules.get("distributed")
     try:
         return f"worker {distributed.get_worker().address}" if distributed else "the process"
@@ -171,12 +171,12 @@ def _worker_name() -> str:
 
 
 def _plain(thing: Any) -> Any:
-    """A copy of what was sent: arrays that came over a network may be read-only, and off the grain of their type."""
+    """Copy what was sent: arrays that came over a network may be read-only, or not aligned to their type."""
     return copy.deepcopy(thing)
 
 
 def sum_chunks(how: tuple[ChunkReader, Any], chunks: list[Chunk], *pieces: Piece) -> PlacedSums:
-    """The sums of a statistic over some chunks, in as few parts as the fixed order of adding allows.
+    """Sum a statistic over some chunks, in as few parts as the fixed order of summation allows.
 
     `how` is the reader of chunks and the statistic, in one so that they travel in one.
     """
@@ -200,7 +200,7 @@ def sum_chunks(how: tuple[ChunkReader, Any], chunks: list[Chunk], *pieces: Piece
 
 
 def join_sums(last: bool, *groups: PlacedSums) -> Any:
-    """The sums of several tasks, given in any order, in as few parts as possible; as one when they are all."""
+    """Join the sums of several tasks, given in any order, into as few parts as possible; `last` asks for the total."""
     sums = PlacedSums()
     with one_blas_thread():
         # Adding may use the memory of its left side, and these belong to the scheduler.
@@ -211,7 +211,7 @@ def join_sums(last: bool, *groups: PlacedSums) -> Any:
 
 
 def map_chunk(how: tuple[ChunkReader, Callable[[Block], Any]], chunk: Chunk, X: Array) -> Any:
-    """``function(block)`` for the blocks of a chunk, joined."""
+    """Return ``function(block)`` for the blocks of a chunk, joined."""
     reader, function = _plain(how)
     with reader.working(chunk):
         if chunk.n_rows == 0:
@@ -224,13 +224,13 @@ def map_chunk(how: tuple[ChunkReader, Callable[[Block], Any]], chunk: Chunk, X: 
 
 
 def example(rule: PieceRule) -> Block:
-    """A block of one row of zeros, which tells what a function makes of such rows."""
+    """Return a block of one row of zeros, by which to find the type and shape of a function's result."""
     row = np.zeros((1, rule.n_features), rule.dtype)
     return SparseBlock(csr_array(row), 0) if rule.is_sparse else DenseBlock(row, 0)
 
 
 def run_on_blocks(how: tuple[ChunkReader, dict[int, Callable[[Block], Any]]], chunk: Chunk, piece: Piece) -> Any:
-    """``work[number](block)`` for some blocks of a chunk, with `how` the reader and the work."""
+    """Return ``work[number](block)`` for some blocks of a chunk; `how` is the reader and the work."""
     reader, work = _plain(how)
     results = {}
     with reader.working(chunk):
@@ -242,19 +242,19 @@ def run_on_blocks(how: tuple[ChunkReader, dict[int, Callable[[Block], Any]]], ch
 
 
 def join_results(*results: dict[int, Any]) -> dict[int, Any]:
-    """What several tasks made of their blocks."""
+    """Merge the results by block number of several tasks."""
     return {number: result for one in results for number, result in one.items()}
 
 
 def cut_rows(reader: ChunkReader, chunk: Chunk, begin: int, end: int, piece: Piece) -> Piece:
-    """Some rows of a chunk, dense, with their targets and weights."""
+    """Return some rows of a chunk, dense, with their targets and weights."""
     with reader.working(chunk):
         block = reader.rows(chunk, reader.read(chunk, piece), begin, end)
         return block.dense(), block.y, block.weight
 
 
 def run_on_rows(function: Callable[[Block], Any], start: int, *pieces: Piece) -> Any:
-    """``function(block)`` for consecutive rows that may come from several chunks."""
+    """Return ``function(block)`` for consecutive rows that may come from several chunks."""
     with one_blas_thread():
         columns = zip(*pieces, strict=True)
         X, y, weight = (None if part[0] is None else np.concatenate(part) for part in columns)
@@ -262,7 +262,7 @@ def run_on_rows(function: Callable[[Block], Any], start: int, *pieces: Piece) ->
 
 
 def lay_beside(X: Array, values: Array) -> Array:
-    """`values`, made a result of the worker that holds `X`."""
+    """Return `values`; as a task that also takes `X`, it runs on the worker that holds `X`."""
     return values
 
 

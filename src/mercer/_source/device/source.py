@@ -24,7 +24,7 @@ __all__ = ["DeviceSource", "full_precision", "open_device", "rows_per_device_blo
 
 
 def rows_per_device_block(n_features: int) -> int:
-    """The fixed number of rows in a block on a device: a power of two that depends on the number of columns alone.
+    """Return the fixed number of rows in a block on a device: a power of two that depends only on `n_features`.
 
     Each array operation costs a launch, so that blocks are far larger than a CPU's: about 2**27 numbers, 1 GiB in
     float64. It is a multiple of :func:`mercer._source.block.rows_per_block`, so that what is drawn block by block can
@@ -161,6 +161,7 @@ def open_device(X: Any, y: Any, weight: Any, *, subject: str, targets: str | Non
 
 
 def _kind(placement: Placement) -> type[DenseBlock]:
+    """Return the class of blocks for rows at `placement`."""
     if placement.library != "torch":
         return DenseBlock
     from mercer._source.device.torch_block import TorchBlock
@@ -169,13 +170,13 @@ def _kind(placement: Placement) -> type[DenseBlock]:
 
 
 def _widened(array: Array) -> Array:
-    """A sum taken in float32, for want of anything wider, in the float64 that solvers reckon in."""
+    """Convert a sum that was taken in float32, on a device without float64, to the float64 that solvers compute in."""
     return array.astype(np.float64) if array.dtype == np.float32 else array
 
 
 @contextmanager
 def full_precision(placement: Placement) -> Iterator[None]:
-    """Have float32 products taken in float32: a setting of torch allows a GPU ten bits of mantissa instead of 23."""
+    """Compute float32 products in full float32: torch may be set to use ten bits of mantissa instead of 23."""
     if placement.library != "torch":
         yield
         return

@@ -47,7 +47,7 @@ class LocalTable:
     token: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     def entry(self, block: Block) -> Entry:
-        """What this process keeps of a block; one that knows nothing where it keeps none."""
+        """Return what this process keeps of a block, or a new entry if it keeps nothing."""
         with _lock:
             table = _tables.setdefault(self.token, {})
             _tables.move_to_end(self.token)
@@ -62,7 +62,7 @@ class LocalTable:
 
 
 def _has_room(n_bytes: int, token: str) -> bool:
-    """Count in an entry of a table, for which others that were not used of late may have to go."""
+    """Reserve memory for an entry, dropping the least recently used tables; return False if there is none."""
     global _bytes
     while _bytes + n_bytes > _MOST_BYTES and next(iter(_tables)) != token:
         _drop(next(iter(_tables)))
@@ -73,6 +73,7 @@ def _has_room(n_bytes: int, token: str) -> bool:
 
 
 def _drop(token: str) -> None:
+    """Drop a table and subtract its bytes; the caller holds the lock."""
     global _bytes
     _bytes -= sum(entry.n_bytes for entry in _tables.pop(token, {}).values())
 
@@ -84,6 +85,6 @@ def forget(token: str) -> None:
 
 
 def kept_bytes() -> int:
-    """What the tables of this process take."""
+    """Return the bytes that the tables of this process take."""
     with _lock:
         return _bytes

@@ -93,11 +93,12 @@ class NpySource(Source):
             raise DataError(message)
 
     def _beside(self, start: int, stop: int, where: str) -> tuple[Array, Array]:
+        """Read the targets and weights of some consecutive rows."""
         y = None if self.targets is None else self.targets.read(start, stop, where)
         return y, None if self.weights is None else self.weights.read(start, stop, where)
 
     def _rows(self, start: int, stop: int, number: int, seen: bool = False) -> Block:
-        """Rows with their targets and weights; those seen before need no second look."""
+        """Read rows with their targets and weights; check them unless they were seen before."""
         where = f"block {number} (rows {start} to {stop - 1})"
         beside = self._beside(start, stop, where)
         if not self._reads_rows:
@@ -117,7 +118,7 @@ class NpySource(Source):
         return self.block_rows * self.file.row_bytes
 
     def _run_of(self, first: int, stop: int) -> Block:
-        """Consecutive blocks as one."""
+        """Read the consecutive blocks `first` to `stop` as one."""
         began = time.perf_counter()
         start, end = first * self.block_rows, self.bounds(stop - 1)[1]
         block = self._rows(start, end, first, all(self._seen[first:stop]))
@@ -169,7 +170,7 @@ class NpySource(Source):
         return self._without_rows().map(_weight)
 
     def _without_rows(self) -> "NpySource":
-        """A copy with targets and weights only: its blocks have no columns, and the file of the rows is not read."""
+        """Return a copy with targets and weights only: its blocks have no columns, and no rows are read."""
         other = copy.copy(self)
         other._reads_rows = False
         return other
@@ -215,12 +216,14 @@ class _Drawn:
 
 
 def _weight(block: Block) -> Array:
+    """Return the weights of a block."""
     return block.weight
 
 
 def _forgotten(rows: Array) -> None:
-    """The rows are only looked at."""
+    """Drop the rows: they were read only to be checked."""
 
 
 def _all_columns(block: Block) -> Array:
+    """Return the rows of a block."""
     return block.X

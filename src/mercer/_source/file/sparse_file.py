@@ -59,7 +59,7 @@ class SparseFile(SequentialSource):
         self.block_rows = rows_per_sparse_block(n_rows, int(self.pointers[-1]), self.n_features)
 
     def _read_layout(self) -> tuple[int, int]:
-        """Shape, row pointers and the type of the values, from the small members of the archive."""
+        """Read the shape, the row pointers and the type of the values from the small members of the archive."""
         try:
             with np.load(self.path, allow_pickle=False) as members:
                 if not {"format", "shape", "data", "indices", "indptr"} <= {*members.files}:
@@ -142,7 +142,7 @@ class SparseFile(SequentialSource):
 
 
 def _header(member: Any) -> tuple[tuple[int, ...], Any]:
-    """Shape and type of an array in an archive, whose values follow."""
+    """Read the shape and the type of an array in an archive; its values follow."""
     version = np.lib.format.read_magic(member)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, _, dtype = read(member)

@@ -85,7 +85,7 @@ class TableSource(SequentialSource):
         return max(1024, _BATCH_BYTES // (8 * len(self.columns.names)))
 
     def batches(self) -> Iterator[tuple[str, Any]]:
-        """A fresh pass: the name of a file (or nothing) and a record batch of it."""
+        """Begin a new pass: yield the name of a file (or an empty one) and a record batch of it."""
         scanner = self.data
         if hasattr(scanner, "scanner"):
             options = {"batch_size": self.batch_rows, "use_threads": self.threads > 1, **_AHEAD, **self._slim()}
@@ -94,7 +94,7 @@ class TableSource(SequentialSource):
             yield getattr(tagged.fragment, "path", ""), tagged.record_batch
 
     def _slim(self) -> dict[str, Any]:
-        """For Parquet: read a column as it is decoded. Arrow's default reads whole row groups ahead of that."""
+        """Return options that read Parquet columns as they are decoded; the default reads whole row groups ahead."""
         from pyarrow import dataset
 
         if not isinstance(getattr(self.data, "format", None), dataset.ParquetFileFormat):
@@ -121,7 +121,7 @@ class TableSource(SequentialSource):
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """What Arrow raises, in our words."""
+        """Turn errors of Arrow into DataErrors that name the table."""
         import pyarrow
 
         try:
@@ -130,6 +130,7 @@ class TableSource(SequentialSource):
             self._refuse(f"cannot be read ({error})")
 
     def _parts(self, batch: Any, start: int) -> tuple[Any, Any, Any]:
+        """Return the rows, targets and weights of a record batch whose first row is `start`."""
         y, weight = (
             None if beside is None else beside.read(start, start + batch.num_rows) for beside in self.beside.values()
         )
@@ -229,7 +230,7 @@ def open_reader(X: Any, y: Any, weight: Any, *, subject: str, **options: Any) ->
 
 
 def _note_rows(source: TableSource, n_rows: int) -> None:
-    """The number of rows as the files' own records tell it, so that no pass has to count them."""
+    """Store the number of rows that the files' metadata give, so that no pass has to count them."""
     if n_rows == 0:
         source._refuse("has no rows; got 0 sample(s), at least 1 is required")
     for beside in source.beside.values():
@@ -239,6 +240,7 @@ def _note_rows(source: TableSource, n_rows: int) -> None:
 
 
 def _import_arrow(subject: str) -> None:
+    """Raise with the command to install pyarrow if it is missing."""
     try:
         import pyarrow.dataset  # noqa: F401
     except ImportError as error:
