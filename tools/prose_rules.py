@@ -2,7 +2,7 @@
 """Check the rules of plain English that a program can check; print each breach.
 
 A function's docstring begins with a verb, its name does too, one constant stands on a line, and phrases that readers
-have stumbled over are not used. ``python tools/prose_rules.py PATH ...`` checks files or folders; by default the package.
+have stumbled over are not used. ``python tools/prose_rules.py PATH ...`` checks files or folders; by default all.
 """
 
 import ast
@@ -32,7 +32,7 @@ IRREGULAR = {
 }  # fmt: skip
 VERBS_IN_ED = {"embed", "exceed", "feed", "need", "proceed", "seed", "shed", "speed"}
 # Names that a protocol of the package or of Python fixes.
-FIXED_NAMES = {"_fitted", "fitted", "is_fitted"}
+FIXED_NAMES = {"_fitted", "fitted", "is_fitted", "scaled"}
 
 
 def list_breaches(path):

@@ -43,7 +43,7 @@ class Extrapolation:
         """Return the rows that the fit will read, by kind; it makes as many passes as over the sample."""
         before, after = self.half.readings.rows, self.whole.readings.rows
         return {
-            kind: count * self.factor if kind == "passes" else _grown(before[kind], count, self.factor)
+            kind: count * self.factor if kind == "passes" else _extrapolate(before[kind], count, self.factor)
             for kind, count in after.items()
         }
 
@@ -67,14 +67,14 @@ class Extrapolation:
         slope = min(max(0.0, self.whole.rest - before) / self.more, self.whole.rest / self.whole.n_rows)
         return on_rows + self.whole.rest + slope * (self.n_rows - self.whole.n_rows), on_rows
 
-    def fixed_bytes(self, threads: int) -> int:
+    def count_fixed_bytes(self, threads: int) -> int:
         """Return the bytes held whatever the number of rows: sums and blocks, for each thread that works on blocks."""
         rows, held = self.whole.readings.rows, self.whole.held_bytes
         at_once = threads if rows["passes"] >= rows["parts"] else 1
         # At least a tenth counts as fixed, because a sample cannot always separate it from what grows.
         return int(max(held - self._growing(1.0), 0.1 * held)) * at_once
 
-    def growing_bytes(self) -> int:
+    def count_growing_bytes(self) -> int:
         """Return the bytes held that grow with the number of rows."""
         return int(self._growing(self.factor))
 
@@ -90,7 +90,7 @@ class Extrapolation:
     def _growth(self, before: float, after: float, factor: float) -> float:
         """Return what grows of `after`, scaled to all rows; all of it grows if it much more than doubled."""
         if after > 2.5 * before:
-            return _grown(before, after, factor)
+            return _extrapolate(before, after, factor)
         return (after - before) / self.more * factor * self.whole.n_rows
 
     def requests(self) -> list[tuple[Request, Request]]:
@@ -98,10 +98,10 @@ class Extrapolation:
         half = self.half if len(self.half.requests) == len(self.whole.requests) else self.whole
         return list(zip(half.requests, self.whole.requests, strict=True))
 
-    def requested_bytes(self) -> dict[str, int]:
+    def count_requested_bytes(self) -> dict[str, int]:
         """Return the bytes that the fit will ask for, by purpose."""
         return {
-            self._purpose(after): int(_grown(before.n_bytes, after.n_bytes, self.factor))
+            self._purpose(after): int(_extrapolate(before.n_bytes, after.n_bytes, self.factor))
             for before, after in self.requests()
         }
 
@@ -111,7 +111,7 @@ class Extrapolation:
         for _, asked in self.requests():
             try:
                 purpose = self._purpose(asked)
-                require_memory(asked.subject, self.requested_bytes()[purpose], purpose, asked.cure)
+                require_memory(asked.subject, self.count_requested_bytes()[purpose], purpose, asked.cure)
             except MemoryForecastError as refusal:
                 said.append(str(refusal))
         return said
@@ -121,7 +121,7 @@ class Extrapolation:
         return request.purpose.replace(str(self.whole.n_rows), str(self.n_rows))
 
 
-def _grown(half: float, whole: float, factor: float) -> float:
+def _extrapolate(half: float, whole: float, factor: float) -> float:
     """Scale `whole` to `factor` times the rows, by the integer power of the rows that takes `half` to `whole`."""
     if half <= 0 or whole <= 0:
         return whole

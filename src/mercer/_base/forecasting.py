@@ -17,7 +17,7 @@ from mercer._base.extrapolation import Extrapolation
 from mercer._base.rehearsal import Rehearsal, rehearse
 from mercer._base.scaling import amdahl
 from mercer._source import Source
-from mercer._source.memory import allowed_bytes, readable
+from mercer._source.memory import count_allowed_bytes, readable
 from mercer._source.sample import Sample, take_sample
 from mercer.errors import DataError, ParameterError
 
@@ -90,7 +90,7 @@ class Forecast:
             f"{readable(self.allowed_bytes)}",
         ]
         if not math.isnan(self.seconds):
-            lines += [f"  passes  {passes}", f"  time    about {_written(self.seconds)}"]
+            lines += [f"  passes  {passes}", f"  time    about {_write_duration(self.seconds)}"]
         return "\n".join(lines + [f"  note    {note}" for note in self.notes])
 
 
@@ -129,19 +129,19 @@ def forecast(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -
             f"pipeline by itself."
         )
         raise ParameterError(message)
-    source, opening = _opened(estimator, X, y, sample_weight)
+    source, opening = _open_timed(estimator, X, y, sample_weight)
     sample = take_sample(source, _sample_rows(source))
-    whole = _rehearsed(estimator, sample)
-    half = whole if sample.n_rows >= source.n_rows else _rehearsed(estimator, sample.half())
+    whole = _rehearse_best(estimator, sample)
+    half = whole if sample.n_rows >= source.n_rows else _rehearse_best(estimator, sample.half())
     extrapolation = Extrapolation(half, whole, source.n_rows)
     if whole.refusal:
-        return _refused(estimator, source, extrapolation)
+        return _forecast_refusal(estimator, source, extrapolation)
     copied = source.place == "memory" and not _in_place(source, X)
     seconds, on_rows = extrapolation.seconds(sample.seconds_per_row)
     # The copy of the rows is made once, when they are opened; rehearsals include only the check of rows.
     seconds += opening if copied else 0.0
     parts = _memory_parts(extrapolation, source, sample, copied)
-    refusals, allowed = extrapolation.refusals(), allowed_bytes()
+    refusals, allowed = extrapolation.refusals(), count_allowed_bytes()
     return Forecast(
         type(estimator).__name__,
         source.n_rows,
@@ -157,7 +157,7 @@ def forecast(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -
     )
 
 
-def _rehearsed(estimator: Any, sample: Sample) -> Rehearsal:
+def _rehearse_best(estimator: Any, sample: Sample) -> Rehearsal:
     """Fit the sample twice for the time and once for the memory; the faster counts, as the first also loads modules."""
     best = rehearse(estimator, sample)
     if best.refusal:
@@ -169,7 +169,7 @@ def _rehearsed(estimator: Any, sample: Sample) -> Rehearsal:
     return best
 
 
-def _opened(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Source, float]:
+def _open_timed(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Source, float]:
     """Open the rows by a copy of the estimator, and return the source and the seconds that took."""
     begin = time.perf_counter()
     targets = "labels" if is_classifier(estimator) else "numbers" if is_regressor(estimator) else None
@@ -192,9 +192,9 @@ def _sample_rows(source: Source) -> int:
 
 def _memory_parts(extrapolation: Extrapolation, source: Source, sample: Sample, copied: bool) -> dict[str, int]:
     """Return the bytes held, by part: whatever the data, growing with the rows, and for access to the rows."""
-    parts = {"for blocks and sums": extrapolation.fixed_bytes(source.threads)}
+    parts = {"for blocks and sums": extrapolation.count_fixed_bytes(source.threads)}
     tables_last = source.place in ("memory", "device") or 8 * source.n_rows <= _MOST_TABLE_BYTES
-    if tables_last and (growing := extrapolation.growing_bytes()):
+    if tables_last and (growing := extrapolation.count_growing_bytes()):
         parts["for what grows with the rows"] = growing
     if copied:
         parts["for a copy of the rows as C-ordered floats"] = int(sample.bytes_per_row * source.n_rows)
@@ -223,9 +223,9 @@ def _notes(source: Source, whole: Rehearsal) -> list[str]:
     return notes
 
 
-def _refused(estimator: Any, source: Source, extrapolation: Extrapolation) -> Forecast:
+def _forecast_refusal(estimator: Any, source: Source, extrapolation: Extrapolation) -> Forecast:
     """Return the forecast of a fit that is refused even for the sample, so that there is nothing to time."""
-    parts = {f"for {purpose}": size for purpose, size in extrapolation.requested_bytes().items()}
+    parts = {f"for {purpose}": size for purpose, size in extrapolation.count_requested_bytes().items()}
     return Forecast(
         type(estimator).__name__,
         source.n_rows,
@@ -235,13 +235,13 @@ def _refused(estimator: Any, source: Source, extrapolation: Extrapolation) -> Fo
         (0, 0),
         math.nan,
         0.0,
-        allowed_bytes(),
+        count_allowed_bytes(),
         False,
         tuple(extrapolation.refusals()),
     )
 
 
-def _written(seconds: float) -> str:
+def _write_duration(seconds: float) -> str:
     """Write a duration for people: ``1.5 minutes``."""
     for unit, size in (("hours", 3600.0), ("minutes", 60.0), ("s", 1.0), ("ms", 1e-3)):
         if seconds >= size or unit == "ms":

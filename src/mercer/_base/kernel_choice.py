@@ -13,7 +13,7 @@ from mercer._source import Block
 from mercer._source.threads import one_blas_thread
 from mercer.kernels import KERNEL_NAMES, Kernel, Precomputed, Prepared, as_kernel
 
-__all__ = ["KERNEL_RULES", "KernelChoice", "KernelSum", "one_order", "prepared", "wide_rows"]
+__all__ = ["KERNEL_RULES", "KernelChoice", "KernelSum", "one_order", "prepare_for_kernel", "wide_rows"]
 
 Array = Any
 # Values of a tile: 2**18 float64 are 2 MiB, which stay in a second-level cache.
@@ -40,7 +40,7 @@ KERNEL_RULES: dict[str, Rule] = {
 _prepared: "weakref.WeakKeyDictionary[Any, tuple[Any, Any, Prepared]]" = weakref.WeakKeyDictionary()
 
 
-def prepared(model: Any, kernel: Kernel, rows: Array) -> Prepared:
+def prepare_for_kernel(model: Any, kernel: Kernel, rows: Array) -> Prepared:
     """Prepare the rows of a fitted model for its kernel, once per model; they are not saved with it."""
     known = _prepared.get(model)
     if known is None or known[0] is not rows or known[1] is not kernel:
@@ -109,7 +109,7 @@ class KernelChoice:
     coef0: Any
     kernel_params: Any
 
-    def _chosen_kernel(self, rows: Array) -> Kernel:
+    def _choose_kernel(self, rows: Array) -> Kernel:
         return as_kernel(
             self.kernel,
             gamma=self.gamma,

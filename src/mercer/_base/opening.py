@@ -6,11 +6,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.model_placement import check_placement
-from mercer._base.validation import checked_rows, checked_rows_and_targets, checked_weight, few_rows
+from mercer._base.validation import check_rows, check_rows_and_targets, check_weight, few_rows
 from mercer._source import PLACES, Source, open_place, open_source, place_of
 from mercer.errors import DataError
 
-__all__ = ["check_place", "fitted_source", "open_rows"]
+__all__ = ["check_place", "open_new_rows", "open_rows"]
 
 
 def open_rows(
@@ -35,7 +35,7 @@ def open_rows(
     reset : bool
         Whether columns are learnt (the default) or must be those that the estimator knows.
     **options
-        For rows in memory: what :func:`checked_rows` takes.
+        For rows in memory: what :func:`check_rows` takes.
     """
     threads, place = estimator._threads(), place_of(X, y)
     if not reset:
@@ -59,14 +59,14 @@ def open_rows(
         return source
     X, y, sample_weight = _by_name(X, y, sample_weight)
     if targets is None:
-        X, y = checked_rows(estimator, X, threads=threads, reset=reset, **options), None
+        X, y = check_rows(estimator, X, threads=threads, reset=reset, **options), None
     else:
         kind = {"multi_output": True, "y_numeric": True} if targets == "numbers" else {}
-        X, y = checked_rows_and_targets(estimator, X, y, threads=threads, reset=reset, **(kind | options))
-    return open_source(X, y, checked_weight(estimator, sample_weight, X.shape[0]), threads)
+        X, y = check_rows_and_targets(estimator, X, y, threads=threads, reset=reset, **(kind | options))
+    return open_source(X, y, check_weight(estimator, sample_weight, X.shape[0]), threads)
 
 
-def fitted_source(estimator: Any, X: Any, *, accept_sparse: Any = False, **options: Any) -> Source:
+def open_new_rows(estimator: Any, X: Any, *, accept_sparse: Any = False, **options: Any) -> Source:
     """Open rows given to a fitted model."""
     if (rows := few_rows(estimator, X)) is not None:
         return open_source(rows, threads=estimator._threads())

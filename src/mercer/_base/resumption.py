@@ -9,7 +9,7 @@ from mercer._source import Source
 from mercer.errors import CheckpointError, ModelFileError
 from mercer.watch import Checkpoint
 
-__all__ = ["CheckpointWriter", "resumed_state"]
+__all__ = ["CheckpointWriter", "resume_state"]
 
 
 def _fingerprint(estimator: Any, source: Source) -> dict[str, Any]:
@@ -47,7 +47,7 @@ class CheckpointWriter:
         self.checkpoint.path.unlink(missing_ok=True)
 
 
-def resumed_state(checkpoint: Checkpoint, estimator: Any, source: Source) -> tuple[Any, Recorder]:
+def resume_state(checkpoint: Checkpoint, estimator: Any, source: Source) -> tuple[Any, Recorder]:
     """Read the state from the checkpoint's file and the history up to it; None and no history without a file."""
     checkpoint.resumed_from_ = None
     if not checkpoint.path.exists():

@@ -16,11 +16,11 @@ from mercer.errors import DataError
 __all__ = [
     "check_finite",
     "check_labels",
-    "checked_rows",
-    "checked_rows_and_targets",
-    "checked_weight",
+    "check_new_rows",
+    "check_rows",
+    "check_rows_and_targets",
+    "check_weight",
     "few_rows",
-    "fitted_rows",
     "sum_is_finite",
 ]
 
@@ -31,7 +31,7 @@ _FEW = 2**16
 _RUN = 8
 
 
-def checked_rows(estimator: Any, X: Any, *, threads: int = 1, reset: bool = True, **options: Any) -> Any:
+def check_rows(estimator: Any, X: Any, *, threads: int = 1, reset: bool = True, **options: Any) -> Any:
     """Check `X` by scikit-learn's rules: dense C-ordered floats, or CSR when ``accept_sparse="csr"`` is given."""
     allow_nan = not options.pop("ensure_all_finite", True)
     options = {"dtype": list(FLOATS), "order": "C"} | options
@@ -41,10 +41,10 @@ def checked_rows(estimator: Any, X: Any, *, threads: int = 1, reset: bool = True
     return X
 
 
-def checked_rows_and_targets(
+def check_rows_and_targets(
     estimator: Any, X: Any, y: Any, *, threads: int = 1, reset: bool = True, **options: Any
 ) -> tuple[Any, Any]:
-    """Check `X` as :func:`checked_rows` does, and `y` to match it; takes ``multi_output`` and ``y_numeric``.
+    """Check `X` as :func:`check_rows` does, and `y` to match it; takes ``multi_output`` and ``y_numeric``.
 
     Plain arrays that are already as they should be skip scikit-learn's look at what they might have been, which takes
     a third of the time of ridge on 442 rows of 10. With ``ensure_all_finite=False`` the rows may hold NaN and infinity.
@@ -77,13 +77,13 @@ def _are_plain(X: Any, y: Any) -> bool:
     )
 
 
-def fitted_rows(estimator: Any, X: Any, *, accept_sparse: Any = False) -> Any:
+def check_new_rows(estimator: Any, X: Any, *, accept_sparse: Any = False) -> Any:
     """Check rows given to a fitted model. A few NumPy rows of the right shape pass in microseconds."""
     rows = few_rows(estimator, X)
     if rows is not None:
         return rows
     check_is_fitted(estimator)
-    return checked_rows(estimator, X, threads=1, reset=False, accept_sparse=accept_sparse)
+    return check_rows(estimator, X, threads=1, reset=False, accept_sparse=accept_sparse)
 
 
 def few_rows(estimator: Any, X: Any) -> np.ndarray | None:
@@ -139,7 +139,7 @@ def sum_is_finite(values: np.ndarray) -> bool:
         return math.isfinite(values.sum())
 
 
-def checked_weight(estimator: Any, sample_weight: Any, n_rows: int) -> np.ndarray | None:
+def check_weight(estimator: Any, sample_weight: Any, n_rows: int) -> np.ndarray | None:
     """Check weights: one non-negative finite number per row, not all zero; a scalar stands for all rows."""
     if sample_weight is None:
         return None

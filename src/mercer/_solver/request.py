@@ -8,10 +8,10 @@ from threading import Thread
 from typing import Any, Protocol
 
 from mercer._source import Block, Source
-from mercer._source.threads import carried, hold_blas_here, one_blas_thread
+from mercer._source.threads import carry_context, hold_blas_here, one_blas_thread
 from mercer._types import Array
 
-__all__ = ["Dense", "Map", "OnBlock", "Request", "Take", "Tiles", "answered"]
+__all__ = ["Dense", "Map", "OnBlock", "Request", "Take", "Tiles", "answer_requests"]
 
 
 class Request(Protocol):
@@ -83,7 +83,7 @@ class Dense:
             if not self.heavy:
                 return self.function()
             promise: Future[Any] = Future()
-            Thread(target=carried(partial(self._fulfil, promise)), daemon=True).start()
+            Thread(target=carry_context(partial(self._fulfil, promise)), daemon=True).start()
             # Wait 0.05 s at a time: a signal that comes just before a wait begins is handled when that wait ends.
             while not promise.done():
                 wait([promise], timeout=0.05)
@@ -98,7 +98,7 @@ class Dense:
             promise.set_exception(error)
 
 
-def answered(asking: Generator[Any, Any, Any], source: Source) -> Any:
+def answer_requests(asking: Generator[Any, Any, Any], source: Source) -> Any:
     """Answer the requests of a generator that yields no steps, and return what it returns.
 
     For parts of a fit that need no watching, such as the choice of a start.

@@ -86,14 +86,14 @@ class Block(ABC):
         """Sum of the weights; the number of rows when there are none."""
         return float(self.n) if self.weight is None else float(self.xp.sum(self.weight))
 
-    def weighted(self, values: Array) -> Array:
+    def weigh(self, values: Array) -> Array:
         """Multiply `values` (n,) or (n, k) by the weights of the rows."""
         if self.weight is None:
             return values
         return values * (self.weight if values.ndim == 1 else self.weight[:, None])
 
     @abstractmethod
-    def squared_norms(self) -> Array:
+    def sum_squares(self) -> Array:
         """Return the sum of squares of each row, float64."""
 
     @abstractmethod
@@ -108,7 +108,7 @@ class Block(ABC):
         return self.column_sums()
 
     @abstractmethod
-    def centred(self, shift: Array) -> Array:
+    def centre(self, shift: Array) -> Array:
         """Return the rows minus `shift`, dense, in float64."""
 
     @abstractmethod
@@ -164,7 +164,7 @@ class Block(ABC):
             weight = None if self.weight is None else self.weight[start:stop]
             yield type(self)(self.X[start:stop, :], self.start + start, y, weight, self.xp, self.wide)
 
-    def grouped(self, labels: Array, k: int) -> Groups:
+    def group(self, labels: Array, k: int) -> Groups:
         """Return the rows grouped by label, for sums by label; `labels` are integers below `k`."""
         return Groups(labels, k, self.xp, self.device)
 
@@ -182,7 +182,7 @@ class DenseBlock(Block):
     def device(self) -> Any:
         return None if self.xp is np else self.X.device
 
-    def squared_norms(self) -> Array:
+    def sum_squares(self) -> Array:
         if self.xp is np:
             return np.einsum("ij,ij->i", self.X, self.X, dtype=np.float64)
         return self.xp.sum(self.X * self.X, axis=1, dtype=self.wide)
@@ -192,7 +192,7 @@ class DenseBlock(Block):
             return self.weight @ self.xp.astype(self.X, self.weight.dtype, copy=False)
         return self.xp.sum(self.X, axis=0, dtype=self.wide)
 
-    def centred(self, shift: Array) -> Array:
+    def centre(self, shift: Array) -> Array:
         return self.xp.astype(self.X, self.wide, copy=False) - shift
 
     def dense(self) -> Array:
@@ -212,14 +212,14 @@ class SparseBlock(Block):
     __slots__ = ()
     is_sparse = True
 
-    def squared_norms(self) -> Array:
+    def sum_squares(self) -> Array:
         return np.asarray(self.X.multiply(self.X).sum(axis=1), dtype=np.float64).ravel()
 
     def column_sums(self) -> Array:
         weight = np.ones(self.n) if self.weight is None else self.weight
         return np.asarray(self.X.T @ weight, dtype=np.float64)
 
-    def centred(self, shift: Array) -> Array:
+    def centre(self, shift: Array) -> Array:
         return self.X.toarray().astype(np.float64, copy=False) - shift
 
     def dense(self) -> Array:

@@ -7,10 +7,10 @@ import numpy as np
 from mercer._source.block import Block
 from mercer.errors import DataError
 
-__all__ = ["checked_block"]
+__all__ = ["check_block"]
 
 
-def checked_block(block: Block, source: Any) -> Block:
+def check_block(block: Block, source: Any) -> Block:
     """Return `block` if all its values are finite; raise an error that names the row, the column and the file.
 
     A sum is finite unless a value is not (or the sum overflows): one read, while the block is in cache.
@@ -24,7 +24,7 @@ def checked_block(block: Block, source: Any) -> Block:
     names = source.feature_names
     where = column if names is None else repr(names[column])
     message = (
-        f"{source.subject}: Input X contains {what}; it is in column {where}, {source.located(block.start + row)}. "
+        f"{source.subject}: Input X contains {what}; it is in column {where}, {source.locate(block.start + row)}. "
         f"Drop or fill it."
     )
     raise DataError(message)

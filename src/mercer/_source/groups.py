@@ -55,14 +55,14 @@ class Groups:
         table: Array = values if values.ndim == 2 else values[:, None]
         total: Array = None
         for level in self._levels:
-            rows = self._gathered(table, level.ends)
+            rows = self._gather(table, level.ends)
             rest = xp.sum(xp.where(level.inside[:, :, None], rows, xp.zeros_like(rows)), axis=1, dtype=wide)
             total = rest if total is None else total + rest
             if level.chunks is not None:
-                table = xp.sum(self._gathered(table, level.chunks), axis=1, dtype=wide)
+                table = xp.sum(self._gather(table, level.chunks), axis=1, dtype=wide)
         return total if values.ndim == 2 else total[:, 0]
 
-    def _gathered(self, table: Array, places: Array) -> Array:
+    def _gather(self, table: Array, places: Array) -> Array:
         """Return the rows of `table` at `places`, in the shape of `places`."""
         rows = self.xp.take(table, self.xp.reshape(places, (-1,)), axis=0)
         return self.xp.reshape(rows, (*places.shape, table.shape[1]))

@@ -1,8 +1,6 @@
 """Conversion of labels and weights, block by block, to the ones that a loss takes."""
 
-from dataclasses import dataclass, replace
-
-import numpy as np
+from dataclasses import dataclass
 
 from mercer._source.block import Block
 from mercer._types import Array
@@ -36,7 +34,3 @@ class Labelling:
             weight = factor if weight is None else factor * weight
         y = xp.astype(labels, block.wide if binary else xp.int64, copy=False)
         return type(block)(block.X, block.start, y, weight, xp, block.wide)
-
-    def balanced(self, counts: Array) -> "Labelling":
-        """Return a copy with class weights inversely proportional to the total weights `counts` of the classes."""
-        return replace(self, by_class=counts.sum() / (len(counts) * np.asarray(counts)))

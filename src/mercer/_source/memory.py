@@ -17,7 +17,7 @@ import numpy as np
 from mercer._config import get_config
 from mercer.errors import MemoryForecastError
 
-__all__ = ["Request", "allowed_bytes", "collected_requests", "readable", "require_memory", "small_table"]
+__all__ = ["Request", "collect_requests", "count_allowed_bytes", "readable", "require_memory", "small_table"]
 
 _CGROUPS = (
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat"),
@@ -45,7 +45,7 @@ class Request:
 
 
 @contextmanager
-def collected_requests() -> Iterator[list[Request]]:
+def collect_requests() -> Iterator[list[Request]]:
     """Collect all requests for memory made within a ``with`` block, also small and refused ones."""
     requests: list[Request] = []
     token = _collected.set(requests)
@@ -75,7 +75,7 @@ def require_memory(subject: str, n_bytes: float, purpose: str, cure: str) -> Non
     limit = get_config()["max_memory"]
     if limit is None and n_bytes < _SMALL:
         return
-    limit = allowed_bytes()
+    limit = count_allowed_bytes()
     if n_bytes > limit:
         message = (
             f"{subject}: {purpose} needs {readable(n_bytes)} ({int(n_bytes)} bytes) and "
@@ -92,7 +92,7 @@ def small_table(n_rows: int, fill: float, dtype: Any) -> np.ndarray | None:
     return np.full(n_rows, fill, dtype=dtype)
 
 
-def allowed_bytes() -> int:
+def count_allowed_bytes() -> int:
     """Return the bytes a fit may take: the setting, or else what the container and the machine have left."""
     setting = get_config()["max_memory"]
     if setting is not None:

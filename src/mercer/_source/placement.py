@@ -39,10 +39,10 @@ class Placement:
         return cls(library_of(array), array.device) if is_on_device(array) else HOST
 
     @classmethod
-    def named(cls, name: Any) -> "Placement":
+    def parse(cls, name: Any) -> "Placement":
         """Return the placement that a user names: ``"cpu"``, ``"cuda:1"``, ``"torch:cpu"``, ``"cupy"``, or an array."""
         if not isinstance(name, str):
-            return cls._shown(name)
+            return cls._find(name)
         library, _, device = name.partition(":")
         if name in ("cpu", "numpy"):
             return HOST
@@ -53,7 +53,7 @@ class Placement:
         import torch
 
         try:
-            return cls("torch", _indexed(torch, device if library == "torch" else name))
+            return cls("torch", _resolve_device(torch, device if library == "torch" else name))
         except RuntimeError as error:
             message = (
                 f"to_device: device must be 'cpu' (NumPy), a torch device such as 'cuda', 'cuda:1', 'mps' or "
@@ -62,7 +62,7 @@ class Placement:
             raise ParameterError(message) from error
 
     @classmethod
-    def _shown(cls, array: Any) -> "Placement":
+    def _find(cls, array: Any) -> "Placement":
         """Return the placement of an array that stands for it; raise for anything else."""
         if is_on_device(array) or isinstance(array, np.ndarray):
             return cls.of(array)
@@ -114,7 +114,7 @@ class Placement:
 HOST = Placement("numpy")
 
 
-def _indexed(torch: Any, name: str) -> Any:
+def _resolve_device(torch: Any, name: str) -> Any:
     """Return a torch device as its arrays name it: ``cuda`` becomes the current one, such as ``cuda:0``."""
     return torch.empty(0, device=torch.device(name)).device
 

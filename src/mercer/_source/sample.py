@@ -57,14 +57,14 @@ def take_sample(source: Source, most_rows: int) -> Sample:
         blocks = [source.block(number) for number in numbers]
     else:
         blocks = list(itertools.islice(source.blocks(), n_blocks))  # type: ignore[attr-defined]
-    sample = _joined(blocks)
+    sample = _join(blocks)
     reading = (time.perf_counter() - begin) / sample.n_rows
     if source.place == "memory":
         return sample
     return Sample(sample.X, sample.y, sample.weight, counting if counts else reading)
 
 
-def _joined(blocks: list[Block]) -> Sample:
+def _join(blocks: list[Block]) -> Sample:
     """Join blocks into one sample."""
     first = blocks[0]
     X = vstack([block.X for block in blocks], format="csr") if first.is_sparse else _concat(blocks, "X")

@@ -40,7 +40,7 @@ class SumTree:
         `height` says that `value` is itself the sum of 2**height summands: a subtree made elsewhere.
         """
         while self.stack and self.stack[-1][0] == height:
-            value = _joined(self.stack.pop()[1], value)
+            value = _add(self.stack.pop()[1], value)
             height += 1
         self.stack.append((height, value))
 
@@ -48,11 +48,11 @@ class SumTree:
         """Return the sum of all summands; the tree is empty afterwards."""
         value = self.stack.pop()[1]
         while self.stack:
-            value = _joined(self.stack.pop()[1], value)
+            value = _add(self.stack.pop()[1], value)
         return value
 
 
-def _joined(first: Any, second: Any) -> Any:
+def _add(first: Any, second: Any) -> Any:
     """Return the sum of two summands that the tree owns; large ones are added in place."""
     absorb = getattr(first, "absorb", None)
     return first + second if absorb is None else absorb(second)
@@ -151,7 +151,7 @@ class Source(ABC):
         start = number * self.block_rows
         return start, min(start + self.block_rows, self.n_rows)
 
-    def located(self, row: int) -> str:
+    def locate(self, row: int) -> str:
         """Describe where a row is, for errors."""
         return f"row {row} of {self.description}"
 
@@ -159,14 +159,14 @@ class Source(ABC):
         """Return the block number of each row of `rows`."""
         return np.asarray(rows) // self.block_rows
 
-    def labelled(self, labelling: Any) -> "Source":
+    def relabel(self, labelling: Any) -> "Source":
         """Return the same rows with targets and weights converted by `labelling`, block by block."""
         other = copy.copy(self)
         other.labelling = labelling
         other.has_weight = self.has_weight or labelling.by_class is not None
         return other
 
-    def _finished(self, block: Block) -> Block:
+    def _relabel_block(self, block: Block) -> Block:
         """Convert the targets and weights of a block, as they are stored, by the labelling if there is one."""
         return block if self.labelling is None else self.labelling.on(block)
 

@@ -21,12 +21,12 @@ import sklearn
 from threadpoolctl import ThreadpoolController
 
 __all__ = [
-    "accompanied",
     "available_threads",
-    "carried",
+    "carry_context",
     "hold_blas_here",
     "n_threads",
     "one_blas_thread",
+    "run_alongside",
     "run_numbered",
     "run_taken",
 ]
@@ -55,7 +55,7 @@ def _blas() -> ThreadpoolController:
 
 def available_threads() -> int:
     """Return the number of threads that ``n_jobs=None`` means here and now."""
-    if getattr(_place, "inside", False) or _nested_in_joblib() or _inside_dask_task():
+    if getattr(_place, "inside", False) or _is_nested_in_joblib() or _inside_dask_task():
         return 1
     limits = [_cores()]
     setting = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
@@ -65,7 +65,7 @@ def available_threads() -> int:
     return max(1, min(limits))
 
 
-def _nested_in_joblib() -> bool:
+def _is_nested_in_joblib() -> bool:
     """Return whether a joblib thread pool around us already uses the cores; its processes set variables instead."""
     if threading.current_thread() is threading.main_thread():
         return False
@@ -151,7 +151,7 @@ def one_blas_thread() -> Iterator[None]:
         _guard.leave()
 
 
-def carried(function: Callable[[], Any], config: dict[str, Any] | None = None) -> Callable[[], Any]:
+def carry_context(function: Callable[[], Any], config: dict[str, Any] | None = None) -> Callable[[], Any]:
     """Wrap `function` for a call on another thread, under the settings that hold on this one.
 
     A new thread has neither our context variables nor scikit-learn's configuration, which it keeps per thread; `config`
@@ -159,14 +159,14 @@ def carried(function: Callable[[], Any], config: dict[str, Any] | None = None) -
     """
     context, config = contextvars.copy_context(), sklearn.get_config() if config is None else config
 
-    def configured() -> Any:
+    def run_configured() -> Any:
         # Most often no setting differs: comparing takes a microsecond, setting and restoring five.
         if sklearn.get_config() == config:
             return function()
         with sklearn.config_context(**config):
             return function()
 
-    return partial(context.run, configured)
+    return partial(context.run, run_configured)
 
 
 class _Job:
@@ -242,7 +242,7 @@ def _run(job: _Job, threads: int, close: Callable[[], None] | None = None) -> No
         try:
             if threads > 1:
                 pool, config = _grow_pool(threads - 1), sklearn.get_config()
-                workers = [pool.submit(carried(job.work, config)) for _ in range(threads - 1)]
+                workers = [pool.submit(carry_context(job.work, config)) for _ in range(threads - 1)]
             job.work()
         finally:
             job.stopped = True
@@ -256,7 +256,7 @@ def _run(job: _Job, threads: int, close: Callable[[], None] | None = None) -> No
 
 
 @contextmanager
-def accompanied(work: Callable[[int], Any], dismiss: Callable[[], Any], threads: int = 1) -> Iterator[None]:
+def run_alongside(work: Callable[[int], Any], dismiss: Callable[[], Any], threads: int = 1) -> Iterator[None]:
     """Run ``work(1)``, ``work(2)``... on worker threads while the ``with`` block runs; call ``dismiss()`` at its end.
 
     For work in pieces too small to pass to threads one by one: the workers stay in native code and take pieces that

@@ -23,10 +23,10 @@ __all__ = [
     "ClassMomentSums",
     "ClassMoments",
     "PackedClassMoments",
+    "expand_to_classes",
     "flat_columns",
-    "merged_labels",
-    "numbered",
-    "spread",
+    "merge_labels",
+    "number_labels",
 ]
 
 _EMPTY = np.empty(0)
@@ -34,7 +34,7 @@ _EMPTY = np.empty(0)
 _TABLE = 2**16
 
 
-def numbered(y: Array, xp: Any = np) -> tuple[Array, Array]:
+def number_labels(y: Array, xp: Any = np) -> tuple[Array, Array]:
     """Return the distinct labels in rising order, and the index of each row's label among them."""
     if xp is not np:
         classes, numbers = xp.unique_inverse(y)
@@ -52,7 +52,7 @@ def numbered(y: Array, xp: Any = np) -> tuple[Array, Array]:
     return classes, numbers.reshape(-1).astype(np.intp, copy=False)
 
 
-def merged_labels(first: Array, second: Array) -> Array:
+def merge_labels(first: Array, second: Array) -> Array:
     """Return all labels of two sums, in rising order; the first object itself where they are the same."""
     xp = namespace_of(first)
     if first is second or (first.shape == second.shape and bool(xp.all(first == second))):
@@ -60,7 +60,7 @@ def merged_labels(first: Array, second: Array) -> Array:
     return xp.sort(xp.unique_values(xp.concat([first, second])))
 
 
-def spread(values: Array, own: Array, classes: Array) -> Array:
+def expand_to_classes(values: Array, own: Array, classes: Array) -> Array:
     """Expand an array with an entry for each `own` label to one with an entry for each of `classes`: new ones are 0."""
     # Labels are among the classes: as many of them are the same ones.
     if own.shape == classes.shape or values is None:
@@ -99,7 +99,7 @@ class ClassMomentSums:
     kind: str
 
     def __add__(self, other: "ClassMomentSums") -> "ClassMomentSums":
-        classes = merged_labels(self.classes, other.classes)
+        classes = merge_labels(self.classes, other.classes)
         first, second = self.over(classes), other.over(classes)
         xp = namespace_of(first.means)
         weights = first.weights + second.weights
@@ -119,8 +119,11 @@ class ClassMomentSums:
         """Return the sums for all `classes`; those without rows have weight zero."""
         if classes is self.classes:
             return self
-        parts = {name: spread(getattr(self, name), self.classes, classes) for name in ("weights", "counts", "means")}
-        scatter = self.scatter if self.kind == "pooled" else spread(self.scatter, self.classes, classes)
+        parts = {
+            name: expand_to_classes(getattr(self, name), self.classes, classes)
+            for name in ("weights", "counts", "means")
+        }
+        scatter = self.scatter if self.kind == "pooled" else expand_to_classes(self.scatter, self.classes, classes)
         return ClassMomentSums(classes, **parts, scatter=scatter, kind=self.kind)
 
     def present(self) -> "ClassMomentSums":
@@ -183,7 +186,7 @@ class PackedClassMoments:
     kind: str
 
     def __add__(self, other: "PackedClassMoments") -> "PackedClassMoments":
-        classes = merged_labels(self.classes, other.classes)
+        classes = merge_labels(self.classes, other.classes)
         first, second = self._over(classes), other._over(classes)
         means, steps = first.means.copy(), second.means.copy()
         class_sums.merge(first.packed, second.packed, means, steps, first.weights, second.weights)
@@ -194,9 +197,9 @@ class PackedClassMoments:
         if classes is self.classes:
             return self
         weights, counts, means = (
-            spread(part, self.classes, classes) for part in (self.weights, self.counts, self.means)
+            expand_to_classes(part, self.classes, classes) for part in (self.weights, self.counts, self.means)
         )
-        packed = self.packed if self.kind == "pooled" else spread(self.packed, self.classes, classes)
+        packed = self.packed if self.kind == "pooled" else expand_to_classes(self.packed, self.classes, classes)
         return PackedClassMoments(classes, weights, counts, means, packed, self.kind)
 
     def plainly(self) -> ClassMomentSums:
@@ -222,8 +225,8 @@ class ClassMoments(Statistic):
 
     def of(self, block: Block) -> ClassMomentSums:
         xp = block.xp
-        classes, numbers = numbered(block.y, xp)
-        groups = block.grouped(numbers, classes.shape[0])
+        classes, numbers = number_labels(block.y, xp)
+        groups = block.group(numbers, classes.shape[0])
         heavy = xp.ones(block.n, dtype=block.wide, device=block.device) if block.weight is None else block.weight
         weights = groups.sums(heavy, block.wide)
         counts = groups.sums(xp.astype(heavy > 0, block.wide), block.wide)
@@ -232,8 +235,8 @@ class ClassMoments(Statistic):
             return _of_sparse(block, classes, numbers, weights, counts, scale)
         # Sums about one of the rows lose no digits to their distance from zero, and a constant column none at all.
         point = xp.astype(block.X[0, :], block.wide)
-        rows = block.centred(point)
-        step = groups.sums(block.weighted(rows), block.wide) * scale[:, None]
+        rows = block.centre(point)
+        step = groups.sums(block.weigh(rows), block.wide) * scale[:, None]
         rows = rows - xp.take(step, numbers, axis=0)
         rows = rows if block.weight is None else rows * xp.sqrt(block.weight)[:, None]
         # A class without weight has mean zero in every sum, so that sums do not depend on where it was met.
@@ -251,8 +254,8 @@ class ClassMoments(Statistic):
         return xp.stack([part.T @ part for part in parts])
 
     def native_run(self, block: Block, unit: int) -> ClassMomentSums | PackedClassMoments:
-        """Compute :meth:`of` in native code: labels are numbered once for the run, rows centred as they are multiplied."""
-        classes, numbers = numbered(block.y)
+        """Compute :meth:`of` in native code: labels are numbered once, and rows centred as they are multiplied."""
+        classes, numbers = number_labels(block.y)
         run = type(block)(block.X, block.start, numbers, block.weight)
         tree = SumTree()
         for part in run.parts(unit):

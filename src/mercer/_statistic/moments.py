@@ -44,7 +44,7 @@ class MomentSums:
         share = other.weight / weight
         step = other.mean - self.mean
         product = self.weight * share
-        scatter = _joined(self.scatter, other.scatter, product, step)
+        scatter = _merge_scatters(self.scatter, other.scatter, product, step)
         mean = self.mean + share * step
         if self.y_mean is None:
             return MomentSums(weight, mean, scatter)
@@ -63,7 +63,7 @@ class MomentSums:
         return MomentSums(self.weight, np.zeros_like(self.mean), scatter, np.zeros_like(self.y_mean), cross, y_scatter)
 
 
-def _joined(first: Array, second: Array, product: float, step: Array) -> Array:
+def _merge_scatters(first: Array, second: Array, product: float, step: Array) -> Array:
     """Add two scatters and the term between the two means."""
     if first.ndim == 1:
         return first + second + product * step * step
@@ -145,22 +145,22 @@ class Moments(Statistic):
         mean = block.rough_sums() * scale if self.centre else zero
         if block.is_sparse:
             return self._of_sparse(block, weight, mean)
-        rows = block.centred(mean)
+        rows = block.centre(mean)
         # Roots on both factors keep the product symmetric, which lets the BLAS form one triangle only.
         root = None if block.weight is None else xp.sqrt(block.weight)[:, None]
         rows = rows if root is None else rows * root
         scatter = xp.sum(rows * rows, axis=0) if self.diagonal else rows.T @ rows
         if self.centre and block.sums_are_rough:
-            mean, scatter = self._settled(block, mean, scatter, rows)
+            mean, scatter = self._correct_mean(block, mean, scatter, rows)
         if block.y is None:
             return MomentSums(weight, mean, scatter)
         y = targets(block)
         y_zero = _zeros(block, y.shape[1])
-        y_mean = xp.sum(block.weighted(y), axis=0) * scale if self.centre else y_zero
+        y_mean = xp.sum(block.weigh(y), axis=0) * scale if self.centre else y_zero
         y_rows = y - y_mean if root is None else (y - y_mean) * root
         return MomentSums(weight, mean, scatter, y_mean, rows.T @ y_rows, xp.sum(y_rows * y_rows, axis=0))
 
-    def _settled(self, block: Block, mean: Array, scatter: Array, rows: Array) -> tuple[Array, Array]:
+    def _correct_mean(self, block: Block, mean: Array, scatter: Array, rows: Array) -> tuple[Array, Array]:
         """Return the exact mean, and the scatter about it, from rows of unit weight that were centred near it."""
         step = rows.T @ block.xp.ones(block.n, dtype=block.wide, device=block.device) / block.n
         between = step * step if self.diagonal else step[:, None] * step[None, :]
@@ -174,10 +174,10 @@ class Moments(Statistic):
         y = targets(block)
         y_mean = np.zeros(y.shape[1])
         if self.centre and weight:
-            y_mean = np.sum(block.weighted(y), axis=0) / weight
+            y_mean = np.sum(block.weigh(y), axis=0) / weight
         # Centred targets have weighted sum zero, so the mean of X drops out of the cross moment.
         y_rows = y - y_mean
-        heavy = block.weighted(y_rows)
+        heavy = block.weigh(y_rows)
         return MomentSums(weight, mean, scatter, y_mean, block.transpose_matmul(heavy), np.sum(y_rows * heavy, axis=0))
 
     def native_run(self, block: Block, unit: int) -> MomentSums | PackedMoments:
@@ -201,14 +201,14 @@ class Moments(Statistic):
         """Compute the diagonal for at most one target: four times as fast as whole-array expressions."""
         weight = block.total_weight()
         y = np.zeros(block.n) if block.y is None else np.ascontiguousarray(targets(block)[:, 0])
-        y_mean = np.sum(block.weighted(y)) / weight if self.centre and weight else 0.0
+        y_mean = np.sum(block.weigh(y)) / weight if self.centre and weight else 0.0
         y = y - y_mean
         mean, squares, cross = np.zeros((3, block.X.shape[1]))
         weights = _EMPTY if block.weight is None else block.weight
         columns.diagonal_moments(block.X, y, weights, weight, self.centre, mean, squares, cross)
         if block.y is None:
             return MomentSums(weight, mean, squares)
-        y_squares = np.sum(block.weighted(y) * y)
+        y_squares = np.sum(block.weigh(y) * y)
         return MomentSums(weight, mean, squares, np.array([y_mean]), cross[:, None], np.array([y_squares]))
 
 

@@ -12,7 +12,7 @@ from mercer._source import Block, Source
 from mercer._source.source import SumTree
 from mercer._types import Array
 
-__all__ = ["Statistic", "Sums", "folded"]
+__all__ = ["Statistic", "Sums", "fold_sums"]
 
 
 class Sums:
@@ -65,7 +65,7 @@ class Statistic:
         return source.reduce(self)
 
 
-def folded(table: Array) -> Array:
+def fold_sums(table: Array) -> Array:
     """Sum a table's entries along the tree of blocks, as adding them one by one to a SumTree would."""
     step = 1
     while step < len(table):

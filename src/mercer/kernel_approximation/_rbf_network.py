@@ -9,7 +9,7 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, checked_rows, few_rows, fitted_source, fitting, seed_sequence
+from mercer._base import Estimator, check_rows, few_rows, fitting, open_new_rows, seed_sequence
 from mercer._base.kernel_choice import one_order
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._native.dual import kernel_values
@@ -118,7 +118,7 @@ class _RBFNetwork(Estimator):
     def _learn(self, source: Source, targets: np.ndarray, unlabelled: Any, known: dict[str, Any]) -> None:
         rows, extra = source.whole(), None
         if unlabelled is not None:
-            extra = checked_rows(self, unlabelled, reset=False)
+            extra = check_rows(self, unlabelled, reset=False)
         self._dtype = source.host_dtype.name
         outcome = self._drive(lambda start: self._solver(rows, extra, source.weight, targets), source, attributes=known)
         if outcome.interrupt is None:
@@ -210,12 +210,12 @@ class _RBFNetwork(Estimator):
     def activations(self, X: Any) -> np.ndarray:
         """Return the activations of the hidden layer, of shape (m, n_centres)."""
         check_is_fitted(self)
-        return fitted_source(self, X).map(Activations(self.centres_, self.widths_))
+        return open_new_rows(self, X).map(Activations(self.centres_, self.widths_))
 
     def _scores(self, X: Any) -> np.ndarray:
         if (rows := few_rows(self, X)) is not None:
             return Activations(self.centres_, self.widths_, self.coef_.T, self.intercept_).of_rows(rows)
-        source = fitted_source(self, X)
+        source = open_new_rows(self, X)
         return source.map(Activations(self.centres_, self.widths_, self.coef_.T, self.intercept_))
 
 

@@ -10,11 +10,11 @@ from scipy.sparse import csr_matrix, issparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from mercer._base import Estimator, fitted_rows, fitted_source
+from mercer._base import Estimator, check_new_rows, open_new_rows
 from mercer._base.opening import check_place
 from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Rule
-from mercer._base.preparation import prepared
-from mercer._base.validation import checked_weight
+from mercer._base.preparation import prepare_once
+from mercer._base.validation import check_weight
 from mercer._solver.cuda_sums import CudaSums
 from mercer._source import Source, open_source, place_of
 from mercer._source.memory import require_memory
@@ -206,7 +206,7 @@ class KernelMachine(Estimator):
         if hasattr(X, "shape") and len(X.shape) == 2:
             self.n_features_in_ = X.shape[1]
         self._fit_rows = X
-        return open_source(K, y, checked_weight(self, sample_weight, n_rows), self._threads())
+        return open_source(K, y, check_weight(self, sample_weight, n_rows), self._threads())
 
     def _called(self, X: Any, others: Any) -> Array:
         """The values of the user's function, checked."""
@@ -262,15 +262,15 @@ class KernelMachine(Estimator):
             return to_numpy(self._scores_there(X))
         if self._values_given:
             return self._scores_of_values(X)
-        machine = prepared(self, (self.support_vectors_, self.dual_coef_, self.intercept_), self._row_scores)
-        rows = fitted_rows(self, X, accept_sparse="csr")
+        machine = prepare_once(self, (self.support_vectors_, self.dual_coef_, self.intercept_), self._row_scores)
+        rows = check_new_rows(self, X, accept_sparse="csr")
         return machine.of(rows, 1 if rows.shape[0] <= FEW else self._threads())
 
     def _scores_there(self, X: Any) -> Array:
         """The scores of rows on a device."""
-        source = fitted_source(self, X)
+        source = open_new_rows(self, X)
         known = (self.support_vectors_, self.dual_coef_, self.intercept_)
-        return source.map(prepared(self, known, lambda: source.send(self._device_scores())))
+        return source.map(prepare_once(self, known, lambda: source.send(self._device_scores())))
 
     def _device_scores(self) -> DeviceScores:
         groups, offsets = self._groups()
@@ -297,7 +297,7 @@ class KernelMachine(Estimator):
         machine = MatrixScores(self.support_, groups, offsets)
         if self._is_function:
             return machine.of(self._called(X, self._fit_rows), self._threads())
-        return machine.of(fitted_rows(self, X), self._threads())
+        return machine.of(check_new_rows(self, X), self._threads())
 
     @property
     def coef_(self) -> Array:

@@ -100,7 +100,7 @@ class Encoder:
             self.arrays.append(array)
         return {"type": "array", "index": index}
 
-    def shared(self, value: Any, write: Callable[[], dict[str, Any]]) -> Node:
+    def share(self, value: Any, write: Callable[[], dict[str, Any]]) -> Node:
         """Return the node of an object with an identity: written the first time, a reference afterwards."""
         if id(value) in self._shared:
             return {"type": "same", "id": self._shared[id(value)]}

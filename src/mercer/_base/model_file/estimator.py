@@ -38,7 +38,7 @@ def is_registered(value: Any) -> bool:
 
 @encodes_where(is_registered)
 def _write_object(value: Any, encoder: Encoder, path: str) -> Any:
-    return encoder.shared(value, lambda: _describe(value, encoder, path))
+    return encoder.share(value, lambda: _describe(value, encoder, path))
 
 
 def _describe(value: Any, encoder: Encoder, path: str) -> dict[str, Any]:

@@ -103,7 +103,7 @@ def class_of(key: Any) -> type:
 
 def _find_class(key: str) -> type | None:
     if key in _CLASS_KEYS:
-        return _registered(key)
+        return _find_registered(key)
     if key in PART_MAKERS:
         return PART_MAKERS[key]()
     for family in FAMILIES:
@@ -113,7 +113,7 @@ def _find_class(key: str) -> type | None:
 
 
 @cache
-def _registered(key: str) -> type:
+def _find_registered(key: str) -> type:
     module, name = _CLASS_KEYS[key]
     if key in _SWITCHES:
         importlib.import_module(_SWITCHES[key])
@@ -141,7 +141,7 @@ def key_of_class(cls: type) -> str | None:
     if package != "sklearn":
         return None
     for key, (_, name) in _CLASS_KEYS.items():
-        if name == cls.__name__ and _registered(key) is cls:
+        if name == cls.__name__ and _find_registered(key) is cls:
             return key
     return _key_of_part(cls)
 

@@ -84,7 +84,7 @@ def _read_scorer(node: dict[str, Any], decoder: Decoder) -> Any:
     return scorer
 
 
-def _scored_estimator(value: Any) -> Any:
+def _find_scored_estimator(value: Any) -> Any:
     """Return the estimator whose own ``score`` a scorer calls, or None."""
     inner = list(vars(value).values()) if hasattr(value, "__dict__") and not isinstance(value, type) else []
     metrics = sys.modules.get("sklearn.metrics")
@@ -93,9 +93,9 @@ def _scored_estimator(value: Any) -> Any:
     return inner[0] if type(metrics.check_scoring(inner[0])) is type(value) else None
 
 
-@encodes_where(lambda value: _scored_estimator(value) is not None)
+@encodes_where(lambda value: _find_scored_estimator(value) is not None)
 def _write_own_score(value: Any, encoder: Encoder, path: str) -> dict[str, Any]:
-    return {"type": "own_score", "estimator": encoder.encode(_scored_estimator(value), path)}
+    return {"type": "own_score", "estimator": encoder.encode(_find_scored_estimator(value), path)}
 
 
 @decodes("own_score", "estimator")

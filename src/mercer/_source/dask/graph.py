@@ -29,7 +29,7 @@ __all__ = [
     "chunk_key",
     "chunk_reference",
     "compute",
-    "grouped",
+    "group_chunks",
     "losses_named",
     "piece_reference",
 ]
@@ -150,7 +150,7 @@ def holders(client: Any, array: Any) -> dict[int, str] | None:
     return {number: some[0] for number, some in enumerate(workers)} if all(workers) else None
 
 
-def grouped(client: Any, array: Any, chunks: list[Any]) -> list[list[Any]]:
+def group_chunks(client: Any, array: Any, chunks: list[Any]) -> list[list[Any]]:
     """Group the chunks that one task works on: those that one worker holds, or single ones where rows are computed.
 
     Where a chunk is decides nothing but speed: the order of sums does not depend on it.

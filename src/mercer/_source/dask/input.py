@@ -58,7 +58,7 @@ def read_input(X: Any, y: Any, weight: Any, *, subject: str, targets: str | None
     if X.shape[0] == 0:
         message = f"{subject}: {description} has no rows; got 0 sample(s), at least 1 is required."
         raise DataError(message)
-    X, y, weight = (_fused(array) for array in (X, y, weight))
+    X, y, weight = (_optimise(array) for array in (X, y, weight))
     if weight is not None and not compute((weight != 0).any(), subject):
         message = (
             f"{subject}: sample_weight must have a positive entry; got zeros only for {description}. Raise the weight "
@@ -69,7 +69,7 @@ def read_input(X: Any, y: Any, weight: Any, *, subject: str, targets: str | None
     return Given(X, y, weight, rule, names, n_stored)
 
 
-def _fused(array: Any) -> Any:
+def _optimise(array: Any) -> Any:
     """Optimise the graph of an array once, so that it is not done in every pass.
 
     One that is in the memory of a cluster stays as it is: Dask's optimisation loses the futures that keep it there.
@@ -121,11 +121,11 @@ def _from_frame(X: Any, y: Any, weight: Any, subject: str, names: Any) -> tuple[
     if odd:
         message = f"{subject}: the columns of a Dask dataframe must hold numbers; {odd[0]!r} does not. Encode it."
         raise DataError(message)
-    X, y, weight = _counted([X, y, weight], subject)
+    X, y, weight = _count_rows([X, y, weight], subject)
     return X, y, weight, [name for name in names if name not in chosen] if names else None
 
 
-def _counted(things: list[Any], subject: str) -> list[Any]:
+def _count_rows(things: list[Any], subject: str) -> list[Any]:
     """Turn frames and series into arrays of known lengths, counted where they are; return other things unchanged."""
     frames = [one for one in things if _is_series(one)]
     count = dask.delayed(len)
@@ -221,7 +221,7 @@ def _beside(values: Any, X: Any, name: str, rule: PieceRule) -> Any:
     if name == "sample_weight" and np.isscalar(values):
         values = np.full(X.shape[0], values, dtype=np.float64)
     if _is_series(values):
-        values = _counted([values], rule.subject)[0]
+        values = _count_rows([values], rule.subject)[0]
     known = isinstance(values, dask.array.Array)
     if not known:
         values = np.asarray(values)
@@ -234,10 +234,10 @@ def _beside(values: Any, X: Any, name: str, rule: PieceRule) -> Any:
     chunks = (X.chunks[0], *((size,) for size in values.shape[1:]))
     if known:
         return values if values.chunks == chunks else values.rechunk(chunks)
-    return _laid(dask.array.from_array(values, chunks=chunks, name=False), X)
+    return _place_with_rows(dask.array.from_array(values, chunks=chunks, name=False), X)
 
 
-def _laid(values: Any, X: Any) -> Any:
+def _place_with_rows(values: Any, X: Any) -> Any:
     """Place values of this process on the workers that hold the matching rows, in a form that Dask can restore."""
     client = active_client()
     if client is None:

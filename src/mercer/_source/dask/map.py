@@ -12,10 +12,10 @@ from mercer._source.dask.graph import TaskLayer, chunk_reference
 from mercer._source.dask.tasks import Chunk, ChunkReader, example, map_chunk
 from mercer._types import Array
 
-__all__ = ["mapped"]
+__all__ = ["map_rows"]
 
 
-def mapped(X: Any, reader: ChunkReader, function: Callable[[Block], Array]) -> Any:
+def map_rows(X: Any, reader: ChunkReader, function: Callable[[Block], Array]) -> Any:
     """Return ``function(block)`` for the blocks of `X`, joined chunk by chunk; a tuple of arrays if it returns one.
 
     The function is tried on one row of zeros, which tells types and shapes without computing anything.

@@ -13,9 +13,9 @@ import numpy as np
 
 from mercer._source.block import Block, DenseBlock, SparseBlock, rows_per_block, rows_per_sparse_block
 from mercer._source.dask import tasks
-from mercer._source.dask.graph import TaskLayer, active_client, compute, grouped, losses_named, piece_reference
+from mercer._source.dask.graph import TaskLayer, active_client, compute, group_chunks, losses_named, piece_reference
 from mercer._source.dask.input import Given, read_input
-from mercer._source.dask.map import mapped
+from mercer._source.dask.map import map_rows
 from mercer._source.file.local_table import LocalTable, forget
 from mercer._source.memory import require_memory
 from mercer._source.source import Source
@@ -77,7 +77,7 @@ class DaskSource(Source):
         chunk = np.searchsorted(starts, np.asarray(rows), side="right") - 1
         return first[chunk] + (np.asarray(rows) - starts[chunk]) // self.block_rows
 
-    def located(self, row: int) -> str:
+    def locate(self, row: int) -> str:
         chunk = self._chunk_of_block(int(self.numbers_of(row)))
         return f"row {row}, in chunk {chunk.number} of {self.description}"
 
@@ -106,7 +106,7 @@ class DaskSource(Source):
         layer, reader = self._layer()
         how = layer.hold((reader, statistic))
         with losses_named(self.subject):
-            groups = grouped(active_client(), self.given.X, self.chunks)
+            groups = group_chunks(active_client(), self.given.X, self.chunks)
         sums = [layer.put(tasks.sum_chunks, how, group, *map(self._piece, group)) for group in groups]
         while len(sums) > _JOINED:
             parts = [sums[start : start + _JOINED] for start in range(0, len(sums), _JOINED)]
@@ -122,7 +122,7 @@ class DaskSource(Source):
         """Return a Dask array with the chunks of the rows, computed when asked for."""
         rule = copy.copy(self.rule)
         rule.targets, rule.has_weight = None, False
-        result = mapped(self.given.X, tasks.ChunkReader(rule, self.block_rows, None, self._known["finite"]), function)
+        result = map_rows(self.given.X, tasks.ChunkReader(rule, self.block_rows, None, self._known["finite"]), function)
         if out is None:
             return result
         out[...] = compute(result, self.subject)

@@ -17,7 +17,7 @@ from scipy.sparse import csr_array, issparse
 
 from mercer._source.block import Block, DenseBlock, SparseBlock
 from mercer._source.file.piece_rule import PieceRule
-from mercer._source.finite import checked_block
+from mercer._source.finite import check_block
 from mercer._source.source import SumTree, longest_run
 from mercer._source.threads import one_blas_thread
 from mercer._types import Array
@@ -80,7 +80,7 @@ class _Whereabouts:
     def feature_names(self) -> list[str] | None:
         return self.rule.names
 
-    def located(self, row: int) -> str:
+    def locate(self, row: int) -> str:
         return f"row {row}, in chunk {self.chunk.number} of {self.rule.description}"
 
 
@@ -123,7 +123,7 @@ class ChunkReader:
         """Return the rows `begin` to `end` of a chunk that was read, counted from its first row, as a block."""
         X, y, weight = (None if part is None else part[begin:end] for part in piece)
         block: Block = (SparseBlock if issparse(X) else DenseBlock)(X, chunk.start + begin, y, weight)
-        block = block if self.finite else checked_block(block, _Whereabouts(self.rule, chunk))
+        block = block if self.finite else check_block(block, _Whereabouts(self.rule, chunk))
         return block if self.labelling is None else self.labelling.on(block)
 
     def runs(self, chunk: Chunk, piece: Piece, longest: int = 1) -> Iterator[tuple[int, int, Block]]:

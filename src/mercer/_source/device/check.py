@@ -7,10 +7,10 @@ from mercer._source.placement import Placement, is_on_device
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["check_finite", "checked_matrix", "checked_targets", "checked_weights"]
+__all__ = ["check_finite", "check_matrix", "check_targets", "check_weights"]
 
 
-def checked_matrix(X: Any, placement: Placement, subject: str) -> Array:
+def check_matrix(X: Any, placement: Placement, subject: str) -> Array:
     """Check that `X` is a matrix with rows and columns, and return it as float32 or in the widest type."""
     xp = placement.xp
     if X.ndim != 2:
@@ -42,7 +42,7 @@ def check_finite(X: Array, placement: Placement, subject: str) -> None:
         _refuse(subject, f"Input X contains {kind}; drop or fill it")
 
 
-def checked_targets(y: Any, n_rows: int, targets: str, placement: Placement, subject: str) -> Array:
+def check_targets(y: Any, n_rows: int, targets: str, placement: Placement, subject: str) -> Array:
     """Check the targets, and return numbers in the widest type (one column or more) or labels (one column)."""
     if y is None:
         _refuse(
@@ -70,7 +70,7 @@ def checked_targets(y: Any, n_rows: int, targets: str, placement: Placement, sub
     return xp.astype(y, xp.int64) if xp.isdtype(y.dtype, "bool") else y
 
 
-def checked_weights(weight: Any, n_rows: int, placement: Placement, subject: str) -> Array:
+def check_weights(weight: Any, n_rows: int, placement: Placement, subject: str) -> Array:
     """Check the weights: finite, non-negative, not all zero; return one per row, also where one number is given."""
     if weight is None:
         return None

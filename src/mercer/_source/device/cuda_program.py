@@ -17,7 +17,7 @@ from typing import Any
 
 from mercer._types import Array
 
-__all__ = ["CudaError", "CudaProgram", "capability_of", "compiled", "cuda_program", "device_of", "memory_of"]
+__all__ = ["CudaError", "CudaProgram", "capability_of", "compile_program", "cuda_program", "device_of", "memory_of"]
 
 # Numbers that CUDA's header gives to attributes of a device: the two parts of its compute capability.
 _MAJOR = 75
@@ -32,7 +32,7 @@ class CudaError(RuntimeError):
     """An error of the CUDA compiler or driver."""
 
 
-def _said(result: int, who: str, library: Any, name: str) -> None:
+def _check_result(result: int, who: str, library: Any, name: str) -> None:
     """Raise `CudaError` with the library's own text if a call returned an error."""
     if result:
         text = ctypes.c_char_p()
@@ -51,7 +51,7 @@ def _said(result: int, who: str, library: Any, name: str) -> None:
 def _driver() -> Any:
     """Load and initialise the CUDA driver."""
     library = ctypes.CDLL("libcuda.so.1")
-    _said(library.cuInit(0), "CUDA driver", library, "cuGetErrorString")
+    _check_result(library.cuInit(0), "CUDA driver", library, "cuGetErrorString")
     return library
 
 
@@ -74,7 +74,7 @@ def _compiler() -> Any:
 def _call(name: str, *given: Any) -> None:
     """Call a function of the driver; raise if it fails."""
     driver = _driver()
-    _said(getattr(driver, name)(*given), "CUDA driver", driver, "cuGetErrorString")
+    _check_result(getattr(driver, name)(*given), "CUDA driver", driver, "cuGetErrorString")
 
 
 @cache
@@ -88,12 +88,12 @@ def capability_of(device: int) -> int:
     return 10 * parts[0] + parts[1]
 
 
-def compiled(source: str, options: Sequence[str]) -> bytes:
+def compile_program(source: str, options: Sequence[str]) -> bytes:
     """Compile `source` to machine code; raise `CudaError` with the compiler's log if that fails."""
     compiler, program = _compiler(), ctypes.c_void_p()
     check = (compiler, "nvrtcGetErrorString")
     created = compiler.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"mercer.cu", 0, None, None)
-    _said(created, "CUDA compiler", *check)
+    _check_result(created, "CUDA compiler", *check)
     given = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
     result, size = compiler.nvrtcCompileProgram(program, len(options), given), ctypes.c_size_t()
     if result:
@@ -102,9 +102,9 @@ def compiled(source: str, options: Sequence[str]) -> bytes:
         compiler.nvrtcGetProgramLog(program, log)
         message = f"CUDA compiler: {log.value.decode()}"
         raise CudaError(message)
-    _said(compiler.nvrtcGetCUBINSize(program, ctypes.byref(size)), "CUDA compiler", *check)
+    _check_result(compiler.nvrtcGetCUBINSize(program, ctypes.byref(size)), "CUDA compiler", *check)
     code = ctypes.create_string_buffer(size.value)
-    _said(compiler.nvrtcGetCUBIN(program, code), "CUDA compiler", *check)
+    _check_result(compiler.nvrtcGetCUBIN(program, code), "CUDA compiler", *check)
     compiler.nvrtcDestroyProgram(ctypes.byref(program))
     return code.raw
 
@@ -125,7 +125,7 @@ class CudaProgram:
 
     def __init__(self, source: str, function: str, device: int, constants: dict[str, Any], shared: int = 0) -> None:
         names = [f"-D{name}={value}" for name, value in constants.items()]
-        code = compiled(source, [f"--gpu-architecture=sm_{capability_of(device)}", "--std=c++17", *names])
+        code = compile_program(source, [f"--gpu-architecture=sm_{capability_of(device)}", "--std=c++17", *names])
         self.shared, self._context = shared, ctypes.c_void_p()
         self._module, self._function = ctypes.c_void_p(), ctypes.c_void_p()
         # The context of all libraries that use the runtime, torch and CuPy among them.
@@ -207,7 +207,7 @@ def _is_nvidia() -> bool:
 
 
 @cache
-def _made(
+def _compile_once(
     package: str, name: str, function: str, device: int, constants: tuple[tuple[str, Any], ...], shared: int
 ) -> CudaProgram | None:
     """Compile a program once per device and set of constants; warn and return None if that fails."""
@@ -228,4 +228,4 @@ def cuda_program(
 ) -> CudaProgram | None:
     """Return a function of the file `name` in a package for the GPU of `array`; None if it cannot be compiled."""
     device = device_of(array)
-    return None if device is None else _made(package, name, function, device, tuple(constants.items()), shared)
+    return None if device is None else _compile_once(package, name, function, device, tuple(constants.items()), shared)

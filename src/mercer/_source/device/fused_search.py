@@ -15,7 +15,7 @@ try:
 except ImportError:
     triton = None
 
-__all__ = ["MOST_COLUMNS", "can_fuse", "fused_nearest"]
+__all__ = ["MOST_COLUMNS", "can_fuse", "search_nearest"]
 
 # Wider rows leave too little of the fast memory for centres; their products are long enough for the array operations.
 MOST_COLUMNS = 128
@@ -60,7 +60,7 @@ if triton is not None:
         tl.store(distances + rows, tl.sum((step * step).to(tl.float64), axis=1), mask=rows < n)
 
 
-def fused_nearest(X: Any, centres: Any, directions: Any, offset: Any, shift: Any) -> tuple[Any, Any]:
+def search_nearest(X: Any, centres: Any, directions: Any, offset: Any, shift: Any) -> tuple[Any, Any]:
     """Return for each float32 row x the j of least offset_j - (x - shift) . directions_j, and |x - centres_j|^2."""
     n, d = X.shape
     labels = torch.empty(n, dtype=torch.int32, device=X.device)

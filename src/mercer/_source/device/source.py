@@ -15,7 +15,7 @@ import numpy as np
 
 from mercer._source.array import ArraySource
 from mercer._source.block import Block, DenseBlock, rows_per_block
-from mercer._source.device.check import check_finite, checked_matrix, checked_targets, checked_weights
+from mercer._source.device.check import check_finite, check_matrix, check_targets, check_weights
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement, change_arrays
 from mercer._types import Array
@@ -83,7 +83,7 @@ class DeviceSource(ArraySource):
             if not np.isfinite(sums.mean).all():
                 self._look()
             self.unseen = None
-        return change_arrays(sums, _widened) if self.placement.is_narrow else sums
+        return change_arrays(sums, _widen) if self.placement.is_narrow else sums
 
     def map(self, function: Callable[[Block], Array], out: Array = None) -> Array:
         self._look()
@@ -99,13 +99,13 @@ class DeviceSource(ArraySource):
         self._look()
         with full_precision(self.placement):
             result = super().on_rows(start, stop, self.send(function))
-        return change_arrays(result, _widened) if self.placement.is_narrow else result
+        return change_arrays(result, _widen) if self.placement.is_narrow else result
 
     def row_table(self, fill: float, dtype: Any = np.float64) -> Array:
         kind = self.wide if np.dtype(dtype) == np.float64 else getattr(self.xp, np.dtype(dtype).name)
         return self.xp.full((self.n_rows,), fill, dtype=kind, device=self.placement.device)
 
-    def labelled(self, labelling: Any) -> "DeviceSource":
+    def relabel(self, labelling: Any) -> "DeviceSource":
         whole = self.send(labelling).on(self._rows(0, self.n_rows))
         other = copy.copy(self)
         other.y, other.weight, other.has_weight = whole.y, whole.weight, whole.weight is not None
@@ -117,15 +117,15 @@ class DeviceSource(ArraySource):
 
     def part(self, rows: Array) -> "DeviceSource":
         self._look()
-        other = DeviceSource(self._taken(rows), placement=self.placement)
+        other = DeviceSource(self._take_rows(rows), placement=self.placement)
         other.readings = self.readings
         return other
 
     def take(self, indices: Array) -> Array:
         self._look()
-        return to_numpy(self._taken(indices))
+        return to_numpy(self._take_rows(indices))
 
-    def _taken(self, rows: Array) -> Array:
+    def _take_rows(self, rows: Array) -> Array:
         return self.xp.take(self.X, self.send(np.asarray(rows, dtype=np.int64)), axis=0)
 
     def fingerprint(self) -> dict[str, Any]:
@@ -153,9 +153,9 @@ def open_device(X: Any, y: Any, weight: Any, *, subject: str, targets: str | Non
         Has no effect: a device has its own.
     """
     placement = Placement.of(X)
-    X = checked_matrix(X, placement, subject)
-    y = None if targets is None else checked_targets(y, X.shape[0], targets, placement, subject)
-    source = DeviceSource(X, y, checked_weights(weight, X.shape[0], placement, subject), placement)
+    X = check_matrix(X, placement, subject)
+    y = None if targets is None else check_targets(y, X.shape[0], targets, placement, subject)
+    source = DeviceSource(X, y, check_weights(weight, X.shape[0], placement, subject), placement)
     source.unseen = partial(check_finite, X, placement, subject)
     return source
 
@@ -169,7 +169,7 @@ def _kind(placement: Placement) -> type[DenseBlock]:
     return TorchBlock
 
 
-def _widened(array: Array) -> Array:
+def _widen(array: Array) -> Array:
     """Convert a sum that was taken in float32, on a device without float64, to the float64 that solvers compute in."""
     return array.astype(np.float64) if array.dtype == np.float32 else array
 

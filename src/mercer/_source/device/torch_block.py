@@ -3,7 +3,7 @@
 from typing import Any
 
 from mercer._source.block import DenseBlock
-from mercer._source.device.fused_search import can_fuse, fused_nearest
+from mercer._source.device.fused_search import can_fuse, search_nearest
 from mercer._source.groups import Groups
 
 __all__ = ["TorchBlock"]
@@ -33,14 +33,14 @@ class TorchBlock(DenseBlock):
 
     def nearest(self, centres: Tensor, directions: Tensor, offset: Tensor, shift: Tensor) -> tuple[Tensor, Tensor]:
         if can_fuse(self.X):
-            return fused_nearest(self.X, centres, directions, offset, shift)
+            return search_nearest(self.X, centres, directions, offset, shift)
         return super().nearest(centres, directions, offset, shift)
 
-    def centred(self, shift: Tensor) -> Tensor:
+    def centre(self, shift: Tensor) -> Tensor:
         # Rows and a wider shift make one operation: the rows are widened on the way, and not written in between.
         if getattr(shift, "dtype", None) == self.wide:
             return self.X - shift
-        return super().centred(shift)
+        return super().centre(shift)
 
     @property
     def sums_are_rough(self) -> bool:  # type: ignore[override]
@@ -50,7 +50,7 @@ class TorchBlock(DenseBlock):
         # A sum in another type than that of the rows makes torch write all rows in that type first.
         return self.X.sum(0).to(self.wide) if self.sums_are_rough else self.column_sums()
 
-    def grouped(self, labels: Tensor, k: int) -> Groups:
+    def group(self, labels: Tensor, k: int) -> Groups:
         import torch
 
         # A radix sort takes as many passes as its keys have bytes.

@@ -8,10 +8,10 @@ import numpy as np
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["TableColumns", "columns_named"]
+__all__ = ["TableColumns", "find_named_columns"]
 
 
-def columns_named(given: Any, names: list[str]) -> list[str] | None:
+def find_named_columns(given: Any, names: list[str]) -> list[str] | None:
     """Return the columns that `y` or `sample_weight` names; None if it is something else, such as an array."""
     if isinstance(given, str) and (given in names or not given.endswith(".npy")):
         return [given]
@@ -44,13 +44,13 @@ class TableColumns:
     dtype: Any
 
     @classmethod
-    def chosen(
+    def choose(
         cls, schema: Any, y: Any, weight: Any, *, targets: str | None, wanted: Any, subject: str, description: str
     ) -> "TableColumns":
         """Divide the columns of `schema` into features, targets and weights; `wanted` are the features if known."""
         refuse = _Refusal(subject, description, list(schema.names))
         refuse.duplicates()
-        target_names, weight_names = columns_named(y, schema.names), columns_named(weight, schema.names)
+        target_names, weight_names = find_named_columns(y, schema.names), find_named_columns(weight, schema.names)
         beside = [*(target_names or []), *(weight_names or [])]
         refuse.missing([*beside, *(wanted if wanted is not None else [])])
         features = [name for name in schema.names if name not in beside] if wanted is None else list(wanted)

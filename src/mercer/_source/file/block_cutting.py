@@ -22,13 +22,13 @@ def cut(pieces: Iterator[Piece], rows: int) -> Iterator[Piece]:
         n_rows, begin = piece[0].shape[0], 0
         while count + n_rows - begin >= rows:
             end = begin + rows - count
-            yield _joined([*held, _part(piece, begin, end)])
+            yield _join([*held, _part(piece, begin, end)])
             held, count, begin = [], 0, end
         if begin < n_rows:
             held.append(_part(piece, begin, n_rows))
             count += n_rows - begin
     if held:
-        yield _joined(held)
+        yield _join(held)
 
 
 class Cursor:
@@ -66,7 +66,7 @@ class Cursor:
         start, count = self.position, self.available(count)
         if count == 0:
             return None
-        X, y, weight = _joined(self._take(count))
+        X, y, weight = _join(self._take(count))
         return DenseBlock(X, start, y, weight)
 
     def close(self) -> None:
@@ -93,7 +93,7 @@ def _part(piece: Piece, begin: int, end: int) -> Piece:
     return X[begin:end], None if y is None else y[begin:end], None if weight is None else weight[begin:end]
 
 
-def _joined(parts: list[Piece]) -> Piece:
+def _join(parts: list[Piece]) -> Piece:
     """Join pieces into one."""
     if len(parts) == 1:
         return parts[0]

@@ -27,7 +27,7 @@ class BlockStream(SequentialSource):
         self.given = blocks
         self.subject = subject
         self.threads = threads
-        self.description = f"the blocks of {_named(blocks)}"
+        self.description = f"the blocks of {_describe(blocks)}"
         self.rule = PieceRule(subject, self.description, targets)
         iterator = self._begin()
         self.restartable = callable(blocks) or iterator is not blocks
@@ -85,6 +85,6 @@ def _rows_per_block(X: Any) -> int:
     return rows_per_sparse_block(X.shape[0], X.nnz, X.shape[1]) if issparse(X) else rows_per_block(X.shape[1])
 
 
-def _named(blocks: Any) -> str:
+def _describe(blocks: Any) -> str:
     """Describe what the blocks come from, for errors."""
     return f"{getattr(blocks, '__name__', 'a function')}()" if callable(blocks) else f"a {type(blocks).__name__}"

@@ -16,7 +16,7 @@ import numpy as np
 from mercer._source.block import Block
 from mercer._types import Array
 
-__all__ = ["Entry", "LocalTable", "forget", "kept_bytes"]
+__all__ = ["Entry", "LocalTable", "count_kept_bytes", "forget"]
 
 # What a process keeps in all of its tables: 256 MiB, or the 20 bytes a row of k-means for 13 million rows.
 _MOST_BYTES = 2**28
@@ -84,7 +84,7 @@ def forget(token: str) -> None:
         _drop(token)
 
 
-def kept_bytes() -> int:
+def count_kept_bytes() -> int:
     """Return the bytes that the tables of this process take."""
     with _lock:
         return _bytes

@@ -17,7 +17,7 @@ from mercer._source.block import Block, DenseBlock, rows_per_block
 from mercer._source.file.npy_file import NpyFile
 from mercer._source.file.piece_rule import PieceRule
 from mercer._source.file.row_values import open_beside
-from mercer._source.finite import checked_block
+from mercer._source.finite import check_block
 from mercer._source.memory import require_memory, small_table
 from mercer._source.source import Source, SumTree
 from mercer._types import Array
@@ -108,7 +108,7 @@ class NpySource(Source):
             # Looking again would take a tenth of a pass of logistic regression over 64 columns.
             return DenseBlock(X.astype(self.dtype, copy=False), start, *self.rule.read_again(*beside))
         X, y, weight = self.rule.read(number, X, *beside)
-        return checked_block(DenseBlock(X, start, y, weight), self)
+        return check_block(DenseBlock(X, start, y, weight), self)
 
     def block(self, number: int) -> Block:
         return self._run_of(number, number + 1)
@@ -126,7 +126,7 @@ class NpySource(Source):
             self._seen[first:stop] = b"\1" * (stop - first)
             slow = (time.perf_counter() - began) * _DISK_SPEED > block.n * self.file.row_bytes
             self._ask_ahead(first, stop, slow)
-        return self._finished(block)
+        return self._relabel_block(block)
 
     def _sum_run(self, statistic: Any, first: int, stop: int) -> Any:
         tree, length = SumTree(), 2 ** (max(1, _RUN_BYTES // self._block_bytes).bit_length() - 1)
@@ -155,7 +155,7 @@ class NpySource(Source):
                 self.file.will_need(*self.bounds(number))
 
     def on_rows(self, start: int, stop: int, function: Callable[[Block], Any]) -> Any:
-        return function(self._finished(self._rows(start, stop, start // self.block_rows)))
+        return function(self._relabel_block(self._rows(start, stop, start // self.block_rows)))
 
     def reduce(self, statistic: Any) -> Any:
         return Source.reduce(self if getattr(statistic, "reads_rows", True) else self._without_rows(), statistic)
@@ -184,7 +184,7 @@ class NpySource(Source):
     def part(self, rows: Array) -> ArraySource:
         X = np.ascontiguousarray(self.file.gather(np.asarray(rows)), self.dtype)
         # Which rows were drawn is told by their numbers in the file.
-        checked_block(DenseBlock(X, 0), _Drawn(self, rows))
+        check_block(DenseBlock(X, 0), _Drawn(self, rows))
         return ArraySource(X, threads=self.threads)
 
     def whole(self) -> Array:
@@ -211,8 +211,8 @@ class _Drawn:
         self.subject = source.subject
         self.feature_names = None
 
-    def located(self, row: int) -> str:
-        return self.source.located(int(self.rows[row]))
+    def locate(self, row: int) -> str:
+        return self.source.locate(int(self.rows[row]))
 
 
 def _weight(block: Block) -> Array:

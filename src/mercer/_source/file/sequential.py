@@ -16,7 +16,7 @@ from mercer._source.block import Block, DenseBlock, SparseBlock
 from mercer._source.file.block_cutting import Cursor, Piece, cut
 from mercer._source.file.piece_rule import PieceRule
 from mercer._source.file.read_ahead import ReadAhead
-from mercer._source.finite import checked_block
+from mercer._source.finite import check_block
 from mercer._source.memory import require_memory, small_table
 from mercer._source.source import Source, SumTree
 from mercer._source.threads import run_taken
@@ -82,7 +82,7 @@ class SequentialSource(Source):
                 start += X.shape[0]
                 if weight is not None:
                     weights.add(block.total_weight())
-                yield self._finished(block)
+                yield self._relabel_block(block)
         finally:
             getattr(pieces, "close", bool)()
         self._count(start, weights)
@@ -109,12 +109,12 @@ class SequentialSource(Source):
                 )
                 raise DataError(message)
 
-    def _checked_blocks(self) -> Generator[Block]:
+    def _check_blocks(self) -> Generator[Block]:
         """Yield the blocks of one pass, after a check for NaN and infinity where that is still needed."""
         blocks = self.blocks()
         try:
             for block in blocks:
-                yield block if self._known["finite"] else checked_block(block, self)
+                yield block if self._known["finite"] else check_block(block, self)
         finally:
             blocks.close()
 
@@ -126,7 +126,7 @@ class SequentialSource(Source):
             run_taken(function, ReadAhead(self.blocks()), self.threads, receive)
             return
         # The thread that works on a block checks it, while the block is in that thread's cache.
-        run_taken(lambda block: function(checked_block(block, self)), ReadAhead(self.blocks()), self.threads, receive)
+        run_taken(lambda block: function(check_block(block, self)), ReadAhead(self.blocks()), self.threads, receive)
         self._known["finite"] = True
 
     def reduce(self, statistic: Any) -> Any:
@@ -151,7 +151,7 @@ class SequentialSource(Source):
         try:
             for number, block in enumerate(ahead):
                 if number in work:
-                    done[number] = self.fetch(work[number](checked_block(block, self)))
+                    done[number] = self.fetch(work[number](check_block(block, self)))
                 if len(done) == len(work):
                     return done
         finally:
@@ -173,7 +173,7 @@ class SequentialSource(Source):
         """Return the cursor if `start` is its next row, else a new one that has skipped the rows before `start`."""
         if self._cursor is None or self._cursor.position != start:
             self.release()
-            self._cursor = Cursor(ReadAhead(self._checked_blocks()))
+            self._cursor = Cursor(ReadAhead(self._check_blocks()))
             self._cursor.skip(start)
         return self._cursor
 

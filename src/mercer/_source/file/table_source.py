@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from mercer._source.block import rows_per_block
-from mercer._source.file.arrow_columns import TableColumns, columns_named
+from mercer._source.file.arrow_columns import TableColumns, find_named_columns
 from mercer._source.file.block_cutting import Piece
 from mercer._source.file.piece_rule import PieceRule
 from mercer._source.file.row_values import Beside, open_beside
@@ -60,7 +60,7 @@ class TableSource(SequentialSource):
         self.subject = subject
         self.threads = threads
         self.description = description
-        self.columns = TableColumns.chosen(
+        self.columns = TableColumns.choose(
             schema, y, weight, targets=targets, wanted=columns, subject=subject, description=description
         )
         self.beside = {
@@ -77,7 +77,7 @@ class TableSource(SequentialSource):
         self.files: list[tuple[int, str]] = []
 
     def _open_beside(self, given: Any, name: str, schema: Any) -> Beside | None:
-        return None if columns_named(given, schema.names) else open_beside(given, name, self.subject)
+        return None if find_named_columns(given, schema.names) else open_beside(given, name, self.subject)
 
     @property
     def batch_rows(self) -> int:
@@ -111,7 +111,7 @@ class TableSource(SequentialSource):
                 if batch.num_rows == 0:
                     continue
                 if bad := self.columns.nulls(batch):
-                    where = f"{self.located(start)} and the {batch.num_rows - 1} rows after it"
+                    where = f"{self.locate(start)} and the {batch.num_rows - 1} rows after it"
                     self._refuse(f"has nulls in column {bad[0]!r}, in {where}. Drop or fill those rows")
                 yield self.rule.read(number, *self._parts(batch, start))
                 start, number = start + batch.num_rows, number + 1
@@ -140,10 +140,10 @@ class TableSource(SequentialSource):
             weight = self.columns.read_weight(batch)
         return self.columns.rows(batch), y, weight
 
-    def located(self, row: int) -> str:
+    def locate(self, row: int) -> str:
         place = bisect.bisect_right([first for first, _ in self.files], row) - 1
         first, file = self.files[place] if self.files else (0, "")
-        return f"row {row - first} of {file}" if file else super().located(row)
+        return f"row {row - first} of {file}" if file else super().locate(row)
 
     def fingerprint(self) -> dict[str, Any]:
         paths = [path for path in getattr(self.data, "files", []) if os.path.exists(path)]

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, seed_sequence
 from mercer._base.parameter import Boolean, HasFit, Integer, Nothing, Real, Rule, Seed
-from mercer._base.validation import checked_weight
+from mercer._base.validation import check_weight
 from mercer._base.wrapping import check_wrapped_place
 from mercer._source.threads import run_numbered
 from mercer.ensemble._committee.bags import Bags, BagState, Draws, fit_member
@@ -92,7 +92,7 @@ class BaggingModel(MemberList, Estimator):
         self.estimator_ = self._default() if self.estimator is None else self.estimator
         rows, y = handed_table(self, self.estimator_, X, y, numbers=numbers, finite=False)
         y = self._targets(y)
-        weight = checked_weight(self, sample_weight, len(y))
+        weight = check_weight(self, sample_weight, len(y))
         routed = process_routing(self, "fit", **fit_params) if fit_params else None
         given = routed.estimator.fit if routed is not None else {}
         before = tuple(self.estimators_) if self.warm_start and hasattr(self, "estimators_") else ()

@@ -17,7 +17,7 @@ from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
 from mercer._base.share import Share
 from mercer._base.tree_problem import Problem, check_values, open_problem, rules_of
-from mercer._base.validation import checked_rows
+from mercer._base.validation import check_rows
 from mercer._solver.tree.binary_tree import BinaryTree
 from mercer._source import open_source
 from mercer._source.memory import require_memory
@@ -242,7 +242,7 @@ class ForestModel(MultiOutputMixin, Estimator):
             return rows
         check_is_fitted(self)
         X = X if table is None else table.encode(X, type(self).__name__)
-        X = checked_rows(self, X, reset=False, accept_sparse="csr", ensure_all_finite=False)
+        X = check_rows(self, X, reset=False, accept_sparse="csr", ensure_all_finite=False)
         check_values(type(self).__name__, X)
         return X
 

@@ -17,7 +17,7 @@ from mercer._base import Estimator, few_rows, seed_sequence
 from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, Rule, Seed
 from mercer._base.share import Share
 from mercer._base.tree_problem import check_values, open_problem, rules_of
-from mercer._base.validation import checked_rows
+from mercer._base.validation import check_rows
 from mercer._solver.tree.columns import encode_columns
 from mercer._source import open_source
 from mercer.ensemble._forest.packed_forest import PackedForest
@@ -269,7 +269,7 @@ class GradientModel(Estimator):
         if (rows := few_rows(self, X)) is not None:
             return rows
         check_is_fitted(self)
-        X = checked_rows(self, X, reset=False, accept_sparse="csr", ensure_all_finite=False)
+        X = check_rows(self, X, reset=False, accept_sparse="csr", ensure_all_finite=False)
         check_values(type(self).__name__, X)
         return X
 

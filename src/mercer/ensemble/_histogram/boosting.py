@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator
-from mercer._base.opening import fitted_source
+from mercer._base.opening import open_new_rows
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, Function, Instance, Integer, Nothing, Real, Rule, Seed, Text
 from mercer._base.randomness import seed_sequence
@@ -259,12 +259,12 @@ class HistBoosting(Estimator):
         frame = vars(self).get("_frame")
         if frame is None:
             rows = few_rows(self, X)
-            return (rows, None) if rows is not None else (None, fitted_source(self, X, ensure_all_finite=False))
+            return (rows, None) if rows is not None else (None, open_new_rows(self, X, ensure_all_finite=False))
         rows, _, _ = read_frame(self, X, frame, reset=False)
         plain = copy.copy(self)
         if rows is not X:
             plain.__dict__.pop("feature_names_in_", None)
-        return None, fitted_source(plain, rows, ensure_all_finite=False)
+        return None, open_new_rows(plain, rows, ensure_all_finite=False)
 
     def _check_fitted(self) -> None:
         # A look at one name costs a hundredth of scikit-learn's check, half the time of one row.

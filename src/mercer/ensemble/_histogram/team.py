@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer._native.boosting import boosting_growth, boosting_leaves
-from mercer._source.threads import accompanied
+from mercer._source.threads import run_alongside
 from mercer.ensemble._histogram.field import Field
 
 __all__ = ["Team"]
@@ -117,7 +117,7 @@ class Team:
         self.ground.call()
         self._together = True
         try:
-            with accompanied(self.ground.help, self.ground.dismiss, self.members):
+            with run_alongside(self.ground.help, self.ground.dismiss, self.members):
                 yield
         finally:
             self._together = False

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from mercer._solver.request import answered
+from mercer._solver.request import answer_requests
 from mercer._source import Block, Source
 from mercer._statistic.products import Residual
 from mercer.errors import ParameterError
@@ -35,7 +35,7 @@ def infer_linear(model: Any, X: Any, y: Any, sample_weight: Any, confidence: flo
     source = open_single_target(model, X, y, sample_weight, reset=False)
     centre = model.fit_intercept
     dense = source.place == "memory" and not source.is_sparse
-    spectrum = answered(spectrum_of_triangle(centre) if dense else spectrum_of_moments(centre), source)
+    spectrum = answer_requests(spectrum_of_triangle(centre) if dense else spectrum_of_moments(centre), source)
     if alpha == 0 and (len(spectrum.values) < source.n_features or not (spectrum.values > 0).all()):
         refuse_rank(name)
     coef = np.ravel(model.coef_).astype(np.float64)
@@ -100,7 +100,7 @@ class _Leverage:
     level: float
 
     def __call__(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
-        leverage = np.sum((block.centred(self.mean) @ self.whitening) ** 2, axis=1) + self.share
+        leverage = np.sum((block.centre(self.mean) @ self.whitening) ** 2, axis=1) + self.share
         return leverage, block.y - block.matmul(self.coef) - self.level
 
 

@@ -10,8 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_consistent_length
 
 from mercer._base.parameter import Boolean, Choice, Integer, Real, check_parameters
-from mercer._base.validation import FLOATS, checked_weight
-from mercer._solver.request import answered
+from mercer._base.validation import FLOATS, check_weight
+from mercer._solver.request import answer_requests
 from mercer._source import Source, open_source
 from mercer._source.threads import n_threads, one_blas_thread
 from mercer._statistic import MomentSums
@@ -137,7 +137,7 @@ def enet_path(
     )  # fmt: skip
     with one_blas_thread():
         walk = _walk(plan, wanted, l1_ratio, eps, Xy, coef_init, bool(verbose))
-        grid, coefs, gaps, sweeps, missed = answered(walk, source)
+        grid, coefs, gaps, sweeps, missed = answer_requests(walk, source)
     if missed:
         message = (
             f"enet_path: {missed} of {len(grid)} penalties stopped by max_iter, not converged; the largest duality gap "
@@ -242,7 +242,7 @@ def opened_rows(subject: str, X: Any, y: Any, sample_weight: Any, n_jobs: int | 
         )
         raise DataError(message)
     check_consistent_length(X, y)
-    weight = checked_weight(ElasticNet(), sample_weight, len(y))
+    weight = check_weight(ElasticNet(), sample_weight, len(y))
     return open_source(X, y, weight, n_threads(n_jobs))
 
 

@@ -8,7 +8,7 @@ from scipy.optimize import brentq
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._base.parameter import Boolean, Real, check_parameters
-from mercer._solver.request import answered
+from mercer._solver.request import answer_requests
 from mercer._source import Source
 from mercer._source.threads import one_blas_thread
 from mercer.linear_model._lasso.descent_regressor import suits_gram
@@ -77,14 +77,14 @@ def alpha_for_l1_norm(
 
 def _searched(plan: DescentPlan, source: Source, budget: float) -> float:
     """The root of |coef(alpha)|_1 - budget; every fit begins with the coefficients of the last."""
-    moments = answered(summed(plan), source)
-    [problem] = answered(open_problems(plan, [moments], [0]), source)
+    moments = answer_requests(summed(plan), source)
+    [problem] = answer_requests(open_problems(plan, [moments], [0]), source)
     goal = plan.tol * float(moments.y_scatter[0])
     missed = []
 
     def excess(alpha: float) -> float:
         price = plan.price(alpha, 1.0, moments.weight)
-        answered(follow(problem, price, goal, plan.tol, plan.max_iter), source)
+        answer_requests(follow(problem, price, goal, plan.tol, plan.max_iter), source)
         if not problem.settled:
             missed.append(problem.gap / moments.weight)
         return float(np.abs(problem.coef).sum()) - budget

@@ -14,7 +14,7 @@ from mercer._base import Estimator
 from mercer._base.folds import fold_source, of_rows, routed_parameters, router, scorer_of, splits
 from mercer._base.linear.prediction import target_columns
 from mercer._solver import Dense, Outcome, Solver
-from mercer._solver.request import answered
+from mercer._solver.request import answer_requests
 from mercer._source import Source
 from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
@@ -243,13 +243,13 @@ def _best(scores: np.ndarray, n_targets: int) -> tuple[np.ndarray, np.ndarray]:
 def _path(source: Source, alphas: np.ndarray, centre: bool, by_gram: bool) -> tuple[np.ndarray, np.ndarray]:
     """Coefficients (a, d, k) and intercepts (a, k) for every penalty."""
     if not by_gram:
-        found = answered(spectrum_of_moments(centre), source)
+        found = answer_requests(spectrum_of_moments(centre), source)
         coefs = np.stack([found.coef(alpha) for alpha in alphas])
         return coefs, np.stack([found.intercept(coef) for coef in coefs])
     y = target_columns(source.y)
-    gram, mean = answered(gram_spectrum(y, source.weight, centre), source)
+    gram, mean = answer_requests(gram_spectrum(y, source.weight, centre), source)
     duals = np.hstack([gram.dual(np.full(y.shape[1], alpha)) for alpha in alphas])
-    stacked, mean = answered(dual_coefficients(duals, gram.share, centre, mean), source)
+    stacked, mean = answer_requests(dual_coefficients(duals, gram.share, centre, mean), source)
     coefs = np.moveaxis(stacked.reshape(len(mean), len(alphas), -1), 1, 0)
     return coefs, gram.y_mean - mean @ coefs
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from mercer._plain import plain
 from mercer._solver.driver import Solver
-from mercer._solver.request import answered
+from mercer._solver.request import answer_requests
 from mercer._solver.step import Certificate, Solution, Step
 from mercer._source import Source
 from mercer._source.threads import run_numbered
@@ -39,7 +39,10 @@ class Together:
     def answer(self, source: Source) -> list[Any]:
         results: list[Any] = []
         run_numbered(
-            lambda number: answered(self.asking[number], source), len(self.asking), source.threads, results.append
+            lambda number: answer_requests(self.asking[number], source),
+            len(self.asking),
+            source.threads,
+            results.append,
         )
         return results
 
