@@ -66,8 +66,8 @@ class Candidate:
     unfit : callable
         ``unfit(shape)`` returns why a table of this shape is not for it, or an empty text.
     complexity : callable or None
-        ``complexity(model)`` returns the effective number of parameters of a fitted model, and its words; None where
-        nobody can count them.
+        ``complexity(model)`` returns the effective number of parameters of a fitted model, and what they are; None
+        if there is no way to count them.
     text : str
         What it is, in a sentence.
     """

@@ -1,6 +1,6 @@
 """Extrapolation of what a fit takes, from rehearsals on a sample and on half of it, to all rows.
 
-What is twice as much for twice the rows grows with them, and what is the same does not.
+What doubles with the number of rows grows with them; what stays the same does not.
 """
 
 import math

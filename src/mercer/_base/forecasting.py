@@ -1,7 +1,7 @@
 """The forecast of what a fit will take: memory, passes over the data, and time.
 
-A copy of the estimator is fitted to a sample of the rows and to half of that sample. What is twice as much for twice
-the rows grows with them, what is the same does not, and so both are carried on to the number of rows there are.
+A copy of the estimator is fitted to a sample of the rows and to half of that sample. What doubles with the
+number of rows grows with them, what stays the same does not; both are extrapolated to all rows.
 """
 
 import math
@@ -46,11 +46,11 @@ class Forecast:
     rows, columns : int
         Of the data.
     memory_bytes : int
-        The most that will be held at a time, on top of the data.
+        The peak of the memory held, on top of the data.
     memory_parts : dict of str to int
-        The parts of it.
+        Its parts.
     passes : tuple of int
-        Over the data: as many as are expected, and at most. (0, 0) where the fit would be refused.
+        Passes over the data: expected, and at most. (0, 0) if the fit would be refused.
     seconds : float
         How long it will take, roughly; NaN where the fit would be refused.
     parallel_share : float
@@ -58,7 +58,7 @@ class Forecast:
     allowed_bytes : int
         The memory that a fit may take here and now.
     fits : bool
-        Whether what is needed is allowed.
+        Whether the memory needed is at most the memory allowed.
     notes : tuple of str
         What else to know, such as the text of the refusal.
     """

@@ -1,4 +1,4 @@
-"""What estimators with a kernel share: the choice of it, rows made ready for it, and sums of kernels."""
+"""What estimators with a kernel share: the choice of the kernel, rows prepared for it, and sums of kernels."""
 
 import weakref
 from contextlib import nullcontext
@@ -93,9 +93,9 @@ class KernelSum:
 
 
 def one_order(size: int) -> Any:
-    """Return a context in which products of `numbers` values are summed in one order, whatever else runs.
+    """Return a context in which products of `size` values are summed in one order, whatever else runs.
 
-    A BLAS uses one thread for small ones by itself, and a look at its threads takes longer than they do.
+    A BLAS computes small products on one thread by itself, and setting its threads would take longer than they do.
     """
     return one_blas_thread() if size > 2**13 else nullcontext()
 

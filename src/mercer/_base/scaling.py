@@ -59,7 +59,7 @@ def measure_growth(
     Parameters
     ----------
     run : callable
-        Does the work of a given size; what is made ready beforehand is not timed.
+        Does the work of a given size; prepare its data beforehand, so that only the work is timed.
     sizes : sequence of int
         Two different ones at least; far apart, so that fixed costs do not hide the slope.
     repeats : int, default=3

@@ -1,4 +1,4 @@
-"""What estimators share that wrap others: members fitted to rows as they are, and the facts that members know."""
+"""What estimators that wrap others share: members are fitted to the rows as given, and pass on what they know."""
 
 import time
 from typing import Any
@@ -16,7 +16,7 @@ __all__ = ["check_wrapped_place", "fit_members", "float_type", "note_columns", "
 
 
 def check_wrapped_place(wrapper: Any, X: Any, y: Any) -> None:
-    """Raise unless the rows are in memory: a wrapper looks at its members' answers for all of them."""
+    """Raise unless the rows are in memory: a wrapper needs its members' predictions for all of them."""
     place = place_of(X, y)
     if place != "memory":
         check_place(wrapper, place)

@@ -79,7 +79,7 @@ class Block(ABC):
 
     @property
     def device(self) -> Any:
-        """Where new arrays beside the rows belong; None for NumPy."""
+        """The device of the rows, for new arrays; None for NumPy."""
         return None
 
     def total_weight(self) -> float:

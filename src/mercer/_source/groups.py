@@ -1,8 +1,9 @@
 """Sums of rows by label in array operations: no rows-by-labels matrix, no atomic additions, one summation order.
 
-A stable sort brings the rows of each label together. They are cut into chunks, whole ones are summed and make a shorter
-table of the same kind, and the rows left over at each label's end are summed beside it; so on until nothing is whole.
-All shapes follow from the number of rows and labels alone, so that a device never waits for the host.
+A stable sort brings the rows of each label together. They are cut into chunks. The sums of whole chunks make a shorter
+table of the same kind, and the rows that are left at the end of each label are summed directly; this is repeated until
+no label has a whole chunk. All shapes depend only on the number of rows and labels, so that a device never waits for
+the host.
 """
 
 from functools import cached_property
@@ -14,10 +15,10 @@ __all__ = ["Groups"]
 
 
 class _Level(NamedTuple):
-    """One table cut up: where rows stand in it, and how many make a chunk.
+    """One table cut into chunks, by row indices.
 
-    ``ends`` (k, chunk) are the rows that whole chunks leave of each label, where ``inside`` says so; ``chunks``
-    (m, chunk) the rows of whole chunks, those past the last one being any rows.
+    ``ends`` (k, chunk) are the rows of each label after its last whole chunk; ``inside`` is False for padding.
+    ``chunks`` (m, chunk) are the rows of whole chunks; entries after the last whole chunk are arbitrary rows.
     """
 
     ends: Array

@@ -10,7 +10,7 @@ __all__ = ["Labelling"]
 
 @dataclass(frozen=True, eq=False)
 class Labelling:
-    """Turns labels into the numbers of their classes and multiplies weights by those of the classes.
+    """Replaces labels by the indices of their classes and multiplies weights by the weights of the classes.
 
     Parameters
     ----------

@@ -19,6 +19,7 @@ from mercer.errors import MemoryForecastError
 
 __all__ = ["Request", "collect_requests", "count_allowed_bytes", "readable", "require_memory", "small_table"]
 
+# Files of the limit, the usage and the statistics of a container's memory: cgroup version 2, then version 1.
 _CGROUPS = (
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat"),
     (
@@ -28,9 +29,9 @@ _CGROUPS = (
     ),
 )
 _collected: ContextVar["list[Request] | None"] = ContextVar("mercer_memory_requests", default=None)
-# Below this a look at the limits costs more than it tells.
+# Requests of fewer bytes are not checked: reading the limits would take longer than it is worth.
 _SMALL = 32 * 2**20
-# What may be kept of every row beside rows that are not in memory: 16 million numbers.
+# The most bytes of a table with one entry per row, for rows that are not in memory: 16 million float64.
 _MOST_TABLE_BYTES = 128 * 2**20
 
 
@@ -118,7 +119,7 @@ def _container_left() -> int | None:
             stat = dict(line.split() for line in Path(stat_file).read_text().splitlines())
         except (OSError, ValueError):
             continue
-        # The kernel gives file cache back on demand, so it does not count as taken.
+        # The kernel frees the file cache on demand, so it does not count as used.
         return max(0, limit - usage + int(stat.get("inactive_file", 0)))
     return None
 

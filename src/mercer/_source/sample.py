@@ -29,7 +29,7 @@ class Sample:
 
     @property
     def bytes_per_row(self) -> float:
-        """Of the rows as they are stored."""
+        """Bytes that one row takes as it is stored."""
         parts = (self.X.data, self.X.indices, self.X.indptr) if issparse(self.X) else (self.X,)
         return sum(part.nbytes for part in parts) / self.n_rows
 
@@ -44,7 +44,7 @@ class Sample:
 def take_sample(source: Source, most_rows: int) -> Sample:
     """Return about `most_rows` rows: blocks spread over all rows, or the first ones where only those can be reached."""
     begin = time.perf_counter()
-    # A stream that does not know its length is read once to count it, which is also the best measure of reading.
+    # A stream that does not know its length is read once to count it, which also measures the time of reading best.
     counts = source.known_rows is None
     n_rows = source.n_rows
     counting = (time.perf_counter() - begin) / n_rows

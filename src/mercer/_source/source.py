@@ -1,12 +1,12 @@
 """A source: where rows live, and the verbs by which algorithms reach them.
 
 ``reduce`` sums a statistic over all blocks, ``map`` gives a value per row, ``take`` gives rows by index, and ``tiles``
-meets block with block; ``on_blocks`` and ``on_rows`` run a function on some blocks, or on consecutive rows, where they
-are. Blocks are fixed (see :func:`mercer._source.block.rows_per_block`), and sums follow a fixed binary tree over the
-block numbers, so that a sum has the same bits on any number of threads and in any place.
+combines block with block; ``on_blocks`` and ``on_rows`` run a function where some blocks, or consecutive rows, are.
+Blocks are fixed (see :func:`mercer._source.block.rows_per_block`), and sums follow a fixed binary tree over the
+block indices, so that a sum has the same bits on any number of threads and in any place.
 
-What a solver is sent (sums, rows that were asked for by number) is NumPy, in any place; what ``map`` gives is where the
-rows are.
+A solver is sent NumPy arrays (sums, rows by index), wherever the rows are; the result of ``map`` stays where the rows
+are.
 """
 
 import copy
@@ -66,7 +66,7 @@ class Source(ABC):
     place : str
         Where the rows are: ``"memory"``, ``"file"``, ``"stream"``, ``"dask"`` or ``"device"``.
     placement : Placement
-        The array library and device that what is learnt belongs to: NumPy, except for rows on a device.
+        The array library and device of fitted attributes: NumPy, except for rows on a device.
     n_features : int
     dtype : dtype
         Of the rows: float32 or float64.
@@ -83,7 +83,7 @@ class Source(ABC):
     has_weight : bool
     feature_names : list of str or None
     labelling : Labelling or None
-        What turns the targets and weights of a block as they are stored into those that a loss wants.
+        Converts stored targets and weights of a block to those that a loss takes.
     description : str
         What the rows are, in words, for errors: ``"the Parquet folder sales/"``.
     subject : str
@@ -138,7 +138,7 @@ class Source(ABC):
 
     @property
     def n_targets(self) -> int:
-        """Targets per row; one where each row has a single number or label."""
+        """Targets per row; one where each row has a single value or label."""
         return math.prod(self.target_shape or ())
 
     @property
@@ -170,7 +170,7 @@ class Source(ABC):
         """Convert the targets and weights of a block, as they are stored, by the labelling if there is one."""
         return block if self.labelling is None else self.labelling.on(block)
 
-    def assume_finite(self) -> None:  # noqa: B027 (rows in memory were looked at before)
+    def assume_finite(self) -> None:  # noqa: B027 (rows in memory were checked before)
         """Skip the check for NaN and infinity; who sums the rows calls :meth:`check_finite` if a sum is not finite."""
 
     def check_finite(self) -> None:  # noqa: B027
@@ -318,7 +318,7 @@ class Source(ABC):
 
 
 class _Pick:
-    """Some rows of a block, by their numbers in the source; dense."""
+    """Some rows of a block, by their indices in the source; dense."""
 
     def __init__(self, rows: Array) -> None:
         self.rows = rows
@@ -338,10 +338,10 @@ def longest_run(n_features: int) -> int:
 
 
 def _blocks_per_item(n_blocks: int, n_features: int, threads: int) -> int:
-    """Return how many blocks one thread sums before it takes the lock: a power of two, which keeps the tree the same.
+    """Return how many blocks make one work item: a power of two, so that its sum is a node of the same tree.
 
-    Taking and handing on hold the interpreter's lock, for which many threads would wait: runs are long, yet short
-    enough for each thread to have four of them. Wide blocks take long as they are.
+    Taking an item and passing on its result hold the interpreter's lock, for which other threads wait. So runs are
+    long, but short enough for each thread to have four of them. Wide blocks take long enough by themselves.
     """
     wanted = max(1, n_blocks // (4 * threads))
     return min(2 ** (wanted.bit_length() - 1), longest_run(n_features))

@@ -72,9 +72,9 @@ def _merge_scatters(first: Array, second: Array, product: float, step: Array) ->
 
 @dataclass(frozen=True, eq=False)
 class PackedMoments:
-    """The same of NumPy rows, as native code leaves them: one mean and one scatter of X and y side by side.
+    """Moments of NumPy rows as native code computes them: one mean and one scatter of the columns of X and y together.
 
-    ``packed`` is known at and right of its diagonal, and wider than that; it is unfolded when first looked at.
+    ``packed`` holds the upper triangle, padded to a wider matrix; it is unfolded when it is first used.
     """
 
     weight: float

@@ -29,12 +29,12 @@ class Statistic:
         """Compute the statistic of one block: the definition."""
         raise NotImplementedError  # every subclass is a definition
 
-    # Whether it looks at the rows; one that looks at targets and weights only spares a file that keeps them apart.
+    # Whether it reads the rows; if not, a source that stores targets and weights separately need not read its rows.
     reads_rows: ClassVar[bool] = True
     # Whether the mean in the sums is of every value of the rows, so that NaN anywhere shows in it.
     sums_all_values: ClassVar[bool] = False
     # A method native_run(block, unit) that gives the sum over the parts of `unit` rows from compiled code, where there
-    # is one. It holds the interpreter's lock for a moment only, so that many threads do not wait for one another.
+    # is one. It releases the interpreter's lock while it computes, so that threads do not wait for one another.
     native_run: Any = None
 
     def native(self, block: Block) -> Any:

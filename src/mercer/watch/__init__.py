@@ -1,7 +1,7 @@
 """Watches: objects that follow a fit, and may end it.
 
 Those a user sets follow scikit-learn's callback protocol (``estimator.set_callbacks(...)``), so scikit-learn's own
-``ProgressBar`` and ``ScoringMonitor`` stand beside them:
+``ProgressBar`` and ``ScoringMonitor`` work together with them:
 
 - :class:`TimeLimit` ends a fit after some seconds (so does the parameter ``max_time``),
 - :class:`EarlyStopping` ends it when the score on *your* validation set stops rising, and keeps the best state,

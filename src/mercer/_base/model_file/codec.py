@@ -130,7 +130,7 @@ class Decoder:
         self.arrays = arrays
         self._depth = 0
         self._shared: dict[int, Any] = {}
-        # References cost few bytes in the file, but building from them may copy: what is built in all is bounded.
+        # A reference takes few bytes in the file, but decoding it may copy: the total of decoded bytes is bounded.
         self._budget = 2**26 + 16 * sum(array.nbytes for array in arrays)
 
     def decode(self, node: Node) -> Any:

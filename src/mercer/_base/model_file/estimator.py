@@ -147,7 +147,7 @@ def write_requests(requests: Any, encoder: Encoder, path: str) -> dict[str, Any]
 
 
 def read_requests(instance: Any, requests: dict[str, Any], decoder: Decoder) -> None:
-    """Tell an instance what it was told before."""
+    """Set the metadata requests of an instance as they were when it was saved."""
     if not requests:
         return
     if not requests.keys() <= set(_ROUTED):

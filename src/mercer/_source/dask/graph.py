@@ -1,7 +1,7 @@
 """Graphs of tasks over the chunks of Dask collections, and how mercer waits for their results.
 
 A pass is one layer of tasks on top of the user's collections, run by whatever scheduler is active. Waiting is done in
-short turns, so that Ctrl-C is seen at once and cancels what is under way.
+short waits, so that Ctrl-C is handled at once and cancels the running tasks.
 """
 
 import math
@@ -34,10 +34,10 @@ __all__ = [
     "piece_reference",
 ]
 
-# Seconds between two looks whether a signal has come.
+# Seconds of one wait: a signal that comes just before a wait begins is handled when that wait ends.
 _TURN = 0.05
-# A task costs the scheduler about a millisecond, so one task sums several chunks; when a worker is lost, this many have
-# to be brought together anew.
+# The most chunks that one task sums. A task costs the scheduler about a millisecond, so several are summed at once;
+# when a worker is lost, as many chunks have to be collected again.
 _MOST_CHUNKS = 8
 
 
@@ -103,7 +103,7 @@ def compute(collection: Any, subject: str) -> Any:
         future, done = client.compute(collection), threading.Event()
         future.add_done_callback(lambda _: done.set())
         try:
-            # Not by distributed.wait: the errors that its time-outs raise keep every frame above alive, rows and all.
+            # Not by distributed.wait: the errors that its time-outs raise keep every frame above alive, with its rows.
             while not done.wait(_TURN):
                 pass
             return future.result()
@@ -115,7 +115,7 @@ def compute(collection: Any, subject: str) -> Any:
 
 @contextmanager
 def losses_named(subject: str) -> Iterator[None]:
-    """Raise what a cluster says of lost workers and lost rows in words of our own; other errors as they are."""
+    """Turn the cluster's errors about lost workers and lost rows into DataErrors with a cure; pass others on."""
     try:
         yield
     except Exception as error:

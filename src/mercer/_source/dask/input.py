@@ -22,7 +22,7 @@ __all__ = ["Given", "read_input"]
 
 @dataclass
 class Given:
-    """Rows, targets and weights as Dask arrays with equal chunks of rows, and what is known of them.
+    """Rows, targets and weights as Dask arrays with the same chunks of rows, and the rule that they were checked by.
 
     ``n_stored`` counts the stored values of sparse rows.
     """

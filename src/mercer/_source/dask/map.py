@@ -18,9 +18,9 @@ __all__ = ["map_rows"]
 def map_rows(X: Any, reader: ChunkReader, function: Callable[[Block], Array]) -> Any:
     """Return ``function(block)`` for the blocks of `X`, joined chunk by chunk; a tuple of arrays if it returns one.
 
-    The function is tried on one row of zeros, which tells types and shapes without computing anything.
+    The function is called once with a row of zeros, to find the types and shapes of its results.
     """
-    # What is computed later must not see what becomes of a model in the meantime.
+    # A copy: the tasks run later, and must not see changes that a model undergoes in the meantime.
     function = copy.deepcopy(function)
     shown = function(example(reader.rule))
     several = isinstance(shown, tuple)

@@ -30,7 +30,7 @@ Piece = tuple[Array, Array, Array]  # rows, targets or None, weights or None
 
 @dataclass(frozen=True)
 class Chunk:
-    """A chunk's number, the numbers of its first row and of its first block, and how many rows it has."""
+    """A chunk: its number, the indices of its first row and of its first block, and its number of rows."""
 
     number: int
     start: int
@@ -41,7 +41,7 @@ class Chunk:
 class PlacedSums:
     """Sums over runs of 2**height places that begin at a multiple of their length, in the order of places.
 
-    They are the inner nodes of the tree that :class:`SumTree` builds over all places, whichever worker made them.
+    They are inner nodes of the tree that :class:`SumTree` builds over all places, whichever worker computed them.
     """
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class PlacedSums:
 
 @dataclass(frozen=True, eq=False)
 class _Whereabouts:
-    """What an error about a row must know."""
+    """What an error about a row of a chunk names."""
 
     rule: PieceRule
     chunk: Chunk
@@ -86,7 +86,7 @@ class _Whereabouts:
 
 @dataclass(frozen=True, eq=False)
 class ChunkReader:
-    """How a chunk becomes blocks.
+    """Reads chunks as blocks.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class ChunkReader:
     block_rows : int
     labelling : Labelling or None
     finite : bool
-        Whether all rows are known to be finite, so that nobody need look again.
+        Whether all rows are known to be finite, so that they need no check.
     by_block : bool
         Whether the blocks of all chunks are those of one array of the same rows; sums then follow the tree over blocks.
         Else a chunk is summed by itself, and sums follow the tree over chunks.
@@ -129,8 +129,8 @@ class ChunkReader:
     def runs(self, chunk: Chunk, piece: Piece, longest: int = 1) -> Iterator[tuple[int, int, Block]]:
         """Yield the blocks of a chunk in runs of 2**height blocks, at most `longest`: first place, height, rows.
 
-        Places are the numbers of blocks; where sums follow the tree over chunks, they are counted from the chunk's
-        first. A run begins at a multiple of its length, so that its sum is one of the tree's.
+        Places are block indices; where sums follow the tree over chunks, they are counted from the chunk's first block.
+        A run begins at a multiple of its length, so that its sum is a node of the tree.
         """
         piece = self.read(chunk, piece)
         first = chunk.first_block if self.by_block else 0
@@ -178,11 +178,12 @@ def _plain(thing: Any) -> Any:
 def sum_chunks(how: tuple[ChunkReader, Any], chunks: list[Chunk], *pieces: Piece) -> PlacedSums:
     """Sum a statistic over some chunks, in as few parts as the fixed order of summation allows.
 
-    `how` is the reader of chunks and the statistic, in one so that they travel in one.
+    `how` is the reader of chunks and the statistic, in one argument so that they are sent at once.
     """
     reader, statistic = _plain(how)
     sums, unit = PlacedSums(), reader.block_rows
-    # Compiled code sums a run of blocks in one call; sparse rows, and statistics without such code, go block by block.
+    # Compiled code sums a run of blocks in one call; sparse rows, and statistics without such code, are summed block by
+    # block.
     in_runs = not reader.rule.is_sparse and hasattr(statistic, "on_run")
     longest = longest_run(reader.rule.n_features) if in_runs else 1
     with reader.working(*chunks):
@@ -203,7 +204,7 @@ def join_sums(last: bool, *groups: PlacedSums) -> Any:
     """Join the sums of several tasks, given in any order, into as few parts as possible; `last` asks for the total."""
     sums = PlacedSums()
     with one_blas_thread():
-        # Adding may use the memory of its left side, and these belong to the scheduler.
+        # A copy: adding may change its left operand in place, and the operands belong to the scheduler.
         parts = [part for group in groups for part in copy.deepcopy(group.parts)]
         for place, height, value in sorted(parts, key=lambda part: part[0]):
             sums.add(place, height, value)
@@ -276,7 +277,7 @@ class BlockWeight:
 
 @dataclass(frozen=True, eq=False)
 class BlockItself:
-    """All that a block holds, in a form that travels."""
+    """The rows, targets and weights of a block, in a form that can be pickled."""
 
     def __call__(self, block: Block) -> tuple[Array, int, Array, Array]:
         return block.X, block.start, block.y, block.weight
@@ -284,7 +285,7 @@ class BlockItself:
 
 @dataclass(frozen=True, eq=False)
 class BlockChecksum:
-    """What tells the rows of a block from others."""
+    """A checksum of the rows of a block."""
 
     def __call__(self, block: Block) -> int:
         return zlib.crc32(np.ascontiguousarray(block.dense()).data.cast("B"))

@@ -27,23 +27,23 @@ def rows_per_device_block(n_features: int) -> int:
     """Return the fixed number of rows in a block on a device: a power of two that depends only on `n_features`.
 
     Each array operation costs a launch, so that blocks are far larger than a CPU's: about 2**27 numbers, 1 GiB in
-    float64. It is a multiple of :func:`mercer._source.block.rows_per_block`, so that what is drawn block by block can
-    be drawn alike in both places.
+    float64. It is a multiple of :func:`mercer._source.block.rows_per_block`, so that random draws block by block can
+    be the same in both places.
     """
     rows = 2**27 // max(16, n_features)
     return max(rows_per_block(n_features), 2 ** (min(rows, 2**22).bit_length() - 1))
 
 
 class DeviceSource(ArraySource):
-    """Rows of an array on a device; targets and weights are beside them."""
+    """Rows of an array on a device; targets and weights are on the same device."""
 
     place = "device"
-    # Raises for rows that are not finite, until they have been looked at.
+    # Checks that rows are finite; None once they have been checked.
     unseen: Callable[[], None] | None = None
 
     def __init__(self, X: Array, y: Array = None, weight: Array = None, placement: Placement | None = None) -> None:
         self.placement = Placement.of(X) if placement is None else placement
-        # One thread hands out work to a device; its own queue does the rest.
+        # One thread is enough to queue work on a device.
         super().__init__(X, y, weight, threads=1, xp=self.placement.xp)
         self.wide = self.placement.wide
         self.block_rows = rows_per_device_block(self.n_features)
@@ -68,13 +68,13 @@ class DeviceSource(ArraySource):
         self.unseen = None
 
     def _look(self) -> None:
-        """Raise if rows that nobody has looked at yet hold NaN or infinity."""
+        """Raise if rows that were not checked before hold NaN or infinity."""
         if self.unseen is not None:
             self.unseen()
             self.unseen = None
 
     def reduce(self, statistic: Any) -> Any:
-        # A sum of all values tells of NaN by itself, and saves a pass over the rows.
+        # NaN shows in a sum of all values, which saves a pass over the rows for the check.
         if not statistic.sums_all_values:
             self._look()
         with full_precision(self.placement):
@@ -150,7 +150,7 @@ def open_device(X: Any, y: Any, weight: Any, *, subject: str, targets: str | Non
     targets : {None, "numbers", "labels"}
         Which targets are wanted.
     threads : int
-        Has no effect: a device has its own.
+        Has no effect: a device has its own threads.
     """
     placement = Placement.of(X)
     X = check_matrix(X, placement, subject)

@@ -35,7 +35,7 @@ class BlockStream(SequentialSource):
         if first is None:
             message = f"{subject}: {self.description} yielded nothing; got 0 sample(s), at least 1 is required."
             raise DataError(message)
-        # The block looked at is put in front of the others again: the first pass goes on where this look ended.
+        # The first block was read to learn the columns; the first pass yields it again before the others.
         self._known |= {"iterator": iterator, "looked at": first}
         X = self.rule.read_block(0, first)[0]
         self.dtype, self.n_features = self.rule.dtype, self.rule.n_features

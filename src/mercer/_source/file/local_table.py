@@ -2,7 +2,7 @@
 
 On a cluster a table of all rows belongs nowhere, but a worker that meets the same block in every pass can keep what it
 learnt of its rows. Such a table saves work and changes no result: an entry says how much it knows, and one that is lost
-with its worker, or was never kept for want of room, is made anew.
+with its worker, or was not kept because memory was short, is computed again.
 """
 
 import threading
@@ -18,7 +18,7 @@ from mercer._types import Array
 
 __all__ = ["Entry", "LocalTable", "count_kept_bytes", "forget"]
 
-# What a process keeps in all of its tables: 256 MiB, or the 20 bytes a row of k-means for 13 million rows.
+# The most bytes that a process keeps in all of its tables: k-means takes 20 bytes a row, so this holds 13 million rows.
 _MOST_BYTES = 2**28
 
 _lock = threading.Lock()
@@ -28,7 +28,7 @@ _bytes = 0
 
 @dataclass(eq=False)
 class Entry:
-    """Columns of one block, and how much they know; zero at first, then what their user wrote there."""
+    """Columns of one block, and a stamp that says how much they know; 0 at first, then set by the statistic."""
 
     columns: tuple[Array, ...]
     stamp: int = 0
@@ -51,7 +51,7 @@ class LocalTable:
         with _lock:
             table = _tables.setdefault(self.token, {})
             _tables.move_to_end(self.token)
-            # A pass may cut a chunk to longer runs than a draw does: rows so cut are known as they were cut.
+            # A pass may read a chunk in longer runs than a random draw does, so the length is part of the key.
             place = block.start, block.n
             found = table.get(place)
             if found is None:

@@ -1,7 +1,7 @@
 """A .npy file read by position, never mapped.
 
-A mapped file that another program makes shorter kills its readers with a bus error; a positioned read comes back short,
-and that can be told. The pages read belong to the system's cache and not to the process.
+A mapped file that another program makes shorter kills its readers with a bus error; a positioned read returns fewer
+bytes, which can be reported. The pages read belong to the system's cache and not to the process.
 """
 
 import math
@@ -94,7 +94,7 @@ class NpyFile:
         return found[places.reshape(-1)]
 
     def will_need(self, start: int, stop: int) -> None:
-        """Tell the system that these rows are wanted soon, so that the disk works while the processor does."""
+        """Ask the system to read these rows ahead, so that the disk works while the processor does."""
         if hasattr(os, "posix_fadvise") and not self.fortran:
             begin = self.offset + start * self.row_bytes
             os.posix_fadvise(self.file.fileno(), begin, (stop - start) * self.row_bytes, os.POSIX_FADV_WILLNEED)

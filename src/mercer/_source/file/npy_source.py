@@ -1,7 +1,7 @@
-"""Rows in a .npy file: as random to reach as an array, and never more in memory than the blocks being worked on.
+"""A source of rows in a .npy file, which can be read in any order; only the blocks being worked on are in memory.
 
-Each thread reads the block it is going to work on, so that while one waits for the disk another computes, and the
-system is told of the blocks that come next.
+Each thread reads the block it is going to work on, so that while one waits for the disk another computes. The system is
+asked to read the next blocks ahead.
 """
 
 import copy
@@ -16,7 +16,7 @@ from mercer._source.array import ArraySource
 from mercer._source.block import Block, DenseBlock, rows_per_block
 from mercer._source.file.npy_file import NpyFile
 from mercer._source.file.piece_rule import PieceRule
-from mercer._source.file.row_values import open_beside
+from mercer._source.file.row_values import open_row_values
 from mercer._source.finite import check_block
 from mercer._source.memory import require_memory, small_table
 from mercer._source.source import Source, SumTree
@@ -25,11 +25,11 @@ from mercer.errors import DataError
 
 __all__ = ["NpySource"]
 
-# How far ahead of the block being read the system is asked to read: the work of several threads on eight blocks each.
+# Bytes after the block being read that the system is asked to read: the work of several threads on eight blocks each.
 _AHEAD_BYTES = 32 * 2**20
-# Blocks read and summed at once hold up to this much, so that a thread's share stays in its cache.
+# The most bytes of blocks that one thread reads and sums at once, so that they stay in its cache.
 _RUN_BYTES = 2 * 2**20
-# Bytes a second that no disk reaches and every page cache does.
+# Bytes per second that no disk reaches and every page cache does.
 _DISK_SPEED = 1.5e9
 
 
@@ -55,8 +55,8 @@ class NpySource(Source):
         self.description = f"the file {self.file.name}"
         self._check_shape()
         self.n_rows, self.n_features = self.file.shape
-        self.targets = None if targets is None else open_beside(y, "y", subject)
-        self.weights = open_beside(weight, "sample_weight", subject)
+        self.targets = None if targets is None else open_row_values(y, "y", subject)
+        self.weights = open_row_values(weight, "sample_weight", subject)
         for beside in (self.targets, self.weights):
             if beside is not None:
                 beside.check_length(self.n_rows, self.description)
@@ -65,7 +65,7 @@ class NpySource(Source):
         self.dtype, self.target_shape = self.rule.dtype, self.rule.target_shape
         self.has_weight = self.rule.has_weight
         self.block_rows = rows_per_block(self.n_features)
-        # Shared by copies, which may be at work on other threads: a flag is set twice at worst.
+        # Which blocks were checked. Copies share it, also on other threads: at worst a block is checked twice.
         self._seen = bytearray(self.n_blocks)
         self._asked: int | None = None
         self._reads_rows = True
@@ -105,7 +105,7 @@ class NpySource(Source):
             return DenseBlock(np.empty((stop - start, 0)), start, *self.rule.read_beside(number, stop - start, *beside))
         X = self.file.read(start, stop, where)
         if seen:
-            # Looking again would take a tenth of a pass of logistic regression over 64 columns.
+            # A second check would take a tenth of a pass of logistic regression over 64 columns.
             return DenseBlock(X.astype(self.dtype, copy=False), start, *self.rule.read_again(*beside))
         X, y, weight = self.rule.read(number, X, *beside)
         return check_block(DenseBlock(X, start, y, weight), self)
@@ -131,7 +131,7 @@ class NpySource(Source):
     def _sum_run(self, statistic: Any, first: int, stop: int) -> Any:
         tree, length = SumTree(), 2 ** (max(1, _RUN_BYTES // self._block_bytes).bit_length() - 1)
         for number in range(first, stop, length):
-            # Without a name the run is gone when the next is read, into the same memory, which is still in the cache.
+            # No variable holds the run, so the next one is read into the same memory, which is still in the cache.
             tree.add(statistic.on_run(self._run_of(number, min(number + length, stop)), self.block_rows))
         return tree.total()
 
@@ -144,7 +144,7 @@ class NpySource(Source):
         self.each(_all_columns, _forgotten)
 
     def _ask_ahead(self, first: int, stop: int, slow: bool) -> None:
-        """Tell the system of the blocks to come, from the first that was slow to read: one that it had not cached."""
+        """Ask the system to read the next blocks ahead, from the first slow one on, which it had not cached."""
         if first == 0 or self._asked is None:
             self._asked = stop if slow else None
         if self._asked is not None:
@@ -183,7 +183,7 @@ class NpySource(Source):
 
     def part(self, rows: Array) -> ArraySource:
         X = np.ascontiguousarray(self.file.gather(np.asarray(rows)), self.dtype)
-        # Which rows were drawn is told by their numbers in the file.
+        # Errors name the drawn rows by their indices in the file.
         check_block(DenseBlock(X, 0), _Drawn(self, rows))
         return ArraySource(X, threads=self.threads)
 
@@ -203,7 +203,7 @@ class NpySource(Source):
 
 
 class _Drawn:
-    """Some rows of a file, for errors: they are told by their numbers in the file."""
+    """Some rows of a file, for errors, which name them by their indices in the file."""
 
     def __init__(self, source: NpySource, rows: Array) -> None:
         self.source = source

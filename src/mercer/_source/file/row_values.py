@@ -9,10 +9,10 @@ from mercer._source.file.npy_file import NpyFile
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["Beside", "open_beside"]
+__all__ = ["RowValues", "open_row_values"]
 
 
-class Beside:
+class RowValues:
     """An entry, or a row of entries, for each row of a file.
 
     Parameters
@@ -67,6 +67,6 @@ class Beside:
         return self.values[start:stop]
 
 
-def open_beside(given: Any, name: str, subject: str) -> Beside | None:
+def open_row_values(given: Any, name: str, subject: str) -> RowValues | None:
     """Open what was given, to be read by rows; None if nothing was given."""
-    return None if given is None else Beside(given, name, subject)
+    return None if given is None else RowValues(given, name, subject)

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from mercer._source.block import rows_per_sparse_block
 from mercer._source.file.block_cutting import Piece
 from mercer._source.file.piece_rule import PieceRule
-from mercer._source.file.row_values import open_beside
+from mercer._source.file.row_values import open_row_values
 from mercer._source.file.sequential import SequentialSource
 from mercer._source.memory import require_memory
 from mercer._types import Array
@@ -46,8 +46,8 @@ class SparseFile(SequentialSource):
         self.threads = threads
         self.description = f"the sparse file {self.path}"
         n_rows, self.n_features = self._read_layout()
-        self.targets = None if targets is None else open_beside(y, "y", subject)
-        self.weights = open_beside(weight, "sample_weight", subject)
+        self.targets = None if targets is None else open_row_values(y, "y", subject)
+        self.weights = open_row_values(weight, "sample_weight", subject)
         for beside in (self.targets, self.weights):
             if beside is not None:
                 beside.check_length(n_rows, self.description)

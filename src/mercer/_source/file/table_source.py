@@ -1,6 +1,6 @@
-"""Tables read through Arrow: Parquet, Arrow and text files, datasets, scanners, tables, and record-batch readers.
+"""Sources of tables that Arrow reads: Parquet, Arrow and text files, datasets, scanners, tables, batch readers.
 
-Targets and weights are columns by their names, or lie beside the table. All other columns are features, in the order of
+Targets and weights are named columns, or are given separately. All other columns are features, in the order of
 the table; a fitted model reads the columns it knows by name, so that a table may still hold the target.
 """
 
@@ -15,14 +15,15 @@ from mercer._source.block import rows_per_block
 from mercer._source.file.arrow_columns import TableColumns, find_named_columns
 from mercer._source.file.block_cutting import Piece
 from mercer._source.file.piece_rule import PieceRule
-from mercer._source.file.row_values import Beside, open_beside
+from mercer._source.file.row_values import RowValues, open_row_values
 from mercer._source.file.sequential import SequentialSource
 from mercer.errors import DataError
 
 __all__ = ["ParquetSource", "ReaderSource", "TableSource", "open_reader", "open_table", "open_table_path"]
 
-# The size of a record batch. Arrow reads some ahead on its own; its default holds 16 batches of each of 4 files.
+# Bytes of a record batch.
 _BATCH_BYTES = 8 * 2**20
+# How far Arrow reads ahead on its own; its default holds 16 batches of each of 4 files.
 _AHEAD = {"batch_readahead": 2, "fragment_readahead": 1}
 
 
@@ -64,7 +65,7 @@ class TableSource(SequentialSource):
             schema, y, weight, targets=targets, wanted=columns, subject=subject, description=description
         )
         self.beside = {
-            name: self._open_beside(given, name, schema)
+            name: self._open_row_values(given, name, schema)
             for name, given in (("y", None if targets is None else y), ("sample_weight", weight))
         }
         self.rule = PieceRule(subject, description, targets, "record batch")
@@ -73,11 +74,11 @@ class TableSource(SequentialSource):
         self.target_shape, self.has_weight = self.rule.target_shape, self.rule.has_weight
         self.feature_names = self.columns.features
         self.block_rows = rows_per_block(self.n_features)
-        # The first row of each file, filled in while it is read; for errors.
+        # The first row of each file read so far, and its name, for errors.
         self.files: list[tuple[int, str]] = []
 
-    def _open_beside(self, given: Any, name: str, schema: Any) -> Beside | None:
-        return None if find_named_columns(given, schema.names) else open_beside(given, name, self.subject)
+    def _open_row_values(self, given: Any, name: str, schema: Any) -> RowValues | None:
+        return None if find_named_columns(given, schema.names) else open_row_values(given, name, self.subject)
 
     @property
     def batch_rows(self) -> int:
@@ -158,7 +159,7 @@ class TableSource(SequentialSource):
 class ParquetSource(TableSource):
     """Rows of Parquet files, one file after the other, a page of each column at a time.
 
-    A dataset decodes row groups whole, two at once: 390 MB for groups of 134 MB, where this takes 200 MB for groups of
+    A dataset decodes whole row groups, two at once: 390 MB for groups of 134 MB, where this takes 200 MB for groups of
     any size.
     """
 
