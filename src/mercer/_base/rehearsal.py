@@ -40,8 +40,8 @@ class Rehearsal:
     kept_bytes: int = 0  # at the end
     n_steps: int = 0
     most_steps: int | None = None
-    refusal: str = ""  # what the memory forecast said, if it refused
-    first_step: int = 0  # passes made when the first step was complete
+    refusal: str = ""  # the text of the MemoryForecastError, if the fit was refused
+    first_step: int = 0  # number of passes made when the first step was complete
 
     def step(self, number: int, step: Step) -> str | None:
         self.first_step = self.first_step if self.n_steps else self.readings.passes

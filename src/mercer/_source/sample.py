@@ -56,7 +56,7 @@ def take_sample(source: Source, most_rows: int) -> Sample:
         numbers = np.unique(np.linspace(0, source.n_blocks - 1, n_blocks).astype(int)).tolist()
         blocks = [source.block(number) for number in numbers]
     else:
-        blocks = list(itertools.islice(source.blocks(), n_blocks))  # type: ignore[attr-defined]
+        blocks = list(itertools.islice(source.blocks(), n_blocks))
     sample = _join(blocks)
     reading = (time.perf_counter() - begin) / sample.n_rows
     if source.place == "memory":

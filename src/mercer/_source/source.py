@@ -13,7 +13,7 @@ import copy
 import math
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar
 
@@ -121,6 +121,10 @@ class Source(ABC):
     @abstractmethod
     def block(self, number: int) -> Block:
         """Return the rows of block `number`, with their targets and weights."""
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the blocks in order."""
+        return (self.block(number) for number in range(self.n_blocks))
 
     @abstractmethod
     def whole(self) -> Rows:

@@ -179,7 +179,7 @@ def _fields(cls: type) -> tuple[str, ...]:
 @decodes("record", "class", "fields")
 def _read_record(node: dict[str, Any], decoder: Decoder) -> Any:
     key, nodes = node["class"], node["fields"]
-    cls = PLAIN[key] if isinstance(key, str) and key in PLAIN else class_of(key)
+    cls: Any = PLAIN[key] if isinstance(key, str) and key in PLAIN else class_of(key)
     names = _fields(cls)
     known = names or dataclasses.is_dataclass(cls)
     if not known or not isinstance(nodes, dict) or nodes.keys() != set(names):
@@ -187,7 +187,7 @@ def _read_record(node: dict[str, Any], decoder: Decoder) -> Any:
         raise ModelFileError(message)
     values = {name: decoder.decode(nodes[name]) for name in names}
     if issubclass(cls, tuple):
-        return cls._make(values[name] for name in names)  # type: ignore[attr-defined]
+        return cls._make(values[name] for name in names)
     instance = cls.__new__(cls)
     for name, value in values.items():
         object.__setattr__(instance, name, value)  # records are frozen

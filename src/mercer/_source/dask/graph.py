@@ -121,10 +121,11 @@ def losses_named(subject: str) -> Iterator[None]:
     except Exception as error:
         kind = type(error).__name__
         if kind == "KilledWorker":
-            worker = getattr(error.last_worker, "address", error.last_worker)  # type: ignore[attr-defined]
-            times = error.allowed_failures + 1  # type: ignore[attr-defined]
+            killed: Any = error  # distributed, which defines the error, may not be imported
+            worker = getattr(killed.last_worker, "address", killed.last_worker)
+            times = killed.allowed_failures + 1
             message = (
-                f"{subject}: task {error.task} ended {times} workers, the last of them {worker}, most likely for want "  # type: ignore[attr-defined]
+                f"{subject}: task {killed.task} ended {times} workers, the last of them {worker}, most likely for want "
                 f"of memory; use smaller chunks, or workers with a higher memory limit."
             )
             raise DataError(message) from error

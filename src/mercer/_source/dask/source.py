@@ -6,7 +6,7 @@ that all places share, on the workers; one sum travels to the client. Rows never
 
 import copy
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -142,10 +142,6 @@ class DaskSource(Source):
     def block(self, number: int) -> Block:
         X, start, y, weight = self.on_blocks({number: tasks.BlockItself()})[number]
         return (SparseBlock if self.is_sparse else DenseBlock)(X, start, y, weight)
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield the blocks in order, with their rows brought here: for samples."""
-        return (self.block(number) for number in range(self.n_blocks))
 
     def on_rows(self, start: int, stop: int, function: Callable[[Block], Any]) -> Any:
         layer, reader = self._layer()

@@ -16,6 +16,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from mercer._source.block import Block, DenseBlock, SparseBlock
+from mercer._source.file.block_cutting import Piece
 from mercer._source.file.piece_rule import PieceRule
 from mercer._source.finite import check_block
 from mercer._source.source import SumTree, longest_run
@@ -24,8 +25,6 @@ from mercer._types import Array
 from mercer.errors import DataError, MemoryForecastError
 
 __all__ = ["BlockChecksum", "BlockItself", "BlockWeight", "Chunk", "ChunkReader", "PlacedSums"]
-
-Piece = tuple[Array, Array, Array]  # rows, targets or None, weights or None
 
 
 @dataclass(frozen=True)
