@@ -27,11 +27,11 @@ def time_stages(table, timed, X, centres):
 
     block, ready, device = DeviceSource(X).block(0), Centres(centres), X.device
     labels = ready.nearest(block)[0]
-    groups = block.grouped(labels, CENTRES)
+    groups = block.group(labels, CENTRES)
     stages = {
         "nearest centres and distances": lambda: ready.nearest(block),
-        "sort by label": lambda: block.grouped(labels, CENTRES),
-        "cut into chunks": lambda: block.grouped(labels, CENTRES)._levels,
+        "sort by label": lambda: block.group(labels, CENTRES),
+        "cut into chunks": lambda: block.group(labels, CENTRES)._levels,
         "sum the rows of each label": lambda: groups.sums(block.X, block.wide),
         "the whole statistic": lambda: Assignment(Centres(centres)).of(block),
     }
@@ -82,7 +82,7 @@ def halves(array):
 def time_fused(table, timed, X, centres):
     """The fused search against the array operations that it stands for: seconds, and the share of equal labels."""
     from mercer._source.block import DenseBlock
-    from mercer._source.device.fused_search import fused_nearest
+    from mercer._source.device.fused_search import search_nearest
     from mercer._source.device.source import DeviceSource
     from mercer._source.device.torch_block import TorchBlock
 
@@ -91,9 +91,9 @@ def time_fused(table, timed, X, centres):
     given = (centres, moved, 0.5 * (moved * moved).sum(1), shift)
     plain = timed(lambda: DenseBlock.nearest(block, *given), X.device, 1)
     table.add(f"{block.n} rows: search by array operations", plain)
-    seconds = timed(lambda: fused_nearest(block.X, *given), X.device, 1)
+    seconds = timed(lambda: search_nearest(block.X, *given), X.device, 1)
     expected, squares = DenseBlock.nearest(block, *given)
-    labels, distances = fused_nearest(block.X, *given)
+    labels, distances = search_nearest(block.X, *given)
     agreed = float((labels == expected).double().mean())
     off = float(((distances - squares).abs() / squares).max())
     table.add(f"{block.n} rows: fused search", seconds, gain=plain / seconds, agreed=agreed, distances_off=off)

@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.cases.kernel_machines import make_classes
 from mercer._native.dual import dual_rounds, pair_descent
-from mercer._source.threads import accompanied
+from mercer._source.threads import run_alongside
 from mercer.svm import SVC
 from mercer.svm._dual import step_sharing
 from mercer.svm._dual.step_sharing import StepSharing, aligned
@@ -57,7 +57,7 @@ def descend_beside(K, start, shares, expected):
     work.hold_steps(aligned((shares, 4, n)), aligned((2 + 2 * shares, 16)), account)
     work.call()
     found, agree = [], True
-    with accompanied(work.help, work.dismiss, shares):
+    with run_alongside(work.help, work.dismiss, shares):
         for _ in range(REPEATS):
             inner = start.copy()
             work.descend(inner, rules, shares - 1)

@@ -35,6 +35,7 @@ VERBS_IN_ED = {"embed", "exceed", "feed", "need", "proceed", "seed", "shed", "sp
 # Names that users or a protocol of the package rely on.
 FIXED_NAMES = {
     "_fitted",
+    "scaled",
     "expected_cost",
     "expected_costs",
     "fitted",

@@ -42,20 +42,20 @@ def set_config(**changes: Any) -> None:
     2147483648
     >>> mercer.set_config(max_memory=None)
     """
-    _settings.set(_settings.get() | _checked(changes))
+    _settings.set(_settings.get() | _check(changes))
 
 
 @contextmanager
 def config_context(**changes: Any) -> Iterator[None]:
     """Change settings for the length of a ``with`` block; takes what :func:`set_config` takes."""
-    token = _settings.set(_settings.get() | _checked(changes))
+    token = _settings.set(_settings.get() | _check(changes))
     try:
         yield
     finally:
         _settings.reset(token)
 
 
-def _checked(changes: dict[str, Any]) -> dict[str, Any]:
+def _check(changes: dict[str, Any]) -> dict[str, Any]:
     for name in changes:
         if name not in _DEFAULTS:
             message = f"set_config: the settings are {', '.join(sorted(_DEFAULTS))}; got {name!r}."

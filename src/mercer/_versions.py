@@ -7,7 +7,7 @@ import sys
 from threadpoolctl import threadpool_info
 
 from mercer import _native
-from mercer._source.memory import allowed_bytes, readable
+from mercer._source.memory import count_allowed_bytes, readable
 from mercer._source.threads import available_threads
 from mercer._version import __version__
 
@@ -29,7 +29,7 @@ def show_versions() -> None:
         "mercer": __version__,
         "native code": _native.level(),
         "threads": str(available_threads()),
-        "memory": readable(allowed_bytes()),
+        "memory": readable(count_allowed_bytes()),
         "python": sys.version.split()[0],
         "platform": platform.platform(),
     }

@@ -59,7 +59,7 @@ def test_a_rule_accepts_refuses_and_reads_as_declared(name):
 @pytest.mark.parametrize("name", RULES)
 def test_every_value_offered_as_refused_is_refused(name):
     rule = RULES[name][0]
-    values = list(rule.refused())
+    values = list(rule.list_refused())
     assert values
     assert not any(rule.accepts(value) for value in values)
 

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 from sklearn.base import BaseEstimator
 
-from mercer._base.validation import check_finite, check_labels, checked_rows, checked_weight, fitted_rows
+from mercer._base.validation import check_finite, check_labels, check_new_rows, check_rows, check_weight
 
 
 class Model(BaseEstimator):
@@ -51,8 +51,8 @@ def test_sparse_rows_are_checked_where_values_are_stored():
 
 def test_a_few_numpy_rows_pass_untouched():
     X = np.ones((1, 4))
-    assert fitted_rows(fitted_model(), X) is X
-    assert fitted_rows(fitted_model(), np.asfortranarray(np.ones((3, 4)))).flags.c_contiguous
+    assert check_new_rows(fitted_model(), X) is X
+    assert check_new_rows(fitted_model(), np.asfortranarray(np.ones((3, 4)))).flags.c_contiguous
 
 
 @pytest.mark.parametrize(
@@ -67,20 +67,20 @@ def test_a_few_numpy_rows_pass_untouched():
 )
 def test_what_the_fast_path_will_not_take_gets_scikit_learns_words(X, words):
     with pytest.raises((ValueError, TypeError), match=words):
-        fitted_rows(fitted_model(), X)
+        check_new_rows(fitted_model(), X)
 
 
 def test_integers_become_float64_and_floats_keep_their_precision():
-    assert checked_rows(Model(), np.arange(6).reshape(2, 3)).dtype == np.float64
-    assert checked_rows(Model(), np.ones((2, 3), np.float32)).dtype == np.float32
+    assert check_rows(Model(), np.arange(6).reshape(2, 3)).dtype == np.float64
+    assert check_rows(Model(), np.ones((2, 3), np.float32)).dtype == np.float32
 
 
 def test_weights_become_one_float64_per_row():
-    assert checked_weight(Model(), None, 3) is None
-    assert checked_weight(Model(), 2, 3).tolist() == [2.0, 2.0, 2.0]
-    assert checked_weight(Model(), [1, 0, 3], 3).dtype == np.float64
+    assert check_weight(Model(), None, 3) is None
+    assert check_weight(Model(), 2, 3).tolist() == [2.0, 2.0, 2.0]
+    assert check_weight(Model(), [1, 0, 3], 3).dtype == np.float64
     with pytest.raises(ValueError, match="Sample weights must be 1D array or scalar"):
-        checked_weight(Model(), np.ones((3, 1)), 3)
+        check_weight(Model(), np.ones((3, 1)), 3)
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.int8])

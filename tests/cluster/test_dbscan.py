@@ -8,7 +8,7 @@ from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics import pairwise_distances
 
 import mercer
-from mercer._source.memory import collected_requests
+from mercer._source.memory import collect_requests
 from mercer.cluster import DBSCAN, dbscan
 from mercer.errors import DataError, MemoryForecastError, ParameterError
 
@@ -146,7 +146,7 @@ def test_searches_are_named_and_lists_of_neighbours_may_be_cut_anywhere(monkeypa
 
 def test_memory_is_a_few_numbers_a_row_however_full_the_neighbourhoods_are():
     X = np.random.default_rng(4).normal(size=(20_000, 3))
-    with collected_requests() as requests:
+    with collect_requests() as requests:
         assert set(DBSCAN(100.0).fit(X).labels_) == {0}
     assert sum(request.n_bytes for request in requests) < 3 * X.nbytes
     with mercer.config_context(max_memory=X.nbytes // 2), pytest.raises(MemoryForecastError, match="the grid of 20000"):

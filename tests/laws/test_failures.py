@@ -112,7 +112,7 @@ def test_extreme_scales_give_finite_numbers_or_an_error(subject, scale):
 def test_parameters_out_of_range_are_refused_by_the_declared_sentence(estimator):
     X, y = next(subject for subject in SUBJECTS if subject.estimator is estimator).data(60, 5)
     for name, rule in estimator._parameters.items():
-        for value in rule.refused():
+        for value in rule.list_refused():
             model = estimator(**required(estimator) | {name: value})
             with pytest.raises(ParameterError) as caught:
                 model.fit(X, y)

@@ -37,7 +37,7 @@ def test_each_request_is_sent_its_answer():
     def solver():
         moments = yield Moments()
         np.testing.assert_allclose(moments.mean, X.mean(axis=0), atol=1e-12)
-        norms = yield Map(lambda block: block.squared_norms())
+        norms = yield Map(lambda block: block.sum_squares())
         np.testing.assert_allclose(norms, (X**2).sum(axis=1))
         rows = yield Take([3, 1])
         assert np.array_equal(rows, X[[3, 1]])

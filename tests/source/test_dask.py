@@ -158,7 +158,7 @@ def test_labels_are_turned_where_they_are():
     source = opened(da.from_array(X, chunks=(CHUNKS, D)), labels, targets="labels")
     counts = source.reduce(Labels())
     assert counts.classes.tolist() == ["ash", "birch", "cedar"]
-    turned = source.labelled(Labelling(counts.classes, np.array([1.0, 2.0, 0.0])))
+    turned = source.relabel(Labelling(counts.classes, np.array([1.0, 2.0, 0.0])))
     assert turned.total_weight() == np.array([1.0, 2.0, 0.0])[np.searchsorted(counts.classes, labels)].sum()
 
 
@@ -173,7 +173,7 @@ def test_values_per_row_are_lazy_with_the_chunks_and_types_of_the_answer():
 
 class Pair:
     def __call__(self, block):
-        return block.squared_norms(), block.X[:, :2]
+        return block.sum_squares(), block.X[:, :2]
 
 
 def test_predictions_do_not_see_a_later_fit():
@@ -188,20 +188,20 @@ def test_a_local_table_knows_blocks_again_within_its_bound(monkeypatch):
     block, table = DenseBlock(X[:10], 0), LocalTable(((np.inf, "float64"), (0, "int32")))
     table.entry(block).stamp = 3
     assert pickle.loads(pickle.dumps(table)).entry(block).stamp == 3
-    assert local_table.kept_bytes() == 120
+    assert local_table.count_kept_bytes() == 120
     monkeypatch.setattr(local_table, "_MOST_BYTES", 130)
     assert table.entry(DenseBlock(X[10:20], 10)).stamp == 0
-    assert local_table.kept_bytes() == 120
+    assert local_table.count_kept_bytes() == 120
     other = LocalTable(((0.0, "float64"),))
     other.entry(block)
-    assert local_table.kept_bytes() == 80
+    assert local_table.count_kept_bytes() == 80
     local_table.forget(other.token)
-    assert local_table.kept_bytes() == 0
+    assert local_table.count_kept_bytes() == 0
 
 
 def test_tables_are_dropped_when_a_fit_ends():
     KMeans(3, random_state=0, max_iter=3, tol=1.0).fit(da.from_array(X, chunks=(CHUNKS, D)))
-    assert local_table.kept_bytes() == 0
+    assert local_table.count_kept_bytes() == 0
 
 
 def test_nan_is_refused_with_the_chunk_and_the_rows_in_the_first_pass():

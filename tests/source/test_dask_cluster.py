@@ -16,10 +16,10 @@ from sklearn.model_selection import GridSearchCV
 
 from mercer._source import open_place
 from mercer._source.block import rows_per_block
-from mercer._source.dask.graph import grouped
+from mercer._source.dask.graph import group_chunks
 from mercer._source.dask.source import DaskSource
 from mercer._source.dask.tasks import PlacedSums
-from mercer._source.file.local_table import kept_bytes
+from mercer._source.file.local_table import count_kept_bytes
 from mercer._source.threads import available_threads
 from mercer._statistic import Moments
 from mercer.cluster import KMeans
@@ -69,7 +69,7 @@ def test_rows_in_the_memory_of_workers_are_summed_there_in_few_tasks(client):
     collection = rows().persist()
     wait(collection)
     source = open_place("dask", collection, Y, None, subject="Test", targets="numbers", threads=1)
-    groups = grouped(client, source.given.X, source.chunks)
+    groups = group_chunks(client, source.given.X, source.chunks)
     assert len(groups) < len(source.chunks)
     assert sorted(chunk.number for group in groups for chunk in group) == list(range(5))
     found, expected = source.reduce(Moments()), Ridge().fit(X, Y)
@@ -215,7 +215,7 @@ def test_nothing_is_left_on_the_cluster_after_a_fit(client):
     fit(KMeans(6, random_state=0), rows())
     fit(Ridge(), rows(), Y)
     assert eventually(lambda: not mercer_keys(client))
-    assert eventually(lambda: set(client.run(kept_bytes).values()) == {0})
+    assert eventually(lambda: set(client.run(count_kept_bytes).values()) == {0})
 
 
 def test_searches_run_on_the_cluster_through_joblib(client):

@@ -232,8 +232,8 @@ def test_places_are_named_by_library_and_device():
     X = torch.zeros((2, 2))
     assert place_of(X) == place_of(array_api_strict.ones((2, 2))) == "device"
     assert str(Placement.of(X)) == "cpu (torch)"
-    assert Placement.named("torch:cpu") == Placement.of(X) == Placement.named(X)
-    assert Placement.named("cpu") == HOST == Placement.named(np.zeros(1))
+    assert Placement.parse("torch:cpu") == Placement.of(X) == Placement.parse(X)
+    assert Placement.parse("cpu") == HOST == Placement.parse(np.zeros(1))
     source = open_place("device", X, None, None, subject="Test", targets=None, threads=2)
     assert source.description == "an array on cpu (torch)"
 
@@ -314,13 +314,13 @@ def test_numbers_with_a_fraction_are_no_labels():
 @pytest.mark.parametrize("shape", [(1, 1, 1), (1000, 7, 3), (5000, 128, 1024), (300, 33, 65)])
 def test_the_fused_search_finds_what_array_operations_find(shape):
     from mercer._source.block import DenseBlock
-    from mercer._source.device.fused_search import fused_nearest
+    from mercer._source.device.fused_search import search_nearest
 
     n, d, k = shape
     X, centres = torch.randn((n, d), device="cuda"), torch.randn((k, d), device="cuda")
     shift = centres.mean(0)
     given = (centres, centres - shift, 0.5 * ((centres - shift) ** 2).sum(1), shift)
-    labels, squares = fused_nearest(X, *given)
+    labels, squares = search_nearest(X, *given)
     expected, distances = DenseBlock.nearest(DeviceSource(X).block(0), *given)
     # Rows between two centres may fall to either by rounding, at the same distance.
     assert (labels == expected).double().mean() > 0.999

@@ -3,7 +3,7 @@
 import pytest
 
 import mercer
-from mercer._source.memory import allowed_bytes, readable, require_memory
+from mercer._source.memory import count_allowed_bytes, readable, require_memory
 from mercer.errors import MemoryForecastError, ParameterError
 
 
@@ -20,7 +20,7 @@ def test_a_forecast_above_the_limit_raises_with_both_numbers_and_the_cure():
 
 
 def test_without_a_setting_the_machine_sets_the_limit():
-    assert 2**20 < allowed_bytes() < 2**50
+    assert 2**20 < count_allowed_bytes() < 2**50
     with pytest.raises(MemoryError):
         require_memory("Ridge", 1e18, "a matrix", "buy a bigger machine")
 

@@ -56,7 +56,7 @@ def test_every_verb_agrees_with_the_array(tmp_path):
     ours, theirs = source.reduce(Moments()), array.reduce(Moments())
     assert np.array_equal(ours.scatter, theirs.scatter)
     assert np.array_equal(ours.cross, theirs.cross)
-    assert np.array_equal(source.map(lambda block: block.squared_norms()), (array.map(lambda b: b.squared_norms())))
+    assert np.array_equal(source.map(lambda block: block.sum_squares()), (array.map(lambda b: b.sum_squares())))
     assert np.array_equal(source.take([4999, 0, 17, 17, 1]), X[[4999, 0, 17, 17, 1]])
     assert np.array_equal(source.part([3, 4, 5, 2000]).X, X[[3, 4, 5, 2000]])
     assert np.array_equal(source.on_rows(2000, 2100, lambda block: block.X), X[2000:2100])
@@ -116,7 +116,7 @@ def test_mini_batches_are_drawn_by_weight_as_in_memory(tmp_path):
 
 
 def test_a_source_survives_pickling_and_reads_the_file_again(tmp_path):
-    source = opened(tmp_path, X, Y, targets="numbers").labelled(Labelling(np.array([0.0, 1.0])))
+    source = opened(tmp_path, X, Y, targets="numbers").relabel(Labelling(np.array([0.0, 1.0])))
     source.labelling = None
     copy = pickle.loads(pickle.dumps(source))
     assert np.array_equal(copy.block(2).X, X[4096:])

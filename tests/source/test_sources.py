@@ -63,11 +63,11 @@ def test_map_joins_the_blocks_in_order_also_in_place_and_for_tuples():
     for source in both:
         source.threads = 3
         expected = (X**2).sum(axis=1)
-        np.testing.assert_allclose(source.map(lambda block: block.squared_norms()), expected)
+        np.testing.assert_allclose(source.map(lambda block: block.sum_squares()), expected)
         out = np.empty(len(X))
-        assert source.map(lambda block: block.squared_norms(), out) is out
+        assert source.map(lambda block: block.sum_squares(), out) is out
         np.testing.assert_allclose(out, expected)
-        first, second = source.map(lambda block: (block.squared_norms(), np.full(block.n, block.start)))
+        first, second = source.map(lambda block: (block.sum_squares(), np.full(block.n, block.start)))
         np.testing.assert_allclose(first, expected)
         assert np.array_equal(second // source.block_rows, np.arange(5000) // source.block_rows)
 

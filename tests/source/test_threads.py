@@ -16,7 +16,7 @@ import mercer
 from mercer._solver.request import Dense
 from mercer._source import open_source
 from mercer._source import threads as crew
-from mercer._source.threads import accompanied, available_threads, n_threads, one_blas_thread, run_numbered
+from mercer._source.threads import available_threads, n_threads, one_blas_thread, run_alongside, run_numbered
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -159,7 +159,7 @@ def test_members_of_the_crew_stay_until_they_are_dismissed_even_by_an_error():
         over.wait(10)
 
     def leave():
-        with accompanied(work, over.set, 3):
+        with run_alongside(work, over.set, 3):
             started.wait()
             message = "interrupted"
             raise KeyboardInterrupt(message)
@@ -184,7 +184,7 @@ def test_a_caller_gets_on_without_a_crew_that_others_keep_busy():
     other.start()
     busy.wait(10)
     time.sleep(0.1)
-    with accompanied(came.append, lambda: None, 2):
+    with run_alongside(came.append, lambda: None, 2):
         pass
     over.set()
     other.join(10)
@@ -195,7 +195,7 @@ def test_a_caller_inside_the_crew_is_not_accompanied():
     came = []
 
     def inside(_):
-        with accompanied(came.append, lambda: None, 3):
+        with run_alongside(came.append, lambda: None, 3):
             time.sleep(0.01)
 
     run_numbered(inside, 2, 2)

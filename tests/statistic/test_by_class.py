@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from mercer._source import ArraySource, SparseSource
 from mercer._source.block import DenseBlock
 from mercer._source.device.source import DeviceSource
-from mercer._statistic.by_class import ClassMoments, numbered
+from mercer._statistic.by_class import ClassMoments, number_labels
 from mercer.naive_bayes._class_totals import CategoryCounts, ClassTotals
 
 RNG = np.random.default_rng(0)
@@ -126,7 +126,7 @@ def test_categories_are_counted_and_tables_grow_to_the_largest():
     "labels", [[3, -1, 3, 7], [2**60, 5, 2**60], [True, False, True], ["b", "a", "b"], [0.5, 1.5, 0.5]]
 )
 def test_labels_of_any_kind_are_numbered_in_rising_order(labels):
-    classes, numbers = numbered(np.array(labels))
+    classes, numbers = number_labels(np.array(labels))
     expected = np.unique(labels, return_inverse=True)
     assert classes.tolist() == expected[0].tolist()
     assert numbers.tolist() == expected[1].tolist()
@@ -137,7 +137,7 @@ def test_labels_of_any_kind_are_numbered_in_rising_order(labels):
     [np.array([-128, 127, 0, 127], dtype=np.int8), np.array([2**64 - 1, 2**64 - 5], dtype=np.uint64)],
 )
 def test_labels_at_the_ends_of_their_type_do_not_overflow(labels):
-    classes, numbers = numbered(labels)
+    classes, numbers = number_labels(labels)
     expected = np.unique(labels, return_inverse=True)
     assert classes.dtype == labels.dtype
     assert np.array_equal(classes, expected[0])

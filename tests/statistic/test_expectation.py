@@ -47,7 +47,7 @@ def theta_scores(statistic, X):
     from mercer._statistic.expectation import features
 
     block = DenseBlock(X, 0)
-    return features(block, block.centred(statistic.shift), statistic.form) @ statistic.theta.T
+    return features(block, block.centre(statistic.shift), statistic.form) @ statistic.theta.T
 
 
 @pytest.mark.catalogue("DE-05", "DE-06")

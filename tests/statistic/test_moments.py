@@ -71,7 +71,7 @@ def test_sparse_rows_have_the_moments_of_dense_ones_and_stay_sparse(diagonal, we
     X = RNG.normal(size=(5000, 30)) * (RNG.random((5000, 30)) < 0.1) + 3 * (RNG.random((5000, 30)) < 0.05)
     weight = RNG.integers(0, 3, 5000).astype(float) if weighted else None
     dense = ArraySource(X, weight=weight).reduce(Moments(diagonal=diagonal))
-    monkeypatch.setattr(SparseBlock, "centred", None)
+    monkeypatch.setattr(SparseBlock, "centre", None)
     sparse = SparseSource(csr_array(X), weight=weight).reduce(Moments(diagonal=diagonal))
     np.testing.assert_allclose(sparse.mean, dense.mean, rtol=1e-12)
     np.testing.assert_allclose(sparse.scatter, dense.scatter, rtol=1e-10, atol=1e-9)

@@ -7,7 +7,7 @@ import pytest
 from sklearn.callback import FitCallback
 
 import mercer
-from mercer._base import Estimator, checked_rows, fitting
+from mercer._base import Estimator, check_rows, fitting
 from mercer._base.parameter import Integer, Nothing, Real
 from mercer._solver import Certificate, Solution, Step
 from mercer._statistic import Moments
@@ -29,7 +29,7 @@ class Walk(Estimator):
 
     @fitting
     def fit(self, X, y=None):
-        source = self._open(checked_rows(self, X))
+        source = self._open(check_rows(self, X))
         outcome = self._drive(self._walk, source, max_steps=self.max_iter)
         self._conclude(outcome)
         return self

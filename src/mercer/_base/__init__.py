@@ -1,19 +1,19 @@
 """The estimator skeleton, declared parameter ranges, input checks, random streams and model files."""
 
 from mercer._base.estimator import Estimator, fitting
-from mercer._base.opening import fitted_source, open_rows
+from mercer._base.opening import open_new_rows, open_rows
 from mercer._base.randomness import generators, seed_sequence
-from mercer._base.validation import checked_rows, checked_rows_and_targets, few_rows, fitted_rows
+from mercer._base.validation import check_new_rows, check_rows, check_rows_and_targets, few_rows
 
 __all__ = [
     "Estimator",
-    "checked_rows",
-    "checked_rows_and_targets",
+    "check_new_rows",
+    "check_rows",
+    "check_rows_and_targets",
     "few_rows",
-    "fitted_rows",
-    "fitted_source",
     "fitting",
     "generators",
+    "open_new_rows",
     "open_rows",
     "seed_sequence",
 ]

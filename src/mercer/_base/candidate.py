@@ -35,7 +35,7 @@ def _always(shape: Shape) -> str:
 
 
 def count_coefficients(model: Any) -> tuple[float, str]:
-    """How many coefficients of a linear model are not zero, with its intercepts."""
+    """Count the coefficients of a linear model that are not zero, with its intercepts."""
     used = int(np.count_nonzero(model.coef_)) + int(np.size(getattr(model, "intercept_", ())))
     return float(used), f"{used} coefficient{'s' if used != 1 else ''}"
 
@@ -66,8 +66,8 @@ class Candidate:
     unfit : callable
         ``unfit(shape)`` returns why a table of this shape is not for it, or an empty text.
     complexity : callable or None
-        ``complexity(model)`` returns the effective number of parameters of a fitted model, and its words; None where
-        nobody can count them.
+        ``complexity(model)`` returns the effective number of parameters of a fitted model, and what they are; None
+        if there is no way to count them.
     text : str
         What it is, in a sentence.
     """
@@ -84,6 +84,6 @@ class Candidate:
     text: str = ""
 
     def settings(self, shape: Shape) -> dict[str, list[Any]]:
-        """The settings worth trying for a table of this shape."""
+        """List the settings worth trying for a table of this shape."""
         space = self.space(shape) if callable(self.space) else self.space
         return {name: list(values) for name, values in space.items()}

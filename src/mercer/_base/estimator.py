@@ -15,12 +15,12 @@ from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._base.model_placement import follow_rows, placed_attributes
+from mercer._base.model_placement import follow_rows, place_attributes
 from mercer._base.opening import open_rows
 from mercer._base.parameter import Rule, check_parameters
 from mercer._base.rehearsal import find_rehearsal
-from mercer._base.resumption import CheckpointWriter, resumed_state
-from mercer._base.tags import placed_tags
+from mercer._base.resumption import CheckpointWriter, resume_state
+from mercer._base.tags import add_places
 from mercer._config import get_config
 from mercer._solver import Outcome, Solver, Step, drive
 from mercer._solver.driver import Recorder, Watch
@@ -42,7 +42,7 @@ def fitting(fit: Fit) -> Fit:
 
     @with_callbacks
     @wraps(fit)
-    def checked_fit(self: "Estimator", *args: Any, **kwargs: Any) -> Any:
+    def check_and_fit(self: "Estimator", *args: Any, **kwargs: Any) -> Any:
         before = dict(self.__dict__)
         try:
             self._check_parameters()
@@ -59,7 +59,7 @@ def fitting(fit: Fit) -> Fit:
                 self.__dict__.update(before | state)
             raise
 
-    return cast(Fit, checked_fit)
+    return cast(Fit, check_and_fit)
 
 
 @dataclass
@@ -130,7 +130,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             raise DataError(message)
 
     def __sklearn_tags__(self) -> Any:
-        return placed_tags(super().__sklearn_tags__(), self._places)
+        return add_places(super().__sklearn_tags__(), self._places)
 
     def _labels(self, source: Source, given: dict[str, Any]) -> Any:
         """Return the targets as the user gave them, for callbacks; `given` holds the attributes known before."""
@@ -211,14 +211,14 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             following.bridge = CallbackBridge(
                 self,
                 root,
-                lambda state: placed_attributes(given | fitted(state), source.placement),
+                lambda state: place_attributes(given | fitted(state), source.placement),
                 X=lambda: source.whole(),
                 y=lambda: self._labels(source, given),
             )
             watches.append(following.bridge)
         for callback in callbacks:
             if isinstance(callback, Checkpoint):
-                following.start, following.recorder = resumed_state(callback, self, source)
+                following.start, following.recorder = resume_state(callback, self, source)
                 watches.append(CheckpointWriter(callback, self, source, following.recorder))
         if getattr(self, "max_time", None) is not None:
             watches.append(TimeLimit(max(0.0, self.max_time - seconds_spent)))

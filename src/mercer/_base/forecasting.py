@@ -1,7 +1,7 @@
-"""What a fit will take, before it is begun: memory, passes over the data, and time.
+"""The forecast of what a fit will take: memory, passes over the data, and time.
 
-A copy of the estimator is fitted to a sample of the rows and to half of that sample. What is twice as much for twice
-the rows grows with them, what is the same does not, and so both are carried on to the number of rows there are.
+A copy of the estimator is fitted to a sample of the rows and to half of that sample. What doubles with the
+number of rows grows with them, what stays the same does not; both are extrapolated to all rows.
 """
 
 import math
@@ -17,19 +17,21 @@ from mercer._base.extrapolation import Extrapolation
 from mercer._base.rehearsal import Rehearsal, rehearse
 from mercer._base.scaling import amdahl
 from mercer._source import Source
-from mercer._source.memory import allowed_bytes, readable
+from mercer._source.memory import count_allowed_bytes, readable
 from mercer._source.sample import Sample, take_sample
 from mercer.errors import DataError, ParameterError
 
 __all__ = ["Forecast", "forecast"]
 
-# Rows of a sample, and numbers in it: small beside data worth a forecast, long beside the cost of starting threads.
-_ROWS, _NUMBERS = 2**16, 2**23
-# Blocks that a sequence holds beside those being worked on: read ahead, and being joined.
+# The most rows of a sample: few compared with data worth a forecast, many compared with the cost of starting threads.
+_MOST_ROWS = 2**16
+# The most values of a sample: 64 MiB of float64.
+_MOST_VALUES = 2**23
+# Blocks that a sequential source holds besides those being worked on: read ahead, and being joined.
 _AHEAD = 6
-# A table with an entry per row is kept of sequences up to this many bytes.
+# Bytes up to which a sequential source keeps a table with one entry per row.
 _MOST_TABLE_BYTES = 2**27
-# A rehearsal that takes this long need not be repeated to be believed.
+# Seconds after which a rehearsal is not repeated: the noise of a longer one is small.
 _LONG = 2.0
 
 
@@ -44,11 +46,11 @@ class Forecast:
     rows, columns : int
         Of the data.
     memory_bytes : int
-        The most that will be held at a time, on top of the data.
+        The peak of the memory held, on top of the data.
     memory_parts : dict of str to int
-        The parts of it.
+        Its parts.
     passes : tuple of int
-        Over the data: as many as are expected, and at most. (0, 0) where the fit would be refused.
+        Passes over the data: expected, and at most. (0, 0) if the fit would be refused.
     seconds : float
         How long it will take, roughly; NaN where the fit would be refused.
     parallel_share : float
@@ -56,7 +58,7 @@ class Forecast:
     allowed_bytes : int
         The memory that a fit may take here and now.
     fits : bool
-        Whether what is needed is allowed.
+        Whether the memory needed is at most the memory allowed.
     notes : tuple of str
         What else to know, such as the text of the refusal.
     """
@@ -74,7 +76,7 @@ class Forecast:
     notes: tuple[str, ...] = ()
 
     def speed_up(self, workers: float) -> float:
-        """How many times faster the fit could be with `workers` times the cores, by :func:`amdahl`."""
+        """Return how many times faster the fit could be with `workers` times the cores, by :func:`amdahl`."""
         return amdahl(self.parallel_share, workers)
 
     def __str__(self) -> str:
@@ -88,7 +90,7 @@ class Forecast:
             f"{readable(self.allowed_bytes)}",
         ]
         if not math.isnan(self.seconds):
-            lines += [f"  passes  {passes}", f"  time    about {_written(self.seconds)}"]
+            lines += [f"  passes  {passes}", f"  time    about {_write_duration(self.seconds)}"]
         return "\n".join(lines + [f"  note    {note}" for note in self.notes])
 
 
@@ -127,19 +129,19 @@ def forecast(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -
             f"pipeline by itself."
         )
         raise ParameterError(message)
-    source, opening = _opened(estimator, X, y, sample_weight)
+    source, opening = _open_timed(estimator, X, y, sample_weight)
     sample = take_sample(source, _sample_rows(source))
-    whole = _rehearsed(estimator, sample)
-    half = whole if sample.n_rows >= source.n_rows else _rehearsed(estimator, sample.half())
+    whole = _rehearse_best(estimator, sample)
+    half = whole if sample.n_rows >= source.n_rows else _rehearse_best(estimator, sample.half())
     extrapolation = Extrapolation(half, whole, source.n_rows)
     if whole.refusal:
-        return _refused(estimator, source, extrapolation)
+        return _forecast_refusal(estimator, source, extrapolation)
     copied = source.place == "memory" and not _in_place(source, X)
     seconds, on_rows = extrapolation.seconds(sample.seconds_per_row)
-    # A copy is made once; looking at rows that need none is a part of what was rehearsed.
+    # The copy of the rows is made once, when they are opened; rehearsals include only the check of rows.
     seconds += opening if copied else 0.0
     parts = _memory_parts(extrapolation, source, sample, copied)
-    refusals, allowed = extrapolation.refusals(), allowed_bytes()
+    refusals, allowed = extrapolation.refusals(), count_allowed_bytes()
     return Forecast(
         type(estimator).__name__,
         source.n_rows,
@@ -155,8 +157,8 @@ def forecast(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -
     )
 
 
-def _rehearsed(estimator: Any, sample: Sample) -> Rehearsal:
-    """The faster of two rehearsals, and the memory of another: the first of all also loads what is loaded once."""
+def _rehearse_best(estimator: Any, sample: Sample) -> Rehearsal:
+    """Fit the sample twice for the time and once for the memory; the faster counts, as the first also loads modules."""
     best = rehearse(estimator, sample)
     if best.refusal:
         return best
@@ -167,8 +169,8 @@ def _rehearsed(estimator: Any, sample: Sample) -> Rehearsal:
     return best
 
 
-def _opened(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Source, float]:
-    """The rows as a source, opened by a copy of the estimator, and the seconds that took."""
+def _open_timed(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Source, float]:
+    """Open the rows by a copy of the estimator, and return the source and the seconds that took."""
     begin = time.perf_counter()
     targets = "labels" if is_classifier(estimator) else "numbers" if is_regressor(estimator) else None
     y = y if targets else None
@@ -183,16 +185,16 @@ def _opened(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Source,
 
 
 def _sample_rows(source: Source) -> int:
-    """Enough for choices that hang on the shape (more rows than columns, ten times as many) to fall as for all rows."""
+    """Return the rows of a sample: enough for choices by shape, such as n > 10 d, to be those for all rows."""
     d = source.n_features
-    return max(min(_ROWS, _NUMBERS // d), 10 * d if d <= 1000 else 2 * d)
+    return max(min(_MOST_ROWS, _MOST_VALUES // d), 10 * d if d <= 1000 else 2 * d)
 
 
 def _memory_parts(extrapolation: Extrapolation, source: Source, sample: Sample, copied: bool) -> dict[str, int]:
-    """Bytes held: what a fit holds of any data, what grows with the rows, and what getting at the rows takes."""
-    parts = {"for blocks and sums": extrapolation.fixed_bytes(source.threads)}
+    """Return the bytes held, by part: whatever the data, growing with the rows, and for access to the rows."""
+    parts = {"for blocks and sums": extrapolation.count_fixed_bytes(source.threads)}
     tables_last = source.place in ("memory", "device") or 8 * source.n_rows <= _MOST_TABLE_BYTES
-    if tables_last and (growing := extrapolation.growing_bytes()):
+    if tables_last and (growing := extrapolation.count_growing_bytes()):
         parts["for what grows with the rows"] = growing
     if copied:
         parts["for a copy of the rows as C-ordered floats"] = int(sample.bytes_per_row * source.n_rows)
@@ -203,13 +205,14 @@ def _memory_parts(extrapolation: Extrapolation, source: Source, sample: Sample, 
 
 
 def _in_place(source: Source, X: Any) -> bool:
-    """Whether the rows are read where the user has them."""
+    """Return whether the rows are read where the user has them."""
     rows = source.whole()
     values, given = (rows.data, getattr(X, "data", None)) if source.is_sparse else (rows, X)
     return isinstance(given, np.ndarray) and np.may_share_memory(values, given)
 
 
 def _notes(source: Source, whole: Rehearsal) -> list[str]:
+    """List what else the user should know about the forecast."""
     notes = []
     if whole.n_steps > 1 and whole.n_rows < source.n_rows:
         notes.append(f"passes and time are those of a sample of {whole.n_rows} rows, which took {whole.n_steps} steps")
@@ -220,9 +223,9 @@ def _notes(source: Source, whole: Rehearsal) -> list[str]:
     return notes
 
 
-def _refused(estimator: Any, source: Source, extrapolation: Extrapolation) -> Forecast:
-    """The forecast of a fit that is refused even for the sample, so that there is nothing to time."""
-    parts = {f"for {purpose}": size for purpose, size in extrapolation.requested_bytes().items()}
+def _forecast_refusal(estimator: Any, source: Source, extrapolation: Extrapolation) -> Forecast:
+    """Return the forecast of a fit that is refused even for the sample, so that there is nothing to time."""
+    parts = {f"for {purpose}": size for purpose, size in extrapolation.count_requested_bytes().items()}
     return Forecast(
         type(estimator).__name__,
         source.n_rows,
@@ -232,13 +235,14 @@ def _refused(estimator: Any, source: Source, extrapolation: Extrapolation) -> Fo
         (0, 0),
         math.nan,
         0.0,
-        allowed_bytes(),
+        count_allowed_bytes(),
         False,
         tuple(extrapolation.refusals()),
     )
 
 
-def _written(seconds: float) -> str:
+def _write_duration(seconds: float) -> str:
+    """Write a duration for people: ``1.5 minutes``."""
     for unit, size in (("hours", 3600.0), ("minutes", 60.0), ("s", 1.0), ("ms", 1e-3)):
         if seconds >= size or unit == "ms":
             return f"{float(f'{seconds / size:.2g}'):g} {unit}"

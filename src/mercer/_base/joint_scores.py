@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base.opening import fitted_source
+from mercer._base.opening import open_new_rows
 from mercer._base.validation import few_rows
 from mercer._source import Block, place_of
 from mercer._source.block import DenseBlock
@@ -113,7 +113,7 @@ class JointScores(ClassifierMixin):
             scorer = self._scorer()
         if (rows := few_rows(self, X)) is not None:
             return _Scored(scorer, function)(DenseBlock(rows, 0))
-        source = fitted_source(self, X, accept_sparse=self._accepts_sparse)
+        source = open_new_rows(self, X, accept_sparse=self._accepts_sparse)
         return source.map(_Scored(scorer, function))
 
 
@@ -168,4 +168,4 @@ class _Hits(Statistic):
 
     def of(self, block: Block) -> float:
         right = block.xp.astype(self.predicted(block) == block.y, block.wide)
-        return float(block.xp.sum(block.weighted(right)))
+        return float(block.xp.sum(block.weigh(right)))

@@ -1,4 +1,4 @@
-"""What estimators with a kernel share: the choice of it, rows made ready for it, and sums of kernels."""
+"""What estimators with a kernel share: the choice of the kernel, rows prepared for it, and sums of kernels."""
 
 import weakref
 from contextlib import nullcontext
@@ -13,7 +13,7 @@ from mercer._source import Block
 from mercer._source.threads import one_blas_thread
 from mercer.kernels import KERNEL_NAMES, Kernel, Precomputed, Prepared, as_kernel
 
-__all__ = ["KERNEL_RULES", "KernelChoice", "KernelSum", "one_order", "prepared", "wide_rows"]
+__all__ = ["KERNEL_RULES", "KernelChoice", "KernelSum", "one_order", "prepare_for_kernel", "wide_rows"]
 
 Array = Any
 # Values of a tile: 2**18 float64 are 2 MiB, which stay in a second-level cache.
@@ -40,8 +40,8 @@ KERNEL_RULES: dict[str, Rule] = {
 _prepared: "weakref.WeakKeyDictionary[Any, tuple[Any, Any, Prepared]]" = weakref.WeakKeyDictionary()
 
 
-def prepared(model: Any, kernel: Kernel, rows: Array) -> Prepared:
-    """Rows of a fitted model made ready for its kernel, once; they are no part of what is saved."""
+def prepare_for_kernel(model: Any, kernel: Kernel, rows: Array) -> Prepared:
+    """Prepare the rows of a fitted model for its kernel, once per model; they are not saved with it."""
     known = _prepared.get(model)
     if known is None or known[0] is not rows or known[1] is not kernel:
         known = _prepared[model] = (rows, kernel, kernel.prepare(rows))
@@ -73,7 +73,7 @@ class KernelSum:
         return self.of_rows(block.X)
 
     def of_rows(self, X: Array) -> Array:
-        """The sums for rows in memory."""
+        """Compute the sums for rows in memory."""
         others = self.kernel.prepare(self.rows) if self.ready is None else self.ready
         with one_order(X.shape[0] * len(others)):
             return self._of_rows(X, others)
@@ -93,9 +93,9 @@ class KernelSum:
 
 
 def one_order(size: int) -> Any:
-    """A context in which products of so many numbers are summed in one order, whatever else runs.
+    """Return a context in which products of `size` values are summed in one order, whatever else runs.
 
-    A BLAS uses one thread for small ones by itself, and a look at its threads takes longer than they do.
+    A BLAS computes small products on one thread by itself, and setting its threads would take longer than they do.
     """
     return one_blas_thread() if size > 2**13 else nullcontext()
 
@@ -109,7 +109,7 @@ class KernelChoice:
     coef0: Any
     kernel_params: Any
 
-    def _chosen_kernel(self, rows: Array) -> Kernel:
+    def _choose_kernel(self, rows: Array) -> Kernel:
         return as_kernel(
             self.kernel,
             gamma=self.gamma,
@@ -132,5 +132,5 @@ class KernelChoice:
 
 
 def wide_rows(rows: Array) -> Array:
-    """Rows in float64, in which matrices of kernels are factored."""
+    """Return rows in float64, the type in which kernel matrices are factored."""
     return rows if issparse(rows) and rows.dtype == np.float64 else rows.astype(np.float64, copy=False)

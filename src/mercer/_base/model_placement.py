@@ -1,4 +1,4 @@
-"""Where a model's arrays are: with the rows it was fitted to, on their device, until somebody moves them."""
+"""The placement of a model's arrays: with the rows it was fitted to, on their device, until the user moves them."""
 
 import copy
 import sys
@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from mercer._source.placement import HOST, Placement, is_on_device
 from mercer.errors import DataError
 
-__all__ = ["check_placement", "follow_rows", "placed_attributes", "to_device"]
+__all__ = ["check_placement", "follow_rows", "place_attributes", "to_device"]
 
 # Text, wherever the rows are.
 _STAYS = "feature_names_in_"
@@ -47,41 +47,43 @@ def to_device(model: Any, device: Any) -> Any:
     >>> type(mercer.to_device(model, "cpu").coef_).__name__
     'ndarray'
     """
-    return _moved(model, Placement.named(device))
+    return _move(model, Placement.parse(device))
 
 
-def _moved(thing: Any, placement: Placement) -> Any:
-    """An estimator, or a container of estimators, with fitted arrays at `placement`; anything else as it is."""
+def _move(thing: Any, placement: Placement) -> Any:
+    """Return an estimator, or a container of estimators, with fitted arrays at `placement`; anything else unchanged."""
     if isinstance(thing, BaseEstimator):
         other = copy.copy(thing)
-        state = {name: _moved_attribute(name, value, placement) for name, value in vars(thing).items()}
+        state = {name: _move_attribute(name, value, placement) for name, value in vars(thing).items()}
         state.pop("_placement", None)
         fitted = any(_is_fitted_array(name, value) or is_on_device(value) for name, value in vars(thing).items())
         # Estimators of scikit-learn know by themselves where their arrays are.
         if fitted and placement != HOST and hasattr(thing, "_places"):
-            state = placed_attributes(state, placement)
+            state = place_attributes(state, placement)
         vars(other).update(state)
         if "_placement" not in state:
             vars(other).pop("_placement", None)
         return other
     if type(thing) in (list, tuple):
-        return type(thing)(_moved(one, placement) for one in thing)
-    return {name: _moved(one, placement) for name, one in thing.items()} if type(thing) is dict else thing
+        return type(thing)(_move(one, placement) for one in thing)
+    return {name: _move(one, placement) for name, one in thing.items()} if type(thing) is dict else thing
 
 
-def _moved_attribute(name: str, value: Any, placement: Placement) -> Any:
+def _move_attribute(name: str, value: Any, placement: Placement) -> Any:
+    """Return one attribute of an estimator, moved to `placement` if it holds fitted arrays."""
     if is_on_device(value) or _is_fitted_array(name, value):
         return placement.put(value)
-    return value if name == "history_" else _moved(value, placement)
+    return value if name == "history_" else _move(value, placement)
 
 
 def _is_fitted_array(name: str, value: Any) -> bool:
+    """Return whether an attribute is a public fitted array of numbers."""
     public = name.endswith("_") and not name.startswith("_") and name != _STAYS
     return public and isinstance(value, np.ndarray) and value.dtype.kind in "fiub"
 
 
-def placed_attributes(attributes: dict[str, Any], placement: Placement) -> dict[str, Any]:
-    """Fitted attributes with their arrays at `placement`, and the mark by which a model knows where it is."""
+def place_attributes(attributes: dict[str, Any], placement: Placement) -> dict[str, Any]:
+    """Move the arrays among fitted attributes to `placement`, and add the mark that says where the model is."""
     if placement == HOST:
         return attributes
     placed = {}
@@ -95,11 +97,11 @@ def placed_attributes(attributes: dict[str, Any], placement: Placement) -> dict[
 
 
 def follow_rows(estimator: Any, X: Any) -> None:
-    """Put what was learnt where the rows are."""
+    """Move what was learnt to where the rows are."""
     placement = Placement.of(X)
     vars(estimator).pop("_placement", None)
     if placement != HOST:
-        vars(estimator).update(placed_attributes(vars(estimator), placement))
+        vars(estimator).update(place_attributes(vars(estimator), placement))
 
 
 def check_placement(estimator: Any, X: Any) -> None:
@@ -110,15 +112,15 @@ def check_placement(estimator: Any, X: Any) -> None:
     name = type(estimator).__name__
     cure = "'cpu'" if rows == HOST else "X"
     message = (
-        f"{name}: inputs of {name}.{_asked(estimator)}() must use the same namespace and device as the model; the "
-        f"model is on {model} and X on {rows}. Move one of them: mercer.to_device(model, {cure}), or X to where the "
-        f"model is."
+        f"{name}: inputs of {name}.{_find_called_method(estimator)}() must use the same namespace and device as the "
+        f"model; the model is on {model} and X on {rows}. Move one of them: mercer.to_device(model, {cure}), or X to "
+        f"where the model is."
     )
     raise DataError(message)
 
 
-def _asked(estimator: Any) -> str:
-    """The method of the estimator that was called from outside, for errors."""
+def _find_called_method(estimator: Any) -> str:
+    """Return the name of the estimator's method that the user called, for errors."""
     asked, frame = "predict", sys._getframe()
     while frame is not None:
         if frame.f_locals.get("self") is estimator and hasattr(type(estimator), frame.f_code.co_name):

@@ -1,4 +1,4 @@
-"""From what a user gives to a source: rows in memory are checked by scikit-learn's rules, others by their place's."""
+"""Open what a user gives as a source: rows in memory are checked by scikit-learn's rules, others by their place's."""
 
 from typing import Any
 
@@ -6,11 +6,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.model_placement import check_placement
-from mercer._base.validation import checked_rows, checked_rows_and_targets, checked_weight, few_rows
+from mercer._base.validation import check_rows, check_rows_and_targets, check_weight, few_rows
 from mercer._source import PLACES, Source, open_place, open_source, place_of
 from mercer.errors import DataError
 
-__all__ = ["check_place", "fitted_source", "open_rows"]
+__all__ = ["check_place", "open_new_rows", "open_rows"]
 
 
 def open_rows(
@@ -35,7 +35,7 @@ def open_rows(
     reset : bool
         Whether columns are learnt (the default) or must be those that the estimator knows.
     **options
-        For rows in memory: what :func:`checked_rows` takes.
+        For rows in memory: what :func:`check_rows` takes.
     """
     threads, place = estimator._threads(), place_of(X, y)
     if not reset:
@@ -59,14 +59,14 @@ def open_rows(
         return source
     X, y, sample_weight = _by_name(X, y, sample_weight)
     if targets is None:
-        X, y = checked_rows(estimator, X, threads=threads, reset=reset, **options), None
+        X, y = check_rows(estimator, X, threads=threads, reset=reset, **options), None
     else:
         kind = {"multi_output": True, "y_numeric": True} if targets == "numbers" else {}
-        X, y = checked_rows_and_targets(estimator, X, y, threads=threads, reset=reset, **(kind | options))
-    return open_source(X, y, checked_weight(estimator, sample_weight, X.shape[0]), threads)
+        X, y = check_rows_and_targets(estimator, X, y, threads=threads, reset=reset, **(kind | options))
+    return open_source(X, y, check_weight(estimator, sample_weight, X.shape[0]), threads)
 
 
-def fitted_source(estimator: Any, X: Any, *, accept_sparse: Any = False, **options: Any) -> Source:
+def open_new_rows(estimator: Any, X: Any, *, accept_sparse: Any = False, **options: Any) -> Source:
     """Open rows given to a fitted model."""
     if (rows := few_rows(estimator, X)) is not None:
         return open_source(rows, threads=estimator._threads())
@@ -75,7 +75,7 @@ def fitted_source(estimator: Any, X: Any, *, accept_sparse: Any = False, **optio
 
 
 def _by_name(X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
-    """Targets and weights that name columns of a frame, taken out of it."""
+    """Replace targets and weights that name columns of a frame by the columns, and remove these from the frame."""
     names = [name for name in (y, weight) if isinstance(name, str)]
     if not names or not hasattr(X, "columns"):
         return X, y, weight
@@ -103,6 +103,7 @@ def check_place(estimator: Any, place: str) -> None:
 
 
 def _check_storage(estimator: Any, source: Source, options: dict[str, Any]) -> None:
+    """Raise if the rows are sparse and the estimator takes dense rows only."""
     if source.is_sparse and not options.get("accept_sparse"):
         message = (
             f"{type(estimator).__name__}: Sparse data was passed, but dense data is required; {source.description} is "
@@ -112,6 +113,7 @@ def _check_storage(estimator: Any, source: Source, options: dict[str, Any]) -> N
 
 
 def _note_columns(estimator: Any, source: Source, reset: bool) -> None:
+    """Store the number and names of the columns, or check that they are those of the fit."""
     names = source.feature_names
     if reset:
         estimator.n_features_in_ = source.n_features

@@ -38,11 +38,11 @@ class Rule:
     text: str
 
     def accepts(self, value: Any) -> bool:
-        """Whether `value` keeps the rule."""
+        """Return whether `value` keeps the rule."""
         raise NotImplementedError  # each rule below defines its own
 
-    def refused(self) -> Iterator[Any]:
-        """Some values that break the rule, for tests."""
+    def list_refused(self) -> Iterator[Any]:
+        """Yield some values that break the rule, for tests."""
         yield object()
 
     def __or__(self, other: "Rule") -> "Rule":
@@ -65,7 +65,7 @@ class Integer(Rule):
             return False
         return self.low <= int(value) <= self.high
 
-    def refused(self) -> Iterator[Any]:
+    def list_refused(self) -> Iterator[Any]:
         yield from ("text", 1.5)
         if self.low > -math.inf:
             yield int(self.low) - 1
@@ -93,7 +93,7 @@ class Real(Rule):
         below = value < self.high or (value == self.high and self.closed in ("both", "right"))
         return bool(above and below)
 
-    def refused(self) -> Iterator[Any]:
+    def list_refused(self) -> Iterator[Any]:
         yield from ("text", math.nan)
         if self.low > -math.inf:
             yield self.low - 1.0 if self.closed in ("both", "left") else self.low
@@ -111,7 +111,7 @@ class Choice(Rule):
     def accepts(self, value: Any) -> bool:
         return isinstance(value, str) and value in self.options
 
-    def refused(self) -> Iterator[Any]:
+    def list_refused(self) -> Iterator[Any]:
         yield from ("no such option", 3)
 
 
@@ -123,7 +123,7 @@ class Boolean(Rule):
     def accepts(self, value: Any) -> bool:
         return isinstance(value, bool | np.bool_)
 
-    def refused(self) -> Iterator[Any]:
+    def list_refused(self) -> Iterator[Any]:
         yield from ("True", 2)
 
 
@@ -193,7 +193,7 @@ class Seed(Rule):
             return True
         return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 0
 
-    def refused(self) -> Iterator[Any]:
+    def list_refused(self) -> Iterator[Any]:
         yield from ("seed", -1, 1.5)
 
 
@@ -207,9 +207,9 @@ class _Either(Rule):
     def accepts(self, value: Any) -> bool:
         return any(rule.accepts(value) for rule in self.rules)
 
-    def refused(self) -> Iterator[Any]:
+    def list_refused(self) -> Iterator[Any]:
         for rule in self.rules:
-            yield from (value for value in rule.refused() if not self.accepts(value))
+            yield from (value for value in rule.list_refused() if not self.accepts(value))
 
 
 def check_parameters(subject: str, rules: dict[str, Rule], values: dict[str, Any]) -> None:
@@ -221,6 +221,7 @@ def check_parameters(subject: str, rules: dict[str, Rule], values: dict[str, Any
 
 
 def _range(low: float, high: float, closed: str) -> str:
+    """Write an interval: square brackets for ends that belong to it."""
     left = "[" if closed in ("both", "left") and low > -math.inf else "("
     right = "]" if closed in ("both", "right") and high < math.inf else ")"
     return f"{left}{low:g}, {high:g}{right}"

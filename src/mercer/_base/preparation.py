@@ -4,14 +4,14 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
-__all__ = ["prepared"]
+__all__ = ["prepare_once"]
 
 Thing = TypeVar("Thing")
 _KNOWN: WeakKeyDictionary[Any, tuple[tuple[Any, ...], Any]] = WeakKeyDictionary()
 
 
-def prepared(model: Any, sources: tuple[Any, ...], make: Callable[[], Thing]) -> Thing:
-    """The thing that `make` made for this model from these very `sources`; it goes when the model goes."""
+def prepare_once(model: Any, sources: tuple[Any, ...], make: Callable[[], Thing]) -> Thing:
+    """Return what `make` made for this model from these very `sources`; it is dropped with the model."""
     known = _KNOWN.get(model)
     if known is None or any(one is not other for one, other in zip(known[0], sources, strict=True)):
         known = sources, make()

@@ -11,7 +11,7 @@ __all__ = ["generators", "seed_sequence"]
 
 
 def seed_sequence(random_state: Any) -> np.random.SeedSequence:
-    """The root of all randomness of one fit.
+    """Return the root of all randomness of one fit.
 
     None draws fresh entropy; an integer always gives the same root; a RandomState or Generator is advanced, so that
     two fits with one object differ and a re-run of the program does not.
@@ -26,5 +26,5 @@ def seed_sequence(random_state: Any) -> np.random.SeedSequence:
 
 
 def generators(random_state: Any, n: int) -> list[np.random.Generator]:
-    """`n` independent generators, one for each work item."""
+    """Return `n` independent generators, one for each work item."""
     return [np.random.default_rng(child) for child in seed_sequence(random_state).spawn(n)]

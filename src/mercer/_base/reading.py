@@ -1,4 +1,4 @@
-"""Numbers as users give them, read into arrays and held to the range that a formula needs."""
+"""Read the numbers that users give into arrays, and check that they are in the range that a formula needs."""
 
 from typing import Any
 
@@ -8,8 +8,10 @@ from mercer.errors import DataError, ParameterError
 
 __all__ = ["read_costs", "read_covariance", "read_numbers", "read_probabilities", "read_weight"]
 
-# How far from one a sum of probabilities may be, in double and in single precision: what is left of sums of a thousand.
-_SUM_TOLERANCE, _SINGLE_TOLERANCE = 1e-6, 1e-3
+# How far from one a sum of probabilities in double precision may be: far above the rounding of a thousand summands.
+_SUM_TOLERANCE = 1e-6
+# The same for probabilities in single precision.
+_SINGLE_TOLERANCE = 1e-3
 
 
 def read_numbers(

@@ -17,7 +17,7 @@ from typing import Any
 from sklearn.base import clone
 
 from mercer._solver import Step
-from mercer._source.memory import Request, collected_requests
+from mercer._source.memory import Request, collect_requests
 from mercer._source.readings import Readings
 from mercer._source.sample import Sample
 from mercer.errors import MemoryForecastError
@@ -40,8 +40,8 @@ class Rehearsal:
     kept_bytes: int = 0  # at the end
     n_steps: int = 0
     most_steps: int | None = None
-    refusal: str = ""  # what the memory forecast said, if it refused
-    first_step: int = 0  # passes made when the first step was complete
+    refusal: str = ""  # the text of the MemoryForecastError, if the fit was refused
+    first_step: int = 0  # number of passes made when the first step was complete
 
     def step(self, number: int, step: Step) -> str | None:
         self.first_step = self.first_step if self.n_steps else self.readings.passes
@@ -70,7 +70,7 @@ def rehearse(estimator: Any, sample: Sample, *, traced: bool = False) -> Rehears
         model.verbose = 0
     options = {} if sample.weight is None else {"sample_weight": sample.weight}
     token = _under_way.set((model, rehearsal))
-    with collected_requests() as rehearsal.requests, warnings.catch_warnings():
+    with collect_requests() as rehearsal.requests, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             fit = partial(model.fit, sample.X, sample.y, **options)

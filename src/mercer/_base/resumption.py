@@ -1,4 +1,4 @@
-"""Writing checkpoints and resuming from them: the estimator's side of :class:`mercer.watch.Checkpoint`."""
+"""Write checkpoints and resume from them: the estimator's side of :class:`mercer.watch.Checkpoint`."""
 
 from typing import Any
 
@@ -9,11 +9,11 @@ from mercer._source import Source
 from mercer.errors import CheckpointError, ModelFileError
 from mercer.watch import Checkpoint
 
-__all__ = ["CheckpointWriter", "resumed_state"]
+__all__ = ["CheckpointWriter", "resume_state"]
 
 
 def _fingerprint(estimator: Any, source: Source) -> dict[str, Any]:
-    """What must be the same for a state to be resumed: the class, its parameters, and the data.
+    """Return what must be the same for a state to be resumed: the class, its parameters, and the data.
 
     Threads and time limits may differ: they do not change results.
     """
@@ -43,12 +43,12 @@ class CheckpointWriter:
         return last
 
     def remove(self) -> None:
-        """The fit ended by itself: the file has done its work."""
+        """Remove the file after a fit that was not interrupted."""
         self.checkpoint.path.unlink(missing_ok=True)
 
 
-def resumed_state(checkpoint: Checkpoint, estimator: Any, source: Source) -> tuple[Any, Recorder]:
-    """The state in the checkpoint's file and the history up to it; None and an empty history if there is no file."""
+def resume_state(checkpoint: Checkpoint, estimator: Any, source: Source) -> tuple[Any, Recorder]:
+    """Read the state from the checkpoint's file and the history up to it; None and no history without a file."""
     checkpoint.resumed_from_ = None
     if not checkpoint.path.exists():
         return None, Recorder()

@@ -13,7 +13,7 @@ __all__ = ["amdahl", "measure_growth"]
 
 
 def amdahl(parallel_share: float, workers: float) -> float:
-    r"""Amdahl's law: how many times faster work becomes on `workers` workers, if a share of it can be divided.
+    r"""Return how many times faster work becomes on `workers` workers if a share of it can be divided (Amdahl's law).
 
     .. math:: \frac{1}{(1 - s) + s / p}
 
@@ -51,7 +51,7 @@ def measure_growth(
     repeats: int = 3,
     clock: Callable[[], float] = time.perf_counter,
 ) -> float:
-    """The exponent by which the time of ``run(size)`` grows: the slope of log time over log size by least squares.
+    """Measure the exponent by which the time of ``run(size)`` grows: the slope of log time over log size.
 
     One for work that is linear in `size`, two for quadratic work. The shortest of `repeats` runs counts, in turns over
     the sizes, so that a busy moment does not hit one size alone.
@@ -59,7 +59,7 @@ def measure_growth(
     Parameters
     ----------
     run : callable
-        Does the work of a given size; what is made ready beforehand is not timed.
+        Does the work of a given size; prepare its data beforehand, so that only the work is timed.
     sizes : sequence of int
         Two different ones at least; far apart, so that fixed costs do not hide the slope.
     repeats : int, default=3

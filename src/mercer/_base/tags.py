@@ -5,7 +5,7 @@ from typing import Any
 
 from sklearn.utils import Tags
 
-__all__ = ["PlacedTags", "placed_tags"]
+__all__ = ["PlacedTags", "add_places"]
 
 
 @dataclass
@@ -15,7 +15,7 @@ class PlacedTags(Tags):
     places: tuple[str, ...] = ("memory",)
 
 
-def placed_tags(tags: Any, places: tuple[str, ...]) -> PlacedTags:
-    """The same tags with `places`."""
+def add_places(tags: Any, places: tuple[str, ...]) -> PlacedTags:
+    """Return the tags with `places` added."""
     parts = {part.name: getattr(tags, part.name) for part in fields(tags)}
     return PlacedTags(**parts | {"array_api_support": "device" in places}, places=places)

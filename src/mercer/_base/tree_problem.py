@@ -12,7 +12,7 @@ from sklearn.utils import assert_all_finite, compute_sample_weight
 from sklearn.utils.validation import validate_data
 
 from mercer._base.opening import check_place
-from mercer._base.validation import FLOATS, check_labels, checked_weight
+from mercer._base.validation import FLOATS, check_labels, check_weight
 from mercer._solver.tree.categories import CategoryTable, learn_categories
 from mercer._solver.tree.columns import Columns, encode_columns, keep_columns
 from mercer._solver.tree.growth import Rules
@@ -108,7 +108,7 @@ def open_problem(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
             f"{name}: Number of labels={y.shape[0]} does not match number of samples={X.shape[0]}; give one per row."
         )
         raise DataError(message)
-    weight = checked_weight(estimator, sample_weight, X.shape[0])
+    weight = check_weight(estimator, sample_weight, X.shape[0])
     weight = np.ones(X.shape[0]) if weight is None else weight
     columns = y if y.ndim == 2 else y.reshape(-1, 1)
     if is_classifier(estimator):

@@ -1,4 +1,4 @@
-"""What estimators share that wrap others: members fitted to rows as they are, and the facts that members know."""
+"""What estimators that wrap others share: members are fitted to the rows as given, and pass on what they know."""
 
 import time
 from typing import Any
@@ -16,14 +16,14 @@ __all__ = ["check_wrapped_place", "fit_members", "float_type", "note_columns", "
 
 
 def check_wrapped_place(wrapper: Any, X: Any, y: Any) -> None:
-    """Raise unless the rows are in memory: a wrapper looks at its members' answers for all of them."""
+    """Raise unless the rows are in memory: a wrapper needs its members' predictions for all of them."""
     place = place_of(X, y)
     if place != "memory":
         check_place(wrapper, place)
 
 
 def fit_members(wrapper: Any, members: list[Any], X: Any, y: Any, sample_weight: Any) -> list[Any]:
-    """Fitted copies of the members; callbacks of the wrapper see each as a task, and follow it inside."""
+    """Return fitted copies of the members; callbacks of the wrapper see each as a task, and follow it inside."""
     root = wrapper._init_callback_context(max_subtasks=len(members))
     root.call_on_fit_task_begin(estimator=wrapper, X=X, y=y)
     fitted = []
@@ -58,12 +58,12 @@ def note_columns(wrapper: Any, member: Any) -> None:
 
 
 def float_type(X: Any) -> type:
-    """float32 for rows of float32, else float64."""
+    """Return float32 for rows of float32, else float64."""
     return np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
 
 
 def one_step_record(objective: float, begun: float, statement: str) -> dict[str, Any]:
-    """The record of a fit that is one step: no iterations of its own, and no bound on what it misses."""
+    """Return the record of a fit that is one step: no iterations, and no bound on the distance to the optimum."""
     return {
         "history_": {
             "step": np.array([0]),

@@ -72,7 +72,7 @@ class Tukey(Loss):
     is_convex: ClassVar[bool] = False
 
     def _share(self, scores: Array, y: Array, xp: Any) -> tuple[Array, Array]:
-        """z - y, and 1 - (r / c)^2, not below zero."""
+        """Return r = z - y, and 1 - (r / c)^2, not below zero."""
         above = scores - self.targets(y, xp, scores.dtype)
         return above, xp.clip(1.0 - (above / self.cutoff) ** 2, 0.0, None)
 
@@ -88,6 +88,6 @@ class Tukey(Loss):
         return xp.clip(above, -self.cutoff, self.cutoff) * share**2
 
     def curvature(self, scores: Array, y: Array, xp: Any) -> Array:
-        """May be negative: the loss is not convex."""
+        """Return the second derivative, which may be negative: the loss is not convex."""
         _, share = self._share(scores, y, xp)
         return share * (5.0 * share - 4.0)

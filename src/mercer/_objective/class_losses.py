@@ -27,15 +27,15 @@ class _ClassLoss(LabelLoss):
     has_native = True
 
     def mean(self, scores: Array, xp: Any) -> Array:
-        """The expected target given the scores, of the shape of the scores: what residuals are taken from."""
+        """Return the expected target given the scores, of the shape of the scores; residuals are mean minus target."""
         raise NotImplementedError  # both losses below define their own
 
     def residual(self, scores: Array, y: Array, xp: Any) -> Array:
-        """Derivative of the loss by the scores: mean minus target."""
+        """Return the derivative of the loss by the scores: mean minus target."""
         return self.mean(scores, xp) - self.targets(y, xp, scores.dtype)
 
     def curvature(self, scores: Array, y: Array, xp: Any) -> Array:
-        """p (1 - p): at most 1/4 (Boehning and Lindsay, 1988); of softmax, the diagonal."""
+        """Return p (1 - p), which is at most 1/4 (Boehning and Lindsay, 1988); of softmax, the diagonal."""
         p = self.mean(scores, xp)
         return p * (1.0 - p)
 
@@ -73,7 +73,7 @@ class Logistic(_ClassLoss):
         return xp.where(scores < 0, small, xp.ones_like(small)) / (1.0 + small)
 
     def conjugate(self, dual: Array, y: Array, xp: Any) -> Array:
-        """P log p + (1 - p) log(1 - p) at p = dual + y, for p in [0, 1]."""
+        """Return p log p + (1 - p) log(1 - p) at p = dual + y, for p in [0, 1]."""
         p = dual[:, 0] + self.targets(y, xp, dual.dtype)[:, 0]
         inside = _negative_entropy(p, xp) + _negative_entropy(1.0 - p, xp)
         return xp.where((p < 0) | (p > 1), xp.full_like(p, xp.inf), inside)
@@ -158,14 +158,14 @@ class Softmax(_ClassLoss):
         return xp.astype(y[:, None] == numbers[None, :], xp.float64 if dtype is None else dtype)
 
     def conjugate(self, dual: Array, y: Array, xp: Any) -> Array:
-        """sum_j p_j log p_j at p = dual + onehot(y), for p in the simplex."""
+        """Return sum_j p_j log p_j at p = dual + onehot(y), for p in the simplex."""
         p = dual + self.targets(y, xp, dual.dtype)
         outside = xp.any(p < 0, axis=1) | (xp.abs(xp.sum(p, axis=1) - 1.0) > 1e-9)
         inside = xp.sum(_negative_entropy(p, xp), axis=1)
         return xp.where(outside, xp.full_like(inside, xp.inf), inside)
 
     def prox(self, scores: Array, y: Array, step: float, xp: Any) -> Array:
-        """Not there: the scores of a row do not separate, and no closed form is known."""
+        """Raise: the scores of a row do not separate, and no closed form is known."""
         message = "Softmax: the proximal map of the cross-entropy has no closed form; use its gradient."
         raise NotImplementedError(message)
 
@@ -206,7 +206,7 @@ class Softmax(_ClassLoss):
 
 
 def _mixture(found: np.ndarray, wanted: np.ndarray) -> tuple[float, np.ndarray, float]:
-    """The least e and the row r of probabilities with (1 - e) found + e r = wanted, and sum r log r."""
+    """Return the least e and the row r of probabilities with (1 - e) found + e r = wanted, and sum r log r."""
     found = np.maximum(found, np.finfo(np.float64).tiny)
     mix = min(1.0, float(np.max(np.maximum(found - wanted, 0.0) / found)))
     row = np.maximum(found + (wanted - found) / mix, 0.0) if mix > 0 else wanted
@@ -214,5 +214,5 @@ def _mixture(found: np.ndarray, wanted: np.ndarray) -> tuple[float, np.ndarray, 
 
 
 def _negative_entropy(p: Array, xp: Any) -> Array:
-    """P log p, 0 at 0."""
+    """Return p log p, with 0 at 0."""
     return p * xp.log(xp.where(p > 0, p, xp.ones_like(p)))

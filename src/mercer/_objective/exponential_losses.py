@@ -37,7 +37,7 @@ class Poisson(Loss):
         return xp.exp(scores)
 
     def conjugate(self, dual: Array, y: Array, xp: Any) -> Array:
-        """M log m - m at m = dual + y, for m >= 0."""
+        """Return m log m - m at m = dual + y, for m >= 0."""
         mean = dual[:, 0] + self.targets(y, xp, dual.dtype)[:, 0]
         inside = mean * xp.log(xp.where(mean > 0, mean, xp.ones_like(mean))) - mean
         return xp.where(mean < 0, xp.full_like(mean, xp.inf), inside)
@@ -84,7 +84,7 @@ class Exponential(LabelLoss):
         return xp.exp(-self.signs(y, xp, scores.dtype) * scores)
 
     def conjugate(self, dual: Array, y: Array, xp: Any) -> Array:
-        """A log a - a at a = -t dual, for a >= 0."""
+        """Return a log a - a at a = -t dual, for a >= 0."""
         size = -self.signs(y, xp, dual.dtype) * dual
         inside = size * xp.log(xp.where(size > 0, size, xp.ones_like(size))) - size
         return xp.sum(xp.where(size < 0, xp.full_like(size, xp.inf), inside), axis=1)

@@ -52,23 +52,25 @@ class Loss:
         return np.inf
 
     def value(self, scores: Array, y: Array, xp: Any) -> Array:
-        """The loss of each row."""
+        """Return the loss of each row."""
         raise NotImplementedError  # each loss defines its own
 
     def residual(self, scores: Array, y: Array, xp: Any) -> Array:
-        """Derivative of the loss by the scores (n, k); at a corner, a number between the slopes beside it."""
+        """Return the derivative of the loss by the scores (n, k); at a corner, a value between the slopes beside it."""
         raise NotImplementedError  # each loss defines its own
 
     def curvature(self, scores: Array, y: Array, xp: Any) -> Array:
-        """Second derivative by each score (n, k), where there is one; zero on straight pieces."""
+        """Return the second derivative by each score (n, k), where there is one; zero on straight pieces."""
         raise NotImplementedError  # each loss that solvers by curvature take defines its own
 
     def conjugate(self, dual: Array, y: Array, xp: Any) -> Array:
-        """sup_z <dual, z> - loss(z, y) for each row of `dual` (n, k); infinite where nothing bounds it."""
+        """Return sup_z <dual, z> - loss(z, y) for each row of `dual` (n, k); infinite where nothing bounds it."""
         raise NotImplementedError  # each convex loss defines its own
 
     def prox(self, scores: Array, y: Array, step: float, xp: Any) -> Array:
-        """argmin_u |u - scores|^2 / (2 step) + loss(u, y), by halving the interval that the derivative spans."""
+        """Return argmin_u |u - scores|^2 / (2 step) + loss(u, y), by bisection of the interval that the derivative
+        spans.
+        """
         return _proximal(self, scores, y, step, xp)
 
     def mean(self, scores: Array, xp: Any) -> Array:
@@ -76,17 +78,17 @@ class Loss:
         raise NotImplementedError  # each loss with a likelihood defines its own, and each that is not separable
 
     def targets(self, y: Array, xp: Any, dtype: Any = None) -> Array:
-        """The targets in the shape of the scores, in `dtype`, which is float64 where none is given."""
+        """Return the targets in the shape of the scores, in `dtype`, by default float64."""
         return xp.astype(y, xp.float64 if dtype is None else dtype, copy=False)[:, None]
 
     def start(self, shares: np.ndarray) -> np.ndarray:
-        """Intercepts (k,) from which to start, given the mean of the targets."""
+        """Return the intercepts (k,) from which to start, given the mean of the targets."""
         return np.zeros_like(shares)
 
     def balance(
         self, excess: np.ndarray, shares: np.ndarray, typical: float
     ) -> tuple[float, np.ndarray, np.ndarray, float]:
-        """What makes the residuals of a dual point sum to zero, as an intercept without penalty asks.
+        """Find what makes the residuals of a dual point sum to zero, as an intercept without penalty requires.
 
         Parameters
         ----------
@@ -112,15 +114,17 @@ class Loss:
         return (mix, *self._counterweight(wanted, shares))
 
     def _capacity(self, sign: np.ndarray, shares: np.ndarray, typical: float) -> np.ndarray:
-        """The largest mean residual of that sign that :meth:`_counterweight` can have."""
+        """Return the largest mean residual of the given sign that :meth:`_counterweight` can have."""
         raise NotImplementedError  # each convex loss defines its own
 
     def _counterweight(self, wanted: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-        """A dual point with the mean `wanted`: a constant, a factor of the targets, and the mean conjugate."""
+        """Return a dual point with the mean `wanted`: a constant, a factor of the targets, and the mean conjugate."""
         raise NotImplementedError  # each convex loss defines its own
 
     def sum_with_residual(self, scores: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> float:
-        """Weighted sum of the losses; `scores` (float64, NumPy) become the weighted residuals. Compiled."""
+        """Return the weighted sum of the losses, and overwrite `scores` (float64, NumPy) by weighted residuals.
+        Compiled.
+        """
         raise NotImplementedError  # losses with has_native define it
 
     def add_gradients(
@@ -159,15 +163,15 @@ class LabelLoss(Loss):
         return xp.astype(y[:, None] == numbers[None, :], xp.float64 if dtype is None else dtype)
 
     def signs(self, y: Array, xp: Any, dtype: Any = None) -> Array:
-        """t, of the shape of the scores."""
+        """Return t, 1 for the class of a row and -1 for others, in the shape of the scores."""
         return 2.0 * self.targets(y, xp, dtype) - 1.0
 
     def _steepest(self, typical: float) -> float:
-        """The largest size of a residual."""
+        """Return the largest absolute value of a residual."""
         return 1.0
 
     def _conjugate_of(self, size: np.ndarray) -> np.ndarray:
-        """The conjugate at the residual -t size, alike for t = 1 and -1."""
+        """Return the conjugate at the residual -t `size`, which is the same for t = 1 and -1."""
         raise NotImplementedError  # each loss of margins defines its own
 
     def _capacity(self, sign: np.ndarray, shares: np.ndarray, typical: float) -> np.ndarray:
@@ -183,7 +187,7 @@ class LabelLoss(Loss):
 
 
 def _proximal(loss: Loss, scores: Array, y: Array, step: float, xp: Any) -> Array:
-    """The root of u - scores + step residual(u): it lies between the scores and a gradient step from them."""
+    """Return the root of u - scores + step residual(u), which lies between the scores and a gradient step from them."""
     far = scores - step * loss.residual(scores, y, xp)
     low, high = xp.minimum(scores, far), xp.maximum(scores, far)
     for _ in range(_HALVINGS):

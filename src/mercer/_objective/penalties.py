@@ -64,32 +64,32 @@ class ElasticNet(Penalty):
         return not (np.any(self.l1) or np.any(self.l2))
 
     def value(self, w: np.ndarray) -> float:
-        """The penalty at `w`."""
+        """Return the penalty at `w`."""
         smooth = 0.5 * float(np.vdot(self.l2 * w, w))
         return smooth + float(np.sum(self.l1 * np.abs(w))) if self.has_l1 else smooth
 
     def smooth_gradient(self, w: np.ndarray) -> np.ndarray:
-        """The derivative of the quadratic part."""
+        """Return the derivative of the quadratic part."""
         return self.l2 * w
 
     gradient = smooth_gradient
 
     def curvature(self, w: np.ndarray) -> np.ndarray:
-        """Of the quadratic part."""
+        """Return the second derivative of the quadratic part."""
         return np.diag(np.broadcast_to(np.asarray(self.l2, dtype=np.float64), w.shape))
 
     def smoothness(self, n_features: int) -> float:
         return float(np.max(self.l2))
 
     def least_subgradient(self, w: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        """The subgradient of least size of (smooth part with `gradient`) + l1 part: zero exactly at the optimum."""
+        """Return the least subgradient of (smooth part with `gradient`) + l1 part: zero exactly at the optimum."""
         if not self.has_l1:
             return gradient
         inside = np.sign(gradient) * np.maximum(np.abs(gradient) - self.l1, 0.0)
         return np.where(w != 0, gradient + self.l1 * np.sign(w), inside)
 
     def prox(self, w: np.ndarray, step: Any) -> np.ndarray:
-        """argmin_u |u - w|^2 / (2 step) + penalty(u): shrink towards zero by l1, then divide by 1 + step l2."""
+        """Return argmin_u |u - w|^2 / (2 step) + penalty(u): shrink towards zero by l1, then divide by 1 + step l2."""
         return np.sign(w) * np.maximum(np.abs(w) - step * self.l1, 0.0) / (1.0 + step * self.l2)
 
     @cached_property
@@ -103,7 +103,7 @@ class ElasticNet(Penalty):
         return np.where(l2 > 0, 0.5 / np.where(l2 > 0, l2, 1.0), 0.0)
 
     def conjugate(self, u: np.ndarray) -> float:
-        """sup_w <u, w> - penalty(w); infinite where a column with no quadratic part has |u| above its l1."""
+        """Return sup_w <u, w> - penalty(w); infinite if a column with no quadratic part has |u| above its l1."""
         excess = np.maximum(np.abs(u) - self.l1, 0.0) if self.has_l1 else u
         if (np.broadcast_to(np.asarray(self.l2) == 0, u.shape) & (excess != 0)).any():
             return np.inf
@@ -252,7 +252,7 @@ class GroupL1(StrengthPenalty):
         return float(np.vdot(self._prices, self._norms(w)))
 
     def prox(self, w: np.ndarray, step: Any) -> np.ndarray:
-        """Each group shrinks towards zero by its price, as a vector."""
+        """Shrink each group towards zero by its penalty, as a vector."""
         norms = self._norms(w)
         kept = np.maximum(1.0 - step * self._prices / np.where(norms > 0, norms, 1.0), 0.0)
         return w * kept[self._numbers]
@@ -312,7 +312,7 @@ class PowerPenalty(StrengthPenalty):
         return self.strength / self.q * float(np.sum(np.abs(w) ** self.q))
 
     def prox(self, w: np.ndarray, step: Any) -> np.ndarray:
-        """The root of u + price u^(q - 1) = |w| by halving; for q < 1 zero where that costs less."""
+        """Find the root of u + price u^(q - 1) = |w| by bisection; for q < 1, zero where that costs less."""
         price = np.broadcast_to(np.asarray(step * self.strength, dtype=np.float64), w.shape)
         size = np.abs(w)
         if self.q == 1:
@@ -333,7 +333,7 @@ class PowerPenalty(StrengthPenalty):
         return np.sign(w) * root
 
     def conjugate(self, u: np.ndarray) -> float:
-        """With 1/p + 1/q = 1, strength sum_j |u_j / strength|^p / p."""
+        """Return strength sum_j |u_j / strength|^p / p, with 1/p + 1/q = 1."""
         if self.q == 1:
             return 0.0 if (np.abs(u) <= self.strength).all() else np.inf
         p = self.q / (self.q - 1.0)

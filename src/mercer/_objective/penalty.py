@@ -1,4 +1,4 @@
-"""What a penalty is: a function of coefficients (k, d), with what optimisation asks of it. Intercepts are left out."""
+"""The interface of a penalty: a function of coefficients (k, d), without intercepts, and its derivatives."""
 
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -14,7 +14,7 @@ class Penalty:
     """A penalty on coefficients; subclasses are frozen dataclasses.
 
     A smooth penalty has a gradient and a curvature. Others have a proximal map. ``2 * penalty`` is twice as strong;
-    ``first + second`` is the sum of two, of which one at most may have corners.
+    ``first + second`` is the sum of two; at most one of them may have corners.
     """
 
     is_convex: ClassVar[bool] = True
@@ -30,39 +30,39 @@ class Penalty:
         return None
 
     def value(self, w: np.ndarray) -> float:
-        """The penalty at `w` (k, d); infinite where it is a constraint that `w` breaks."""
+        """Return the penalty at `w` (k, d); infinite where it is a constraint that `w` breaks."""
         raise NotImplementedError  # each penalty defines its own
 
     def gradient(self, w: np.ndarray) -> np.ndarray:
-        """The derivative of a smooth penalty."""
+        """Return the derivative of a smooth penalty."""
         raise NotImplementedError  # each smooth penalty defines its own
 
     def curvature(self, w: np.ndarray) -> np.ndarray:
-        """The second derivative of a smooth penalty by one row of coefficients (d,), of shape (d, d)."""
+        """Return the second derivative (d, d) of a smooth penalty by one row of coefficients (d,)."""
         raise NotImplementedError  # each smooth penalty defines its own
 
     def smoothness(self, n_features: int) -> float:
-        """The largest second derivative of a smooth penalty in any direction."""
+        """Return the largest second derivative of a smooth penalty in any direction."""
         raise NotImplementedError  # each smooth penalty defines its own
 
     def prox(self, w: np.ndarray, step: Any) -> np.ndarray:
-        """argmin_u |u - w|^2 / (2 step) + penalty(u); separable penalties take a step for each column."""
+        """Return argmin_u |u - w|^2 / (2 step) + penalty(u); separable penalties take a step for each column."""
         raise NotImplementedError  # each penalty with corners defines its own
 
     def conjugate(self, u: np.ndarray) -> float:
-        """sup_w <u, w> - penalty(w)."""
+        """Return sup_w <u, w> - penalty(w)."""
         raise NotImplementedError  # each penalty with has_gap defines its own
 
     def dual_scale(self, u: np.ndarray) -> float:
-        """The largest factor, up to one, by which `u` can be multiplied for its conjugate to be finite."""
+        """Return the largest factor, at most one, that makes the conjugate at ``factor * u`` finite."""
         return 1.0
 
     def scaled(self, factor: float) -> "Penalty":
-        """The same penalty `factor` times as strong."""
+        """Return the penalty `factor` times as strong."""
         raise NotImplementedError  # each penalty defines its own
 
     def check(self, n_features: int) -> None:
-        """Raise ``ValueError`` if the penalty cannot be used on so many columns."""
+        """Raise ``ValueError`` if the penalty cannot be used on `n_features` columns."""
 
     def __mul__(self, factor: float) -> "Penalty":
         return self.scaled(factor)
@@ -85,7 +85,7 @@ class StrengthPenalty(Penalty):
 @plain
 @dataclass(frozen=True, eq=False)
 class PenaltySum(Penalty):
-    """A sum of penalties, of which one at most may have corners; made by ``first + second``.
+    """A sum of penalties, at most one with corners; made by ``first + second``.
 
     Parameters
     ----------
@@ -140,18 +140,18 @@ class PenaltySum(Penalty):
         return sum(part.value(w) for part in self.parts)
 
     def gradient(self, w: np.ndarray) -> np.ndarray:
-        """Of the smooth parts."""
+        """Return the derivative of the smooth parts."""
         return sum((part.gradient(w) for part in self.smooth_parts), np.zeros_like(w))
 
     def curvature(self, w: np.ndarray) -> np.ndarray:
-        """Of the smooth parts."""
+        """Return the second derivative of the smooth parts."""
         return sum((part.curvature(w) for part in self.smooth_parts), np.zeros((len(w), len(w))))
 
     def smoothness(self, n_features: int) -> float:
         return sum(part.smoothness(n_features) for part in self.smooth_parts)
 
     def prox(self, w: np.ndarray, step: Any) -> np.ndarray:
-        """Of the part with corners."""
+        """Return the proximal map of the part with corners."""
         return w if self.cornered is None else self.cornered.prox(w, step)
 
     def scaled(self, factor: float) -> "PenaltySum":

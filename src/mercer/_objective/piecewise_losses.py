@@ -52,7 +52,7 @@ class PiecewiseLoss(Loss):
         return 1.0 / self.width if self.width > 0 else np.inf
 
     def distances(self, scores: Array, y: Array, xp: Any) -> tuple[Array, Array, Array | float]:
-        """How far scores are above the lower and the upper corner, and the sign that they were taken with."""
+        """Return how far scores are above the lower and the upper corner, and the sign that they were multiplied by."""
         above = scores - self.targets(y, xp, scores.dtype)
         return above + self.tube, above - self.tube, 1.0
 
@@ -63,13 +63,13 @@ class PiecewiseLoss(Loss):
         return self.slope(scores, y, self.width, xp)
 
     def height(self, scores: Array, y: Array, width: float, xp: Any) -> Array:
-        """The value of each row with parabolas of another width."""
+        """Return the value of each row with parabolas of another width at the corners."""
         lower, upper, _ = self.distances(scores, y, xp)
         below, above = xp.clip(-lower, 0.0, None), xp.clip(upper, 0.0, None)
         return xp.sum(_rise(below, -self.limits[0], width, xp) + _rise(above, self.limits[1], width, xp), axis=1)
 
     def slope(self, scores: Array, y: Array, width: float, xp: Any) -> Array:
-        """The residual with parabolas of another width."""
+        """Return the residual with parabolas of another width at the corners."""
         lower, upper, sign = self.distances(scores, y, xp)
         low, high = self.limits
         if width == 0:
@@ -86,7 +86,7 @@ class PiecewiseLoss(Loss):
         return xp.astype(bent, lower.dtype) / self.width
 
     def conjugate(self, dual: Array, y: Array, xp: Any) -> Array:
-        """dual * corner + width dual^2 / 2 between the limits, with the corner on the side that the sign tells."""
+        """Return dual * corner + width dual^2 / 2 between the limits; the sign of dual selects the corner."""
         lower, upper, sign = self.distances(xp.zeros_like(dual), y, xp)
         slope = sign * dual
         corner = xp.where(slope < 0, -lower, -upper)
@@ -95,7 +95,7 @@ class PiecewiseLoss(Loss):
         return xp.sum(xp.where(outside, xp.full_like(inside, xp.inf), inside), axis=1)
 
     def prox(self, scores: Array, y: Array, step: float, xp: Any) -> Array:
-        """argmin_u |u - scores|^2 / (2 step) + loss(u, y), in closed form."""
+        """Return argmin_u |u - scores|^2 / (2 step) + loss(u, y), in closed form."""
         return scores - step * self.slope(scores, y, self.width + step, xp)
 
     def start(self, shares: np.ndarray) -> np.ndarray:
@@ -342,7 +342,7 @@ class Perceptron(_MarginLoss):
 
 
 def _rise(distance: Array, limit: float, width: float, xp: Any) -> Array:
-    """The loss that far from its corner: a parabola up to width * limit, a line beyond."""
+    """Return the loss at a distance from its corner: a parabola up to width * limit, a line beyond."""
     if limit == 0:
         return xp.zeros_like(distance)
     if width == 0:

@@ -43,11 +43,11 @@ class Box(Penalty):
         return 0.0 if ((w >= self.lower) & (w <= self.upper)).all() else np.inf
 
     def prox(self, w: np.ndarray, step: Any) -> np.ndarray:
-        """The nearest point of the box, whatever the step."""
+        """Return the nearest point of the box, whatever the step."""
         return np.clip(w, self.lower, self.upper)
 
     def conjugate(self, u: np.ndarray) -> float:
-        """sum_j max(lower_j u_j, upper_j u_j)."""
+        """Return sum_j max(lower_j u_j, upper_j u_j)."""
         with np.errstate(invalid="ignore"):
             ends = np.maximum(np.asarray(self.lower) * u, np.asarray(self.upper) * u)
         return float(np.sum(np.where(u == 0, 0.0, ends)))
@@ -124,7 +124,7 @@ class Smoothness(_Quadratic):
         return 4.0 * self.strength
 
     def prox(self, w: np.ndarray, step: Any) -> np.ndarray:
-        """The solution of a tridiagonal system."""
+        """Solve a tridiagonal system for the minimiser."""
         d = w.shape[1]
         bands = np.zeros((2, d))
         bands[0, 1:] = -step * self.strength

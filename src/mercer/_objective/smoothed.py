@@ -18,7 +18,7 @@ from mercer._objective.loss import Loss
 from mercer._objective.piecewise_losses import PiecewiseLoss
 from mercer._types import Array
 
-__all__ = ["Smoothed", "rounded_corner"]
+__all__ = ["Smoothed", "round_corner"]
 
 
 @dataclass(frozen=True)
@@ -44,30 +44,30 @@ class Smoothed(Loss):
     def targets(self, y: Array, xp: Any, dtype: Any = None) -> Array:
         return self.loss.targets(y, xp, dtype)
 
-    def rounded(self, scores: Array, y: Array, xp: Any) -> tuple[Array, Array, Array]:
-        """Value per row, residual and curvature (n, k), in one go."""
+    def round_corners(self, scores: Array, y: Array, xp: Any) -> tuple[Array, Array, Array]:
+        """Return the value per row, the residual and the curvature (n, k), in one computation."""
         lower, upper, sign = self.loss.distances(scores, y, xp)
         low, high = self.loss.limits
         if self.loss.tube == 0:
-            value, slope, bend = rounded_corner(lower, low, high, self.barrier, xp)
+            value, slope, bend = round_corner(lower, low, high, self.barrier, xp)
         else:
-            value, slope, bend = rounded_corner(lower, low, 0.0, self.barrier, xp)
-            other = rounded_corner(upper, 0.0, high, self.barrier, xp)
+            value, slope, bend = round_corner(lower, low, 0.0, self.barrier, xp)
+            other = round_corner(upper, 0.0, high, self.barrier, xp)
             value, slope, bend = value + other[0], slope + other[1], bend + other[2]
         return xp.sum(value, axis=1), sign * slope, bend
 
     def value(self, scores: Array, y: Array, xp: Any) -> Array:
-        return self.rounded(scores, y, xp)[0]
+        return self.round_corners(scores, y, xp)[0]
 
     def residual(self, scores: Array, y: Array, xp: Any) -> Array:
-        return self.rounded(scores, y, xp)[1]
+        return self.round_corners(scores, y, xp)[1]
 
     def curvature(self, scores: Array, y: Array, xp: Any) -> Array:
-        return self.rounded(scores, y, xp)[2]
+        return self.round_corners(scores, y, xp)[2]
 
 
-def rounded_corner(distance: Array, low: Array, high: Array, barrier: Array, xp: Any) -> tuple[Array, Array, Array]:
-    """Value, slope and curvature of a corner rounded off, at some distance from it.
+def round_corner(distance: Array, low: Array, high: Array, barrier: Array, xp: Any) -> tuple[Array, Array, Array]:
+    """Return value, slope and curvature of a rounded corner at the given `distance` from it.
 
     The slope u solves t + b / (u - low) = b / (high - u); the smaller of u - low and high - u is computed without
     cancellation, whatever the sizes of t and b.

@@ -8,7 +8,7 @@ from threading import Thread
 from typing import Any, Protocol
 
 from mercer._source import Block, Source
-from mercer._source.threads import carried, hold_blas_here, one_blas_thread
+from mercer._source.threads import carry_context, hold_blas_here, one_blas_thread
 from mercer._types import Array
 
 __all__ = ["Dense", "Map", "OnBlock", "Request", "Take", "Tiles"]
@@ -83,7 +83,7 @@ class Dense:
             if not self.heavy:
                 return self.function()
             promise: Future[Any] = Future()
-            Thread(target=carried(partial(self._fulfil, promise)), daemon=True).start()
+            Thread(target=carry_context(partial(self._fulfil, promise)), daemon=True).start()
             # Wait 0.05 s at a time: a signal that comes just before a wait begins is handled when that wait ends.
             while not promise.done():
                 wait([promise], timeout=0.05)

@@ -44,7 +44,7 @@ class ArraySource(Source):
         with self._report("parts", stop - start):
             return self.fetch(function(self._rows(start, stop)))
 
-    def labelled(self, labelling: Any) -> "ArraySource":
+    def relabel(self, labelling: Any) -> "ArraySource":
         whole = labelling.on(DenseBlock(self.X, 0, self.y, self.weight, self.xp))
         other = type(self)(self.X, whole.y, whole.weight, self.threads, self.xp)
         other.readings = self.readings

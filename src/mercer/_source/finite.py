@@ -1,4 +1,4 @@
-"""The look for NaN and infinity in blocks that no one has seen before, and the words for what it finds."""
+"""The check for NaN and infinity in blocks that are read for the first time, and its error."""
 
 from typing import Any
 
@@ -7,11 +7,11 @@ import numpy as np
 from mercer._source.block import Block
 from mercer.errors import DataError
 
-__all__ = ["checked_block"]
+__all__ = ["check_block"]
 
 
-def checked_block(block: Block, source: Any) -> Block:
-    """The block, if it holds finite numbers only; an error names the row, the column and the file.
+def check_block(block: Block, source: Any) -> Block:
+    """Return `block` if all its values are finite; raise an error that names the row, the column and the file.
 
     A sum is finite unless a value is not (or the sum overflows): one read, while the block is in cache.
     """
@@ -24,13 +24,14 @@ def checked_block(block: Block, source: Any) -> Block:
     names = source.feature_names
     where = column if names is None else repr(names[column])
     message = (
-        f"{source.subject}: Input X contains {what}; it is in column {where}, {source.located(block.start + row)}. "
+        f"{source.subject}: Input X contains {what}; it is in column {where}, {source.locate(block.start + row)}. "
         f"Drop or fill it."
     )
     raise DataError(message)
 
 
 def _first_bad(block: Block) -> tuple[int, int]:
+    """Return the row and the column of the first value that is not finite."""
     if block.is_sparse:
         entries = block.X.tocoo()
         worst = np.flatnonzero(~np.isfinite(entries.data))[0]

@@ -1,8 +1,9 @@
-"""Sums of rows by label in array operations: no matrix of rows by labels, no atomic additions, one order of summation.
+"""Sums of rows by label in array operations: no rows-by-labels matrix, no atomic additions, one summation order.
 
-A stable sort brings the rows of each label together. They are cut into chunks, whole ones are summed and make a shorter
-table of the same kind, and the rows left over at each label's end are summed beside it; so on until nothing is whole.
-All shapes follow from the number of rows and labels alone, so that a device never waits for the host.
+A stable sort brings the rows of each label together. They are cut into chunks. The sums of whole chunks make a shorter
+table of the same kind, and the rows that are left at the end of each label are summed directly; this is repeated until
+no label has a whole chunk. All shapes depend only on the number of rows and labels, so that a device never waits for
+the host.
 """
 
 from functools import cached_property
@@ -14,10 +15,10 @@ __all__ = ["Groups"]
 
 
 class _Level(NamedTuple):
-    """One table cut up: where rows stand in it, and how many make a chunk.
+    """One table cut into chunks, by row indices.
 
-    ``ends`` (k, chunk) are the rows that whole chunks leave of each label, where ``inside`` says so; ``chunks``
-    (m, chunk) the rows of whole chunks, those past the last one being any rows.
+    ``ends`` (k, chunk) are the rows of each label after its last whole chunk; ``inside`` is False for padding.
+    ``chunks`` (m, chunk) are the rows of whole chunks; entries after the last whole chunk are arbitrary rows.
     """
 
     ends: Array
@@ -46,23 +47,24 @@ class Groups:
         self.starts = xp.astype(xp.searchsorted(gathered, bounds), xp.int64, copy=False)
 
     def counts(self, wide: Any) -> Array:
-        """How many rows each label has."""
+        """Return the number of rows of each label."""
         return self.xp.astype(self.starts[1:] - self.starts[:-1], wide)
 
     def sums(self, values: Array, wide: Any) -> Array:
-        """The sum of the rows of `values` (n,) or (n, q) of each label, of shape (k,) or (k, q)."""
+        """Sum the rows of `values` (n,) or (n, q) by label, to the shape (k,) or (k, q)."""
         xp = self.xp
         table: Array = values if values.ndim == 2 else values[:, None]
         total: Array = None
         for level in self._levels:
-            rows = self._gathered(table, level.ends)
+            rows = self._gather(table, level.ends)
             rest = xp.sum(xp.where(level.inside[:, :, None], rows, xp.zeros_like(rows)), axis=1, dtype=wide)
             total = rest if total is None else total + rest
             if level.chunks is not None:
-                table = xp.sum(self._gathered(table, level.chunks), axis=1, dtype=wide)
+                table = xp.sum(self._gather(table, level.chunks), axis=1, dtype=wide)
         return total if values.ndim == 2 else total[:, 0]
 
-    def _gathered(self, table: Array, places: Array) -> Array:
+    def _gather(self, table: Array, places: Array) -> Array:
+        """Return the rows of `table` at `places`, in the shape of `places`."""
         rows = self.xp.take(table, self.xp.reshape(places, (-1,)), axis=0)
         return self.xp.reshape(rows, (*places.shape, table.shape[1]))
 
@@ -84,17 +86,20 @@ class Groups:
             starts, n_rows = begins, n_rows // chunk
 
     def _chunk(self, n_rows: int) -> int:
-        """Rows in a chunk: a power of two near the rows of a label, so that ends take no more memory than the rows."""
+        """Return the rows of a chunk: a power of two near the rows per label, so that ends need no more memory than
+        rows.
+        """
         share = n_rows // max(1, self.k)
         return 2 ** min(max(share.bit_length(), 2), 5)
 
     def _cut_ends(self, starts: Array, chunk: int) -> tuple[Array, Array]:
+        """Return the rows after the last whole chunk of each label, padded to a chunk, and which are no padding."""
         begin = starts[1:] - (starts[1:] - starts[:-1]) % chunk
         places = begin[:, None] + self._counting(chunk)[None, :]
         return places, places < starts[1:, None]
 
     def _cut_chunks(self, starts: Array, chunk: int, n_rows: int) -> tuple[Array, Array]:
-        """The rows of whole chunks, label by label, and where in the next table each label begins."""
+        """Return the rows of whole chunks, label by label, and where each label begins in the next table."""
         xp = self.xp
         begins = xp.cumulative_sum((starts[1:] - starts[:-1]) // chunk, include_initial=True)
         numbers = self._counting(n_rows // chunk)
@@ -103,9 +108,10 @@ class Groups:
         return first[:, None] + self._counting(chunk)[None, :], begins
 
     def _in_order(self, places: Array) -> Array:
-        """Places along the order of labels as row numbers."""
+        """Convert positions in the order of labels to row indices."""
         xp = self.xp
         return xp.reshape(xp.take(self.order, xp.reshape(places, (-1,))), places.shape)
 
     def _counting(self, stop: int) -> Array:
+        """Return the integers below `stop`."""
         return self.xp.arange(stop, dtype=self.xp.int64, device=self.device)

@@ -1,8 +1,6 @@
-"""Labels and weights as a loss wants them, made of those a table or a user gives, block by block."""
+"""Conversion of labels and weights, block by block, to the ones that a loss takes."""
 
-from dataclasses import dataclass, replace
-
-import numpy as np
+from dataclasses import dataclass
 
 from mercer._source.block import Block
 from mercer._types import Array
@@ -12,7 +10,7 @@ __all__ = ["Labelling"]
 
 @dataclass(frozen=True, eq=False)
 class Labelling:
-    """Turns labels into the numbers of their classes and multiplies weights by those of the classes.
+    """Replaces labels by the indices of their classes and multiplies weights by the weights of the classes.
 
     Parameters
     ----------
@@ -26,7 +24,7 @@ class Labelling:
     by_class: Array = None
 
     def on(self, block: Block) -> Block:
-        """The block with numbers for labels: floats 0 and 1 of two classes, integers from 0 on of more."""
+        """Return the block with class indices for labels: floats 0 and 1 for two classes, integers for more."""
         xp = block.xp
         binary = self.classes.shape[0] == 2
         labels = block.y == self.classes[1] if binary else xp.searchsorted(self.classes, block.y)
@@ -36,7 +34,3 @@ class Labelling:
             weight = factor if weight is None else factor * weight
         y = xp.astype(labels, block.wide if binary else xp.int64, copy=False)
         return type(block)(block.X, block.start, y, weight, xp, block.wide)
-
-    def balanced(self, counts: Array) -> "Labelling":
-        """The same with weights inversely proportional to the classes' own."""
-        return replace(self, by_class=counts.sum() / (len(counts) * np.asarray(counts)))

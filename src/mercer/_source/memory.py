@@ -1,4 +1,4 @@
-"""The memory forecast: what a fit is about to take, what it may take, and the refusal with its numbers.
+"""The check that a fit's memory is there before it is taken, and the error that says how much is missing.
 
 A process that asks for more than its container has is killed without a word. Code that is about to take more than a
 few row blocks calls :func:`require_memory` first.
@@ -17,8 +17,9 @@ import numpy as np
 from mercer._config import get_config
 from mercer.errors import MemoryForecastError
 
-__all__ = ["Request", "allowed_bytes", "collected_requests", "readable", "require_memory", "small_table"]
+__all__ = ["Request", "collect_requests", "count_allowed_bytes", "readable", "require_memory", "small_table"]
 
+# Files of the limit, the usage and the statistics of a container's memory: cgroup version 2, then version 1.
 _CGROUPS = (
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat"),
     (
@@ -28,9 +29,9 @@ _CGROUPS = (
     ),
 )
 _collected: ContextVar["list[Request] | None"] = ContextVar("mercer_memory_requests", default=None)
-# Below this a look at the limits costs more than it tells.
+# Requests of fewer bytes are not checked: reading the limits would take longer than it is worth.
 _SMALL = 32 * 2**20
-# What may be kept of every row beside rows that are not in memory: 16 million numbers.
+# The most bytes of a table with one entry per row, for rows that are not in memory: 16 million float64.
 _MOST_TABLE_BYTES = 128 * 2**20
 
 
@@ -45,8 +46,8 @@ class Request:
 
 
 @contextmanager
-def collected_requests() -> Iterator[list[Request]]:
-    """All requests for memory made within a ``with`` block, small ones and refused ones too."""
+def collect_requests() -> Iterator[list[Request]]:
+    """Collect all requests for memory made within a ``with`` block, also small and refused ones."""
     requests: list[Request] = []
     token = _collected.set(requests)
     try:
@@ -75,7 +76,7 @@ def require_memory(subject: str, n_bytes: float, purpose: str, cure: str) -> Non
     limit = get_config()["max_memory"]
     if limit is None and n_bytes < _SMALL:
         return
-    limit = allowed_bytes()
+    limit = count_allowed_bytes()
     if n_bytes > limit:
         message = (
             f"{subject}: {purpose} needs {readable(n_bytes)} ({int(n_bytes)} bytes) and "
@@ -86,14 +87,14 @@ def require_memory(subject: str, n_bytes: float, purpose: str, cure: str) -> Non
 
 
 def small_table(n_rows: int, fill: float, dtype: Any) -> np.ndarray | None:
-    """An array with an entry for each row of a source that is not in memory; None where it would be too long."""
+    """Return an array with one entry per row for a source that is not in memory; None if it would be too large."""
     if n_rows * np.dtype(dtype).itemsize > _MOST_TABLE_BYTES:
         return None
     return np.full(n_rows, fill, dtype=dtype)
 
 
-def allowed_bytes() -> int:
-    """The bytes a fit may take: the setting, or else what the container and the machine have left."""
+def count_allowed_bytes() -> int:
+    """Return the bytes a fit may take: the setting, or else what the container and the machine have left."""
     setting = get_config()["max_memory"]
     if setting is not None:
         return setting
@@ -110,6 +111,7 @@ def readable(n_bytes: float) -> str:
 
 
 def _container_left() -> int | None:
+    """Return the bytes that the container's memory limit leaves; None without a limit."""
     for limit_file, usage_file, stat_file in _CGROUPS:
         try:
             limit = int(Path(limit_file).read_text())
@@ -117,12 +119,13 @@ def _container_left() -> int | None:
             stat = dict(line.split() for line in Path(stat_file).read_text().splitlines())
         except (OSError, ValueError):
             continue
-        # The kernel gives file cache back on demand, so it does not count as taken.
+        # The kernel frees the file cache on demand, so it does not count as used.
         return max(0, limit - usage + int(stat.get("inactive_file", 0)))
     return None
 
 
 def _machine_left() -> int | None:
+    """Return the bytes of memory that the machine has available; None if it does not say."""
     try:
         fields = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
         return int(fields["MemAvailable"].split()[0]) * 1024

@@ -11,12 +11,12 @@ DEVICE_LIBRARIES = ("torch", "cupy", "array_api_strict")
 
 
 def library_of(thing: Any) -> str:
-    """The name of the library that `thing` is of."""
+    """Return the name of the library that `thing` belongs to."""
     return type(thing).__module__.split(".")[0]
 
 
 def namespace_of(array: Any) -> Any:
-    """The module whose functions work on `array`."""
+    """Return the module whose functions work on `array`."""
     if isinstance(array, np.ndarray | np.generic):
         return np
     try:
@@ -31,7 +31,7 @@ def namespace_of(array: Any) -> Any:
 
 
 def to_numpy(array: Any) -> Any:
-    """A copy of `array` in the host's memory; NumPy arrays as they are."""
+    """Return a copy of `array` in the host's memory; a NumPy array is returned as it is."""
     library = library_of(array)
     if library == "torch":
         return array.detach().cpu().numpy()

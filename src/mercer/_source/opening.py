@@ -1,4 +1,4 @@
-"""Which place rows are in, from what a user gives; nothing is imported to find out."""
+"""Find the place that rows are in, from what a user gives, and open them there; imports nothing to find out."""
 
 import os
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ PLACES = {
 
 
 def place_of(X: Any, y: Any = None) -> str:
-    """The name of the place that `X` is in; ``"memory"`` for all that scikit-learn's validation understands."""
+    """Return the place that `X` is in; ``"memory"`` for all that scikit-learn's validation understands."""
     if type(X) is np.ndarray:
         return "memory"
     if isinstance(X, str | os.PathLike):
@@ -95,14 +95,17 @@ def open_place(
 
 
 def _library(thing: Any) -> str:
+    """Return the name of the library that `thing` belongs to."""
     return type(thing).__module__.split(".")[0]
 
 
 def _is_list(X: Any) -> bool:
+    """Return whether `X` is a list or tuple with items."""
     return isinstance(X, list | tuple) and len(X) > 0
 
 
 def _arrow_place(X: Any, y: Any) -> str:
+    """Return the place of an Arrow object."""
     kind = type(X).__name__
     if kind == "RecordBatchReader":
         return "stream"
@@ -113,14 +116,14 @@ def _arrow_place(X: Any, y: Any) -> str:
 
 
 def _names_columns(y: Any, X: Any) -> bool:
-    """Whether `y` names columns of a table, and is not itself a list of labels that read like names."""
+    """Return whether `y` names columns of a table, and is not a list of labels that look like names."""
     if isinstance(y, list | tuple) and 0 < len(y) != X.num_rows:
         return all(isinstance(name, str) and name in X.schema.names for name in y)
     return isinstance(y, str)
 
 
 def _gives_blocks(X: Any) -> bool:
-    """Whether `X` is a function, an iterator, an iterable that is no array, or a list of matrices or tuples of them."""
+    """Return whether `X` is a function, an iterator, an iterable that is no array, or a list of matrices or tuples."""
     if _is_list(X):
         first = X[0][0] if isinstance(X[0], tuple) and len(X[0]) > 0 else X[0]
         return len(getattr(first, "shape", ())) == 2

@@ -1,4 +1,4 @@
-"""A device of an array library: where rows, sums and models are, decided once."""
+"""The library and the device of arrays: where rows, sums and models are."""
 
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
@@ -14,7 +14,7 @@ __all__ = ["HOST", "Placement", "change_arrays", "is_on_device"]
 
 
 def is_on_device(thing: Any) -> bool:
-    """Whether `thing` is an array of a library whose arrays live on devices, the CPU among them."""
+    """Return whether `thing` is an array of a library whose arrays live on devices, the CPU among them."""
     return library_of(thing) in DEVICE_LIBRARIES and hasattr(thing, "dtype") and hasattr(thing, "shape")
 
 
@@ -35,14 +35,14 @@ class Placement:
 
     @classmethod
     def of(cls, array: Array) -> "Placement":
-        """Where `array` is; whatever is of no device library counts as NumPy's."""
+        """Return where `array` is; what belongs to no device library counts as NumPy's."""
         return cls(library_of(array), array.device) if is_on_device(array) else HOST
 
     @classmethod
-    def named(cls, name: Any) -> "Placement":
-        """The place that a user names: ``"cpu"``, ``"cuda:1"``, ``"torch:cpu"``, ``"cupy"``, or an array there."""
+    def parse(cls, name: Any) -> "Placement":
+        """Return the placement that a user names: ``"cpu"``, ``"cuda:1"``, ``"torch:cpu"``, ``"cupy"``, or an array."""
         if not isinstance(name, str):
-            return cls._shown(name)
+            return cls._find(name)
         library, _, device = name.partition(":")
         if name in ("cpu", "numpy"):
             return HOST
@@ -53,16 +53,17 @@ class Placement:
         import torch
 
         try:
-            return cls("torch", _indexed(torch, device if library == "torch" else name))
+            return cls("torch", _resolve_device(torch, device if library == "torch" else name))
         except RuntimeError as error:
             message = (
                 f"to_device: device must be 'cpu' (NumPy), a torch device such as 'cuda', 'cuda:1', 'mps' or "
-                f"'torch:cpu', 'cupy', or an array; got {name!r}, of which torch says: {str(error)[:200]}"
+                f"'torch:cpu', 'cupy', or an array; got {name!r}. torch says: {str(error)[:200]}"
             )
             raise ParameterError(message) from error
 
     @classmethod
-    def _shown(cls, array: Any) -> "Placement":
+    def _find(cls, array: Any) -> "Placement":
+        """Return the placement of an array that stands for it; raise for anything else."""
         if is_on_device(array) or isinstance(array, np.ndarray):
             return cls.of(array)
         message = f"to_device: device must be a name such as 'cpu' or 'cuda:0', or an array; got {array!r}."
@@ -98,7 +99,7 @@ class Placement:
         return self.wide != self.xp.float64
 
     def put(self, array: Array) -> Array:
-        """The numbers of `array` here, in their own type where there is one, float64 in the widest."""
+        """Return the values of `array` here, in the same type; float64 becomes the widest type of the device."""
         if Placement.of(array) == self:
             return array
         array = to_numpy(array)
@@ -113,13 +114,13 @@ class Placement:
 HOST = Placement("numpy")
 
 
-def _indexed(torch: Any, name: str) -> Any:
-    """A torch device as its arrays name it: ``cuda`` is the one in use, and an array there says ``cuda:0``."""
+def _resolve_device(torch: Any, name: str) -> Any:
+    """Return a torch device as its arrays name it: ``cuda`` becomes the current one, such as ``cuda:0``."""
     return torch.empty(0, device=torch.device(name)).device
 
 
 def change_arrays(thing: Any, change: Any) -> Any:
-    """A record, tuple or array with ``change(array)`` for each array in it; the same object where nothing changes."""
+    """Apply `change` to each array in a record, tuple or array; return the same object if nothing changes."""
     if isinstance(thing, np.ndarray) or is_on_device(thing):
         return change(thing)
     if type(thing) is tuple:

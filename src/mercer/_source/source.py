@@ -1,19 +1,19 @@
 """A source: where rows live, and the verbs by which algorithms reach them.
 
 ``reduce`` sums a statistic over all blocks, ``map`` gives a value per row, ``take`` gives rows by index, and ``tiles``
-meets block with block; ``on_blocks`` and ``on_rows`` run a function on some blocks, or on consecutive rows, where they
-are. Blocks are fixed (see :func:`mercer._source.block.rows_per_block`), and sums follow a fixed binary tree over the
-block numbers, so that a sum has the same bits on any number of threads and in any place.
+combines block with block; ``on_blocks`` and ``on_rows`` run a function where some blocks, or consecutive rows, are.
+Blocks are fixed (see :func:`mercer._source.block.rows_per_block`), and sums follow a fixed binary tree over the
+block indices, so that a sum has the same bits on any number of threads and in any place.
 
-What a solver is sent (sums, rows that were asked for by number) is NumPy, in any place; what ``map`` gives is where the
-rows are.
+A solver is sent NumPy arrays (sums, rows by index), wherever the rows are; the result of ``map`` stays where the rows
+are.
 """
 
 import copy
 import math
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar
 
@@ -40,20 +40,20 @@ class SumTree:
         `height` says that `value` is itself the sum of 2**height summands: a subtree made elsewhere.
         """
         while self.stack and self.stack[-1][0] == height:
-            value = _joined(self.stack.pop()[1], value)
+            value = _add(self.stack.pop()[1], value)
             height += 1
         self.stack.append((height, value))
 
     def total(self) -> Any:
-        """The sum of all summands; ends the tree."""
+        """Return the sum of all summands; the tree is empty afterwards."""
         value = self.stack.pop()[1]
         while self.stack:
-            value = _joined(self.stack.pop()[1], value)
+            value = _add(self.stack.pop()[1], value)
         return value
 
 
-def _joined(first: Any, second: Any) -> Any:
-    """The sum of two summands that the tree owns: large ones may grow in place."""
+def _add(first: Any, second: Any) -> Any:
+    """Return the sum of two summands that the tree owns; large ones are added in place."""
     absorb = getattr(first, "absorb", None)
     return first + second if absorb is None else absorb(second)
 
@@ -66,7 +66,7 @@ class Source(ABC):
     place : str
         Where the rows are: ``"memory"``, ``"file"``, ``"stream"``, ``"dask"`` or ``"device"``.
     placement : Placement
-        The array library and device that what is learnt belongs to: NumPy, except for rows on a device.
+        The array library and device of fitted attributes: NumPy, except for rows on a device.
     n_features : int
     dtype : dtype
         Of the rows: float32 or float64.
@@ -83,7 +83,7 @@ class Source(ABC):
     has_weight : bool
     feature_names : list of str or None
     labelling : Labelling or None
-        What turns the targets and weights of a block as they are stored into those that a loss wants.
+        Converts stored targets and weights of a block to those that a loss takes.
     description : str
         What the rows are, in words, for errors: ``"the Parquet folder sales/"``.
     subject : str
@@ -120,11 +120,15 @@ class Source(ABC):
 
     @abstractmethod
     def block(self, number: int) -> Block:
-        """The rows of block `number`, with their targets and weights."""
+        """Return the rows of block `number`, with their targets and weights."""
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the blocks in order."""
+        return (self.block(number) for number in range(self.n_blocks))
 
     @abstractmethod
     def whole(self) -> Rows:
-        """All rows at once, as they are stored; ask the memory forecast before making anything of their size."""
+        """Return all rows at once, as they are stored; call `require_memory` before making anything of their size."""
 
     @property
     def host_dtype(self) -> np.dtype:
@@ -138,7 +142,7 @@ class Source(ABC):
 
     @property
     def n_targets(self) -> int:
-        """Targets per row; one where each row has a single number or label."""
+        """Targets per row; one where each row has a single value or label."""
         return math.prod(self.target_shape or ())
 
     @property
@@ -147,61 +151,61 @@ class Source(ABC):
         return -(-self.n_rows // self.block_rows)
 
     def bounds(self, number: int) -> tuple[int, int]:
-        """First row of block `number` and the row after its last."""
+        """Return the first row of block `number` and the row after its last."""
         start = number * self.block_rows
         return start, min(start + self.block_rows, self.n_rows)
 
-    def located(self, row: int) -> str:
-        """Where a row is, in words, for errors."""
+    def locate(self, row: int) -> str:
+        """Describe where a row is, for errors."""
         return f"row {row} of {self.description}"
 
     def numbers_of(self, rows: Array) -> Array:
-        """The numbers of the blocks in which some rows are."""
+        """Return the block number of each row of `rows`."""
         return np.asarray(rows) // self.block_rows
 
-    def labelled(self, labelling: Any) -> "Source":
-        """The same rows with targets and weights turned by `labelling`, block by block."""
+    def relabel(self, labelling: Any) -> "Source":
+        """Return the same rows with targets and weights converted by `labelling`, block by block."""
         other = copy.copy(self)
         other.labelling = labelling
         other.has_weight = self.has_weight or labelling.by_class is not None
         return other
 
-    def _finished(self, block: Block) -> Block:
-        """A block as it was stored, with targets and weights as they are wanted."""
+    def _relabel_block(self, block: Block) -> Block:
+        """Convert the targets and weights of a block, as they are stored, by the labelling if there is one."""
         return block if self.labelling is None else self.labelling.on(block)
 
-    def assume_finite(self) -> None:  # noqa: B027 (rows in memory were looked at before)
-        """Leave the look for NaN and infinity to whoever sums the rows, who calls :meth:`check_finite` in doubt."""
+    def assume_finite(self) -> None:  # noqa: B027 (rows in memory were checked before)
+        """Skip the check for NaN and infinity; who sums the rows calls :meth:`check_finite` if a sum is not finite."""
 
     def check_finite(self) -> None:  # noqa: B027
-        """Raise if a row holds NaN or infinity, where that was left open."""
+        """Raise if a row holds NaN or infinity, where that was not checked yet."""
 
     def allow_missing(self) -> None:
-        """Take NaN for missing entries, which whoever sums the rows knows of: no look for them is made."""
+        """Treat NaN as missing entries, which the statistics expect: no check for them is made."""
         self.assume_finite()
 
     def keep_missing(self) -> None:
-        """The same in every place, for whoever sums and maps missing entries by array operations alone."""
+        """Treat NaN as missing entries in every place, for methods that sum and map rows by array operations alone."""
         self.allow_missing()
 
     def send(self, thing: Any) -> Any:
-        """A statistic with its parameters where the rows are."""
+        """Return a statistic with its parameters moved to where the rows are."""
         return thing
 
     def fetch(self, thing: Any) -> Any:
-        """Sums or rows, brought from where the rows are to where the solver is: NumPy."""
+        """Return sums or rows as NumPy arrays, moved from where the rows are to where the solver is."""
         return thing
 
     def row_weights(self) -> Array:
-        """All weights in one array where the rows are, or None where rows have none."""
+        """Return all weights in one array where the rows are, or None where rows have none."""
         return self.weight
 
     def row_table(self, fill: float, dtype: Any = np.float64) -> Array:
-        """An array with one entry per row, where the rows are; None where it would not fit or not last."""
+        """Return an array with one entry per row, where the rows are; None if it would not fit or not last."""
         return np.full(self.n_rows, fill, dtype=dtype)
 
     def local_table(self, *columns: tuple[float, Any]) -> Any:
-        """Columns with an entry per row, (fill, type) each, kept where a block is worked on; None where none are."""
+        """Return a table with columns (fill, type) of one entry per row, kept where blocks are worked on, or None."""
         return None
 
     def _report(self, kind: str, n_rows: int) -> AbstractContextManager[None]:
@@ -214,12 +218,12 @@ class Source(ABC):
             run_numbered(lambda number: function(self.block(number)), self.n_blocks, self.threads, receive)
 
     def reduce(self, statistic: Any) -> Any:
-        """The sum of `statistic` over all blocks."""
+        """Sum `statistic` over all blocks."""
         statistic = self.send(statistic)
         tree, size = SumTree(), _blocks_per_item(self.n_blocks, self.n_features, self.threads)
 
         def partial_sum(number: int) -> Any:
-            """The sum over `size` blocks: a subtree of the whole, added up where it was made."""
+            """Sum over `size` blocks on the thread that reads them; the sum is a subtree of the whole tree."""
             return self._sum_run(statistic, number * size, min((number + 1) * size, self.n_blocks))
 
         with self._report("passes", self.n_rows):
@@ -227,14 +231,14 @@ class Source(ABC):
             return self.fetch(tree.total())
 
     def _sum_run(self, statistic: Any, first: int, stop: int) -> Any:
-        """The sum of a statistic over consecutive blocks."""
+        """Sum a statistic over the consecutive blocks `first` to `stop`."""
         tree = SumTree()
         for number in range(first, stop):
             tree.add(statistic.on(self.block(number)))
         return tree.total()
 
     def map(self, function: Callable[[Block], Array], out: Array = None) -> Array:
-        """One value (or row of values) per row: ``function(block)`` for each block, joined.
+        """Return one value (or row of values) per row: ``function(block)`` for each block, joined.
 
         `function` may also return a tuple of arrays; then a tuple of joined arrays comes back.
         """
@@ -252,23 +256,23 @@ class Source(ABC):
         return parts[0] if len(parts) == 1 else self.xp.concat(parts)
 
     def on_blocks(self, work: dict[int, Callable[[Block], Any]]) -> dict[int, Any]:
-        """``work[number](block)`` for some blocks, run where they are."""
+        """Return ``work[number](block)`` for some blocks, run where they are."""
         with self._report("parts", len(work) * self.block_rows):
             return {number: self.fetch(function(self.block(number))) for number, function in sorted(work.items())}
 
     @abstractmethod
     def on_rows(self, start: int, stop: int, function: Callable[[Block], Any]) -> Any:
-        """``function(block)`` for the consecutive rows from `start` to `stop`, made dense, run where they are."""
+        """Return ``function(block)`` for the consecutive rows `start` to `stop`, made dense, run where they are."""
 
     def available(self, start: int, count: int) -> int:
-        """How many rows there are from `start` on, at most `count`; no more than those are read to find out."""
+        """Return how many rows there are from `start` on, at most `count`; no further rows are read to find out."""
         return max(0, min(count, self.n_rows - start))
 
     def release(self) -> None:  # noqa: B027 (rows in memory have nothing to end)
         """End any reading under way; the rows can be read again."""
 
     def take(self, indices: Array) -> Array:
-        """Rows by index, as a dense NumPy array."""
+        """Return rows by index, as a dense NumPy array."""
         indices = np.asarray(indices)
         numbers = self.numbers_of(indices)
         work: dict[int, Callable[[Block], Any]] = {
@@ -280,7 +284,7 @@ class Source(ABC):
         return rows
 
     def part(self, rows: Array) -> "Source":
-        """Some rows, by index, as a source of unit weights."""
+        """Return some rows, by index, as a source of unit weights."""
         message = f"{self.description} cannot give rows in any order"
         raise NotImplementedError(message)  # callers ask for random_access first
 
@@ -308,7 +312,7 @@ class Source(ABC):
         return float(tree.total())
 
     def fingerprint(self) -> dict[str, Any]:
-        """What tells these rows from others, for checkpoints: shape, type, checksums of the first and last block."""
+        """Return what identifies these rows, for checkpoints: shape, type, checksums of the first and last block."""
         ends = [self.block(number) for number in sorted({0, self.n_blocks - 1})]
         return {
             "shape": [self.n_rows, self.n_features],
@@ -318,7 +322,7 @@ class Source(ABC):
 
 
 class _Pick:
-    """Some rows of a block, by their numbers in the source; dense."""
+    """Some rows of a block, by their indices in the source; dense."""
 
     def __init__(self, rows: Array) -> None:
         self.rows = rows
@@ -331,17 +335,17 @@ class _Pick:
 
 
 def longest_run(n_features: int) -> int:
-    """Blocks in a run at most: native code takes some milliseconds for it, which leaves room for Ctrl-C."""
+    """Return the most blocks in a run: native code takes some milliseconds for it, so that Ctrl-C is seen soon."""
     if n_features > 256:
         return 1
     return 32 if n_features <= 128 else 8
 
 
 def _blocks_per_item(n_blocks: int, n_features: int, threads: int) -> int:
-    """How many blocks one thread sums by itself before it hands on: a power of two, so that the tree stays the same.
+    """Return how many blocks make one work item: a power of two, so that its sum is a node of the same tree.
 
-    Taking and handing on hold the interpreter's lock, for which many threads would wait: runs are long, yet short
-    enough for each thread to have four of them. Wide blocks take long as they are.
+    Taking an item and passing on its result hold the interpreter's lock, for which other threads wait. So runs are
+    long, but short enough for each thread to have four of them. Wide blocks take long enough by themselves.
     """
     wanted = max(1, n_blocks // (4 * threads))
     return min(2 ** (wanted.bit_length() - 1), longest_run(n_features))

@@ -41,7 +41,7 @@ class SparseSource(Source):
         weight = None if self.weight is None else self.weight[start:stop]
         return SparseBlock(rows, start, y, weight)
 
-    def labelled(self, labelling: Any) -> "SparseSource":
+    def relabel(self, labelling: Any) -> "SparseSource":
         whole = labelling.on(SparseBlock(self.X, 0, self.y, self.weight))
         other = SparseSource(self.X, whole.y, whole.weight, self.threads)
         other.readings = self.readings

@@ -1,9 +1,9 @@
-"""Threads: how many a fit may use, and one crew that runs a function over fixed blocks.
+"""Threads: how many a fit may use, and one pool of worker threads that run a function over fixed blocks.
 
-The crew is the only place where mercer starts threads. Work items are numbered; each thread takes the next number,
-and results are handed on in the order of the numbers. So which thread did what, and how many there were, cannot be
-seen in a result. While the crew works every BLAS is held to one thread, because a BLAS sums in an order that depends
-on its own thread count.
+The pool is the only place where mercer starts threads for work. Work items are numbered; each thread takes the next
+number, and results are passed on in the order of the numbers. So a result does not depend on which thread computed
+what, nor on the number of threads. While the threads work every BLAS is held to one thread, because a BLAS sums in an
+order that depends on its own thread count.
 """
 
 import contextvars
@@ -21,16 +21,17 @@ import sklearn
 from threadpoolctl import ThreadpoolController
 
 __all__ = [
-    "accompanied",
     "available_threads",
-    "carried",
+    "carry_context",
     "hold_blas_here",
     "n_threads",
     "one_blas_thread",
+    "run_alongside",
     "run_numbered",
     "run_taken",
 ]
 
+# Whether the current thread runs a job already: its own calls then use one thread.
 _place = threading.local()
 _pool_lock = threading.Lock()
 _pool: ThreadPoolExecutor | None = None
@@ -39,21 +40,22 @@ _pool_size = 0
 
 @cache
 def _cores() -> int:
-    """Cores this process may use: affinity and cgroup quota, as joblib reads them."""
+    """Return the number of cores this process may use: affinity and cgroup quota, as joblib reads them."""
     return joblib.cpu_count()
 
 
 @cache
 def _blas() -> ThreadpoolController:
     # Both BLAS copies must be loaded before the controller looks for them: NumPy's and SciPy's wheels bring one each.
+    """Return the controller of every loaded BLAS."""
     import scipy.linalg.blas  # noqa: F401
 
     return ThreadpoolController().select(user_api="blas")
 
 
 def available_threads() -> int:
-    """Threads that ``n_jobs=None`` means here and now."""
-    if getattr(_place, "inside", False) or _nested_in_joblib() or _inside_dask_task():
+    """Return the number of threads that ``n_jobs=None`` means here and now."""
+    if getattr(_place, "inside", False) or _is_nested_in_joblib() or _inside_dask_task():
         return 1
     limits = [_cores()]
     setting = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
@@ -63,8 +65,8 @@ def available_threads() -> int:
     return max(1, min(limits))
 
 
-def _nested_in_joblib() -> bool:
-    """Whether a joblib thread pool around us already uses the cores; its processes tell by variables."""
+def _is_nested_in_joblib() -> bool:
+    """Return whether a joblib thread pool around us already uses the cores; its processes set variables instead."""
     if threading.current_thread() is threading.main_thread():
         return False
     backend, _ = joblib.parallel.get_active_backend()
@@ -72,7 +74,7 @@ def _nested_in_joblib() -> bool:
 
 
 def _inside_dask_task() -> bool:
-    """Whether a worker of a Dask cluster runs us: it runs as many tasks at a time as it has threads."""
+    """Return whether a worker of a Dask cluster runs us: it runs as many tasks at a time as it has threads."""
     distributed = sys.modules.get("distributed")
     try:
         return distributed is not None and distributed.get_worker() is not None
@@ -90,7 +92,7 @@ def n_threads(n_jobs: int | None) -> int:
 
 
 class _BlasGuard:
-    """Holds every BLAS to one thread while anyone is inside; counted, so concurrent fits cannot undo each other."""
+    """Holds every BLAS to one thread while a caller is inside; it counts callers, so that fits can overlap in time."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -98,11 +100,12 @@ class _BlasGuard:
         self.before: list[int] = []
 
     def outside_limits(self) -> list[int]:
-        """The BLAS thread counts that hold outside the guard: the user's threadpoolctl limits show there."""
+        """Return the BLAS thread counts outside the guard, which show the user's threadpoolctl limits."""
         with self.lock:
             return list(self.before) if self.inside else [library.num_threads for library in _blas().lib_controllers]
 
     def enter(self) -> None:
+        """Set every BLAS to one thread, unless another caller is inside already."""
         with self.lock:
             if self.inside == 0:
                 self.before = [library.num_threads for library in _blas().lib_controllers]
@@ -110,6 +113,7 @@ class _BlasGuard:
             self.inside += 1
 
     def leave(self) -> None:
+        """Restore the thread counts when the last caller leaves."""
         with self.lock:
             self.inside -= 1
             if self.inside == 0:
@@ -120,9 +124,10 @@ _guard = _BlasGuard()
 
 
 def _set_blas_threads(numbers: list[int]) -> None:
+    """Set the thread count of each loaded BLAS."""
     for library, number in zip(_blas().lib_controllers, numbers, strict=True):
-        # threadpoolctl >= 3.8 lets one thread alone set OpenBLAS's count and drops what others ask for. The guard keeps
-        # the books for all threads, so it takes that right when it needs it and leaves it to nobody.
+        # threadpoolctl >= 3.8 lets only one thread set OpenBLAS's count and ignores the others. The guard counts for
+        # all threads, so it takes that right before each change and gives it up afterwards.
         release = getattr(library, "clear_controlling_thread", lambda force: None)
         release(force=True)
         library.set_num_threads(number)
@@ -130,7 +135,7 @@ def _set_blas_threads(numbers: list[int]) -> None:
 
 
 def hold_blas_here() -> None:
-    """Hold to one thread, on a thread of mercer's own, each BLAS whose count is kept per thread (those on OpenMP)."""
+    """Set one thread for each BLAS that keeps a count per thread (those on OpenMP), on a thread of mercer's own."""
     for library in _blas().lib_controllers:
         if getattr(library, "threading_layer", "") in ("openmp", "gnu", "intel"):
             library.set_num_threads(1)
@@ -146,26 +151,26 @@ def one_blas_thread() -> Iterator[None]:
         _guard.leave()
 
 
-def carried(function: Callable[[], Any], config: dict[str, Any] | None = None) -> Callable[[], Any]:
-    """A call of `function` for another thread, under the settings that hold on this one.
+def carry_context(function: Callable[[], Any], config: dict[str, Any] | None = None) -> Callable[[], Any]:
+    """Wrap `function` for a call on another thread, under the settings that hold on this one.
 
     A new thread has neither our context variables nor scikit-learn's configuration, which it keeps per thread; `config`
     is that configuration, where the caller has asked for it already.
     """
     context, config = contextvars.copy_context(), sklearn.get_config() if config is None else config
 
-    def configured() -> Any:
-        # Most often nothing was set: looking costs a microsecond, setting and restoring five.
+    def run_configured() -> Any:
+        # Most often no setting differs: comparing takes a microsecond, setting and restoring five.
         if sklearn.get_config() == config:
             return function()
         with sklearn.config_context(**config):
             return function()
 
-    return partial(context.run, configured)
+    return partial(context.run, run_configured)
 
 
 class _Job:
-    """Numbered work shared by the crew: whoever is free takes the next item; results leave in order."""
+    """Numbered work shared by the worker threads: a free thread takes the next item; results leave in order."""
 
     def __init__(
         self, function: Callable[[Any], Any], items: Iterator[tuple[int, Any]], receive: Callable[[Any], None] | None
@@ -180,6 +185,7 @@ class _Job:
         self.next_out = 0
 
     def work(self) -> None:
+        """Take items and run them until none are left; an error stops the other threads too."""
         _place.inside, before = True, getattr(_place, "inside", False)
         try:
             while not self.stopped and (item := self.take()) is not None:
@@ -193,10 +199,12 @@ class _Job:
             _place.inside = before
 
     def take(self) -> tuple[int, Any] | None:
+        """Return the next item and its number, or None at the end."""
         with self.turn:
             return next(self.items, None)
 
     def hand_on(self, number: int, result: Any) -> None:
+        """Keep a result, and pass on all results whose turn has come."""
         with self.lock:
             self.ready[number] = result
             while self.receive is not None and self.next_out in self.ready:
@@ -207,9 +215,9 @@ class _Job:
 def run_numbered(
     function: Callable[[int], Any], n_items: int, threads: int = 1, receive: Callable[[Any], None] | None = None
 ) -> None:
-    """Call ``function(i)`` for each i below ``n_items``, and ``receive(result)`` in the order of i.
+    """Call ``function(i)`` for each i below `n_items`, and ``receive(result)`` in the order of i.
 
-    The calling thread works too, so one thread means no pool at all and Ctrl-C is seen between two items.
+    The calling thread works too, so that one thread needs no pool and Ctrl-C is handled between two items.
     """
     _run(_Job(function, ((number, number) for number in range(n_items)), receive), min(threads, n_items))
 
@@ -219,56 +227,59 @@ def run_taken(
 ) -> None:
     """Call ``function(item)`` for each item of an iterator, and ``receive(result)`` in the order of the items.
 
-    The iterator is asked by one thread at a time, whichever is free. When the work ends early it is closed, so that
-    nobody goes on waiting for it.
+    One thread at a time asks the iterator for an item. If the work ends early the iterator is closed, so that no thread
+    goes on waiting for it.
     """
     _run(_Job(function, enumerate(items), receive), threads, getattr(items, "close", None))
 
 
 def _run(job: _Job, threads: int, close: Callable[[], None] | None = None) -> None:
+    """Run a job on `threads` threads, this one among them; raise the first error of any."""
     if getattr(_place, "inside", False):
         threads = 1
     with one_blas_thread():
-        crew: list[Future[None]] = []
+        workers: list[Future[None]] = []
         try:
             if threads > 1:
-                pool, config = _crew(threads - 1), sklearn.get_config()
-                crew = [pool.submit(carried(job.work, config)) for _ in range(threads - 1)]
+                pool, config = _grow_pool(threads - 1), sklearn.get_config()
+                workers = [pool.submit(carry_context(job.work, config)) for _ in range(threads - 1)]
             job.work()
         finally:
             job.stopped = True
             if close is not None:
                 close()
-            # Whoever has not begun is not needed: another fit may keep the crew busy for long.
-            begun = [member for member in crew if not member.cancel()]
+            # A worker that has not begun is not needed: another fit may keep the pool busy for long.
+            begun = [worker for worker in workers if not worker.cancel()]
             wait(begun)
-        for member in begun:
-            member.result()
+        for worker in begun:
+            worker.result()
 
 
 @contextmanager
-def accompanied(work: Callable[[int], Any], dismiss: Callable[[], Any], threads: int = 1) -> Iterator[None]:
-    """Let members of the crew run ``work(1)``, ``work(2)``... beside the caller, who calls ``dismiss()`` on leaving.
+def run_alongside(work: Callable[[int], Any], dismiss: Callable[[], Any], threads: int = 1) -> Iterator[None]:
+    """Run ``work(1)``, ``work(2)``... on worker threads while the ``with`` block runs; call ``dismiss()`` at its end.
 
-    For work in pieces too small to hand out one by one: members stay in native code and share what the caller offers
-    there. They may begin late or never, while others keep the crew busy; the caller must get on without them.
+    For work in pieces too small to pass to threads one by one: the workers stay in native code and take pieces that
+    the caller offers there. They may begin late or never, while other fits keep the pool busy, so the caller must be
+    able to do all the work alone. `dismiss` must make every ``work(i)`` return.
     """
-    crew: list[Future[Any]] = []
+    workers: list[Future[Any]] = []
     begun: list[Future[Any]] = []
     try:
         if threads > 1 and not getattr(_place, "inside", False):
-            pool = _crew(threads - 1)
-            crew = [pool.submit(work, member) for member in range(1, threads)]
+            pool = _grow_pool(threads - 1)
+            workers = [pool.submit(work, worker) for worker in range(1, threads)]
         yield
     finally:
         dismiss()
-        begun = [member for member in crew if not member.cancel()]
+        begun = [worker for worker in workers if not worker.cancel()]
         wait(begun)
-    for member in begun:
-        member.result()
+    for worker in begun:
+        worker.result()
 
 
-def _crew(size: int) -> ThreadPoolExecutor:
+def _grow_pool(size: int) -> ThreadPoolExecutor:
+    """Return a pool of at least `size` threads, a new one if the current one is smaller."""
     global _pool, _pool_size
     with _pool_lock:
         if _pool is None or _pool_size < size:
@@ -278,7 +289,7 @@ def _crew(size: int) -> ThreadPoolExecutor:
 
 
 def _forget_pool() -> None:
-    """A forked child has none of its parent's threads."""
+    """Drop the thread pool in a forked child, which has none of its parent's threads."""
     global _pool, _pool_size, _guard
     _pool, _pool_size = None, 0
     _guard = _BlasGuard()

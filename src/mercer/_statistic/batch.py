@@ -20,7 +20,7 @@ class BatchSums(Sums):
     counts: RowCounts
 
     def plainly(self) -> "BatchSums":
-        """The same with moments as arrays of their own, whatever native code left them in."""
+        """Return the sums with moments as plain arrays, also where native code left them packed."""
         parts = (getattr(self.moments, part.name) for part in fields(MomentSums))
         return BatchSums(MomentSums(*parts), self.counts)
 

@@ -23,10 +23,10 @@ __all__ = [
     "ClassMomentSums",
     "ClassMoments",
     "PackedClassMoments",
+    "expand_to_classes",
     "flat_columns",
-    "merged_labels",
-    "numbered",
-    "spread",
+    "merge_labels",
+    "number_labels",
 ]
 
 _EMPTY = np.empty(0)
@@ -34,8 +34,8 @@ _EMPTY = np.empty(0)
 _TABLE = 2**16
 
 
-def numbered(y: Array, xp: Any = np) -> tuple[Array, Array]:
-    """The labels in rising order, and the number of each row's label among them."""
+def number_labels(y: Array, xp: Any = np) -> tuple[Array, Array]:
+    """Return the distinct labels in rising order, and the index of each row's label among them."""
     if xp is not np:
         classes, numbers = xp.unique_inverse(y)
         # The standard leaves the order of unique values to the library.
@@ -52,16 +52,16 @@ def numbered(y: Array, xp: Any = np) -> tuple[Array, Array]:
     return classes, numbers.reshape(-1).astype(np.intp, copy=False)
 
 
-def merged_labels(first: Array, second: Array) -> Array:
-    """All labels of two sums, in rising order; the first object itself where they are the same."""
+def merge_labels(first: Array, second: Array) -> Array:
+    """Return all labels of two sums, in rising order; the first object itself where they are the same."""
     xp = namespace_of(first)
     if first is second or (first.shape == second.shape and bool(xp.all(first == second))):
         return first
     return xp.sort(xp.unique_values(xp.concat([first, second])))
 
 
-def spread(values: Array, own: Array, classes: Array) -> Array:
-    """An array with an entry for each `own` label, as one with an entry for each of `classes`: new ones are 0."""
+def expand_to_classes(values: Array, own: Array, classes: Array) -> Array:
+    """Expand an array with an entry for each `own` label to one with an entry for each of `classes`: new ones are 0."""
     # Labels are among the classes: as many of them are the same ones.
     if own.shape == classes.shape or values is None:
         return values
@@ -74,7 +74,7 @@ def spread(values: Array, own: Array, classes: Array) -> Array:
 
 
 def flat_columns(variances: Array, means: Array) -> Array:
-    """Which columns are constant: their variance is no more than rounding of their mean can have made."""
+    """Return which columns are constant: their variance is at most what rounding of their mean can cause."""
     return variances <= (16.0 * np.finfo(np.float64).eps * np.abs(means)) ** 2
 
 
@@ -99,7 +99,7 @@ class ClassMomentSums:
     kind: str
 
     def __add__(self, other: "ClassMomentSums") -> "ClassMomentSums":
-        classes = merged_labels(self.classes, other.classes)
+        classes = merge_labels(self.classes, other.classes)
         first, second = self.over(classes), other.over(classes)
         xp = namespace_of(first.means)
         weights = first.weights + second.weights
@@ -116,15 +116,18 @@ class ClassMomentSums:
         )
 
     def over(self, classes: Array) -> "ClassMomentSums":
-        """The same for all `classes`, of which those without rows have weight zero."""
+        """Return the sums for all `classes`; those without rows have weight zero."""
         if classes is self.classes:
             return self
-        parts = {name: spread(getattr(self, name), self.classes, classes) for name in ("weights", "counts", "means")}
-        scatter = self.scatter if self.kind == "pooled" else spread(self.scatter, self.classes, classes)
+        parts = {
+            name: expand_to_classes(getattr(self, name), self.classes, classes)
+            for name in ("weights", "counts", "means")
+        }
+        scatter = self.scatter if self.kind == "pooled" else expand_to_classes(self.scatter, self.classes, classes)
         return ClassMomentSums(classes, **parts, scatter=scatter, kind=self.kind)
 
     def present(self) -> "ClassMomentSums":
-        """The same without classes of weight zero: a row of weight zero is no row."""
+        """Return the sums without classes of weight zero: a row of weight zero is no row."""
         kept = self.weights > 0
         if kept.all():
             return self
@@ -154,17 +157,17 @@ class ClassMomentSums:
         return point + self.weights @ (self.means - point) / self.weight
 
     def within(self) -> Array:
-        """The scatter of rows about the means of their classes: (d, d), or (d,) where the kind is "diagonal"."""
+        """Return the scatter of rows about the means of their classes: (d, d), or (d,) if the kind is "diagonal"."""
         return self.scatter if self.kind == "pooled" else self.scatter.sum(axis=0)
 
     def between(self) -> Array:
-        """The scatter of class means about the mean of all rows, as often as there are rows."""
+        """Return the scatter of class means about the mean of all rows, each class weighted by its rows."""
         step = self.means - self.mean
         return _products(step, self.weights, "diagonal" if self.kind == "diagonal" else "own").sum(axis=0)
 
 
 def _products(step: Array, factor: Array, kind: str) -> Array:
-    """factor_k step_k step_k^T, in the shape of a scatter."""
+    """Return factor_k step_k step_k^T, in the shape of a scatter."""
     heavy = factor[:, None] * step
     if kind == "diagonal":
         return heavy * step
@@ -183,7 +186,7 @@ class PackedClassMoments:
     kind: str
 
     def __add__(self, other: "PackedClassMoments") -> "PackedClassMoments":
-        classes = merged_labels(self.classes, other.classes)
+        classes = merge_labels(self.classes, other.classes)
         first, second = self._over(classes), other._over(classes)
         means, steps = first.means.copy(), second.means.copy()
         class_sums.merge(first.packed, second.packed, means, steps, first.weights, second.weights)
@@ -194,13 +197,13 @@ class PackedClassMoments:
         if classes is self.classes:
             return self
         weights, counts, means = (
-            spread(part, self.classes, classes) for part in (self.weights, self.counts, self.means)
+            expand_to_classes(part, self.classes, classes) for part in (self.weights, self.counts, self.means)
         )
-        packed = self.packed if self.kind == "pooled" else spread(self.packed, self.classes, classes)
+        packed = self.packed if self.kind == "pooled" else expand_to_classes(self.packed, self.classes, classes)
         return PackedClassMoments(classes, weights, counts, means, packed, self.kind)
 
     def plainly(self) -> ClassMomentSums:
-        """With whole matrices."""
+        """Return the sums with whole matrices instead of packed triangles."""
         d = self.means.shape[1]
         upper = np.triu(self.packed[:, :d, :d])
         scatter = upper + np.triu(upper, 1).transpose(0, 2, 1)
@@ -222,8 +225,8 @@ class ClassMoments(Statistic):
 
     def of(self, block: Block) -> ClassMomentSums:
         xp = block.xp
-        classes, numbers = numbered(block.y, xp)
-        groups = block.grouped(numbers, classes.shape[0])
+        classes, numbers = number_labels(block.y, xp)
+        groups = block.group(numbers, classes.shape[0])
         heavy = xp.ones(block.n, dtype=block.wide, device=block.device) if block.weight is None else block.weight
         weights = groups.sums(heavy, block.wide)
         counts = groups.sums(xp.astype(heavy > 0, block.wide), block.wide)
@@ -232,8 +235,8 @@ class ClassMoments(Statistic):
             return _of_sparse(block, classes, numbers, weights, counts, scale)
         # Sums about one of the rows lose no digits to their distance from zero, and a constant column none at all.
         point = xp.astype(block.X[0, :], block.wide)
-        rows = block.centred(point)
-        step = groups.sums(block.weighted(rows), block.wide) * scale[:, None]
+        rows = block.centre(point)
+        step = groups.sums(block.weigh(rows), block.wide) * scale[:, None]
         rows = rows - xp.take(step, numbers, axis=0)
         rows = rows if block.weight is None else rows * xp.sqrt(block.weight)[:, None]
         # A class without weight has mean zero in every sum, so that sums do not depend on where it was met.
@@ -251,8 +254,8 @@ class ClassMoments(Statistic):
         return xp.stack([part.T @ part for part in parts])
 
     def native_run(self, block: Block, unit: int) -> ClassMomentSums | PackedClassMoments:
-        """The same, labels numbered once for the run, and rows centred where they are multiplied."""
-        classes, numbers = numbered(block.y)
+        """Compute :meth:`of` in native code: labels are numbered once, and rows centred as they are multiplied."""
+        classes, numbers = number_labels(block.y)
         run = type(block)(block.X, block.start, numbers, block.weight)
         tree = SumTree()
         for part in run.parts(unit):
@@ -286,7 +289,7 @@ class ClassMoments(Statistic):
 def _of_sparse(
     block: Block, classes: Array, numbers: Array, weights: Array, counts: Array, scale: Array
 ) -> ClassMomentSums:
-    """Means and squares of sparse rows from their stored values alone."""
+    """Compute means and squares of sparse rows from their stored values alone."""
     k, d = len(classes), block.X.shape[1]
     stored = block.X.astype(np.float64, copy=False)
     lengths = np.diff(stored.indptr)

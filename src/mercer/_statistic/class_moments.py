@@ -34,16 +34,16 @@ class LabelledScatter(Statistic):
     sums_all_values: ClassVar[bool] = True
 
     def of(self, block: Block) -> MomentSums:
-        return Moments(diagonal=self.diagonal).of(self._labelled(block))
+        return Moments(diagonal=self.diagonal).of(self._attach_targets(block))
 
     def on(self, block: Block) -> MomentSums:
-        """By the compiled twin of the moments, where the rows allow it."""
-        return Moments(diagonal=self.diagonal).on(self._labelled(block))
+        """Compute the moments by their compiled twin, where the rows allow it."""
+        return Moments(diagonal=self.diagonal).on(self._attach_targets(block))
 
     def on_run(self, block: Block, unit: int) -> MomentSums:
-        return Moments(diagonal=self.diagonal).on_run(self._labelled(block), unit)
+        return Moments(diagonal=self.diagonal).on_run(self._attach_targets(block), unit)
 
-    def _labelled(self, block: Block) -> Block:
+    def _attach_targets(self, block: Block) -> Block:
         y = self.loss.targets(block.y, block.xp, block.wide)
         return type(block)(block.X, block.start, y, block.weight, block.xp, block.wide)
 

@@ -14,10 +14,10 @@ import numpy as np
 
 from mercer._native.sums import expectation
 from mercer._source import Block
-from mercer._statistic.statistic import Statistic, Sums, folded
+from mercer._statistic.statistic import Statistic, Sums, fold_sums
 from mercer._types import Array
 
-__all__ = ["FORMS", "Expectation", "ExpectedSums", "features", "n_features_of", "pairs", "shared"]
+__all__ = ["FORMS", "Expectation", "ExpectedSums", "compute_responsibilities", "features", "n_features_of", "pairs"]
 
 _NONE = np.empty(0)
 # What follows one and the row among the features: nothing, its squared length, its squares, its products of pairs.
@@ -51,12 +51,12 @@ class ExpectedSums(Sums):
 
 
 def n_features_of(form: str, d: int) -> int:
-    """How many features a row of d columns has."""
+    """Return how many features a row of d columns has."""
     return 1 + d + {"linear": 0, "spherical": 1, "diagonal": d, "full": d * (d + 1) // 2}[form]
 
 
 def pairs(d: int) -> tuple[Array, Array]:
-    """The columns of each pair, in the order of the features: the first not after the second."""
+    """Return the two columns of each pair, in the order of the features: the first not after the second."""
     return np.triu_indices(d)
 
 
@@ -67,7 +67,7 @@ def pairs_beside(block: Block) -> tuple[Array, Array]:
 
 
 def features(block: Block, rows: Array, form: str, columns: tuple[Array, Array] | None = None) -> Array:
-    """The features of wide rows, shift already taken off, (n, p); `columns` are the pairs beside the rows, if known."""
+    """Return the features (n, p) of wide rows, less the shift already; `columns` are the pairs, if known."""
     xp = block.xp
     ones = xp.ones((rows.shape[0], 1), dtype=block.wide, device=block.device)
     if form == "linear":
@@ -81,8 +81,8 @@ def features(block: Block, rows: Array, form: str, columns: tuple[Array, Array] 
     return xp.concat([ones, rows, squares], axis=1)
 
 
-def shared(scores: Array, hard: bool, xp: Any) -> tuple[Array, Array]:
-    """Responsibilities (n, k) from scores, and the log density of each row; when hard, the largest score."""
+def compute_responsibilities(scores: Array, hard: bool, xp: Any) -> tuple[Array, Array]:
+    """Return responsibilities (n, k) from scores, and the log density of each row; when hard, the largest score."""
     most = xp.max(scores, axis=1, keepdims=True)
     if hard:
         best = xp.argmax(scores, axis=1)[:, None]
@@ -118,21 +118,21 @@ class Expectation(Statistic):
         bound: Array = 0.0
         columns = pairs_beside(block) if self.form == "full" else None
         for part in block.parts(max(1, max(block.tile_size, _FEATURES_HELD) // self.theta.shape[1])):
-            known = features(part, part.centred(self.shift), self.form, columns)
-            shares, densities = shared(known @ self.theta.T, self.hard, xp)
-            table = part.weighted(shares).T @ known + table
-            bound = xp.sum(part.weighted(densities)) + bound
+            known = features(part, part.centre(self.shift), self.form, columns)
+            shares, densities = compute_responsibilities(known @ self.theta.T, self.hard, xp)
+            table = part.weigh(shares).T @ known + table
+            bound = xp.sum(part.weigh(densities)) + bound
         # A number is fetched once a block: a device would have to finish for each.
         return ExpectedSums(table, float(bound))
 
     def _of_plain_rows(self, block: Block) -> ExpectedSums:
-        """The same where features are the rows themselves, and may be sparse."""
+        """Compute :meth:`of` where the features are the rows themselves, which may be sparse."""
         xp = block.xp
         scores = block.matmul(self.theta[:, 1:].T) + self.theta[:, 0][None, :]
-        shares, densities = shared(scores, self.hard, xp)
-        heavy = block.weighted(shares)
+        shares, densities = compute_responsibilities(scores, self.hard, xp)
+        heavy = block.weigh(shares)
         table = xp.concat([xp.sum(heavy, axis=0)[:, None], block.transpose_matmul(heavy).T], axis=1)
-        return ExpectedSums(table, float(xp.sum(block.weighted(densities))))
+        return ExpectedSums(table, float(xp.sum(block.weigh(densities))))
 
     def native_run(self, block: Block, unit: int) -> ExpectedSums:
         n_blocks, (k, p) = -(-block.n // unit), self.theta.shape
@@ -154,14 +154,14 @@ class Expectation(Statistic):
             sums,
             bounds,
         )
-        return ExpectedSums(folded(sums).copy() if n_blocks > 1 else sums[0], float(folded(bounds)))
+        return ExpectedSums(fold_sums(sums).copy() if n_blocks > 1 else sums[0], float(fold_sums(bounds)))
 
     def scores(self, block: Block) -> Array:
-        """The score of each row for each component, (n, k), wide."""
+        """Return the score of each row for each component, (n, k), in the wide type."""
         if not block.is_native:
             if self.form == "linear" and self.shift is None:
                 return block.matmul(self.theta[:, 1:].T) + self.theta[:, 0][None, :]
-            return features(block, block.centred(self.shift), self.form) @ self.theta.T
+            return features(block, block.centre(self.shift), self.form) @ self.theta.T
         k, p = self.theta.shape
         tile = tile_rows(p, max(1, block.n))
         out = np.empty((block.n, k))
@@ -179,6 +179,6 @@ class Expectation(Statistic):
 
 
 def tile_rows(p: int, unit: int) -> int:
-    """Rows in a tile: a power of two, which divides the rows of a block."""
+    """Return the rows in a tile: a power of two, which divides the rows of a block."""
     rows = max(16, min(256, _TILE // max(1, p)))
     return min(2 ** (rows.bit_length() - 1), 2 ** max(0, (unit - 1).bit_length()))

@@ -29,13 +29,13 @@ class FourthNorms(Statistic):
     def of(self, block: Block) -> Array:
         xp = block.xp
         if self.classes is None:
-            squares = _squares(block.centred(self.centres[0, :]) * self.scales[0, :], xp)
-            return xp.reshape(xp.sum(block.weighted(squares * squares)), (1,))
+            squares = _squares(block.centre(self.centres[0, :]) * self.scales[0, :], xp)
+            return xp.reshape(xp.sum(block.weigh(squares * squares)), (1,))
         # Rows of a class that is not known, having weight zero, count for the class in whose place it would be.
         numbers = xp.clip(xp.searchsorted(self.classes, block.y), 0, self.classes.shape[0] - 1)
-        rows = block.centred(xp.take(self.centres, numbers, axis=0)) * xp.take(self.scales, numbers, axis=0)
+        rows = block.centre(xp.take(self.centres, numbers, axis=0)) * xp.take(self.scales, numbers, axis=0)
         squares = _squares(rows, xp)
-        return block.grouped(numbers, self.classes.shape[0]).sums(block.weighted(squares * squares), block.wide)
+        return block.group(numbers, self.classes.shape[0]).sums(block.weigh(squares * squares), block.wide)
 
 
 def _squares(rows: Array, xp: Any) -> Array:

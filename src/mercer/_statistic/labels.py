@@ -26,12 +26,12 @@ class LabelCounts:
         if self.classes.shape == other.classes.shape and bool(xp.all(self.classes == other.classes)):
             return LabelCounts(self.classes, self.weights + other.weights, self.n_rows + other.n_rows)
         classes = xp.sort(xp.unique_values(xp.concat([self.classes, other.classes])))
-        weights = _spread(self, classes, xp) + _spread(other, classes, xp)
+        weights = _expand(self, classes, xp) + _expand(other, classes, xp)
         return LabelCounts(classes, weights, self.n_rows + other.n_rows)
 
 
-def _spread(counts: LabelCounts, classes: Array, xp: Any) -> Array:
-    """The weights of `counts` in the places of all `classes`."""
+def _expand(counts: LabelCounts, classes: Array, xp: Any) -> Array:
+    """Return the weights of `counts` at the indices of all `classes`; labels without rows have weight 0."""
     found = counts.classes[:, None] == classes[None, :]
     return xp.sum(xp.where(found, counts.weights[:, None], xp.zeros_like(counts.weights[:, None])), axis=0)
 

@@ -14,7 +14,7 @@ from mercer._objective import Loss, PiecewiseLoss, Smoothed
 from mercer._source import Block
 from mercer._source.block import DenseBlock
 from mercer._statistic.moments import Moments
-from mercer._statistic.statistic import Statistic, Sums, folded
+from mercer._statistic.statistic import Statistic, Sums, fold_sums
 from mercer._types import Array, Rows
 
 __all__ = [
@@ -47,7 +47,7 @@ class LinearStatistic(Statistic):
     parameters: Array
 
     def scores(self, block: Block) -> Array:
-        """X W^T + b, of shape (n, k), float64."""
+        """Return X W^T + b, of shape (n, k), float64."""
         weights, intercept = self.parameters[:, :-1], self.parameters[:, -1]
         return block.matmul(weights.T) + intercept[None, :]
 
@@ -58,12 +58,12 @@ class LossGradient(LinearStatistic):
     def of(self, block: Block) -> LossSums:
         xp = block.xp
         scores = self.scores(block)
-        value = xp.sum(block.weighted(self.loss.value(scores, block.y, xp)))
-        residual = block.weighted(self.loss.residual(scores, block.y, xp))
-        return LossSums(float(value), _joined(block, residual))
+        value = xp.sum(block.weigh(self.loss.value(scores, block.y, xp)))
+        residual = block.weigh(self.loss.residual(scores, block.y, xp))
+        return LossSums(float(value), _multiply_rows(block, residual))
 
     def on(self, block: Block) -> LossSums:
-        """By compiled code wherever there is some and the scores are NumPy arrays: the rows may well be sparse."""
+        """Compute the gradient by compiled code if there is some and scores are NumPy arrays; rows may be sparse."""
         if not self.loss.has_native:
             return self.of(block)
         return self._of_sparse(block) if block.is_sparse else super().on(block)
@@ -74,7 +74,7 @@ class LossGradient(LinearStatistic):
     def _of_sparse(self, block: Block) -> LossSums:
         scores = self.scores(block)
         value = self.loss.sum_with_residual(scores, block.y, block.weight)
-        return LossSums(value, _joined(block, scores))
+        return LossSums(value, _multiply_rows(block, scores))
 
     def native_run(self, block: Block, unit: int) -> LossSums:
         n_blocks, (k, width) = -(-block.n // unit), self.parameters.shape
@@ -82,7 +82,7 @@ class LossGradient(LinearStatistic):
             return self._by_parts(block, unit, self.native)
         table = np.zeros((n_blocks, k, width + 1))
         self.loss.add_gradients(block.X, unit, block.y, block.weight, self.parameters, table)
-        total = folded(table)
+        total = fold_sums(table)
         return LossSums(float(total[0, width]), total[:, :width].copy())
 
 
@@ -121,15 +121,15 @@ class SmoothedGradient(Statistic):
             value = self.loss.height(scores, block.y, self.barrier, xp)
             residual = self.loss.slope(scores, block.y, self.barrier, xp)
         else:
-            value, residual, bend = Smoothed(self.loss, self.barrier).rounded(scores, block.y, xp)
+            value, residual, bend = Smoothed(self.loss, self.barrier).round_corners(scores, block.y, xp)
         loss = self.loss.value(scores, block.y, xp)
         if self.direction is not None:
             change = block.matmul(self.direction[:, :-1].T) + self.direction[:, -1][None, :]
             sign = self.loss.distances(scores, block.y, xp)[2]
             residual = sign * xp.clip(sign * (residual + bend * change), *self.loss.limits)
         conjugate = self.loss.conjugate(residual, block.y, xp)
-        height, total, dual = (float(xp.sum(block.weighted(part))) for part in (value, loss, conjugate))
-        return SmoothedSums(height, total, dual, _joined(block, block.weighted(residual)))
+        height, total, dual = (float(xp.sum(block.weigh(part))) for part in (value, loss, conjugate))
+        return SmoothedSums(height, total, dual, _multiply_rows(block, block.weigh(residual)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,9 +142,9 @@ class LossCurvature(LinearStatistic):
 
     def of(self, block: Block) -> Array:
         xp, scores = block.xp, self.scores(block)
-        rows = block.X if self._takes_all(block) else self._chosen(block)
+        rows = block.X if self._takes_all(block) else self._choose_columns(block)
         if self.loss.is_separable:
-            bends = block.weighted(self.loss.curvature(scores, block.y, xp))
+            bends = block.weigh(self.loss.curvature(scores, block.y, xp))
             return _diagonal([_gram(block, rows, bends[:, i : i + 1]) for i in range(bends.shape[1])], xp)
         p = self.loss.mean(scores, xp)
         k = p.shape[1]
@@ -152,15 +152,15 @@ class LossCurvature(LinearStatistic):
         for i in range(k):
             for j in range(i, k):
                 factor = p[:, i : i + 1] * ((1.0 if i == j else 0.0) - p[:, j : j + 1])
-                parts[i, j] = parts[j, i] = _gram(block, rows, block.weighted(factor))
+                parts[i, j] = parts[j, i] = _gram(block, rows, block.weigh(factor))
         return xp.concat([xp.concat([parts[i, j] for j in range(k)], axis=1) for i in range(k)], axis=0)
 
     def on_run(self, block: Block, unit: int) -> Array:
-        """By the compiled moments, which the Hessian of one score is: those of [x, 1], weighted and about zero."""
+        """Compute the Hessian of one score by compiled moments: it is the second moment of [x, 1], weighted."""
         if not self._is_of_moments(block):
             return super().on_run(block, unit)
         bends = self.loss.curvature(self.scores(block), block.y, np)[:, 0]
-        weighted = DenseBlock(block.X, block.start, np.ones(block.n), block.weighted(bends))
+        weighted = DenseBlock(block.X, block.start, np.ones(block.n), block.weigh(bends))
         sums = Moments(centre=False).on_run(weighted, unit)
         return np.block([[sums.scatter, sums.cross], [sums.cross.T, sums.y_scatter[:, None]]])
 
@@ -174,12 +174,12 @@ class LossCurvature(LinearStatistic):
     def _takes_all(self, block: Block) -> bool:
         return self.columns is None or self.columns.shape[0] == block.X.shape[1]
 
-    def _chosen(self, block: Block) -> Array:
+    def _choose_columns(self, block: Block) -> Array:
         return block.X[:, self.columns] if block.xp is np else block.xp.take(block.X, self.columns, axis=1)
 
 
 def _diagonal(parts: list[Array], xp: Any) -> Array:
-    """A matrix with some square matrices on its diagonal and zeros elsewhere."""
+    """Return a matrix with some square matrices on its diagonal and zeros elsewhere."""
     if len(parts) == 1:
         return parts[0]
     zero = xp.zeros_like(parts[0])
@@ -188,7 +188,7 @@ def _diagonal(parts: list[Array], xp: Any) -> Array:
 
 
 def _gram(block: Block, rows: Rows, factor: Array) -> Array:
-    """sum_i factor_i [x_i, 1][x_i, 1]^T, with `factor` (n, 1); symmetric."""
+    """Return sum_i factor_i [x_i, 1][x_i, 1]^T, with `factor` (n, 1); symmetric."""
     xp = block.xp
     if xp is np and not block.is_sparse:
         # Straight pieces of a loss bend nowhere: their rows are left out.
@@ -224,7 +224,7 @@ class CurvatureProduct(LinearStatistic):
         else:
             p = self.loss.mean(scores, xp)
             change = p * (change - xp.sum(p * change, axis=1, keepdims=True))
-        return _joined(block, block.weighted(change))
+        return _multiply_rows(block, block.weigh(change))
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,8 +240,8 @@ class Mistakes(Statistic):
         return block.n - int(xp.sum(xp.astype(right, xp.int64)))
 
 
-def _joined(block: Block, residual: Array) -> Array:
-    """R^T [X, 1]: the gradient by coefficients and, last, by intercepts."""
+def _multiply_rows(block: Block, residual: Array) -> Array:
+    """Return R^T [X, 1]: the gradient by coefficients and, last, by intercepts."""
     xp = block.xp
     by_coefficients = block.transpose_matmul(residual).T
     return xp.concat([by_coefficients, xp.sum(residual, axis=0)[:, None]], axis=1)

@@ -44,7 +44,7 @@ class MomentSums:
         share = other.weight / weight
         step = other.mean - self.mean
         product = self.weight * share
-        scatter = _joined(self.scatter, other.scatter, product, step)
+        scatter = _merge_scatters(self.scatter, other.scatter, product, step)
         mean = self.mean + share * step
         if self.y_mean is None:
             return MomentSums(weight, mean, scatter)
@@ -54,7 +54,7 @@ class MomentSums:
         return MomentSums(weight, mean, scatter, self.y_mean + share * y_step, cross, y_scatter)
 
     def about_zero(self) -> "MomentSums":
-        """The same with means taken off nothing: what ``Moments(centre=False)`` sums. Nothing cancels here."""
+        """Return the moments about zero, which ``Moments(centre=False)`` sums; nothing cancels in this direction."""
         scatter = self.scatter + self.weight * self.mean[:, None] * self.mean[None, :]
         if self.y_mean is None:
             return MomentSums(self.weight, np.zeros_like(self.mean), scatter)
@@ -63,8 +63,8 @@ class MomentSums:
         return MomentSums(self.weight, np.zeros_like(self.mean), scatter, np.zeros_like(self.y_mean), cross, y_scatter)
 
 
-def _joined(first: Array, second: Array, product: float, step: Array) -> Array:
-    """Both scatters and the term between the two means."""
+def _merge_scatters(first: Array, second: Array, product: float, step: Array) -> Array:
+    """Add two scatters and the term between the two means."""
     if first.ndim == 1:
         return first + second + product * step * step
     return first + second + (product * step)[:, None] * step[None, :]
@@ -72,9 +72,9 @@ def _joined(first: Array, second: Array, product: float, step: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class PackedMoments:
-    """The same of NumPy rows, as native code leaves them: one mean and one scatter of X and y side by side.
+    """Moments of NumPy rows as native code computes them: one mean and one scatter of the columns of X and y together.
 
-    ``packed`` is known at and right of its diagonal, and wider than that; it is unfolded when first looked at.
+    ``packed`` holds the upper triangle, padded to a wider matrix; it is unfolded when it is first used.
     """
 
     weight: float
@@ -145,43 +145,43 @@ class Moments(Statistic):
         mean = block.rough_sums() * scale if self.centre else zero
         if block.is_sparse:
             return self._of_sparse(block, weight, mean)
-        rows = block.centred(mean)
+        rows = block.centre(mean)
         # Roots on both factors keep the product symmetric, which lets the BLAS form one triangle only.
         root = None if block.weight is None else xp.sqrt(block.weight)[:, None]
         rows = rows if root is None else rows * root
         scatter = xp.sum(rows * rows, axis=0) if self.diagonal else rows.T @ rows
         if self.centre and block.sums_are_rough:
-            mean, scatter = self._settled(block, mean, scatter, rows)
+            mean, scatter = self._correct_mean(block, mean, scatter, rows)
         if block.y is None:
             return MomentSums(weight, mean, scatter)
         y = targets(block)
         y_zero = _zeros(block, y.shape[1])
-        y_mean = xp.sum(block.weighted(y), axis=0) * scale if self.centre else y_zero
+        y_mean = xp.sum(block.weigh(y), axis=0) * scale if self.centre else y_zero
         y_rows = y - y_mean if root is None else (y - y_mean) * root
         return MomentSums(weight, mean, scatter, y_mean, rows.T @ y_rows, xp.sum(y_rows * y_rows, axis=0))
 
-    def _settled(self, block: Block, mean: Array, scatter: Array, rows: Array) -> tuple[Array, Array]:
-        """The mean, and the scatter about it, from rows of unit weight that were centred near it."""
+    def _correct_mean(self, block: Block, mean: Array, scatter: Array, rows: Array) -> tuple[Array, Array]:
+        """Return the exact mean, and the scatter about it, from rows of unit weight that were centred near it."""
         step = rows.T @ block.xp.ones(block.n, dtype=block.wide, device=block.device) / block.n
         between = step * step if self.diagonal else step[:, None] * step[None, :]
         return mean + step, scatter - block.n * between
 
     def _of_sparse(self, block: Block, weight: float, mean: Array) -> MomentSums:
-        """The same from the stored values alone: sparse rows are not made dense."""
+        """Compute the moments from the stored values alone: sparse rows are not made dense."""
         scatter = _sparse_scatter(block, weight, mean, self.diagonal)
         if block.y is None:
             return MomentSums(weight, mean, scatter)
         y = targets(block)
         y_mean = np.zeros(y.shape[1])
         if self.centre and weight:
-            y_mean = np.sum(block.weighted(y), axis=0) / weight
+            y_mean = np.sum(block.weigh(y), axis=0) / weight
         # Centred targets have weighted sum zero, so the mean of X drops out of the cross moment.
         y_rows = y - y_mean
-        heavy = block.weighted(y_rows)
+        heavy = block.weigh(y_rows)
         return MomentSums(weight, mean, scatter, y_mean, block.transpose_matmul(heavy), np.sum(y_rows * heavy, axis=0))
 
     def native_run(self, block: Block, unit: int) -> MomentSums | PackedMoments:
-        """The same in one walk: rows are centred where they are multiplied, and never copied whole."""
+        """Compute the moments in one pass: rows are centred as they are multiplied, and never copied whole."""
         if self.diagonal:
             plain = block.y is None or block.y.size == block.n
             return self._by_parts(block, unit, self._native_diagonal if plain else None)
@@ -198,22 +198,22 @@ class Moments(Statistic):
         return PackedMoments(float(totals[0]), means[0].copy(), sums[0].copy() if len(sums) > 1 else sums[0], d)
 
     def _native_diagonal(self, block: Block) -> MomentSums:
-        """The diagonal, for one target at most: four times the speed of whole-array expressions."""
+        """Compute the diagonal for at most one target: four times as fast as whole-array expressions."""
         weight = block.total_weight()
         y = np.zeros(block.n) if block.y is None else np.ascontiguousarray(targets(block)[:, 0])
-        y_mean = np.sum(block.weighted(y)) / weight if self.centre and weight else 0.0
+        y_mean = np.sum(block.weigh(y)) / weight if self.centre and weight else 0.0
         y = y - y_mean
         mean, squares, cross = np.zeros((3, block.X.shape[1]))
         weights = _EMPTY if block.weight is None else block.weight
         columns.diagonal_moments(block.X, y, weights, weight, self.centre, mean, squares, cross)
         if block.y is None:
             return MomentSums(weight, mean, squares)
-        y_squares = np.sum(block.weighted(y) * y)
+        y_squares = np.sum(block.weigh(y) * y)
         return MomentSums(weight, mean, squares, np.array([y_mean]), cross[:, None], np.array([y_squares]))
 
 
 def targets(block: Block) -> Array:
-    """The block's targets as wide columns."""
+    """Return the block's targets as columns in the wide type."""
     return block.xp.astype(block.y if block.y.ndim == 2 else block.y[:, None], block.wide, copy=False)
 
 
@@ -222,7 +222,7 @@ def _zeros(block: Block, count: int) -> Array:
 
 
 def _sparse_scatter(block: Block, weight: float, mean: Array, diagonal: bool) -> Array:
-    """The centred scatter of sparse rows from their stored values alone; the rows are not made dense."""
+    """Compute the centred scatter of sparse rows from their stored values alone; the rows are not made dense."""
     stored = block.X.astype(np.float64, copy=False)
     weights = np.ones(block.n) if block.weight is None else block.weight
     if diagonal:

@@ -10,7 +10,7 @@ import numpy as np
 from mercer._native.sums import gradients
 from mercer._source import Block
 from mercer._statistic.moments import targets
-from mercer._statistic.statistic import Statistic, Sums, folded
+from mercer._statistic.statistic import Statistic, Sums, fold_sums
 from mercer._types import Array
 
 __all__ = ["Bidiagonal", "NormalProduct", "ProductSums", "Residual", "TransposeProduct"]
@@ -67,7 +67,7 @@ class Residual(Statistic):
             np.empty((_TILE, Y.shape[1])),
             table,
         )
-        total = folded(table)
+        total = fold_sums(table)
         return ProductSums(total[:, :d].T.copy(), total[:, d].copy(), total[:, d + 1].copy())
 
 
@@ -99,7 +99,7 @@ class TransposeProduct(Statistic):
         if self.shift is None or block.is_sparse:
             product = block.transpose_matmul(left)
             return product if self.shift is None else product - self.shift[:, None] * block.xp.sum(left, axis=0)
-        return block.centred(self.shift).T @ left
+        return block.centre(self.shift).T @ left
 
 
 class _CentredRows:
@@ -108,7 +108,7 @@ class _CentredRows:
     def __init__(self, block: Block, mean: Array) -> None:
         self.block = block
         self.mean = mean
-        self.rows = None if block.is_sparse else block.centred(mean)
+        self.rows = None if block.is_sparse else block.centre(mean)
 
     def times(self, right: Array) -> Array:
         if self.rows is None:
@@ -117,7 +117,7 @@ class _CentredRows:
 
     def sums(self, values: Array) -> ProductSums:
         xp = self.block.xp
-        heavy = self.block.weighted(values)
+        heavy = self.block.weigh(values)
         total = xp.sum(heavy, axis=0)
         if self.rows is None:
             product = self.block.transpose_matmul(heavy) - self.mean[:, None] * total

@@ -17,7 +17,7 @@ from mercer._statistic.moments import targets
 from mercer._statistic.statistic import Statistic
 from mercer._types import Array
 
-__all__ = ["Triangle", "TriangleSums", "reduced"]
+__all__ = ["Triangle", "TriangleSums", "reduce_rows"]
 
 
 @dataclass(frozen=True)
@@ -53,21 +53,21 @@ class Triangle(Statistic):
 
     def of(self, block: Block) -> TriangleSums:
         xp = block.xp
-        rows = block.centred(0.0)
+        rows = block.centre(0.0)
         if block.y is not None:
             rows = xp.concat([rows, targets(block)], axis=1)
         weight = block.total_weight()
         mean = xp.zeros(rows.shape[1], dtype=block.wide, device=block.device)
         if self.centre and weight:
-            mean = xp.sum(block.weighted(rows), axis=0) / weight
+            mean = xp.sum(block.weigh(rows), axis=0) / weight
             rows = rows - mean
         if block.weight is not None:
             rows = rows * xp.sqrt(block.weight)[:, None]
-        return TriangleSums(weight, mean, reduced(rows))
+        return TriangleSums(weight, mean, reduce_rows(rows))
 
 
-def reduced(rows: Array) -> Array:
-    """R of the rows, or the rows themselves where there are fewer than columns."""
+def reduce_rows(rows: Array) -> Array:
+    """Return the factor R of the rows, or the rows themselves where they are fewer than the columns."""
     if rows.shape[0] < rows.shape[1]:
         return rows
     xp = namespace_of(rows)
@@ -83,7 +83,7 @@ def _join(first: Array, second: Array, between: Array) -> Array:
     xp = namespace_of(first)
     n_columns = first.shape[1]
     if xp is not np or not first.shape[0] == second.shape[0] == n_columns:
-        return reduced(xp.concat([first, second, between]))
+        return reduce_rows(xp.concat([first, second, between]))
     # A triangle below a triangle: LAPACK skips the zeros of both, five times faster than QR of the stack at d = 500.
     width = min(32, n_columns)
     joined = dtpqrt(n_columns, width, np.asfortranarray(first), np.asfortranarray(second))[0]

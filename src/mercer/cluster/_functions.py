@@ -7,7 +7,7 @@ from sklearn.utils import check_array
 
 from mercer._base import seed_sequence
 from mercer._base.parameter import Integer, Nothing, Seed, check_parameters
-from mercer._base.validation import checked_weight
+from mercer._base.validation import check_weight
 from mercer._solver.centres.plus_plus import plus_plus
 from mercer._solver.relay import answer_requests
 from mercer._source import Source, open_place, open_source, place_of
@@ -131,4 +131,4 @@ def _opened(X: Any, weight: Any, threads: int) -> Source:
     if (place := place_of(X)) != "memory":
         return open_place(place, X, None, weight, subject="kmeans_plusplus", targets=None, threads=threads)
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
-    return open_source(X, weight=checked_weight(None, weight, X.shape[0]), threads=threads)
+    return open_source(X, weight=check_weight(None, weight, X.shape[0]), threads=threads)

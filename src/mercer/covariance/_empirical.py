@@ -12,7 +12,7 @@ from sklearn.utils import metadata_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, fitted_source, fitting
+from mercer._base import Estimator, fitting, open_new_rows
 from mercer._base.batches import forget_batches, open_batch
 from mercer._base.parameter import Boolean, Integer, Nothing, Rule
 from mercer._source import Block, Source
@@ -58,7 +58,7 @@ class _Mahalanobis:
     precision: Array
 
     def __call__(self, block: Block) -> Array:
-        rows = block.centred(self.location)
+        rows = block.centre(self.location)
         precision = block.xp.astype(self.precision, block.wide, copy=False)
         return block.xp.astype(block.xp.sum((rows @ precision) * rows, axis=1), block.X.dtype, copy=False)
 
@@ -203,7 +203,7 @@ class CovarianceEstimator(Estimator):
         float
             In nats per row.
         """
-        source = fitted_source(self, X_test)
+        source = open_new_rows(self, X_test)
         precision = to_numpy(self.get_precision()).astype(np.float64)
         moments = source.reduce(Moments())
         step = moments.mean - to_numpy(self.location_)
@@ -267,7 +267,7 @@ class CovarianceEstimator(Estimator):
         ndarray of shape (n_samples,)
             Of Gaussian rows, chi-squared with as many degrees of freedom as there are columns.
         """
-        source = fitted_source(self, X)
+        source = open_new_rows(self, X)
         return source.map(_Mahalanobis(self.location_, self.get_precision()))
 
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from mercer._base import Estimator, fitting
 from mercer._base.parameter import Array, Instance, Integer, Nothing, Real, Rule, Text
 from mercer._base.reading import read_costs, read_probabilities
-from mercer._base.validation import checked_weight
+from mercer._base.validation import check_weight
 from mercer._base.wrapping import check_wrapped_place, fit_members, float_type, note_columns, one_step_record
 from mercer.decision._cost import accuracy_costs, add_reject, correct_priors, expected_cost
 from mercer.errors import DataError, ParameterError
@@ -144,7 +144,7 @@ class DecisionClassifier(ClassifierMixin, Estimator):
         check_wrapped_place(self, X, y)
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
-        weight = checked_weight(self, sample_weight, len(y))
+        weight = check_weight(self, sample_weight, len(y))
         self.estimator_ = fit_members(self, [self._member()], X, y, weight)[0]
         note_columns(self, self.estimator_)
         self.classes_ = np.asarray(self.estimator_.classes_)

@@ -21,7 +21,7 @@ from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Block, Source, open_source
 from mercer._source.namespace import to_numpy
 from mercer._source.threads import one_blas_thread
-from mercer._statistic.triangle import reduced
+from mercer._statistic.triangle import reduce_rows
 from mercer.decomposition._axes import fix_signs
 from mercer.decomposition._projection import Projection
 from mercer.errors import DataError
@@ -55,7 +55,7 @@ class RunningAxes:
         stack = [self.values[:, None] * self.axes, rows, between[None, :]] if self.n_seen else [rows]
         scatter = self.variance * self.n_seen + xp.sum(rows**2, axis=0) + between**2
         mean = self.mean + n_batch / total * step
-        return Stack(total, mean, scatter / total, reduced(xp.concat(stack)))
+        return Stack(total, mean, scatter / total, reduce_rows(xp.concat(stack)))
 
 
 @dataclass(frozen=True)

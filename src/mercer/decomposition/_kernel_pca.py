@@ -13,8 +13,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, few_rows, fitted_source, fitting, seed_sequence
-from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, one_order, prepared, wide_rows
+from mercer._base import Estimator, few_rows, fitting, open_new_rows, seed_sequence
+from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, one_order, prepare_for_kernel, wide_rows
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
@@ -208,7 +208,7 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             raise UnsupportedError(message)
         source = self._open(X, accept_sparse="csr")
         rows = source.whole()
-        kernel = self._chosen_kernel(rows)
+        kernel = self._choose_kernel(rows)
         warn_of_scale(type(self).__name__, kernel, rows)
         self._check_shape(rows)
         self._dtype = source.host_dtype.name
@@ -330,11 +330,11 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         """
         check_is_fitted(self)
         axes, offset = self._axes()
-        others = None if self._is_precomputed else prepared(self, self.kernel_, self.X_fit_)
+        others = None if self._is_precomputed else prepare_for_kernel(self, self.kernel_, self.X_fit_)
         project = KernelSum(self.kernel_, self.X_fit_, axes, offset, others)
         if (rows := few_rows(self, X)) is not None:
             return project.of_rows(rows)
-        return fitted_source(self, X, accept_sparse="csr").map(project)
+        return open_new_rows(self, X, accept_sparse="csr").map(project)
 
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> np.ndarray:
         """Find the components and return those of the rows.

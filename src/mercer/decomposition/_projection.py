@@ -10,7 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import few_rows, fitted_source
+from mercer._base import few_rows, open_new_rows
 from mercer._base.model_placement import check_placement
 from mercer._source import Block, open_place, open_source, place_of
 from mercer._source.namespace import namespace_of
@@ -63,7 +63,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         if (rows := few_rows(self, X)) is not None:
             return self._finish(self._centre(rows) @ self.components_.T)
-        return fitted_source(self, X, accept_sparse="csr").map(_Method.of(self, "_scores"))
+        return open_new_rows(self, X, accept_sparse="csr").map(_Method.of(self, "_scores"))
 
     def inverse_transform(self, X: Any) -> Array:
         """Restore rows from their scores: exact up to what the components left out.
@@ -106,7 +106,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         ndarray of shape (n_samples,)
             Log-densities.
         """
-        return fitted_source(self, X).map(_Method.of(self, "_log_densities"))
+        return open_new_rows(self, X).map(_Method.of(self, "_log_densities"))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log-likelihood of the rows; `y` is ignored."""

@@ -21,10 +21,10 @@ class ScatterProduct(Statistic):
     def of(self, block: Block) -> Array:
         xp = block.xp
         if block.is_sparse:
-            scores = block.weighted(block.matmul(self.basis) - self.mean @ self.basis)
+            scores = block.weigh(block.matmul(self.basis) - self.mean @ self.basis)
             return block.transpose_matmul(scores) - self.mean[:, None] * xp.sum(scores, axis=0)[None, :]
-        rows = block.centred(self.mean)
-        return rows.T @ block.weighted(rows @ self.basis)
+        rows = block.centre(self.mean)
+        return rows.T @ block.weigh(rows @ self.basis)
 
 
 @dataclass(frozen=True)
@@ -38,14 +38,14 @@ class Lift(Statistic):
         vectors = self.vectors[block.start : block.start + block.n, :]
         if block.weight is not None:
             vectors = vectors * block.xp.sqrt(block.weight)[:, None]
-        return block.centred(self.mean).T @ vectors
+        return block.centre(self.mean).T @ vectors
 
 
 def centred_gram(mean: Array, scale: Array) -> Any:
     """A function of two blocks: the inner products of their centred, scaled rows, each times the root of its weight."""
 
     def rows_of(block: Block) -> Array:
-        rows = block.centred(mean) if scale is None else block.centred(mean) / scale
+        rows = block.centre(mean) if scale is None else block.centre(mean) / scale
         return rows if block.weight is None else rows * block.xp.sqrt(block.weight)[:, None]
 
     return lambda left, right: rows_of(left) @ rows_of(right).T

@@ -9,8 +9,8 @@ from scipy.linalg import solve_triangular
 from scipy.special import log_softmax, softmax
 from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from mercer._base import Estimator, few_rows, fitted_source, fitting
-from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, prepared, wide_rows
+from mercer._base import Estimator, few_rows, fitting, open_new_rows
+from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, prepare_for_kernel, wide_rows
 from mercer._base.parameter import Integer, Nothing, Real, Rule
 from mercer._base.validation import check_labels
 from mercer._plain import plain
@@ -164,7 +164,7 @@ class KernelDiscriminantAnalysis(
                 f"{classes[0]!r}. Add rows of another."
             )
             raise DataError(message)
-        kernel = self._chosen_kernel(rows)
+        kernel = self._choose_kernel(rows)
         warn_of_scale(type(self).__name__, kernel, rows)
         self._dtype = source.host_dtype.name
         known = {"classes_": classes, "kernel_": kernel, "X_fit_": rows}
@@ -233,11 +233,11 @@ class KernelDiscriminantAnalysis(
         """
         if (rows := few_rows(self, X)) is not None:
             return self._sum().of_rows(rows)
-        source = fitted_source(self, X, accept_sparse="csr")
+        source = open_new_rows(self, X, accept_sparse="csr")
         return source.map(self._sum())
 
     def _sum(self) -> KernelSum:
-        others = None if self._is_precomputed else prepared(self, self.kernel_, self.X_fit_)
+        others = None if self._is_precomputed else prepare_for_kernel(self, self.kernel_, self.X_fit_)
         return KernelSum(self.kernel_, self.X_fit_, self.dual_coef_, 0.0, others)
 
     def _joint(self, X: Any) -> Array:

@@ -9,7 +9,7 @@ from scipy.special import xlogy
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, few_rows, fitted_source
+from mercer._base import Estimator, few_rows, open_new_rows
 from mercer._base.linear.classifier import LinearClassifier
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, Rule
@@ -225,7 +225,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
             return (rows if self.solver == "eigen" else rows - self.xbar_) @ self._axes()
         check_is_fitted(self)
         centre = None if self.solver == "eigen" else self.xbar_
-        return fitted_source(self, X).map(_Projected(self._axes(), centre))
+        return open_new_rows(self, X).map(_Projected(self._axes(), centre))
 
     def _axes(self) -> Array:
         return self.scalings_[:, : self._n_features_out]

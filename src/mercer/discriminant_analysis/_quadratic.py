@@ -20,7 +20,7 @@ from mercer._solver import Dense
 from mercer._source import Block, Source
 from mercer._source.memory import require_memory
 from mercer._statistic import Statistic
-from mercer._statistic.by_class import ClassMoments, numbered
+from mercer._statistic.by_class import ClassMoments, number_labels
 from mercer.discriminant_analysis._class_covariance import covariances_by, shrunk_by_class
 from mercer.discriminant_analysis._gaussian_classes import GaussianClasses
 from mercer.errors import DataError
@@ -68,7 +68,7 @@ class QuadraticScores:
             return self.offsets - 0.5 * xp.sum(rows * rows, axis=2).T
         columns = []
         for k in range(means.shape[0]):
-            rows = block.centred(means[k, :]) @ self.whitenings[k, :, :]
+            rows = block.centre(means[k, :]) @ self.whitenings[k, :, :]
             columns.append(self.offsets[k] - 0.5 * xp.sum(rows * rows, axis=1))
         return xp.stack(columns, axis=1)
 
@@ -233,7 +233,7 @@ class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def _summed(self, source: Source) -> Statistic:
-        n_classes = len(numbered(source.y)[0]) if source.place == "memory" else 2
+        n_classes = len(number_labels(source.y)[0]) if source.place == "memory" else 2
         # Each thread holds a few of the sums that it merges.
         n_bytes = 8.0 * n_classes * source.n_features**2 * (4 + 6 * source.threads)
         purpose = f"the covariances of {n_classes} classes"

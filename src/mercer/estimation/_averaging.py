@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from mercer._base import Estimator, fitting
 from mercer._base.parameter import Array, Choice, Instance, Nothing, Rule
 from mercer._base.reading import read_numbers, read_probabilities
-from mercer._base.validation import checked_weight
+from mercer._base.validation import check_weight
 from mercer._base.wrapping import check_wrapped_place, fit_members, float_type, note_columns, one_step_record
 from mercer.errors import DataError, ParameterError
 from mercer.estimation._comparison import bayesian_criterion, model_probabilities
@@ -52,7 +52,7 @@ class _ModelAveraging(Estimator):
                 raise ParameterError(message)
         if self.priors is not None:
             read_probabilities(name, "priors", self.priors, len(members))
-        weight = checked_weight(self, sample_weight, len(y))
+        weight = check_weight(self, sample_weight, len(y))
         self.estimators_ = fit_members(self, [member for _, member in members], X, y, weight)
         note_columns(self, self.estimators_[-1])
         weight = np.ones(len(y)) if weight is None else weight
@@ -291,7 +291,7 @@ class ModelAveragingClassifier(ClassifierMixin, _ModelAveraging):
         check_wrapped_place(self, X, y)
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
-        weight = checked_weight(self, sample_weight, len(y))
+        weight = check_weight(self, sample_weight, len(y))
         self.classes_ = np.unique(y if weight is None else y[weight > 0])
         return self._fit_members(X, y, sample_weight)
 

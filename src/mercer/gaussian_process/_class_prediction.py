@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows
-from mercer._base.validation import checked_rows
+from mercer._base.validation import check_rows
 from mercer._source.threads import one_blas_thread
 from mercer.errors import UnsupportedError
 from mercer.gaussian_process._covariance import make_covariance, make_default_kernel, takes_vectors
@@ -104,7 +104,7 @@ class ClassPrediction(Estimator):
         if not takes_vectors(self._prior()):
             return np.asarray(X), np.float64
         rows = few_rows(self, X)
-        rows = checked_rows(self, X, reset=False) if rows is None else rows
+        rows = check_rows(self, X, reset=False) if rows is None else rows
         return rows.astype(np.float64, copy=False), rows.dtype
 
     def _predict_latent(self, X: Any, number: int, variance: bool = True) -> tuple[Array, Array]:

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from mercer._base import Estimator, seed_sequence
-from mercer._base.validation import checked_weight
+from mercer._base.validation import check_weight
 from mercer._solver import Outcome, Solver
 from mercer._source import Source, open_source
 from mercer.errors import ParameterError
@@ -37,7 +37,7 @@ class Climbing(Estimator):
         X, y = validate_data(self, X, y, ensure_2d=False, dtype=None, **kind)
         indices = np.arange(len(X), dtype=np.float64)[:, None]
         threads = self._threads()
-        return open_source(indices, y, checked_weight(self, sample_weight, len(X)), threads), X
+        return open_source(indices, y, check_weight(self, sample_weight, len(X)), threads), X
 
     def _make_climber(self, evidences: list[Evidence], kernel: Any) -> Callable[[Any], Solver]:
         """Return the function from a state to resume from to the solver that the parameter `optimizer` asks for."""

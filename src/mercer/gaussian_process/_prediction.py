@@ -7,9 +7,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from mercer._base import Estimator, few_rows, fitted_source, seed_sequence
+from mercer._base import Estimator, few_rows, open_new_rows, seed_sequence
 from mercer._base.model_placement import check_placement
-from mercer._base.validation import checked_rows
+from mercer._base.validation import check_rows
 from mercer._solver.tiled_cholesky import inverse_factor
 from mercer._source import place_of
 from mercer._source.memory import require_memory
@@ -156,12 +156,12 @@ class ProcessPrediction(Estimator):
         rows = few_rows(self, X) if fitted else None
         if rows is None:
             check_placement(self, X)
-            rows = checked_rows(self, X, reset=False)
+            rows = check_rows(self, X, reset=False)
         return rows.astype(np.float64, copy=False), rows.dtype
 
     def _predict_on_device(self, X: Any, std: bool, cov: bool, gradient: bool) -> Any:
         """Return the predictions for rows on a device, where the model is; all arrays stay there."""
-        source = fitted_source(self, X)
+        source = open_new_rows(self, X)
         if gradient:
             self._need_memory("return_gradient=True")
         xp, wide, dtype = source.xp, source.placement.wide, source.dtype

@@ -10,7 +10,7 @@ from sklearn.metrics import r2_score
 from mercer._base import Estimator, fitting, seed_sequence
 from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
 from mercer._source import Source, place_of
-from mercer._source.memory import allowed_bytes, require_memory
+from mercer._source.memory import count_allowed_bytes, require_memory
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement, is_on_device
 from mercer._source.threads import one_blas_thread
@@ -315,7 +315,7 @@ class GaussianProcessRegressor(ProcessPrediction, Climbing, MultiOutputMixin, Re
         """Return the solver that the parameter names; for "auto" one that suits `n` rows."""
         if self.solver != "auto":
             return self.solver
-        if not vectors or (n <= _MOST_EXACT and 16.0 * n * n <= allowed_bytes()):
+        if not vectors or (n <= _MOST_EXACT and 16.0 * n * n <= count_allowed_bytes()):
             return "exact"
         return "iterative" if n <= _MOST_ITERATIVE else "inducing"
 

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, few_rows, fitted_source, fitting
+from mercer._base import Estimator, few_rows, fitting, open_new_rows
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Source
 from mercer._source.memory import require_memory
@@ -74,7 +74,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         check_is_fitted(self)
         if (rows := few_rows(self, X)) is not None:
             return self._map(ready=True).of_rows(rows)
-        source = fitted_source(self, X, accept_sparse="csr")
+        source = open_new_rows(self, X, accept_sparse="csr")
         if source.place != "memory":
             return source.map(self._map(ready=False))
         width = self._n_features_out

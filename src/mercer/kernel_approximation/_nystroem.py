@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from mercer._base import seed_sequence
-from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, prepared, wide_rows
+from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, prepare_for_kernel, wide_rows
 from mercer._base.parameter import Integer, Nothing, Real, Rule, Seed
 from mercer._plain import plain
 from mercer._solver.request import Dense, Take
@@ -134,7 +134,7 @@ class Nystroem(KernelChoice, FeatureMap):
         self.max_time = max_time
         self.n_jobs = n_jobs
 
-    def _chosen_kernel(self, rows: Array) -> Kernel:
+    def _choose_kernel(self, rows: Array) -> Kernel:
         given = [name for name in ("gamma", "coef0", "degree") if getattr(self, name) is not None]
         if given and (self._is_precomputed or not isinstance(self.kernel, str)):
             message = (
@@ -195,7 +195,7 @@ class Nystroem(KernelChoice, FeatureMap):
             weights = np.zeros((self.n_features_in_, len(self.component_indices_)), dtype=self.normalization_.dtype)
             weights[self.component_indices_] = self.normalization_.T
             return KernelSum(self.kernel_, self.components_, weights)
-        others = prepared(self, self.kernel_, self.components_) if ready else None
+        others = prepare_for_kernel(self, self.kernel_, self.components_) if ready else None
         return KernelSum(self.kernel_, self.components_, self.normalization_.T, 0.0, others)
 
     @property

@@ -10,9 +10,10 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, checked_rows, few_rows, fitted_source, fitting, seed_sequence
+from mercer._base import Estimator, few_rows, fitting, open_new_rows, seed_sequence
 from mercer._base.kernel_choice import one_order
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._base.validation import check_rows
 from mercer._native.dual import kernel_values
 from mercer._plain import plain
 from mercer._solver import Certificate, Outcome, Solution, Solver, Step
@@ -120,7 +121,7 @@ class _RBFNetwork(Estimator):
         """Train both stages and store; `known` are attributes that do not depend on the training."""
         rows, extra = source.whole(), None
         if unlabelled is not None:
-            extra = checked_rows(self, unlabelled, reset=False)
+            extra = check_rows(self, unlabelled, reset=False)
         outcome = self._drive(
             lambda start: self._solver(rows, extra, source.weight, targets),
             source,
@@ -212,12 +213,12 @@ class _RBFNetwork(Estimator):
     def activations(self, X: Any) -> np.ndarray:
         """Return the activations of the hidden layer, of shape (m, n_centres)."""
         check_is_fitted(self)
-        return fitted_source(self, X).map(Activations(self.centres_, self.widths_))
+        return open_new_rows(self, X).map(Activations(self.centres_, self.widths_))
 
     def _scores(self, X: Any) -> np.ndarray:
         if (rows := few_rows(self, X)) is not None:
             return Activations(self.centres_, self.widths_, self.coef_.T, self.intercept_).of_rows(rows)
-        source = fitted_source(self, X)
+        source = open_new_rows(self, X)
         return source.map(Activations(self.centres_, self.widths_, self.coef_.T, self.intercept_))
 
 

@@ -9,8 +9,8 @@ from scipy.linalg import eigh
 from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import ClassifierMixin
 
-from mercer._base import Estimator, few_rows, fitted_source, fitting
-from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, one_order, prepared, wide_rows
+from mercer._base import Estimator, few_rows, fitting, open_new_rows
+from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, one_order, prepare_for_kernel, wide_rows
 from mercer._base.linear.class_labels import label_classes
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule
 from mercer._objective import Logistic, Softmax
@@ -169,7 +169,7 @@ class KernelLogisticRegression(KernelChoice, ClassifierMixin, Estimator):
         """
         source = self._open(X, y, sample_weight, targets="labels", accept_sparse="csr")
         rows = source.whole()
-        kernel = self._chosen_kernel(rows)
+        kernel = self._choose_kernel(rows)
         warn_of_scale(type(self).__name__, kernel, rows)
         label_classes(self, source)
         features, back = Dense(lambda: self._compute_coordinates(kernel, rows)).answer(source)
@@ -229,11 +229,11 @@ class KernelLogisticRegression(KernelChoice, ClassifierMixin, Estimator):
         weights = self.dual_coef_.T if hasattr(self, "dual_coef_") else None
         if (rows := few_rows(self, X)) is not None:
             return self._make_sum(weights).of_rows(rows)
-        source = fitted_source(self, X, accept_sparse="csr")
+        source = open_new_rows(self, X, accept_sparse="csr")
         return source.map(self._make_sum(weights))
 
     def _make_sum(self, weights: Array) -> KernelSum:
-        others = None if self._is_precomputed else prepared(self, self.kernel_, self.X_fit_)
+        others = None if self._is_precomputed else prepare_for_kernel(self, self.kernel_, self.X_fit_)
         return KernelSum(self.kernel_, self.X_fit_, weights, self.intercept_, others)
 
     def decision_function(self, X: Any) -> np.ndarray:

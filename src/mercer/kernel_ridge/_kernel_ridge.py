@@ -9,12 +9,12 @@ from scipy.linalg import LinAlgWarning
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.metrics import r2_score
 
-from mercer._base import Estimator, few_rows, fitted_source, fitting, seed_sequence
-from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, prepared
+from mercer._base import Estimator, few_rows, fitting, open_new_rows, seed_sequence
+from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, prepare_for_kernel
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._solver import Solver
 from mercer._source import Source, place_of
-from mercer._source.memory import allowed_bytes
+from mercer._source.memory import count_allowed_bytes
 from mercer._source.namespace import to_numpy
 from mercer.errors import ParameterError, UnsupportedError
 from mercer.kernel_ridge._exact import Gather, Task, solve_exactly
@@ -209,7 +209,7 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
     def _make_kernel(self, source: Source) -> Kernel:
         """Return the kernel as an object; warn if it cannot tell the rows apart."""
         rows = source.whole() if source.place == "memory" else _Shape((source.n_rows, source.n_features))
-        kernel = self._chosen_kernel(rows)
+        kernel = self._choose_kernel(rows)
         if source.place == "memory":
             warn_of_scale(type(self).__name__, kernel, rows)
         return kernel
@@ -225,7 +225,7 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
         if self.solver != "auto":
             return self.solver
         n = source.n_rows
-        small = n <= _EXACT_ROWS and 8.0 * n * n <= allowed_bytes()
+        small = n <= _EXACT_ROWS and 8.0 * n * n <= count_allowed_bytes()
         if small or self._is_precomputed or self.leave_one_out or source.is_sparse:
             # An eigendecomposition costs as much as about thirty Cholesky factors, one for each penalty.
             return "eigen" if len(np.unique(alpha)) > 30 else "cholesky"
@@ -296,7 +296,7 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
         """
         if (rows := few_rows(self, X)) is not None:
             return self._make_sum(ready=True).of_rows(rows)
-        source = fitted_source(self, X, accept_sparse="csr")
+        source = open_new_rows(self, X, accept_sparse="csr")
         return source.map(self._make_sum(ready=source.place == "memory"))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -320,8 +320,8 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
         return float(r2_score(targets, predicted, sample_weight=weight))
 
     def _make_sum(self, ready: bool) -> KernelSum:
-        """Return the sums that predict; `ready` says that rows are in memory, where prepared points are kept."""
-        others = prepared(self, self.kernel_, self.X_fit_) if ready and not self._is_precomputed else None
+        """Return the sums that predict; `ready` says that rows are in memory, where prepare_once points are kept."""
+        others = prepare_for_kernel(self, self.kernel_, self.X_fit_) if ready and not self._is_precomputed else None
         return KernelSum(self.kernel_, self.X_fit_, self.dual_coef_, self.intercept_, others)
 
 

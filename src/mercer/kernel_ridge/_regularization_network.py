@@ -95,7 +95,7 @@ class RegularizationNetwork(KernelRidge):
         self.max_time = max_time
         self.n_jobs = n_jobs
 
-    def _chosen_kernel(self, rows: Any) -> Kernel:
+    def _choose_kernel(self, rows: Any) -> Kernel:
         d, b = rows.shape[1], float(self.bandwidth)
         if self.filter == "gaussian":
             return RBF(1.0 / b)

@@ -7,7 +7,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 
-from mercer._base import Estimator, few_rows, fitted_source, fitting
+from mercer._base import Estimator, few_rows, fitting, open_new_rows
 from mercer._base.linear.class_labels import label_classes
 from mercer._base.linear.classifier import LinearClassifier
 from mercer._base.linear.named_objectives import LOSSES, PENALTIES, named_loss, named_penalty
@@ -258,7 +258,7 @@ default='l2'
         linked = isinstance(named_loss(self.loss), Poisson)
         if (rows := few_rows(self, X)) is not None:
             return _linked(rows @ self.coef_ + self.intercept_, linked)
-        return fitted_source(self, X, accept_sparse="csr").map(_Predicted(self.coef_, self.intercept_, linked))
+        return open_new_rows(self, X, accept_sparse="csr").map(_Predicted(self.coef_, self.intercept_, linked))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The accuracy of a classifier, or R^2 of a regressor.

@@ -7,7 +7,7 @@ import numpy as np
 
 from mercer._source import Block
 from mercer._statistic import Statistic, Sums
-from mercer._statistic.expectation import ExpectedSums, shared
+from mercer._statistic.expectation import ExpectedSums, compute_responsibilities
 
 __all__ = ["BinariesByCentre", "Binarised", "BinaryCheck"]
 
@@ -58,7 +58,7 @@ class BinariesByCentre(Statistic):
     def of(self, block: Block) -> ExpectedSums:
         xp = block.xp
         scores = block.matmul(self.theta[:, 1:].T) + self.theta[:, 0][None, :]
-        heavy = block.weighted(shared(scores, True, xp)[0])
+        heavy = block.weigh(compute_responsibilities(scores, True, xp)[0])
         ones = binary_block(block, self.threshold).transpose_matmul(heavy).T
         return ExpectedSums(xp.concat([xp.sum(heavy, axis=0)[:, None], ones], axis=1), 0.0)
 

@@ -13,7 +13,7 @@ from mercer._solver import Certificate, Dense
 from mercer._solver.driver import drive
 from mercer._solver.expectation_maximisation import ExpectationMaximisation
 from mercer._source.threads import one_blas_thread
-from mercer._statistic.expectation import shared
+from mercer._statistic.expectation import compute_responsibilities
 from mercer.watch import TimeLimit
 
 __all__ = ["EMResult", "expectation_maximisation", "expected_log_likelihood", "free_energy", "responsibilities"]
@@ -44,7 +44,7 @@ def responsibilities(log_joint: Any, *, hard: bool = False) -> tuple[Array, floa
     >>> q.round(2).tolist(), round(float(np.exp(value)), 2)
     ([[0.75, 0.25]], 0.4)
     """
-    q, densities = shared(np.asarray(log_joint, dtype=np.float64), hard, np)
+    q, densities = compute_responsibilities(np.asarray(log_joint, dtype=np.float64), hard, np)
     return q, float(np.sum(densities))
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 
 from mercer._source import Block
-from mercer._statistic.expectation import ExpectedSums, pairs, shared
+from mercer._statistic.expectation import ExpectedSums, compute_responsibilities, pairs
 from mercer._statistic.statistic import Statistic, Sums
 
 __all__ = ["CentredExpectation", "MissingExpectation", "ObservedCounts", "ObservedSums"]
@@ -49,10 +49,10 @@ class CentredExpectation(Statistic):
     def of(self, block: Block) -> ExpectedSums:
         xp, table, bound, (k, d) = block.xp, 0.0, 0.0, self.means.shape
         for part in block.parts(max(1, block.tile_size // (k + 3 * d))):
-            shares, densities = shared(self.scores(part), self.hard, xp)
-            heavy = part.weighted(shares)
+            shares, densities = compute_responsibilities(self.scores(part), self.hard, xp)
+            heavy = part.weigh(shares)
             table = xp.stack([self._features(part, q, heavy[:, q]) for q in range(k)]) + table
-            bound = xp.sum(part.weighted(densities)) + bound
+            bound = xp.sum(part.weigh(densities)) + bound
         return ExpectedSums(table, float(bound))
 
     def scores(self, block: Block) -> Array:
@@ -61,7 +61,7 @@ class CentredExpectation(Statistic):
         if xp is np and block.n * self.means.size <= _FEW:
             return self._few_scores(block.X)
         for q in range(self.means.shape[0]):
-            rows, factor = block.centred(self.means[q, :]), self.factors[q, ...]
+            rows, factor = block.centre(self.means[q, :]), self.factors[q, ...]
             white = rows * factor if factor.ndim == 1 else rows @ factor
             columns.append(self.offset[q] - 0.5 * xp.sum(white * white, axis=1))
         return xp.stack(columns, axis=1)
@@ -74,7 +74,7 @@ class CentredExpectation(Statistic):
 
     def _features(self, block: Block, q: int, heavy: Array) -> Array:
         """The summed features of one component."""
-        xp, rows = block.xp, block.centred(self.means[q, :])
+        xp, rows = block.xp, block.centre(self.means[q, :])
         # Roots on both factors keep the product symmetric, which lets the BLAS form one triangle only.
         root = xp.sqrt(heavy)[:, None]
         scaled = rows * root
@@ -118,7 +118,7 @@ class MissingExpectation(Statistic):
         for rows, seen in _patterns(block):
             conditionals = self._conditionals(seen)
             X = block.X[rows].astype(np.float64)
-            shares, densities = shared(self._scores(X[:, seen], seen, conditionals), self.hard, np)
+            shares, densities = compute_responsibilities(self._scores(X[:, seen], seen, conditionals), self.hard, np)
             weight = 1.0 if block.weight is None else block.weight[rows][:, None]
             heavy = shares * weight
             bound += float(np.sum(heavy * densities[:, None]))
@@ -197,5 +197,5 @@ class ObservedCounts(Statistic):
     def of(self, block: Block) -> ObservedSums:
         known = np.isfinite(block.X)
         values = np.where(known, block.X, 0.0).astype(np.float64)
-        weights, sums = block.weighted(known.astype(np.float64)).sum(axis=0), block.weighted(values).sum(axis=0)
+        weights, sums = block.weigh(known.astype(np.float64)).sum(axis=0), block.weigh(values).sum(axis=0)
         return ObservedSums(weights, sums, int(np.isinf(block.X).sum()), int((~known.any(axis=1)).sum()))

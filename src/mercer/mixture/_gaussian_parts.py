@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import fitted_source, seed_sequence
+from mercer._base import open_new_rows, seed_sequence
 from mercer._source import Block
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement
@@ -80,7 +80,7 @@ class GaussianParts(MixtureModel):
         return GaussianDensity(CentredExpectation(components.offsets(), components.means, factors, "full"), components)
 
     def _rows(self, X: Any) -> Any:
-        source = fitted_source(self, X, ensure_all_finite=False)
+        source = open_new_rows(self, X, ensure_all_finite=False)
         source.allow_missing()
         return source
 

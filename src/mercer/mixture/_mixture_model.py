@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, few_rows, fitted_source
+from mercer._base import Estimator, few_rows, open_new_rows
 from mercer._base.parameter import Integer
 from mercer._solver import Step
 from mercer._solver.restarts import Restarts, keep_history_of
@@ -15,7 +15,7 @@ from mercer._source import Block, Source
 from mercer._source.block import DenseBlock
 from mercer._source.memory import require_memory
 from mercer._statistic import Statistic, Sums
-from mercer._statistic.expectation import shared
+from mercer._statistic.expectation import compute_responsibilities
 from mercer.errors import DataError, ParameterError
 
 __all__ = ["DRAWN", "MixtureModel"]
@@ -49,7 +49,7 @@ class _RowValues:
             return xp.argmax(scores, axis=1)
         if self.what == "log joint":
             return xp.astype(scores, block.X.dtype, copy=False)
-        shares, densities = shared(scores, False, xp)
+        shares, densities = compute_responsibilities(scores, False, xp)
         return xp.astype(shares if self.what == "share" else densities, block.X.dtype, copy=False)
 
 
@@ -75,10 +75,10 @@ class Densities(Statistic):
 
     def of(self, block: Block) -> DensitySums:
         xp = block.xp
-        shares, densities = shared(self.density.scores(block), False, xp)
+        shares, densities = compute_responsibilities(self.density.scores(block), False, xp)
         logs = xp.log(xp.where(shares > 0, shares, xp.ones_like(shares)))
         entropy = -xp.sum(shares * logs, axis=1)
-        log_density, spread = (float(xp.sum(block.weighted(one))) for one in (densities, entropy))
+        log_density, spread = (float(xp.sum(block.weigh(one))) for one in (densities, entropy))
         return DensitySums(log_density, spread, block.total_weight())
 
 
@@ -116,7 +116,7 @@ class MixtureModel(DensityMixin, Estimator):
         return source.map(source.send(_RowValues(self._density(), what, self.n_components)))
 
     def _rows(self, X: Any) -> Any:
-        return fitted_source(self, X, accept_sparse=self._sparse)
+        return open_new_rows(self, X, accept_sparse=self._sparse)
 
     def predict(self, X: Any) -> Array:
         """Return the most probable component of each row.

@@ -83,8 +83,8 @@ class RandomShares(Statistic):
         shift, start, table = 0.0 if self.shift is None else self.shift, 0, 0.0
         shares = block.xp.asarray(self._shares(block), dtype=block.wide, device=block.device)
         for part in block.parts(max(1, _TILE // n_features_of(self.form, block.X.shape[1]))):
-            heavy = part.weighted(shares[start : start + part.n, :])
-            table = heavy.T @ features(part, part.centred(shift), self.form) + table
+            heavy = part.weigh(shares[start : start + part.n, :])
+            table = heavy.T @ features(part, part.centre(shift), self.form) + table
             start += part.n
         return ExpectedSums(table, 0.0)
 

@@ -9,7 +9,7 @@ from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
 from mercer._base.priors import class_priors
 from mercer._source import Source
-from mercer._source.memory import allowed_bytes
+from mercer._source.memory import count_allowed_bytes
 from mercer._statistic import Statistic
 from mercer.errors import DataError, ParameterError
 from mercer.naive_bayes._class_totals import CategoryCounts, ClassTotalSums
@@ -148,7 +148,7 @@ class CategoricalNB(DiscreteNB):
         return model
 
     def _summed(self, source: Source) -> Statistic:
-        return CategoryCounts(min(_MOST, max(2, allowed_bytes() // (16 * source.n_features))))
+        return CategoryCounts(min(_MOST, max(2, count_allowed_bytes() // (16 * source.n_features))))
 
     def _refuse(self, least: float) -> None:
         if least == -1.0:

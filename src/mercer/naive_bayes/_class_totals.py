@@ -10,8 +10,8 @@ from mercer._plain import plain
 from mercer._source import Block
 from mercer._source.namespace import namespace_of
 from mercer._source.source import SumTree
-from mercer._statistic.by_class import merged_labels, numbered, spread
-from mercer._statistic.statistic import Statistic, folded
+from mercer._statistic.by_class import expand_to_classes, merge_labels, number_labels
+from mercer._statistic.statistic import Statistic, fold_sums
 
 __all__ = ["CategoryCounts", "ClassTotalSums", "ClassTotals"]
 
@@ -35,7 +35,7 @@ class ClassTotalSums:
     least: float
 
     def __add__(self, other: "ClassTotalSums") -> "ClassTotalSums":
-        classes = merged_labels(self.classes, other.classes)
+        classes = merge_labels(self.classes, other.classes)
         first, second = self.over(classes), other.over(classes)
         one, two = first.totals, second.totals
         if one.ndim == 3 and one.shape[2] != two.shape[2]:
@@ -56,7 +56,7 @@ class ClassTotalSums:
         """Return these sums for all `classes`; classes without rows have weight zero."""
         if classes is self.classes:
             return self
-        weights, totals = (spread(one, self.classes, classes) for one in (self.weights, self.totals))
+        weights, totals = (expand_to_classes(one, self.classes, classes) for one in (self.weights, self.totals))
         return ClassTotalSums(classes, weights, totals, self.least)
 
     def present(self) -> "ClassTotalSums":
@@ -91,13 +91,13 @@ class ClassTotals(Statistic):
 
     def of(self, block: Block) -> ClassTotalSums:
         xp = block.xp
-        classes, numbers = numbered(block.y, xp)
+        classes, numbers = number_labels(block.y, xp)
         if block.is_sparse:
             return self._of_sparse(block, classes, numbers)
-        groups = block.grouped(numbers, classes.shape[0])
+        groups = block.group(numbers, classes.shape[0])
         heavy = xp.ones(block.n, dtype=block.wide, device=block.device) if block.weight is None else block.weight
         values = block.X if self.threshold is None else self.threshold < block.X
-        totals = groups.sums(block.weighted(xp.astype(values, block.wide, copy=False)), block.wide)
+        totals = groups.sums(block.weigh(xp.astype(values, block.wide, copy=False)), block.wide)
         return ClassTotalSums(classes, groups.sums(heavy, block.wide), totals, self._least(block.X, xp))
 
     def _least(self, values: Array, xp: Any) -> float:
@@ -105,7 +105,7 @@ class ClassTotals(Statistic):
         return float(xp.min(values)) if self.threshold is None and values.shape[0] else 0.0
 
     def native_run(self, block: Block, unit: int) -> ClassTotalSums:
-        classes, numbers = numbered(block.y)
+        classes, numbers = number_labels(block.y)
         run = type(block)(block.X, block.start, numbers, block.weight)
         # As many blocks in one call as make a table that a cache holds.
         most = max(1, _TABLE // max(1, len(classes) * block.X.shape[1]))
@@ -122,9 +122,9 @@ class ClassTotals(Statistic):
         if self.threshold is None:
             least = np.full(d, np.inf)
             class_sums.add_counts(block.X, block.y, weight, unit, least, weights, table)
-            return ClassTotalSums(classes, folded(weights), folded(table), float(least.min()))
+            return ClassTotalSums(classes, fold_sums(weights), fold_sums(table), float(least.min()))
         class_sums.add_exceeding(block.X, block.y, weight, unit, self.threshold, weights, table)
-        return ClassTotalSums(classes, folded(weights), folded(table), 0.0)
+        return ClassTotalSums(classes, fold_sums(weights), fold_sums(table), 0.0)
 
     def _of_sparse(self, block: Block, classes: Array, numbers: Array) -> ClassTotalSums:
         k, d = len(classes), block.X.shape[1]
@@ -149,10 +149,10 @@ class CategoryCounts(Statistic):
 
     def of(self, block: Block) -> ClassTotalSums:
         xp = block.xp
-        classes, numbers = numbered(block.y, xp)
+        classes, numbers = number_labels(block.y, xp)
         k, d = classes.shape[0], block.X.shape[1]
         heavy = xp.ones(block.n, dtype=block.wide, device=block.device) if block.weight is None else block.weight
-        weights = block.grouped(numbers, k).sums(heavy, block.wide)
+        weights = block.group(numbers, k).sums(heavy, block.wide)
         fault = self._fault(block.X, xp)
         if fault is not None:
             return ClassTotalSums(classes, weights, xp.zeros((k, d, 1), dtype=block.wide, device=block.device), fault)
@@ -164,7 +164,7 @@ class CategoryCounts(Statistic):
         if xp is np:
             totals = np.bincount(places, spread_weight, k * d * m)
         else:
-            totals = block.grouped(places, k * d * m).sums(spread_weight, block.wide)
+            totals = block.group(places, k * d * m).sums(spread_weight, block.wide)
         return ClassTotalSums(classes, weights, xp.reshape(totals, (k, d, m)), 0.0)
 
     def _fault(self, X: Array, xp: Any) -> float | None:

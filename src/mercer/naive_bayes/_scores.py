@@ -33,7 +33,7 @@ class GaussianScores:
             return self.offsets - xp.sum(gaps * gaps, axis=2)
         columns = []
         for k in range(means.shape[0]):
-            gaps = block.centred(means[k, :]) * scales[k, :]
+            gaps = block.centre(means[k, :]) * scales[k, :]
             columns.append(self.offsets[k] - xp.sum(gaps * gaps, axis=1))
         return xp.stack(columns, axis=1)
 

@@ -26,7 +26,7 @@ class SquaredScores:
             return self._of_sparse(block)
         # The square written out about the mean of the centres, which takes one product of matrices.
         middle = xp.mean(self.centres, axis=0)
-        rows, centres = block.centred(middle) * self.scale, (self.centres - middle) * self.scale
+        rows, centres = block.centre(middle) * self.scale, (self.centres - middle) * self.scale
         own, lengths = xp.sum(rows * rows, axis=1), xp.sum(centres * centres, axis=1)
         return (self.offsets - lengths) - own[:, None] + 2.0 * (rows @ centres.T)
 
@@ -52,7 +52,7 @@ class AbsoluteScores:
             return self._of_sparse(block)
         columns = []
         for k in range(self.centres.shape[0]):
-            gaps = xp.sum(xp.abs(block.centred(self.centres[k, :])) * self.scale, axis=1)
+            gaps = xp.sum(xp.abs(block.centre(self.centres[k, :])) * self.scale, axis=1)
             columns.append(self.offsets[k] - gaps * gaps)
         return xp.stack(columns, axis=1)
 

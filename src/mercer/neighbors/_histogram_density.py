@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, fitted_source, fitting, generators
+from mercer._base import Estimator, fitting, generators, open_new_rows
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule
 from mercer._plain import plain
@@ -146,7 +146,7 @@ class HistogramDensity(Estimator):
         logarithms : array of shape (m,)
             Where the points are.
         """
-        return fitted_source(self, X).map(self._lookup())
+        return open_new_rows(self, X).map(self._lookup())
 
     def logpdf(self, X: Any) -> Array:
         """Return what :meth:`score_samples` does, under the name that densities have."""

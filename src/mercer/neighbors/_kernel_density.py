@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, few_rows, fitted_source, fitting, generators
+from mercer._base import Estimator, few_rows, fitting, generators, open_new_rows
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule, Text
 from mercer._solver import Solver
@@ -281,7 +281,7 @@ class KernelDensity(Estimator):
     def _points(self, X: Any) -> Array:
         """The points as an array: a few of NumPy as they are, others after a thorough look."""
         rows = few_rows(self, X)
-        return fitted_source(self, X).whole() if rows is None else rows
+        return open_new_rows(self, X).whole() if rows is None else rows
 
     def _method(self, threads: int | None = None) -> Method:
         parameters = self.metric_params or {}

@@ -110,7 +110,7 @@ class RowObjective:
                 f"{classes[:5]}. Number them."
             )
             raise DataError(message)
-        return source.labelled(Labelling(expected, None))
+        return source.relabel(Labelling(expected, None))
 
     def __call__(self, x: Array) -> float:
         """Compute J at `x`."""

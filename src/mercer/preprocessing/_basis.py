@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, fitted_source, fitting
+from mercer._base import Estimator, fitting, open_new_rows
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Block, Source
@@ -138,7 +138,7 @@ class Basis(TransformerMixin, Estimator):
             The new columns.
         """
         check_is_fitted(self)
-        source = fitted_source(self, X)
+        source = open_new_rows(self, X)
         if source.place == "memory":
             width = len(self.get_feature_names_out())
             purpose = f"{width} columns of {source.n_rows} rows"

@@ -63,14 +63,14 @@ class ColumnMoments(Statistic):
         missing, zeros = xp.isnan(rows), xp.zeros_like(rows)
         if block.weight is not None:
             missing = missing | (block.weight == 0)[:, None]
-        weights = xp.sum(block.weighted(xp.astype(~missing, block.wide)), axis=0)
+        weights = xp.sum(block.weigh(xp.astype(~missing, block.wide)), axis=0)
         some = xp.where(weights > 0, weights, xp.ones_like(weights))
         # Subtract an entry of each column first: the mean of a constant column is then exact, and its scatter zero.
         pivot = xp.max(xp.where(missing, zeros - xp.inf, rows), axis=0)
         pivot = xp.where(weights > 0, pivot, xp.zeros_like(pivot))
-        mean = pivot + xp.sum(block.weighted(xp.where(missing, zeros, rows - pivot)), axis=0) / some
+        mean = pivot + xp.sum(block.weigh(xp.where(missing, zeros, rows - pivot)), axis=0) / some
         gaps = xp.where(missing, zeros, rows - mean)
-        scatter = xp.sum(block.weighted(gaps * gaps), axis=0)
+        scatter = xp.sum(block.weigh(gaps * gaps), axis=0)
         return ColumnMomentSums(weights, mean, scatter, _count_infinite(block.X, mean, xp))
 
     def native_run(self, block: Any, unit: int) -> ColumnMomentSums:

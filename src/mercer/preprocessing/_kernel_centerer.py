@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, fitted_source, fitting
-from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, prepared, wide_rows
+from mercer._base import Estimator, fitting, open_new_rows
+from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, prepare_for_kernel, wide_rows
 from mercer._base.parameter import Integer, Nothing, Real, Rule
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
@@ -159,7 +159,7 @@ class KernelCenterer(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerM
                 f"matrix; give k(x, y) of all pairs."
             )
             raise DataError(message)
-        kernel = self._chosen_kernel(rows)
+        kernel = self._choose_kernel(rows)
         self._dtype = source.host_dtype.name
         known = {"kernel_": kernel, "X_fit_": None if self._is_precomputed else rows}
         outcome = self._drive(lambda start: self._solver(kernel, rows, source), source, attributes=known)
@@ -201,12 +201,12 @@ class KernelCenterer(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerM
         ndarray of shape (m, n)
         """
         check_is_fitted(self)
-        source = fitted_source(self, K, accept_sparse=False if self._is_precomputed else "csr")
+        source = open_new_rows(self, K, accept_sparse=False if self._is_precomputed else "csr")
         width = self._n_features_out
         require_memory(
             "KernelCenterer", 8.0 * source.n_rows * width, f"{source.n_rows} x {width} kernels", "give fewer rows"
         )
-        ready = None if self._is_precomputed else prepared(self, self.kernel_, self.X_fit_)
+        ready = None if self._is_precomputed else prepare_for_kernel(self, self.kernel_, self.X_fit_)
         centred = _Centred(self.kernel_, ready, self.K_fit_rows_.astype(np.float64), self.K_fit_all_)
         return source.map(centred, out=np.empty((source.n_rows, width), dtype=source.host_dtype))
 

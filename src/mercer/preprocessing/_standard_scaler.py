@@ -7,7 +7,7 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, few_rows, fitted_source, fitting
+from mercer._base import Estimator, few_rows, fitting, open_new_rows
 from mercer._base.model_placement import check_placement
 from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
 from mercer._solver import Certificate, Solution, Solver, Step
@@ -213,7 +213,7 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, Estimator):
         in_place = not (self.copy if copy is None else copy)
         if not in_place and (rows := few_rows(self, X)) is not None:
             return self._make_map().on_rows(rows)
-        source = fitted_source(self, X, accept_sparse="csr", ensure_all_finite=False)
+        source = open_new_rows(self, X, accept_sparse="csr", ensure_all_finite=False)
         return self._apply_map(source, False, X if in_place else None)
 
     def inverse_transform(self, X: Any, copy: bool | None = None) -> Array:

@@ -8,9 +8,9 @@ import numpy as np
 from scipy.sparse import csr_matrix, issparse
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, fitted_rows, fitted_source
+from mercer._base import Estimator, check_new_rows, open_new_rows
 from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Rule
-from mercer._base.preparation import prepared
+from mercer._base.preparation import prepare_once
 from mercer._solver import Outcome
 from mercer._solver.cuda_sums import CudaSums
 from mercer._source.namespace import to_numpy
@@ -151,13 +151,13 @@ class KernelMachine(Estimator):
             check_is_fitted(self)
         known = (self.support_vectors_, self.dual_coef_, self.intercept_)
         if "_placement" in vars(self) or is_on_device(X):
-            source = fitted_source(self, X)
-            return to_numpy(source.map(prepared(self, known, lambda: source.send(self._make_device_scores()))))
+            source = open_new_rows(self, X)
+            return to_numpy(source.map(prepare_once(self, known, lambda: source.send(self._make_device_scores()))))
         if self._values_given:
-            values = call_kernel(self, X, self._fit_rows) if is_function(self.kernel) else fitted_rows(self, X)
+            values = call_kernel(self, X, self._fit_rows) if is_function(self.kernel) else check_new_rows(self, X)
             return MatrixScores(self.support_, *self._list_groups()).of(values, self._threads())
-        machine = prepared(self, known, self._make_row_scores)
-        rows = fitted_rows(self, X, accept_sparse="csr")
+        machine = prepare_once(self, known, self._make_row_scores)
+        rows = check_new_rows(self, X, accept_sparse="csr")
         return machine.of(rows, 1 if rows.shape[0] <= FEW else self._threads())
 
     def _make_row_scores(self) -> RowScores:

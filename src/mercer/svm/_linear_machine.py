@@ -53,7 +53,7 @@ class LinearMachine(Estimator):
         column = np.full((rows.shape[0], 1), self.intercept_scaling, dtype=rows.dtype)
         wide = hstack([rows, csr_array(column)], format="csr") if issparse(rows) else np.hstack([rows, column])
         wider = open_source(wide, source.y, source.weight, source.threads)
-        return wider if source.labelling is None else wider.labelled(source.labelling)
+        return wider if source.labelling is None else wider.relabel(source.labelling)
 
     def _solve(self, given: Source, loss: Loss, penalty: str, known: dict[str, Any] | None = None) -> Outcome:
         """Drive the solver that suits `loss` and `penalty`, and store; watches see the rows as they were given."""

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from sklearn.base import RegressorMixin
 
-from mercer._base import few_rows, fitted_source, fitting
+from mercer._base import few_rows, fitting, open_new_rows
 from mercer._base.linear.named_objectives import LOSSES
 from mercer._base.linear.prediction import SingleTarget
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
@@ -178,7 +178,7 @@ class LinearSVR(SingleTarget, RegressorMixin, LinearMachine):
         """
         if (rows := few_rows(self, X)) is not None:
             return rows @ self.coef_ + self.intercept_
-        source = fitted_source(self, X, accept_sparse="csr")
+        source = open_new_rows(self, X, accept_sparse="csr")
         return source.map(lambda block: block.matmul(self.coef_) + self.intercept_)
 
     def __sklearn_tags__(self) -> Any:

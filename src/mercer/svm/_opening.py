@@ -14,7 +14,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length
 
 from mercer._base.opening import check_place
-from mercer._base.validation import checked_weight
+from mercer._base.validation import check_weight
 from mercer._source import Source, open_source, place_of
 from mercer._source.memory import require_memory
 from mercer._source.namespace import to_numpy
@@ -163,7 +163,7 @@ def _open_function(machine: Any, X: Any, y: Any, sample_weight: Any, targets: st
     if y is not None:
         check_consistent_length(X, y)
         y = check_array(y, ensure_2d=False, dtype=None if targets == "labels" else "numeric", input_name="y").ravel()
-    return open_source(K, y, checked_weight(machine, sample_weight, n_rows), machine._threads())
+    return open_source(K, y, check_weight(machine, sample_weight, n_rows), machine._threads())
 
 
 def call_kernel(machine: Any, X: Any, others: Any) -> Array:

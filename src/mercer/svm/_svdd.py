@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import OutlierMixin
 
-from mercer._base import fitted_rows, fitting
+from mercer._base import check_new_rows, fitting
 from mercer._base.parameter import Real, Rule
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement, is_on_device
@@ -174,7 +174,7 @@ class SVDD(OutlierMixin, SingleMachine):
                 "an object."
             )
             raise DataError(message)
-        rows = to_numpy(X) if is_on_device(X) else fitted_rows(self, X, accept_sparse="csr")
+        rows = to_numpy(X) if is_on_device(X) else check_new_rows(self, X, accept_sparse="csr")
         return self._kernel.diagonal(rows)
 
     def score_samples(self, X: Any) -> Array:

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from mercer._base import Estimator, fitting
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule
-from mercer._base.validation import check_labels, checked_weight
+from mercer._base.validation import check_labels, check_weight
 from mercer._base.wrapping import check_wrapped_place
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
@@ -163,7 +163,7 @@ class MultiwayTreeClassifier(ClassifierMixin, Estimator):
             message = f"{type(self).__name__}: X must have a value in some column; got NaN only. Give other columns."
             raise DataError(message)
         self.categories_ = list(table.categories or [])
-        source = open_source(values, y, checked_weight(self, sample_weight, len(y)), self._threads())
+        source = open_source(values, y, check_weight(self, sample_weight, len(y)), self._threads())
         classes, labels = np.unique(y, return_inverse=True)
         weight = np.ones(len(y)) if source.weight is None else source.weight
         growth = self._growth()

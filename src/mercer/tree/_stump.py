@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._base import Estimator, few_rows, fitting
 from mercer._base.parameter import Choice, Integer, Nothing, Rule
-from mercer._base.validation import FLOATS, check_labels, checked_weight
+from mercer._base.validation import FLOATS, check_labels, check_weight
 from mercer._base.wrapping import check_wrapped_place
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
@@ -277,7 +277,7 @@ def open_table(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Source:
     )
     check_labels(y)
     _check_present(estimator, X)
-    return open_source(X, y, checked_weight(estimator, sample_weight, X.shape[0]), estimator._threads())
+    return open_source(X, y, check_weight(estimator, sample_weight, X.shape[0]), estimator._threads())
 
 
 def fitted_table(estimator: Any, X: Any) -> Any:

@@ -14,7 +14,7 @@ from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._base.share import Share
 from mercer._base.tree_problem import check_values, open_problem, rules_of
-from mercer._base.validation import checked_rows
+from mercer._base.validation import check_rows
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer._solver.tree.assembly import GrowthState, assemble, resumed_levels, state_of
@@ -113,7 +113,7 @@ class TreeModel(MultiOutputMixin, Estimator):
             return rows
         check_is_fitted(self)
         X = X if table is None else table.encode(X, type(self).__name__)
-        X = checked_rows(self, X, reset=False, accept_sparse="csr", ensure_all_finite=False)
+        X = check_rows(self, X, reset=False, accept_sparse="csr", ensure_all_finite=False)
         check_values(type(self).__name__, X)
         return X
 

@@ -58,7 +58,7 @@ class Checkpoint:
         return False
 
     def due(self) -> bool:
-        """Whether the last write is long enough ago; asking starts the next interval."""
+        """Return whether `every` seconds have passed since the last write; if so, start the next interval."""
         now = time.perf_counter()
         if now - self._written < self.every:
             return False

@@ -9,7 +9,7 @@ __all__ = ["TimeLimit"]
 
 
 class TimeLimit:
-    """End a fit after so many seconds, at the first step that completes past the limit.
+    """End a fit at the first step that completes after `seconds` seconds.
 
     Works on every iterative mercer estimator, and on any other estimator that supports scikit-learn's callbacks. The
     parameter ``max_time`` of mercer's estimators is the same limit.

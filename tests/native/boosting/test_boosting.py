@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mercer._native.boosting import leaves
-from mercer._statistic.statistic import folded
+from mercer._statistic.statistic import fold_sums
 from mercer.ensemble._histogram.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 
 UNIT = 32
@@ -306,7 +306,7 @@ def test_gradients_are_derivatives_of_the_loss_and_blocks_leave_their_sums(level
 @pytest.mark.parametrize("blocks", [1, 2, 7, 64])
 def test_sums_of_blocks_are_folded_as_everywhere(level, blocks):
     sums = np.random.default_rng(0).normal(size=(blocks, 3))
-    expected = folded(sums.copy())
+    expected = fold_sums(sums.copy())
     module(level, "gradients").fold(sums)
     np.testing.assert_array_equal(sums[0], expected)
 

@@ -31,7 +31,7 @@ def label_classes(estimator: Any, source: Source) -> tuple[np.ndarray, Source]:
             f"contains only one class: {classes[0]!r}. Add rows of another."
         )
         raise DataError(message)
-    return classes, source.labelled(Labelling(classes, _class_weights(estimator, counts)))
+    return classes, source.relabel(Labelling(classes, _class_weights(estimator, counts)))
 
 
 def _class_weights(estimator: Any, counts: LabelCounts) -> np.ndarray | None:

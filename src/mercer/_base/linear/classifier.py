@@ -8,7 +8,7 @@ from scipy.sparse import csr_matrix, issparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import few_rows, fitted_source
+from mercer._base import few_rows, open_new_rows
 from mercer._objective import Logistic, Softmax
 from mercer._source import Block, place_of
 from mercer._source.namespace import namespace_of
@@ -85,7 +85,7 @@ class LinearDecision(ClassifierMixin):
         """``function(scores)`` for each block of rows."""
         if (rows := few_rows(self, X)) is not None:
             return function(rows @ self._columns() + self.intercept_)
-        source = fitted_source(self, X, accept_sparse="csr")
+        source = open_new_rows(self, X, accept_sparse="csr")
         return source.map(_Scored(self._columns(), self.intercept_, function))
 
     def _columns(self) -> Any:
@@ -207,4 +207,4 @@ class _Hits(Statistic):
 
     def of(self, block: Block) -> float:
         right = block.xp.astype(self.predicted(block) == block.y, block.wide)
-        return float(block.xp.sum(block.weighted(right)))
+        return float(block.xp.sum(block.weigh(right)))

@@ -7,11 +7,11 @@ import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, few_rows, fitted_source
+from mercer._base import Estimator, few_rows, open_new_rows
 from mercer._solver import Outcome
 from mercer._solver.linear_state import LinearState
 from mercer._source import Block, Source, place_of
-from mercer._source.device.check import checked_targets
+from mercer._source.device.check import check_targets
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement, is_on_device
 from mercer._statistic import Moments
@@ -90,7 +90,7 @@ class LinearRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         """
         if (rows := few_rows(self, X)) is not None:
             return rows @ self.coef_.T + self.intercept_
-        source = fitted_source(self, X, accept_sparse="csr")
+        source = open_new_rows(self, X, accept_sparse="csr")
         return source.map(_Fitted(self.coef_.T if self.coef_.ndim == 2 else self.coef_, self.intercept_))
 
     def residuals(self, X: Any, y: Any) -> np.ndarray:
@@ -110,7 +110,7 @@ class LinearRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         fitted = self.predict(X)
         if not is_on_device(fitted):
             return np.asarray(y) - fitted
-        return checked_targets(y, fitted.shape[0], "numbers", Placement.of(fitted), type(self).__name__) - fitted
+        return check_targets(y, fitted.shape[0], "numbers", Placement.of(fitted), type(self).__name__) - fitted
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The coefficient of determination of the predictions, R^2 = 1 - RSS / TSS, averaged over targets.

@@ -145,7 +145,7 @@ def _large_numbers(extra: bytes, numbers: tuple[int, int, int]) -> tuple[int, in
 
 
 def _data_offset(file: BinaryIO, header: int, name: bytes, limit: int) -> int:
-    """Where a member's data starts, from its local header, which must agree on the name."""
+    """Return where a member's data starts, from its local header, which must agree on the name."""
     if header + _LOCAL.size + len(name) > limit:
         message = "a member must lie before the directory; the file is damaged."
         raise ModelFileError(message)
@@ -157,7 +157,7 @@ def _data_offset(file: BinaryIO, header: int, name: bytes, limit: int) -> int:
 
 
 def _check_spans(spans: list[tuple[int, int]], limit: int) -> None:
-    """Members may not overlap: else a small file could stand for any amount of data."""
+    """Check that no members overlap: else a small file could stand for any amount of data."""
     end = 0
     for first, last in sorted(spans):
         if first < end or last > limit:

@@ -24,7 +24,7 @@ def _match(pattern: re.Pattern[str], text: Any) -> str:
 
 
 def _spell_float(value: float) -> str:
-    """C99's hexadecimal form; a NaN other than the usual one is followed by its bits."""
+    """Write a float in C99's hexadecimal form; a NaN other than the usual one is followed by its bits."""
     bits = struct.pack(">d", value).hex()
     return f"nan:{bits}" if math.isnan(value) and bits != _USUAL_NAN else value.hex()
 

@@ -69,7 +69,7 @@ class Encoder:
         self._alive: list[Any] = []  # what has been numbered must not be collected, lest its id be used again
 
     def encode(self, value: Any, path: str) -> Node:
-        """The node of `value`; `path` says where it was found, for the refusal."""
+        """Return the node of `value`; `path` says where it was found, for the refusal."""
         kind = type(value)
         if value is None or kind is bool or kind is str or (kind is int and abs(value) <= MAX_EXACT):
             return value
@@ -89,19 +89,19 @@ class Encoder:
             self._open.remove(id(value))
 
     def encode_all(self, values: Iterable[Any], path: str) -> list[Node]:
-        """The nodes of several values."""
+        """Return the nodes of several values."""
         return [self.encode(value, f"{path}[{position}]") for position, value in enumerate(values)]
 
     def array(self, array: np.ndarray[Any, Any]) -> Node:
-        """The node of an array, which is stored once however often it is met."""
+        """Return the node of an array, which is stored once however often it is met."""
         index = self._array_index.get(id(array))
         if index is None:
             index = self._array_index[id(array)] = len(self.arrays)
             self.arrays.append(array)
         return {"type": "array", "index": index}
 
-    def shared(self, value: Any, write: Callable[[], dict[str, Any]]) -> Node:
-        """The node of an object with an identity: written the first time, referred to afterwards."""
+    def share(self, value: Any, write: Callable[[], dict[str, Any]]) -> Node:
+        """Return the node of an object with an identity: written the first time, a reference afterwards."""
         if id(value) in self._shared:
             return {"type": "same", "id": self._shared[id(value)]}
         number = self._shared[id(value)] = len(self._shared)
@@ -110,7 +110,7 @@ class Encoder:
 
 
 def refusal(value: Any, path: str, rule: str = "model files hold plain data only", cure: str = "") -> ModelFileError:
-    """The error for something that has no place in a model file."""
+    """Return the error for something that a model file cannot hold."""
     name = getattr(value, "__name__", None) if callable(value) else None
     what = f"a {type(value).__name__} ({name})" if name else f"of class {type(value).__module__}.{type(value).__name__}"
     cure = cure or "Use a registered transformer, or pickle if you trust every reader"
@@ -130,11 +130,11 @@ class Decoder:
         self.arrays = arrays
         self._depth = 0
         self._shared: dict[int, Any] = {}
-        # References cost few bytes in the file, but building from them may copy: what is built in all is bounded.
+        # A reference takes few bytes in the file, but decoding it may copy: the total of decoded bytes is bounded.
         self._budget = 2**26 + 16 * sum(array.nbytes for array in arrays)
 
     def decode(self, node: Node) -> Any:
-        """The object of a node."""
+        """Return the object of a node."""
         if node is None or isinstance(node, bool | int | str):
             return node
         if self._depth == MAX_DEPTH:
@@ -161,14 +161,14 @@ class Decoder:
         return value
 
     def same(self, number: Any) -> Any:
-        """The complete object that was given this number earlier."""
+        """Return the complete object that was given this number earlier."""
         if type(number) is not int or number not in self._shared:
             message = f"a reference must name an object that is complete; {str(number)[:20]} is not."
             raise ModelFileError(message)
         return self._shared[number]
 
     def decode_as(self, node: Node, *types: type) -> Any:
-        """The object of a node, which must be of one of these types."""
+        """Return the object of a node, which must be of one of these types."""
         value = self.decode(node)
         if type(value) not in types:
             message = (
@@ -178,14 +178,14 @@ class Decoder:
         return value
 
     def decode_all(self, nodes: Any) -> list[Any]:
-        """The objects of a JSON list of nodes."""
+        """Return the objects of a JSON list of nodes."""
         if not isinstance(nodes, list):
             message = f"the header must hold a list here; it holds {type(nodes).__name__}."
             raise ModelFileError(message)
         return [self.decode(node) for node in nodes]
 
     def charge(self, cost: int) -> None:
-        """Account for memory that a small node makes the reader take."""
+        """Count the memory that a small node makes the reader take; raise above the limit."""
         self._budget -= cost
         if self._budget < 0:
             message = "its nodes would take far more memory than its arrays; the file is hostile."

@@ -168,7 +168,7 @@ class ArrayReader:
     """Reads the arrays that a header describes, each checked against the file before memory is taken for it."""
 
     def __init__(self, file: BinaryIO, members: dict[str, Member], mapped: bool) -> None:
-        self._file = file
+        self._file: Any = file  # opened unbuffered or buffered: both have readinto, which BinaryIO does not declare
         self._members = members
         self._mapped = mapped
 
@@ -213,7 +213,7 @@ class ArrayReader:
         self._file.seek(member.offset)
         for start in range(0, len(data), _CHUNK):
             chunk = data[start : start + _CHUNK]
-            if read and self._file.readinto(chunk) != len(chunk):  # type: ignore[attr-defined]
+            if read and self._file.readinto(chunk) != len(chunk):
                 message = "an array ends too early; the file is truncated."
                 raise ModelFileError(message)
             digest.update(chunk)
@@ -221,7 +221,7 @@ class ArrayReader:
 
 
 def _check_entry(entry: Any, size: int) -> tuple[np.dtype[Any], tuple[int, ...], str]:
-    """The dtype, shape and order of a described array, which must need exactly the member's bytes."""
+    """Return the dtype, shape and order of a described array, which must need exactly the member's bytes."""
     if not isinstance(entry, dict) or entry.keys() != _ARRAY_FIELDS:
         message = f"an array is described by {', '.join(sorted(_ARRAY_FIELDS))}; one entry is not."
         raise ModelFileError(message)

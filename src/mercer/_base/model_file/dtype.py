@@ -20,13 +20,13 @@ _LAST_CODE_POINT = 0x10FFFF
 
 
 def spell_dtype(dtype: np.dtype[Any]) -> str | None:
-    """The little-endian spelling of a dtype, or None if model files do not hold it."""
+    """Return the little-endian spelling of a dtype, or None if model files do not hold it."""
     spelling = dtype.newbyteorder("<").str
     return spelling if dtype.names is None and _SPELLING.fullmatch(spelling) else None
 
 
 def parse_dtype(spelling: Any) -> np.dtype[Any]:
-    """The dtype of a spelling that :func:`spell_dtype` can have written."""
+    """Return the dtype of a spelling that :func:`spell_dtype` can have written."""
     if not isinstance(spelling, str) or _SPELLING.fullmatch(spelling) is None:
         message = f"an array type must be one of the documented spellings; got {str(spelling)[:40]!r}."
         raise ModelFileError(message)

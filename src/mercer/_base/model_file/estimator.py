@@ -32,13 +32,13 @@ _ISOTONIC = "sklearn.isotonic.IsotonicRegression"
 
 
 def is_registered(value: Any) -> bool:
-    """Whether a value is an instance of a class in the registry."""
+    """Return whether a value is an instance of a class in the registry."""
     return not isinstance(value, type | tuple) and key_of_class(type(value)) is not None
 
 
 @encodes_where(is_registered)
 def _write_object(value: Any, encoder: Encoder, path: str) -> Any:
-    return encoder.shared(value, lambda: _describe(value, encoder, path))
+    return encoder.share(value, lambda: _describe(value, encoder, path))
 
 
 def _describe(value: Any, encoder: Encoder, path: str) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def _check_parameters(cls: type, params: dict[str, Any]) -> None:
 
 
 def _defaults(cls: type, key: str, attributes: dict[str, Any]) -> dict[str, Any]:
-    """Parameters that a class has gained since the file was written, at their defaults.
+    """Return the defaults of parameters that a class has gained since the file was written.
 
     scikit-learn gives a new parameter the default that keeps the old behaviour; mercer's classes migrate instead.
     """
@@ -139,7 +139,7 @@ def _build(cls: Any, attributes: dict[str, Any], key: str) -> Any:
 
 
 def write_requests(requests: Any, encoder: Encoder, path: str) -> dict[str, Any]:
-    """What ``set_fit_request`` and its like were told, per method."""
+    """Return what ``set_fit_request`` and the other ``set_*_request`` methods were given, per method."""
     if requests is None:
         return {}
     told = {method: dict(getattr(requests, method).requests) for method in _ROUTED if hasattr(requests, method)}
@@ -147,7 +147,7 @@ def write_requests(requests: Any, encoder: Encoder, path: str) -> dict[str, Any]
 
 
 def read_requests(instance: Any, requests: dict[str, Any], decoder: Decoder) -> None:
-    """Tell an instance what it was told before."""
+    """Set the metadata requests of an instance as they were when it was saved."""
     if not requests:
         return
     if not requests.keys() <= set(_ROUTED):
@@ -179,7 +179,7 @@ def _fields(cls: type) -> tuple[str, ...]:
 @decodes("record", "class", "fields")
 def _read_record(node: dict[str, Any], decoder: Decoder) -> Any:
     key, nodes = node["class"], node["fields"]
-    cls = PLAIN[key] if isinstance(key, str) and key in PLAIN else class_of(key)
+    cls: Any = PLAIN[key] if isinstance(key, str) and key in PLAIN else class_of(key)
     names = _fields(cls)
     known = names or dataclasses.is_dataclass(cls)
     if not known or not isinstance(nodes, dict) or nodes.keys() != set(names):
@@ -187,7 +187,7 @@ def _read_record(node: dict[str, Any], decoder: Decoder) -> Any:
         raise ModelFileError(message)
     values = {name: decoder.decode(nodes[name]) for name in names}
     if issubclass(cls, tuple):
-        return cls._make(values[name] for name in names)  # type: ignore[attr-defined]
+        return cls._make(values[name] for name in names)
     instance = cls.__new__(cls)
     for name, value in values.items():
         object.__setattr__(instance, name, value)  # records are frozen

@@ -47,7 +47,7 @@ def _cure(header: dict[str, Any]) -> str:
     return f"Install mercer {version}, which wrote it, or a newer one."
 
 
-def migrate_state(cls: type, key: str, state: dict[str, Any], version: Any) -> dict[str, Any]:
+def migrate_state(cls: Any, key: str, state: dict[str, Any], version: Any) -> dict[str, Any]:
     """Bring the state of one object to the class's present version."""
     present = getattr(cls, "_file_version", 1)
     if type(version) is not int or not 1 <= version <= present:
@@ -55,5 +55,4 @@ def migrate_state(cls: type, key: str, state: dict[str, Any], version: Any) -> d
         raise ModelFileError(message)
     if version == present:
         return state
-    migrated: dict[str, Any] = cls._migrate(state, version)  # type: ignore[attr-defined]
-    return migrated
+    return cls._migrate(state, version)

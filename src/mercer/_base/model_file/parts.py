@@ -14,7 +14,7 @@ __all__ = ["PART_MAKERS"]
 
 
 @cache
-def _calibrated(method: str) -> Any:
+def _fit_calibrated(method: str) -> Any:
     from sklearn.calibration import CalibratedClassifierCV
     from sklearn.dummy import DummyClassifier
 
@@ -23,16 +23,16 @@ def _calibrated(method: str) -> Any:
     return model.calibrated_classifiers_[0]
 
 
-def _calibrated_classifier() -> type:
-    return type(_calibrated("sigmoid"))
+def _find_calibrated_classifier() -> type:
+    return type(_fit_calibrated("sigmoid"))
 
 
 def _sigmoid_calibrator() -> type:
-    return type(_calibrated("sigmoid").calibrators[0])
+    return type(_fit_calibrated("sigmoid").calibrators[0])
 
 
 def _temperature_calibrator() -> type:
-    return type(_calibrated("temperature").calibrators[0])
+    return type(_fit_calibrated("temperature").calibrators[0])
 
 
 @cache
@@ -46,16 +46,16 @@ def _imputation() -> type:
 
 
 @cache
-def _listed_splits() -> type:
+def _list_splits() -> type:
     from sklearn.model_selection import check_cv
 
     return type(check_cv([([0], [1])]))
 
 
 PART_MAKERS: dict[str, Callable[[], type]] = {
-    "sklearn.calibration.CalibratedClassifierCV.calibrated_classifiers_": _calibrated_classifier,
+    "sklearn.calibration.CalibratedClassifierCV.calibrated_classifiers_": _find_calibrated_classifier,
     "sklearn.calibration.CalibratedClassifierCV.sigmoid": _sigmoid_calibrator,
     "sklearn.calibration.CalibratedClassifierCV.temperature": _temperature_calibrator,
     "sklearn.impute.IterativeImputer.imputation_sequence_": _imputation,
-    "sklearn.model_selection.check_cv": _listed_splits,
+    "sklearn.model_selection.check_cv": _list_splits,
 }

@@ -21,7 +21,7 @@ _COST = 2**13  # bytes: more than any of these generators takes
 @encodes(np.random.RandomState)
 def _write_random_state(value: np.random.RandomState, encoder: Encoder, path: str) -> Any:
     state = value.get_state(legacy=False)
-    return encoder.shared(value, lambda: {"type": "random_state", "state": encoder.encode(state, path)})
+    return encoder.share(value, lambda: {"type": "random_state", "state": encoder.encode(state, path)})
 
 
 @decodes("random_state", "state")
@@ -37,7 +37,7 @@ def _read_random_state(node: dict[str, Any], decoder: Decoder) -> np.random.Rand
 @encodes(np.random.Generator)
 def _write_generator(value: np.random.Generator, encoder: Encoder, path: str) -> Any:
     source = value.bit_generator
-    return encoder.shared(value, lambda: {"type": "generator", "source": encoder.encode(source, path)})
+    return encoder.share(value, lambda: {"type": "generator", "source": encoder.encode(source, path)})
 
 
 @decodes("generator", "source")
@@ -51,7 +51,7 @@ def _write_bit_generator(value: np.random.BitGenerator, encoder: Encoder, path: 
         seed = encoder.encode(value.seed_seq, f"{path}.seed_seq")
         return {"type": "bit_generator", "state": encoder.encode(value.state, path), "seed": seed}
 
-    return encoder.shared(value, write)
+    return encoder.share(value, write)
 
 
 @decodes("bit_generator", "state", "seed")
@@ -70,7 +70,7 @@ def _write_seed(value: np.random.SeedSequence, encoder: Encoder, path: str) -> A
     entropy = value.entropy if isinstance(value.entropy, int) else np.asarray(value.entropy, dtype=object).tolist()
     names = ("spawn_key", "pool_size", "n_children_spawned")
     fields = {"entropy": entropy, **{name: getattr(value, name) for name in names}}
-    return encoder.shared(
+    return encoder.share(
         value,
         lambda: {"type": "seed", **{name: encoder.encode(item, f"{path}.{name}") for name, item in fields.items()}},
     )

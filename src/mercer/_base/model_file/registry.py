@@ -92,7 +92,7 @@ _FUNCTION_KEYS = _flatten(_FUNCTIONS)
 
 
 def class_of(key: Any) -> type:
-    """The class of a key; ModelFileError if the key is not in the registry."""
+    """Return the class of a key; raise ModelFileError if the key is not in the registry."""
     if isinstance(key, str):
         cls = _find_class(MOVED.get(key, key))
         if cls is not None:
@@ -103,7 +103,7 @@ def class_of(key: Any) -> type:
 
 def _find_class(key: str) -> type | None:
     if key in _CLASS_KEYS:
-        return _registered(key)
+        return _find_registered(key)
     if key in PART_MAKERS:
         return PART_MAKERS[key]()
     for family in FAMILIES:
@@ -113,7 +113,7 @@ def _find_class(key: str) -> type | None:
 
 
 @cache
-def _registered(key: str) -> type:
+def _find_registered(key: str) -> type:
     module, name = _CLASS_KEYS[key]
     if key in _SWITCHES:
         importlib.import_module(_SWITCHES[key])
@@ -122,14 +122,14 @@ def _registered(key: str) -> type:
 
 
 def _own_class(family: str, name: str) -> type | None:
-    """One of mercer's public estimators."""
+    """Return one of mercer's public estimators by its key."""
     module = importlib.import_module(f"mercer.{family}")
     candidate = getattr(module, name) if name in getattr(module, "__all__", ()) else None
     return candidate if isinstance(candidate, type) and issubclass(candidate, BaseEstimator) else None
 
 
 def key_of_class(cls: type) -> str | None:
-    """The key of a class, or None if it is not in the registry; a subclass is another class."""
+    """Return the key of a class, or None if it is not in the registry; a subclass is another class."""
     package, _, rest = cls.__module__.partition(".")
     if package == "mercer":
         family = rest.partition(".")[0]
@@ -141,7 +141,7 @@ def key_of_class(cls: type) -> str | None:
     if package != "sklearn":
         return None
     for key, (_, name) in _CLASS_KEYS.items():
-        if name == cls.__name__ and _registered(key) is cls:
+        if name == cls.__name__ and _find_registered(key) is cls:
             return key
     return _key_of_part(cls)
 
@@ -152,12 +152,12 @@ def _key_of_part(cls: type) -> str | None:
 
 
 def _home(cls: type) -> str:
-    """The public package of a class of scikit-learn."""
+    """Return the public package of a class of scikit-learn."""
     return ".".join(cls.__module__.split(".")[:2])
 
 
 def function_of(key: Any) -> Callable[..., Any]:
-    """The function of a key; ModelFileError if the key is not in the registry."""
+    """Return the function of a key; raise ModelFileError if the key is not in the registry."""
     if not isinstance(key, str) or key not in _FUNCTION_KEYS:
         message = f"functions come from mercer's registry; {str(key)[:80]!r} is not in it."
         raise ModelFileError(message)
@@ -167,17 +167,17 @@ def function_of(key: Any) -> Callable[..., Any]:
 
 
 def key_of_function(function: Any) -> str | None:
-    """The key of a function, or None if it is not in the registry."""
+    """Return the key of a function, or None if it is not in the registry."""
     name = getattr(function, "__name__", None)
     keys = (key for key, (_, known) in _FUNCTION_KEYS.items() if known == name)
     return next((key for key in keys if function_of(key) is function), None)
 
 
 def scalar_type_of(key: Any) -> type | None:
-    """The scalar type of a key such as ``"numpy.float64"``, or None."""
+    """Return the scalar type of a key such as ``"numpy.float64"``, or None."""
     return _SCALAR_TYPES.get(key) if isinstance(key, str) else None
 
 
 def key_of_scalar_type(cls: type) -> str | None:
-    """The key of a scalar type, or None."""
+    """Return the key of a scalar type, or None."""
     return next((key for key, kind in _SCALAR_TYPES.items() if kind is cls), None)

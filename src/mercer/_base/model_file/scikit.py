@@ -52,7 +52,7 @@ def _read_function(node: dict[str, Any], decoder: Decoder) -> Any:
 
 
 def _scorer_name(value: Any) -> str | None:
-    """The name by which ``get_scorer`` makes an equal scorer."""
+    """Return the name by which ``get_scorer`` makes an equal scorer."""
     metrics = sys.modules.get("sklearn.metrics")  # nobody can hold a scorer without having imported it
     if metrics is None or type(value) is not type(metrics.get_scorer("accuracy")):
         return None
@@ -84,8 +84,8 @@ def _read_scorer(node: dict[str, Any], decoder: Decoder) -> Any:
     return scorer
 
 
-def _scored_estimator(value: Any) -> Any:
-    """The estimator whose own ``score`` a scorer calls, or None."""
+def _find_scored_estimator(value: Any) -> Any:
+    """Return the estimator whose own ``score`` a scorer calls, or None."""
     inner = list(vars(value).values()) if hasattr(value, "__dict__") and not isinstance(value, type) else []
     metrics = sys.modules.get("sklearn.metrics")
     if metrics is None or len(inner) != 1 or not is_registered(inner[0]) or not hasattr(inner[0], "score"):
@@ -93,9 +93,9 @@ def _scored_estimator(value: Any) -> Any:
     return inner[0] if type(metrics.check_scoring(inner[0])) is type(value) else None
 
 
-@encodes_where(lambda value: _scored_estimator(value) is not None)
+@encodes_where(lambda value: _find_scored_estimator(value) is not None)
 def _write_own_score(value: Any, encoder: Encoder, path: str) -> dict[str, Any]:
-    return {"type": "own_score", "estimator": encoder.encode(_scored_estimator(value), path)}
+    return {"type": "own_score", "estimator": encoder.encode(_find_scored_estimator(value), path)}
 
 
 @decodes("own_score", "estimator")
@@ -111,7 +111,7 @@ def _read_own_score(node: dict[str, Any], decoder: Decoder) -> Any:
 
 
 def _distribution_name(value: Any) -> str | None:
-    """The name of a frozen distribution of scipy.stats."""
+    """Return the name of a frozen distribution of scipy.stats."""
     stats = sys.modules.get("scipy.stats")
     if stats is None or type(value) not in (type(stats.norm()), type(stats.bernoulli(0.5))):
         return None

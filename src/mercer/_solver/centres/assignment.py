@@ -13,7 +13,7 @@ from mercer._source.block import Block
 from mercer._source.file.local_table import LocalTable
 from mercer._source.namespace import to_numpy
 from mercer._statistic import Statistic, Sums
-from mercer._statistic.statistic import folded
+from mercer._statistic.statistic import fold_sums
 
 __all__ = ["Assignment", "AssignmentSums", "Farthest", "Memory"]
 
@@ -181,10 +181,10 @@ class Assignment(Statistic):
         labels, costs = self.centres.nearest(block)
         if isinstance(self.memory, RowMemory):
             self.memory.labels[block.start : block.start + block.n] = xp.astype(labels, xp.int32, copy=False)
-        groups = block.grouped(labels, self.centres.k)
+        groups = block.group(labels, self.centres.k)
         weights = groups.counts(block.wide) if block.weight is None else groups.sums(block.weight, block.wide)
-        sums = groups.sums(block.weighted(block.X), block.wide)
-        return AssignmentSums(weights, sums, groups.sums(block.weighted(costs), block.wide), block.n)
+        sums = groups.sums(block.weigh(block.X), block.wide)
+        return AssignmentSums(weights, sums, groups.sums(block.weigh(costs), block.wide), block.n)
 
     def native_run(self, block: Block, unit: int) -> AssignmentSums:
         centres, n_blocks = self.centres, -(-block.n // unit)
@@ -199,7 +199,7 @@ class Assignment(Statistic):
         searched = centres.assign(block.X, unit, block.weight, drift, half_gap, rows, table)
         if self.memory is not None:
             self.memory.complete(block, self.number)
-        total = folded(table)
+        total = fold_sums(table)
         return AssignmentSums(total[:, d].copy(), total[:, :d].copy(), total[:, d + 1].copy(), searched)
 
     def on(self, block: Block) -> AssignmentSums:

@@ -124,7 +124,7 @@ class Centres:
             found = scores.argmin(axis=1)
             least = np.take_along_axis(scores, found[:, None], axis=1)[:, 0]
             labels[start : start + rows] = found
-            squares = SparseBlock(part, start).squared_norms()
+            squares = SparseBlock(part, start).sum_squares()
             distances[start : start + rows] = np.maximum(0.0, squares + 2.0 * least)
 
     def nearest(self, block: Block) -> tuple[Array, Array]:

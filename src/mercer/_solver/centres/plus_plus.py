@@ -70,7 +70,7 @@ class Nearness:
 
     def mass(self, block: Block) -> Array:
         """Weight times squared distance of each row."""
-        return block.weighted(self.of(block))
+        return block.weigh(self.of(block))
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +96,7 @@ def _weight(block: Block) -> Array:
 
 def _sparse_distances(block: Block, centres: Array) -> Array:
     wide = centres.astype(np.float64)
-    squares = block.squared_norms()[:, None] + np.einsum("ij,ij->i", wide, wide)
+    squares = block.sum_squares()[:, None] + np.einsum("ij,ij->i", wide, wide)
     return np.maximum(0.0, squares - 2.0 * block.matmul(np.ascontiguousarray(wide.T)))
 
 
@@ -113,15 +113,15 @@ class Potentials(Statistic):
         xp = block.xp
         closest = self.near.of(block)
         if self.candidates.shape[0] == 0:
-            return BlockTotals(xp.reshape(xp.sum(block.weighted(closest)), (1, 1)))
+            return BlockTotals(xp.reshape(xp.sum(block.weigh(closest)), (1, 1)))
         distances = Centres(self.candidates).distances(block)
-        return BlockTotals(xp.sum(block.weighted(xp.minimum(closest[:, None], distances)), axis=0)[None, :])
+        return BlockTotals(xp.sum(block.weigh(xp.minimum(closest[:, None], distances)), axis=0)[None, :])
 
     def on(self, block: Block) -> BlockTotals:
         if not block.is_sparse or self.candidates.shape[0] == 0:
             return super().on(block)
         distances = np.minimum(self.near.of(block)[:, None], _sparse_distances(block, self.candidates))
-        return BlockTotals(np.sum(block.weighted(distances), axis=0)[None, :])
+        return BlockTotals(np.sum(block.weigh(distances), axis=0)[None, :])
 
     def native_run(self, block: Block, unit: int) -> BlockTotals:
         n_blocks, count = -(-block.n // unit), self.candidates.shape[0]

@@ -76,7 +76,7 @@ class _AtRest(Statistic):
     def of(self, block: Block) -> float:
         xp = block.xp
         zero = xp.zeros_like(self.loss.targets(block.y, xp))
-        return float(xp.sum(block.weighted(self.loss.conjugate(zero, block.y, xp))))
+        return float(xp.sum(block.weigh(self.loss.conjugate(zero, block.y, xp))))
 
 
 @dataclass(frozen=True, eq=False)

@@ -71,10 +71,10 @@ class _DualValue(Statistic):
         xp = block.xp
         dual = _signs(self.loss, block) * self.slopes[:, block.start : block.start + block.n].T
         scores = block.matmul(self.parameters[:, :-1].T) + self.parameters[:, -1]
-        weighted = block.weighted(dual)
+        weighted = block.weigh(dual)
         gradient = xp.concat([block.transpose_matmul(weighted).T, xp.sum(weighted, axis=0)[:, None]], axis=1)
-        value = xp.sum(block.weighted(self.loss.value(scores, block.y, xp)))
-        conjugate = xp.sum(block.weighted(self.loss.conjugate(dual, block.y, xp)))
+        value = xp.sum(block.weigh(self.loss.value(scores, block.y, xp)))
+        conjugate = xp.sum(block.weigh(self.loss.conjugate(dual, block.y, xp)))
         return _DualSums(float(value), float(conjugate), gradient)
 
 

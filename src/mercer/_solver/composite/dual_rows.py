@@ -101,7 +101,7 @@ class _Lengths:
     mean: Array
 
     def __call__(self, block: Block) -> Array:
-        return np.stack([block.squared_norms(), block.matmul(self.mean)], axis=1)
+        return np.stack([block.sum_squares(), block.matmul(self.mean)], axis=1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from mercer._native.linear import coordinate
 from mercer._objective import Smoothed
-from mercer._objective.smoothed import rounded_corner
+from mercer._objective.smoothed import round_corner
 from mercer._plain import plain
 from mercer._solver.composite.composite_problem import CompositePoint, CompositeProblem, Survey
 from mercer._solver.request import Dense
@@ -74,7 +74,7 @@ class _Model:
         l1 = np.broadcast_to(self.problem.elastic.l1, w.shape)
         chosen = l1 > 0
         parts = tuple(np.zeros_like(w) for _ in range(3))
-        for part, found in zip(parts, rounded_corner(w[chosen], -l1[chosen], l1[chosen], self._corner_barrier, np)):
+        for part, found in zip(parts, round_corner(w[chosen], -l1[chosen], l1[chosen], self._corner_barrier, np)):
             part[chosen] = found
         return parts
 

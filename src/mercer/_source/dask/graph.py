@@ -1,7 +1,7 @@
-"""Graphs of tasks over the chunks of Dask collections, and how mercer waits for what they give.
+"""Graphs of tasks over the chunks of Dask collections, and how mercer waits for their results.
 
 A pass is one layer of tasks on top of the user's collections, run by whatever scheduler is active. Waiting is done in
-short turns, so that Ctrl-C is seen at once and cancels what is under way.
+short waits, so that Ctrl-C is handled at once and cancels the running tasks.
 """
 
 import math
@@ -29,15 +29,15 @@ __all__ = [
     "chunk_key",
     "chunk_reference",
     "compute",
-    "grouped",
+    "group_chunks",
     "losses_named",
     "piece_reference",
 ]
 
-# Seconds between two looks whether a signal has come.
+# Seconds of one wait: a signal that comes just before a wait begins is handled when that wait ends.
 _TURN = 0.05
-# A task costs the scheduler about a millisecond, so one task sums several chunks; when a worker is lost, this many have
-# to be brought together anew.
+# The most chunks that one task sums. A task costs the scheduler about a millisecond, so several are summed at once;
+# when a worker is lost, as many chunks have to be collected again.
 _MOST_CHUNKS = 8
 
 
@@ -50,13 +50,13 @@ class TaskLayer:
         self.tasks: dict[Any, Any] = {}
 
     def hold(self, value: Any) -> TaskRef:
-        """A value that tasks refer to: each worker is sent it once."""
+        """Add a value that tasks refer to, which each worker is sent once, and return the reference."""
         key = f"mercer-hold-{self.token}-{len(self.tasks)}"
         self.tasks[key] = DataNode(key, value)
         return TaskRef(key)
 
     def put(self, function: Callable[..., Any], *arguments: Any, key: Any = None) -> TaskRef:
-        """A task: ``function(*arguments)``, where arguments may refer to others."""
+        """Add the task ``function(*arguments)``, whose arguments may refer to others, and return a reference to it."""
         if key is None:
             # Schedulers learn the time of tasks by the first part of their names.
             key = f"mercer-{function.__name__}-{self.token}-{len(self.tasks)}"
@@ -64,38 +64,38 @@ class TaskLayer:
         return TaskRef(key)
 
     def graph(self, name: str) -> HighLevelGraph:
-        """The tasks on top of the graphs of the collections."""
+        """Return the tasks on top of the graphs of the collections."""
         return HighLevelGraph.from_collections(name, self.tasks, dependencies=self.collections)
 
     def result(self, reference: TaskRef) -> Delayed:
-        """What a task gives, to be computed."""
+        """Return the result of a task as a Dask value that is still to be computed."""
         name = f"mercer-{self.token}"
         return Delayed(reference.key, self.graph(name), layer=name)
 
 
 def piece_reference(number: int, X: Any, y: Any, weight: Any) -> List:
-    """The chunk `number` of rows, targets and weights, for a task; None stays None."""
+    """Return references to the chunk `number` of rows, targets and weights, for a task; None stays None."""
     return List(*(None if part is None else chunk_reference(part, number) for part in (X, y, weight)))
 
 
 def chunk_reference(array: Any, number: int) -> TaskRef:
-    """The chunk `number` of an array, for a task."""
+    """Return a reference to the chunk `number` of an array, for a task."""
     return TaskRef(chunk_key(array, number))
 
 
 def chunk_key(array: Any, number: int) -> tuple[Any, ...]:
-    """The name of a chunk of rows in a graph."""
+    """Return the key of a chunk of rows in a graph."""
     return (array.name, number, *[0] * (array.ndim - 1))
 
 
 def active_client() -> Any:
-    """The client of a cluster, if Dask would use one now; else None."""
+    """Return the client of a cluster if Dask would use one now, else None."""
     owner = getattr(get_scheduler(), "__self__", None)
     return owner if type(owner).__module__.split(".")[0] == "distributed" else None
 
 
 def compute(collection: Any, subject: str) -> Any:
-    """What a collection comes to, waiting so that Ctrl-C ends the work everywhere."""
+    """Compute a collection and return the result; Ctrl-C while waiting cancels the work on the cluster."""
     client = active_client()
     if client is None:
         return dask.compute(collection)[0]
@@ -103,7 +103,7 @@ def compute(collection: Any, subject: str) -> Any:
         future, done = client.compute(collection), threading.Event()
         future.add_done_callback(lambda _: done.set())
         try:
-            # Not by distributed.wait: the errors that its time-outs raise keep every frame above alive, rows and all.
+            # Not by distributed.wait: the errors that its time-outs raise keep every frame above alive, with its rows.
             while not done.wait(_TURN):
                 pass
             return future.result()
@@ -115,16 +115,17 @@ def compute(collection: Any, subject: str) -> Any:
 
 @contextmanager
 def losses_named(subject: str) -> Iterator[None]:
-    """Raise what a cluster says of lost workers and lost rows in words of our own; other errors as they are."""
+    """Turn the cluster's errors about lost workers and lost rows into DataErrors with a cure; pass others on."""
     try:
         yield
     except Exception as error:
         kind = type(error).__name__
         if kind == "KilledWorker":
-            worker = getattr(error.last_worker, "address", error.last_worker)  # type: ignore[attr-defined]
-            times = error.allowed_failures + 1  # type: ignore[attr-defined]
+            killed: Any = error  # distributed, which defines the error, may not be imported
+            worker = getattr(killed.last_worker, "address", killed.last_worker)
+            times = killed.allowed_failures + 1
             message = (
-                f"{subject}: task {error.task} ended {times} workers, the last of them {worker}, most likely for want "  # type: ignore[attr-defined]
+                f"{subject}: task {killed.task} ended {times} workers, the last of them {worker}, most likely for want "
                 f"of memory; use smaller chunks, or workers with a higher memory limit."
             )
             raise DataError(message) from error
@@ -138,7 +139,7 @@ def losses_named(subject: str) -> Iterator[None]:
 
 
 def holders(client: Any, array: Any) -> dict[int, str] | None:
-    """Which worker holds each chunk of rows, where all of them are in the memory of the cluster; else None."""
+    """Return the worker that holds each chunk of rows; None unless all chunks are in the memory of the cluster."""
     from distributed import futures_of
 
     futures = {future.key: future for future in futures_of(array)}
@@ -150,8 +151,8 @@ def holders(client: Any, array: Any) -> dict[int, str] | None:
     return {number: some[0] for number, some in enumerate(workers)} if all(workers) else None
 
 
-def grouped(client: Any, array: Any, chunks: list[Any]) -> list[list[Any]]:
-    """Chunks that one task works on: neighbours in the memory of one worker; each by itself where rows are computed.
+def group_chunks(client: Any, array: Any, chunks: list[Any]) -> list[list[Any]]:
+    """Group the chunks that one task works on: those that one worker holds, or single ones where rows are computed.
 
     Where a chunk is decides nothing but speed: the order of sums does not depend on it.
     """

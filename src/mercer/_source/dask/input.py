@@ -1,4 +1,4 @@
-"""What users give, as Dask arrays with one chunk per piece of rows: rows, and targets and weights cut like them."""
+"""Read what a user gives as Dask arrays: rows, and targets and weights with the same chunks of rows."""
 
 import math
 import operator
@@ -22,7 +22,7 @@ __all__ = ["Given", "read_input"]
 
 @dataclass
 class Given:
-    """Rows, targets and weights as Dask arrays with equal chunks of rows, and what is known of them.
+    """Rows, targets and weights as Dask arrays with the same chunks of rows, and the rule that they were checked by.
 
     ``n_stored`` counts the stored values of sparse rows.
     """
@@ -58,7 +58,7 @@ def read_input(X: Any, y: Any, weight: Any, *, subject: str, targets: str | None
     if X.shape[0] == 0:
         message = f"{subject}: {description} has no rows; got 0 sample(s), at least 1 is required."
         raise DataError(message)
-    X, y, weight = (_fused(array) for array in (X, y, weight))
+    X, y, weight = (_optimise(array) for array in (X, y, weight))
     if weight is not None and not compute((weight != 0).any(), subject):
         message = (
             f"{subject}: sample_weight must have a positive entry; got zeros only for {description}. Raise the weight "
@@ -69,8 +69,8 @@ def read_input(X: Any, y: Any, weight: Any, *, subject: str, targets: str | None
     return Given(X, y, weight, rule, names, n_stored)
 
 
-def _fused(array: Any) -> Any:
-    """The same array with its graph made short, once and not in every pass.
+def _optimise(array: Any) -> Any:
+    """Optimise the graph of an array once, so that it is not done in every pass.
 
     One that is in the memory of a cluster stays as it is: Dask's optimisation loses the futures that keep it there.
     """
@@ -81,7 +81,7 @@ def _fused(array: Any) -> Any:
 
 
 def _nothing(array: Any) -> Array:
-    """No rows of the kind that `array` has."""
+    """Return an array of zero rows of the kind that `array` has."""
     if array is None:
         return None
     empty = np.empty((0, *array.shape[1:]), array.dtype)
@@ -89,7 +89,7 @@ def _nothing(array: Any) -> Array:
 
 
 def _matrix(X: Any, subject: str, description: str) -> Any:
-    """A Dask array of rows, each chunk with all columns."""
+    """Check a Dask array of rows, and merge its chunks so that each has all columns."""
     if X.ndim != 2:
         message = f"{subject}: {description} must be a matrix with one row per sample; got {X.ndim} dimension(s)."
         raise DataError(message)
@@ -107,7 +107,7 @@ def _check_lengths(array: Any, name: str, subject: str) -> None:
 
 
 def _from_frame(X: Any, y: Any, weight: Any, subject: str, names: Any) -> tuple[Any, Any, Any, Any]:
-    """A dataframe's columns as arrays; targets and weights may be named, or be series of their own."""
+    """Return a dataframe's columns as arrays; targets and weights may be column names or series."""
     chosen = [name for name in (y, weight) if isinstance(name, str)]
     for name in chosen:
         if name not in X.columns:
@@ -121,12 +121,12 @@ def _from_frame(X: Any, y: Any, weight: Any, subject: str, names: Any) -> tuple[
     if odd:
         message = f"{subject}: the columns of a Dask dataframe must hold numbers; {odd[0]!r} does not. Encode it."
         raise DataError(message)
-    X, y, weight = _counted([X, y, weight], subject)
+    X, y, weight = _count_rows([X, y, weight], subject)
     return X, y, weight, [name for name in names if name not in chosen] if names else None
 
 
-def _counted(things: list[Any], subject: str) -> list[Any]:
-    """Frames and series as arrays of known lengths, counted where they are; other things as they are."""
+def _count_rows(things: list[Any], subject: str) -> list[Any]:
+    """Turn frames and series into arrays of known lengths, counted where they are; return other things unchanged."""
     frames = [one for one in things if _is_series(one)]
     count = dask.delayed(len)
     lengths = iter(compute(dask.delayed([[count(part) for part in one.to_delayed()] for one in frames]), subject))
@@ -138,7 +138,7 @@ def _is_series(thing: Any) -> bool:
 
 
 def _from_blocks(X: Any, y: Any, weight: Any, subject: str, targets: str | None) -> tuple[Any, Any, Any, str, Any]:
-    """A bag, delayed values or futures, each of them ``X``, ``(X, y)`` or ``(X, y, weight)``."""
+    """Read a bag, delayed values or futures, each of them ``X``, ``(X, y)`` or ``(X, y, weight)``."""
     if hasattr(X, "to_delayed"):
         parts = X.map_partitions(list).to_delayed()
         counts = compute(dask.delayed([dask.delayed(len)(part) for part in parts]), subject)
@@ -162,7 +162,7 @@ def _from_blocks(X: Any, y: Any, weight: Any, subject: str, targets: str | None)
 
 
 def _look(item: Any, rule: PieceRule, number: int) -> dict[str, Any]:
-    """What one block is, without its rows: shapes and types of its parts, and whether it is sparse."""
+    """Return what one block is, without its rows: shapes and types of its parts, and whether it is sparse."""
     parts = tuple(item) if isinstance(item, tuple | list) else (item,)
     X = parts[0]
     names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
@@ -183,7 +183,7 @@ def _look(item: Any, rule: PieceRule, number: int) -> dict[str, Any]:
 
 
 def _column(items: list[Any], looks: list[dict[str, Any]], part: int, rule: PieceRule) -> Any:
-    """The part of all blocks as one Dask array: rows, targets or weights; None where they have none."""
+    """Join one part of all blocks (rows, targets or weights) into a Dask array; None where the blocks have none."""
     counts = {len(look["shapes"]) for look in looks}
     if part >= max(counts):
         return None
@@ -205,11 +205,12 @@ def _column(items: list[Any], looks: list[dict[str, Any]], part: int, rule: Piec
 
 
 def _kind(look: dict[str, Any]) -> list[Any]:
+    """Return the shapes of one row of rows, targets and weights."""
     return [shape[1:] for shape in look["shapes"]]
 
 
 def _beside(values: Any, X: Any, name: str, rule: PieceRule) -> Any:
-    """Targets or weights with the chunks of `X`."""
+    """Return targets or weights as a Dask array with the chunks of `X`."""
     if values is None:
         return None
     if isinstance(values, str):
@@ -220,7 +221,7 @@ def _beside(values: Any, X: Any, name: str, rule: PieceRule) -> Any:
     if name == "sample_weight" and np.isscalar(values):
         values = np.full(X.shape[0], values, dtype=np.float64)
     if _is_series(values):
-        values = _counted([values], rule.subject)[0]
+        values = _count_rows([values], rule.subject)[0]
     known = isinstance(values, dask.array.Array)
     if not known:
         values = np.asarray(values)
@@ -233,11 +234,11 @@ def _beside(values: Any, X: Any, name: str, rule: PieceRule) -> Any:
     chunks = (X.chunks[0], *((size,) for size in values.shape[1:]))
     if known:
         return values if values.chunks == chunks else values.rechunk(chunks)
-    return _laid(dask.array.from_array(values, chunks=chunks, name=False), X)
+    return _place_with_rows(dask.array.from_array(values, chunks=chunks, name=False), X)
 
 
-def _laid(values: Any, X: Any) -> Any:
-    """Values from this process, each chunk beside its rows in the memory of a cluster, whence Dask can restore it."""
+def _place_with_rows(values: Any, X: Any) -> Any:
+    """Place values of this process on the workers that hold the matching rows, in a form that Dask can restore."""
     client = active_client()
     if client is None:
         return values
@@ -250,6 +251,6 @@ def _laid(values: Any, X: Any) -> Any:
 
 
 def _count_stored(X: Any, subject: str) -> int:
-    """The stored values of sparse rows, which decide the size of blocks."""
+    """Count the stored values of sparse rows, which decide the size of blocks."""
     count = dask.delayed(operator.attrgetter("nnz"))
     return int(sum(compute(dask.delayed([count(chunk) for chunk in X.to_delayed().ravel()]), subject)))

@@ -1,4 +1,4 @@
-"""Values per row of a Dask collection: Dask arrays with the chunks of the rows, computed when asked for."""
+"""Map the rows of a Dask collection to one value each: Dask arrays that are computed when asked for."""
 
 import copy
 import operator
@@ -12,15 +12,15 @@ from mercer._source.dask.graph import TaskLayer, chunk_reference
 from mercer._source.dask.tasks import Chunk, ChunkReader, example, map_chunk
 from mercer._types import Array
 
-__all__ = ["mapped"]
+__all__ = ["map_rows"]
 
 
-def mapped(X: Any, reader: ChunkReader, function: Callable[[Block], Array]) -> Any:
-    """``function(block)`` for the blocks of `X`, joined chunk by chunk; a tuple of arrays where it returns one.
+def map_rows(X: Any, reader: ChunkReader, function: Callable[[Block], Array]) -> Any:
+    """Return ``function(block)`` for the blocks of `X`, joined chunk by chunk; a tuple of arrays if it returns one.
 
-    The function is tried on one row of zeros, which tells types and shapes without computing anything.
+    The function is called once with a row of zeros, to find the types and shapes of its results.
     """
-    # What is computed later must not see what becomes of a model in the meantime.
+    # A copy: the tasks run later, and must not see changes that a model undergoes in the meantime.
     function = copy.deepcopy(function)
     shown = function(example(reader.rule))
     several = isinstance(shown, tuple)
@@ -44,6 +44,6 @@ def mapped(X: Any, reader: ChunkReader, function: Callable[[Block], Array]) -> A
 
 
 def _array(layer: TaskLayer, name: str, shown: Array, lengths: tuple[int, ...]) -> Any:
-    """The Dask array of the tasks `name`, each of which gives rows like those of `shown`."""
+    """Return the Dask array of the tasks `name`, whose results are rows like those of `shown`."""
     chunks = (lengths, *((size,) for size in shown.shape[1:]))
     return dask.array.Array(layer.graph(name), name, chunks, dtype=shown.dtype, meta=shown[:0])

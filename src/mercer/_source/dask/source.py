@@ -6,16 +6,16 @@ that all places share, on the workers; one sum travels to the client. Rows never
 
 import copy
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from mercer._source.block import Block, DenseBlock, SparseBlock, rows_per_block, rows_per_sparse_block
 from mercer._source.dask import tasks
-from mercer._source.dask.graph import TaskLayer, active_client, compute, grouped, losses_named, piece_reference
+from mercer._source.dask.graph import TaskLayer, active_client, compute, group_chunks, losses_named, piece_reference
 from mercer._source.dask.input import Given, read_input
-from mercer._source.dask.map import mapped
+from mercer._source.dask.map import map_rows
 from mercer._source.file.local_table import LocalTable, forget
 from mercer._source.memory import require_memory
 from mercer._source.source import Source
@@ -23,7 +23,7 @@ from mercer._types import Array
 
 __all__ = ["DaskSource", "open_dask"]
 
-# Sums that one task adds up. Fewer would lengthen the way to the last, more would bring more sums to one worker.
+# Sums that one task adds. Fewer would lengthen the chain of tasks, more would bring more sums to one worker.
 _JOINED = 8
 
 
@@ -58,7 +58,7 @@ class DaskSource(Source):
         self.block_rows = sparse_rows or rows_per_block(self.n_features)
         self.chunks = _chunks(given.X.chunks[0], self.block_rows)
         self.by_block = all(chunk.n_rows % self.block_rows == 0 for chunk in self.chunks[:-1])
-        # Shared by copies of this source, so that one pass tells all of them.
+        # Shared by copies of this source, so that all of them know what one pass has found.
         self._known = {"finite": False}
 
     @property
@@ -77,7 +77,7 @@ class DaskSource(Source):
         chunk = np.searchsorted(starts, np.asarray(rows), side="right") - 1
         return first[chunk] + (np.asarray(rows) - starts[chunk]) // self.block_rows
 
-    def located(self, row: int) -> str:
+    def locate(self, row: int) -> str:
         chunk = self._chunk_of_block(int(self.numbers_of(row)))
         return f"row {row}, in chunk {chunk.number} of {self.description}"
 
@@ -93,7 +93,7 @@ class DaskSource(Source):
         return self.chunks[int(np.searchsorted(first, number, side="right")) - 1]
 
     def _layer(self) -> tuple[TaskLayer, tasks.ChunkReader]:
-        """An empty layer of tasks, and how they read chunks."""
+        """Return an empty layer of tasks, and the reader of chunks that its tasks use."""
         layer = TaskLayer(self.given.X, self.given.y, self.given.weight)
         return layer, tasks.ChunkReader(
             self.rule, self.block_rows, self.labelling, self._known["finite"], self.by_block
@@ -106,7 +106,7 @@ class DaskSource(Source):
         layer, reader = self._layer()
         how = layer.hold((reader, statistic))
         with losses_named(self.subject):
-            groups = grouped(active_client(), self.given.X, self.chunks)
+            groups = group_chunks(active_client(), self.given.X, self.chunks)
         sums = [layer.put(tasks.sum_chunks, how, group, *map(self._piece, group)) for group in groups]
         while len(sums) > _JOINED:
             parts = [sums[start : start + _JOINED] for start in range(0, len(sums), _JOINED)]
@@ -119,10 +119,10 @@ class DaskSource(Source):
         return float(self.reduce(tasks.BlockWeight())) if self.has_weight else float(self.n_rows)
 
     def map(self, function: Callable[[Block], Array], out: Array = None) -> Any:
-        """A Dask array with the chunks of the rows, computed when asked for."""
+        """Return a Dask array with the chunks of the rows, computed when asked for."""
         rule = copy.copy(self.rule)
         rule.targets, rule.has_weight = None, False
-        result = mapped(self.given.X, tasks.ChunkReader(rule, self.block_rows, None, self._known["finite"]), function)
+        result = map_rows(self.given.X, tasks.ChunkReader(rule, self.block_rows, None, self._known["finite"]), function)
         if out is None:
             return result
         out[...] = compute(result, self.subject)
@@ -143,10 +143,6 @@ class DaskSource(Source):
         X, start, y, weight = self.on_blocks({number: tasks.BlockItself()})[number]
         return (SparseBlock if self.is_sparse else DenseBlock)(X, start, y, weight)
 
-    def blocks(self) -> Iterator[Block]:
-        """The blocks one after the other, with their rows: for samples."""
-        return (self.block(number) for number in range(self.n_blocks))
-
     def on_rows(self, start: int, stop: int, function: Callable[[Block], Any]) -> Any:
         layer, reader = self._layer()
         how, parts = layer.hold(reader), []
@@ -158,7 +154,7 @@ class DaskSource(Source):
         return compute(layer.result(result), self.subject)
 
     def row_table(self, fill: float, dtype: Any = np.float64) -> Array:
-        """None: no single process has all rows; see :meth:`local_table`."""
+        """Return None, because no single process has all rows; see :meth:`local_table`."""
         return None
 
     def local_table(self, *columns: tuple[float, Any]) -> LocalTable:
@@ -167,7 +163,7 @@ class DaskSource(Source):
         return table
 
     def whole(self) -> Array:
-        """All rows, brought to the client through the memory forecast."""
+        """Bring all rows to the client; raise if they would not fit in its memory."""
         size = self.n_rows * self.n_features * self.host_dtype.itemsize
         if self.is_sparse:
             size = self.given.n_stored * (self.host_dtype.itemsize + 8)
@@ -185,7 +181,7 @@ class DaskSource(Source):
 
 
 def _chunks(lengths: tuple[int, ...], block_rows: int) -> list[tasks.Chunk]:
-    """The chunks that have rows."""
+    """List the chunks that have rows."""
     chunks, start, first = [], 0, 0
     for number, length in enumerate(int(length) for length in lengths):
         if length:

@@ -1,4 +1,4 @@
-"""What workers of a Dask cluster run: a chunk of rows is checked, cut to blocks, and summed or mapped where it is.
+"""The tasks that workers of a Dask cluster run: check a chunk of rows, cut it to blocks, and sum or map these.
 
 Nothing here needs Dask. Tasks never change what they were given, since a scheduler may give it to another task, or
 run a task twice when a worker is lost.
@@ -16,8 +16,9 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from mercer._source.block import Block, DenseBlock, SparseBlock
+from mercer._source.file.block_cutting import Piece
 from mercer._source.file.piece_rule import PieceRule
-from mercer._source.finite import checked_block
+from mercer._source.finite import check_block
 from mercer._source.source import SumTree, longest_run
 from mercer._source.threads import one_blas_thread
 from mercer._types import Array
@@ -25,12 +26,10 @@ from mercer.errors import DataError, MemoryForecastError
 
 __all__ = ["BlockChecksum", "BlockItself", "BlockWeight", "Chunk", "ChunkReader", "PlacedSums"]
 
-Piece = tuple[Array, Array, Array]  # rows, targets or None, weights or None
-
 
 @dataclass(frozen=True)
 class Chunk:
-    """A chunk's number, the numbers of its first row and of its first block, and how many rows it has."""
+    """A chunk: its number, the indices of its first row and of its first block, and its number of rows."""
 
     number: int
     start: int
@@ -41,7 +40,7 @@ class Chunk:
 class PlacedSums:
     """Sums over runs of 2**height places that begin at a multiple of their length, in the order of places.
 
-    They are the inner nodes of the tree that :class:`SumTree` builds over all places, whichever worker made them.
+    They are inner nodes of the tree that :class:`SumTree` builds over all places, whichever worker computed them.
     """
 
     def __init__(self) -> None:
@@ -58,7 +57,7 @@ class PlacedSums:
         self.parts.append((place, height, value))
 
     def total(self) -> Any:
-        """The sum over all runs, once they begin at the first place; ends the sums."""
+        """Return the sum over all runs, which must begin at place 0; the record is empty afterwards."""
         value = self.parts.pop()[2]
         while self.parts:
             value = self.parts.pop()[2] + value
@@ -67,7 +66,7 @@ class PlacedSums:
 
 @dataclass(frozen=True, eq=False)
 class _Whereabouts:
-    """What an error about a row must know."""
+    """What an error about a row of a chunk names."""
 
     rule: PieceRule
     chunk: Chunk
@@ -80,13 +79,13 @@ class _Whereabouts:
     def feature_names(self) -> list[str] | None:
         return self.rule.names
 
-    def located(self, row: int) -> str:
+    def locate(self, row: int) -> str:
         return f"row {row}, in chunk {self.chunk.number} of {self.rule.description}"
 
 
 @dataclass(frozen=True, eq=False)
 class ChunkReader:
-    """How a chunk becomes blocks.
+    """Reads chunks as blocks.
 
     Parameters
     ----------
@@ -95,7 +94,7 @@ class ChunkReader:
     block_rows : int
     labelling : Labelling or None
     finite : bool
-        Whether all rows are known to be finite, so that nobody need look again.
+        Whether all rows are known to be finite, so that they need no check.
     by_block : bool
         Whether the blocks of all chunks are those of one array of the same rows; sums then follow the tree over blocks.
         Else a chunk is summed by itself, and sums follow the tree over chunks.
@@ -108,7 +107,7 @@ class ChunkReader:
     by_block: bool = True
 
     def read(self, chunk: Chunk, piece: Piece) -> Piece:
-        """The chunk as floats, targets and weights, checked."""
+        """Check a chunk, and return its rows as floats, its targets and its weights."""
         piece = self.rule.read(chunk.number, *piece)
         n_rows = piece[0].shape[0]
         if n_rows != chunk.n_rows:
@@ -120,17 +119,17 @@ class ChunkReader:
         return piece
 
     def rows(self, chunk: Chunk, piece: Piece, begin: int, end: int) -> Block:
-        """The rows of a chunk that was read, from `begin` to `end`, counted from its first."""
+        """Return the rows `begin` to `end` of a chunk that was read, counted from its first row, as a block."""
         X, y, weight = (None if part is None else part[begin:end] for part in piece)
         block: Block = (SparseBlock if issparse(X) else DenseBlock)(X, chunk.start + begin, y, weight)
-        block = block if self.finite else checked_block(block, _Whereabouts(self.rule, chunk))
+        block = block if self.finite else check_block(block, _Whereabouts(self.rule, chunk))
         return block if self.labelling is None else self.labelling.on(block)
 
     def runs(self, chunk: Chunk, piece: Piece, longest: int = 1) -> Iterator[tuple[int, int, Block]]:
-        """The blocks of a chunk in runs of 2**height, `longest` at most: place of the first, height, and rows of each.
+        """Yield the blocks of a chunk in runs of 2**height blocks, at most `longest`: first place, height, rows.
 
-        Places are the numbers of blocks; where sums follow the tree over chunks, they are counted from the chunk's
-        first. A run begins at a multiple of its length, so that its sum is one of the tree's.
+        Places are block indices; where sums follow the tree over chunks, they are counted from the chunk's first block.
+        A run begins at a multiple of its length, so that its sum is a node of the tree.
         """
         piece = self.read(chunk, piece)
         first = chunk.first_block if self.by_block else 0
@@ -162,7 +161,7 @@ class ChunkReader:
 
 
 def _worker_name() -> str:
-    """The worker of a cluster that this runs on, by its address."""
+    """Return the address of the cluster's worker that this code runs on, for errors."""
     distributed = sys.modules.get("distributed")
     try:
         return f"worker {distributed.get_worker().address}" if distributed else "the process"
@@ -171,18 +170,19 @@ def _worker_name() -> str:
 
 
 def _plain(thing: Any) -> Any:
-    """A copy of what was sent: arrays that came over a network may be read-only, and off the grain of their type."""
+    """Copy what was sent: arrays that came over a network may be read-only, or not aligned to their type."""
     return copy.deepcopy(thing)
 
 
 def sum_chunks(how: tuple[ChunkReader, Any], chunks: list[Chunk], *pieces: Piece) -> PlacedSums:
-    """The sums of a statistic over some chunks, in as few parts as the fixed order of adding allows.
+    """Sum a statistic over some chunks, in as few parts as the fixed order of summation allows.
 
-    `how` is the reader of chunks and the statistic, in one so that they travel in one.
+    `how` is the reader of chunks and the statistic, in one argument so that they are sent at once.
     """
     reader, statistic = _plain(how)
     sums, unit = PlacedSums(), reader.block_rows
-    # Compiled code sums a run of blocks in one call; sparse rows, and statistics without such code, go block by block.
+    # Compiled code sums a run of blocks in one call; sparse rows, and statistics without such code, are summed block by
+    # block.
     in_runs = not reader.rule.is_sparse and hasattr(statistic, "on_run")
     longest = longest_run(reader.rule.n_features) if in_runs else 1
     with reader.working(*chunks):
@@ -200,10 +200,10 @@ def sum_chunks(how: tuple[ChunkReader, Any], chunks: list[Chunk], *pieces: Piece
 
 
 def join_sums(last: bool, *groups: PlacedSums) -> Any:
-    """The sums of several tasks, given in any order, in as few parts as possible; as one when they are all."""
+    """Join the sums of several tasks, given in any order, into as few parts as possible; `last` asks for the total."""
     sums = PlacedSums()
     with one_blas_thread():
-        # Adding may use the memory of its left side, and these belong to the scheduler.
+        # A copy: adding may change its left operand in place, and the operands belong to the scheduler.
         parts = [part for group in groups for part in copy.deepcopy(group.parts)]
         for place, height, value in sorted(parts, key=lambda part: part[0]):
             sums.add(place, height, value)
@@ -211,7 +211,7 @@ def join_sums(last: bool, *groups: PlacedSums) -> Any:
 
 
 def map_chunk(how: tuple[ChunkReader, Callable[[Block], Any]], chunk: Chunk, X: Array) -> Any:
-    """``function(block)`` for the blocks of a chunk, joined."""
+    """Return ``function(block)`` for the blocks of a chunk, joined."""
     reader, function = _plain(how)
     with reader.working(chunk):
         if chunk.n_rows == 0:
@@ -224,13 +224,13 @@ def map_chunk(how: tuple[ChunkReader, Callable[[Block], Any]], chunk: Chunk, X: 
 
 
 def example(rule: PieceRule) -> Block:
-    """A block of one row of zeros, which tells what a function makes of such rows."""
+    """Return a block of one row of zeros, by which to find the type and shape of a function's result."""
     row = np.zeros((1, rule.n_features), rule.dtype)
     return SparseBlock(csr_array(row), 0) if rule.is_sparse else DenseBlock(row, 0)
 
 
 def run_on_blocks(how: tuple[ChunkReader, dict[int, Callable[[Block], Any]]], chunk: Chunk, piece: Piece) -> Any:
-    """``work[number](block)`` for some blocks of a chunk, with `how` the reader and the work."""
+    """Return ``work[number](block)`` for some blocks of a chunk; `how` is the reader and the work."""
     reader, work = _plain(how)
     results = {}
     with reader.working(chunk):
@@ -242,19 +242,19 @@ def run_on_blocks(how: tuple[ChunkReader, dict[int, Callable[[Block], Any]]], ch
 
 
 def join_results(*results: dict[int, Any]) -> dict[int, Any]:
-    """What several tasks made of their blocks."""
+    """Merge the results by block number of several tasks."""
     return {number: result for one in results for number, result in one.items()}
 
 
 def cut_rows(reader: ChunkReader, chunk: Chunk, begin: int, end: int, piece: Piece) -> Piece:
-    """Some rows of a chunk, dense, with their targets and weights."""
+    """Return some rows of a chunk, dense, with their targets and weights."""
     with reader.working(chunk):
         block = reader.rows(chunk, reader.read(chunk, piece), begin, end)
         return block.dense(), block.y, block.weight
 
 
 def run_on_rows(function: Callable[[Block], Any], start: int, *pieces: Piece) -> Any:
-    """``function(block)`` for consecutive rows that may come from several chunks."""
+    """Return ``function(block)`` for consecutive rows that may come from several chunks."""
     with one_blas_thread():
         columns = zip(*pieces, strict=True)
         X, y, weight = (None if part[0] is None else np.concatenate(part) for part in columns)
@@ -262,7 +262,7 @@ def run_on_rows(function: Callable[[Block], Any], start: int, *pieces: Piece) ->
 
 
 def lay_beside(X: Array, values: Array) -> Array:
-    """`values`, made a result of the worker that holds `X`."""
+    """Return `values`; as a task that also takes `X`, it runs on the worker that holds `X`."""
     return values
 
 
@@ -276,7 +276,7 @@ class BlockWeight:
 
 @dataclass(frozen=True, eq=False)
 class BlockItself:
-    """All that a block holds, in a form that travels."""
+    """The rows, targets and weights of a block, in a form that can be pickled."""
 
     def __call__(self, block: Block) -> tuple[Array, int, Array, Array]:
         return block.X, block.start, block.y, block.weight
@@ -284,7 +284,7 @@ class BlockItself:
 
 @dataclass(frozen=True, eq=False)
 class BlockChecksum:
-    """What tells the rows of a block from others."""
+    """A checksum of the rows of a block."""
 
     def __call__(self, block: Block) -> int:
         return zlib.crc32(np.ascontiguousarray(block.dense()).data.cast("B"))

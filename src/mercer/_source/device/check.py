@@ -1,4 +1,4 @@
-"""What rows, targets and weights on a device must be: of one library, on one device, finite numbers."""
+"""Check rows, targets and weights on a device: of one library, on one device, finite numbers."""
 
 import math
 from typing import Any
@@ -7,11 +7,11 @@ from mercer._source.placement import Placement, is_on_device
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["check_finite", "checked_matrix", "checked_targets", "checked_weights"]
+__all__ = ["check_finite", "check_matrix", "check_targets", "check_weights"]
 
 
-def checked_matrix(X: Any, placement: Placement, subject: str) -> Array:
-    """The rows as float32 or float64, not empty."""
+def check_matrix(X: Any, placement: Placement, subject: str) -> Array:
+    """Check that `X` is a matrix with rows and columns, and return it as float32 or in the widest type."""
     xp = placement.xp
     if X.ndim != 2:
         _refuse(
@@ -42,8 +42,8 @@ def check_finite(X: Array, placement: Placement, subject: str) -> None:
         _refuse(subject, f"Input X contains {kind}; drop or fill it")
 
 
-def checked_targets(y: Any, n_rows: int, targets: str, placement: Placement, subject: str) -> Array:
-    """Numbers in the widest type, of one or more columns, or labels."""
+def check_targets(y: Any, n_rows: int, targets: str, placement: Placement, subject: str) -> Array:
+    """Check the targets, and return numbers in the widest type (one column or more) or labels (one column)."""
     if y is None:
         _refuse(
             subject, "requires y to be passed, but the target y is None; give an array with one target for each row"
@@ -70,8 +70,8 @@ def checked_targets(y: Any, n_rows: int, targets: str, placement: Placement, sub
     return xp.astype(y, xp.int64) if xp.isdtype(y.dtype, "bool") else y
 
 
-def checked_weights(weight: Any, n_rows: int, placement: Placement, subject: str) -> Array:
-    """One non-negative finite number per row in the widest type, not all zero; a number stands for all rows."""
+def check_weights(weight: Any, n_rows: int, placement: Placement, subject: str) -> Array:
+    """Check the weights: finite, non-negative, not all zero; return one per row, also where one number is given."""
     if weight is None:
         return None
     xp = placement.xp
@@ -107,16 +107,18 @@ def _check_beside(array: Any, name: str, placement: Placement, subject: str) -> 
 
 
 def _cure(name: str, placement: Placement) -> str:
+    """Return the expression that moves the array `name` to `placement`, for errors."""
     if placement.library == "torch":
         return f"torch.asarray({name}, device={str(placement.device)!r})"
     return f"{placement.library}.asarray({name})"
 
 
 def _is_finite(array: Array, xp: Any) -> bool:
-    """By one sum, and value by value only where the sum is not finite."""
+    """Return whether all values are finite: by one sum, and value by value only where the sum is not."""
     return math.isfinite(float(xp.sum(array))) or bool(xp.all(xp.isfinite(array)))
 
 
 def _refuse(subject: str, sentence: str) -> None:
+    """Raise a DataError that names who reads the rows."""
     message = f"{subject}: {sentence}."
     raise DataError(message)

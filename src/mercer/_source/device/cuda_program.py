@@ -1,9 +1,9 @@
-"""CUDA C compiled when it is first used, for arrays of torch and CuPy: what array operations cannot say.
+"""Programs in CUDA C, compiled when they are first used, for arrays of torch and CuPy.
 
 NVIDIA's runtime compiler, which torch and CuPy bring with them, turns a ``.cu`` file of this package into machine code
 for the GPU at hand, in some tenths of a second, once per process; the driver runs it in the stream of the library whose
-arrays it gets. Where either is missing, or the GPU is older than what the code needs, :func:`cuda_program` is None, and
-whoever asked takes array operations instead.
+arrays it gets. Where either is missing, or the GPU is older than what the code needs, :func:`cuda_program` returns None
+and its caller uses array operations instead.
 """
 
 import ctypes
@@ -17,20 +17,23 @@ from typing import Any
 
 from mercer._types import Array
 
-__all__ = ["CudaError", "CudaProgram", "capability_of", "compiled", "cuda_program", "device_of", "memory_of"]
+__all__ = ["CudaError", "CudaProgram", "capability_of", "compile_program", "cuda_program", "device_of", "memory_of"]
 
-# Numbers of the driver's attributes: the two parts of a compute capability, and the most dynamic shared memory.
-_MAJOR, _MINOR, _SHARED = 75, 76, 8
-# Shared memory that a program may use without asking.
+# Numbers that CUDA's header gives to attributes of a device: the two parts of its compute capability.
+_MAJOR = 75
+_MINOR = 76
+# The number of the attribute of a function that sets the bytes of dynamic shared memory it may use.
+_SHARED = 8
+# Bytes of shared memory that a function may use without setting that attribute.
 _UNASKED = 48 * 1024
 
 
 class CudaError(RuntimeError):
-    """What the compiler or the driver said."""
+    """An error of the CUDA compiler or driver."""
 
 
-def _said(result: int, who: str, library: Any, name: str) -> None:
-    """Raise if a call did not succeed."""
+def _check_result(result: int, who: str, library: Any, name: str) -> None:
+    """Raise `CudaError` with the library's own text if a call returned an error."""
     if result:
         text = ctypes.c_char_p()
         given = getattr(library, name)
@@ -46,14 +49,15 @@ def _said(result: int, who: str, library: Any, name: str) -> None:
 
 @cache
 def _driver() -> Any:
+    """Load and initialise the CUDA driver."""
     library = ctypes.CDLL("libcuda.so.1")
-    _said(library.cuInit(0), "CUDA driver", library, "cuGetErrorString")
+    _check_result(library.cuInit(0), "CUDA driver", library, "cuGetErrorString")
     return library
 
 
 @cache
 def _compiler() -> Any:
-    """The runtime compiler: one that is loaded or on the path, else one in the packages that come with torch."""
+    """Load the runtime compiler: one on the library path, or one in the packages that come with torch."""
     names = [f"libnvrtc.so.{major}" for major in (13, 12)]
     spec = find_spec("nvidia")
     folders = [Path(one) for one in spec.submodule_search_locations or ()] if spec is not None else []
@@ -68,13 +72,14 @@ def _compiler() -> Any:
 
 
 def _call(name: str, *given: Any) -> None:
+    """Call a function of the driver; raise if it fails."""
     driver = _driver()
-    _said(getattr(driver, name)(*given), "CUDA driver", driver, "cuGetErrorString")
+    _check_result(getattr(driver, name)(*given), "CUDA driver", driver, "cuGetErrorString")
 
 
 @cache
 def capability_of(device: int) -> int:
-    """The compute capability of an NVIDIA GPU: 90 for 9.0."""
+    """Return the compute capability of an NVIDIA GPU: 90 for 9.0."""
     parts = []
     for attribute in (_MAJOR, _MINOR):
         value = ctypes.c_int()
@@ -83,12 +88,12 @@ def capability_of(device: int) -> int:
     return 10 * parts[0] + parts[1]
 
 
-def compiled(source: str, options: Sequence[str]) -> bytes:
-    """Machine code, or what the compiler said."""
+def compile_program(source: str, options: Sequence[str]) -> bytes:
+    """Compile `source` to machine code; raise `CudaError` with the compiler's log if that fails."""
     compiler, program = _compiler(), ctypes.c_void_p()
     check = (compiler, "nvrtcGetErrorString")
     created = compiler.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"mercer.cu", 0, None, None)
-    _said(created, "CUDA compiler", *check)
+    _check_result(created, "CUDA compiler", *check)
     given = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
     result, size = compiler.nvrtcCompileProgram(program, len(options), given), ctypes.c_size_t()
     if result:
@@ -97,9 +102,9 @@ def compiled(source: str, options: Sequence[str]) -> bytes:
         compiler.nvrtcGetProgramLog(program, log)
         message = f"CUDA compiler: {log.value.decode()}"
         raise CudaError(message)
-    _said(compiler.nvrtcGetCUBINSize(program, ctypes.byref(size)), "CUDA compiler", *check)
+    _check_result(compiler.nvrtcGetCUBINSize(program, ctypes.byref(size)), "CUDA compiler", *check)
     code = ctypes.create_string_buffer(size.value)
-    _said(compiler.nvrtcGetCUBIN(program, code), "CUDA compiler", *check)
+    _check_result(compiler.nvrtcGetCUBIN(program, code), "CUDA compiler", *check)
     compiler.nvrtcDestroyProgram(ctypes.byref(program))
     return code.raw
 
@@ -120,7 +125,7 @@ class CudaProgram:
 
     def __init__(self, source: str, function: str, device: int, constants: dict[str, Any], shared: int = 0) -> None:
         names = [f"-D{name}={value}" for name, value in constants.items()]
-        code = compiled(source, [f"--gpu-architecture=sm_{capability_of(device)}", "--std=c++17", *names])
+        code = compile_program(source, [f"--gpu-architecture=sm_{capability_of(device)}", "--std=c++17", *names])
         self.shared, self._context = shared, ctypes.c_void_p()
         self._module, self._function = ctypes.c_void_p(), ctypes.c_void_p()
         # The context of all libraries that use the runtime, torch and CuPy among them.
@@ -142,7 +147,7 @@ class CudaProgram:
         _call("cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))
 
     def launch(self, grid: tuple[int, int], threads: int, given: Sequence[Any], like: Array) -> None:
-        """Run it on arrays and numbers, after all that the library of the array `like` has asked for."""
+        """Run it on arrays and numbers, queued after the work that the library of the array `like` has queued."""
         values = [_argument(one) for one in given]
         places = (ctypes.c_void_p * len(values))(*(ctypes.addressof(one) for one in values))
         stream = ctypes.c_void_p(_stream_of(like))
@@ -155,7 +160,7 @@ class CudaProgram:
 
 
 def _argument(given: Any) -> Any:
-    """A number, or where an array is, as CUDA takes it: whole numbers have 64 bits, others are double."""
+    """Convert a number or the address of an array for CUDA: ints become 64-bit, floats double."""
     if isinstance(given, int):
         return ctypes.c_longlong(given)
     if isinstance(given, float):
@@ -164,6 +169,7 @@ def _argument(given: Any) -> Any:
 
 
 def _stream_of(array: Any) -> int:
+    """Return the stream in which the array's library queues its work."""
     if hasattr(array, "data_ptr"):
         import torch
 
@@ -175,7 +181,7 @@ def _stream_of(array: Any) -> int:
 
 
 def device_of(array: Any) -> int | None:
-    """The number of the NVIDIA GPU that an array of torch or CuPy is on; None for any other place."""
+    """Return the index of the NVIDIA GPU that an array of torch or CuPy is on; None for any other place."""
     library = type(array).__module__.split(".")[0]
     if library == "torch" and array.is_cuda:
         import torch
@@ -185,7 +191,7 @@ def device_of(array: Any) -> int | None:
 
 
 def memory_of(array: Array) -> int | None:
-    """All bytes of memory of the NVIDIA GPU that an array is on; None for any other place."""
+    """Return the bytes of memory, free or not, of the NVIDIA GPU that an array is on; None for any other place."""
     device = device_of(array)
     if device is None:
         return None
@@ -201,9 +207,10 @@ def _is_nvidia() -> bool:
 
 
 @cache
-def _made(
+def _compile_once(
     package: str, name: str, function: str, device: int, constants: tuple[tuple[str, Any], ...], shared: int
 ) -> CudaProgram | None:
+    """Compile a program once per device and set of constants; warn and return None if that fails."""
     try:
         source = (files(package) / name).read_text(encoding="utf-8")
         return CudaProgram(source, function, device, dict(constants), shared)
@@ -219,6 +226,6 @@ def _made(
 def cuda_program(
     package: str, name: str, function: str, array: Array, constants: dict[str, Any], shared: int = 0
 ) -> CudaProgram | None:
-    """A function of the file `name` in a package for the GPU of an array; None where it cannot be had."""
+    """Return a function of the file `name` in a package for the GPU of `array`; None if it cannot be compiled."""
     device = device_of(array)
-    return None if device is None else _made(package, name, function, device, tuple(constants.items()), shared)
+    return None if device is None else _compile_once(package, name, function, device, tuple(constants.items()), shared)

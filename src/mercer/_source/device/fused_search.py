@@ -15,14 +15,14 @@ try:
 except ImportError:
     triton = None
 
-__all__ = ["MOST_COLUMNS", "can_fuse", "fused_nearest"]
+__all__ = ["MOST_COLUMNS", "can_fuse", "search_nearest"]
 
 # Wider rows leave too little of the fast memory for centres; their products are long enough for the array operations.
 MOST_COLUMNS = 128
 
 
 def can_fuse(X: Any) -> bool:
-    """Whether the program can read these rows: float32 on an NVIDIA GPU with matrix units, not too wide."""
+    """Return whether the program can read these rows: float32 on an NVIDIA GPU with matrix units, not too wide."""
     if triton is None or not (X.is_cuda and X.dtype == torch.float32 and X.stride(1) == 1):
         return False
     return X.shape[1] <= MOST_COLUMNS and torch.cuda.get_device_capability(X.device) >= (8, 0)
@@ -60,8 +60,8 @@ if triton is not None:
         tl.store(distances + rows, tl.sum((step * step).to(tl.float64), axis=1), mask=rows < n)
 
 
-def fused_nearest(X: Any, centres: Any, directions: Any, offset: Any, shift: Any) -> tuple[Any, Any]:
-    """For each float32 row x the j of least offset_j - (x - shift) . directions_j, and |x - centres_j|^2 in float64."""
+def search_nearest(X: Any, centres: Any, directions: Any, offset: Any, shift: Any) -> tuple[Any, Any]:
+    """Return for each float32 row x the j of least offset_j - (x - shift) . directions_j, and |x - centres_j|^2."""
     n, d = X.shape
     labels = torch.empty(n, dtype=torch.int32, device=X.device)
     distances = torch.empty(n, dtype=torch.float64, device=X.device)

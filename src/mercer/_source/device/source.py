@@ -15,7 +15,7 @@ import numpy as np
 
 from mercer._source.array import ArraySource
 from mercer._source.block import Block, DenseBlock, rows_per_block
-from mercer._source.device.check import check_finite, checked_matrix, checked_targets, checked_weights
+from mercer._source.device.check import check_finite, check_matrix, check_targets, check_weights
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement, change_arrays
 from mercer._types import Array
@@ -24,26 +24,26 @@ __all__ = ["DeviceSource", "full_precision", "open_device", "rows_per_device_blo
 
 
 def rows_per_device_block(n_features: int) -> int:
-    """The fixed number of rows in a block on a device: a power of two that depends on the number of columns alone.
+    """Return the fixed number of rows in a block on a device: a power of two that depends only on `n_features`.
 
     Each array operation costs a launch, so that blocks are far larger than a CPU's: about 2**27 numbers, 1 GiB in
-    float64. It is a multiple of :func:`mercer._source.block.rows_per_block`, so that what is drawn block by block can
-    be drawn alike in both places.
+    float64. It is a multiple of :func:`mercer._source.block.rows_per_block`, so that random draws block by block can
+    be the same in both places.
     """
     rows = 2**27 // max(16, n_features)
     return max(rows_per_block(n_features), 2 ** (min(rows, 2**22).bit_length() - 1))
 
 
 class DeviceSource(ArraySource):
-    """Rows of an array on a device; targets and weights are beside them."""
+    """Rows of an array on a device; targets and weights are on the same device."""
 
     place = "device"
-    # Raises for rows that are not finite, until they have been looked at.
+    # Checks that rows are finite; None once they have been checked.
     unseen: Callable[[], None] | None = None
 
     def __init__(self, X: Array, y: Array = None, weight: Array = None, placement: Placement | None = None) -> None:
         self.placement = Placement.of(X) if placement is None else placement
-        # One thread hands out work to a device; its own queue does the rest.
+        # One thread is enough to queue work on a device.
         super().__init__(X, y, weight, threads=1, xp=self.placement.xp)
         self.wide = self.placement.wide
         self.block_rows = rows_per_device_block(self.n_features)
@@ -68,13 +68,13 @@ class DeviceSource(ArraySource):
         self.unseen = None
 
     def _look(self) -> None:
-        """Raise if rows that nobody has looked at yet hold NaN or infinity."""
+        """Raise if rows that were not checked before hold NaN or infinity."""
         if self.unseen is not None:
             self.unseen()
             self.unseen = None
 
     def reduce(self, statistic: Any) -> Any:
-        # A sum of all values tells of NaN by itself, and saves a pass over the rows.
+        # NaN shows in a sum of all values, which saves a pass over the rows for the check.
         if not statistic.sums_all_values:
             self._look()
         with full_precision(self.placement):
@@ -83,7 +83,7 @@ class DeviceSource(ArraySource):
             if not np.isfinite(sums.mean).all():
                 self._look()
             self.unseen = None
-        return change_arrays(sums, _widened) if self.placement.is_narrow else sums
+        return change_arrays(sums, _widen) if self.placement.is_narrow else sums
 
     def map(self, function: Callable[[Block], Array], out: Array = None) -> Array:
         self._look()
@@ -99,13 +99,13 @@ class DeviceSource(ArraySource):
         self._look()
         with full_precision(self.placement):
             result = super().on_rows(start, stop, self.send(function))
-        return change_arrays(result, _widened) if self.placement.is_narrow else result
+        return change_arrays(result, _widen) if self.placement.is_narrow else result
 
     def row_table(self, fill: float, dtype: Any = np.float64) -> Array:
         kind = self.wide if np.dtype(dtype) == np.float64 else getattr(self.xp, np.dtype(dtype).name)
         return self.xp.full((self.n_rows,), fill, dtype=kind, device=self.placement.device)
 
-    def labelled(self, labelling: Any) -> "DeviceSource":
+    def relabel(self, labelling: Any) -> "DeviceSource":
         whole = self.send(labelling).on(self._rows(0, self.n_rows))
         other = copy.copy(self)
         other.y, other.weight, other.has_weight = whole.y, whole.weight, whole.weight is not None
@@ -117,15 +117,15 @@ class DeviceSource(ArraySource):
 
     def part(self, rows: Array) -> "DeviceSource":
         self._look()
-        other = DeviceSource(self._taken(rows), placement=self.placement)
+        other = DeviceSource(self._take_rows(rows), placement=self.placement)
         other.readings = self.readings
         return other
 
     def take(self, indices: Array) -> Array:
         self._look()
-        return to_numpy(self._taken(indices))
+        return to_numpy(self._take_rows(indices))
 
-    def _taken(self, rows: Array) -> Array:
+    def _take_rows(self, rows: Array) -> Array:
         return self.xp.take(self.X, self.send(np.asarray(rows, dtype=np.int64)), axis=0)
 
     def fingerprint(self) -> dict[str, Any]:
@@ -150,17 +150,18 @@ def open_device(X: Any, y: Any, weight: Any, *, subject: str, targets: str | Non
     targets : {None, "numbers", "labels"}
         Which targets are wanted.
     threads : int
-        Has no effect: a device has its own.
+        Has no effect: a device has its own threads.
     """
     placement = Placement.of(X)
-    X = checked_matrix(X, placement, subject)
-    y = None if targets is None else checked_targets(y, X.shape[0], targets, placement, subject)
-    source = DeviceSource(X, y, checked_weights(weight, X.shape[0], placement, subject), placement)
+    X = check_matrix(X, placement, subject)
+    y = None if targets is None else check_targets(y, X.shape[0], targets, placement, subject)
+    source = DeviceSource(X, y, check_weights(weight, X.shape[0], placement, subject), placement)
     source.unseen = partial(check_finite, X, placement, subject)
     return source
 
 
 def _kind(placement: Placement) -> type[DenseBlock]:
+    """Return the class of blocks for rows at `placement`."""
     if placement.library != "torch":
         return DenseBlock
     from mercer._source.device.torch_block import TorchBlock
@@ -168,14 +169,14 @@ def _kind(placement: Placement) -> type[DenseBlock]:
     return TorchBlock
 
 
-def _widened(array: Array) -> Array:
-    """A sum taken in float32, for want of anything wider, in the float64 that solvers reckon in."""
+def _widen(array: Array) -> Array:
+    """Convert a sum that was taken in float32, on a device without float64, to the float64 that solvers compute in."""
     return array.astype(np.float64) if array.dtype == np.float32 else array
 
 
 @contextmanager
 def full_precision(placement: Placement) -> Iterator[None]:
-    """Have float32 products taken in float32: a setting of torch allows a GPU ten bits of mantissa instead of 23."""
+    """Compute float32 products in full float32: torch may be set to use ten bits of mantissa instead of 23."""
     if placement.library != "torch":
         yield
         return

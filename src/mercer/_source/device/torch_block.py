@@ -1,20 +1,21 @@
-"""Blocks of torch tensors: the verbs that torch can spell with fewer passes over memory than the standard can."""
+"""Blocks of torch tensors: methods that torch can compute with fewer passes over memory than the array API can."""
 
 from typing import Any
 
 from mercer._source.block import DenseBlock
-from mercer._source.device.fused_search import can_fuse, fused_nearest
+from mercer._source.device.fused_search import can_fuse, search_nearest
 from mercer._source.groups import Groups
 
 __all__ = ["TorchBlock"]
 
 Tensor = Any  # of torch, which is imported only where there are rows of it
 
+# The largest number of labels that 16-bit integers can hold.
 _MOST_SHORT = 2**15 - 1
 
 
 class TorchBlock(DenseBlock):
-    """Rows of a torch tensor; the array-API expressions of :class:`DenseBlock` are what these must agree with."""
+    """Rows of a torch tensor; results must agree with the array-API expressions of :class:`DenseBlock`."""
 
     __slots__ = ()
     # 32 MiB of float32: within the second-level cache of a large GPU, and still thousands of rows.
@@ -26,31 +27,31 @@ class TorchBlock(DenseBlock):
         labels = torch.empty(self.n, dtype=torch.int64, device=self.X.device)
         turned = directions.T
         for tile in self.tiles(directions.shape[0]):
-            # One product that begins from the offset: the scores are written once and read once.
+            # One call adds the offset to the product, so that the scores are written once and read once.
             scores = torch.addmm(offset, self.X[tile] - shift, turned, alpha=-1.0)
             torch.argmin(scores, dim=1, out=labels[tile])
         return labels
 
     def nearest(self, centres: Tensor, directions: Tensor, offset: Tensor, shift: Tensor) -> tuple[Tensor, Tensor]:
         if can_fuse(self.X):
-            return fused_nearest(self.X, centres, directions, offset, shift)
+            return search_nearest(self.X, centres, directions, offset, shift)
         return super().nearest(centres, directions, offset, shift)
 
-    def centred(self, shift: Tensor) -> Tensor:
-        # Rows and a wider shift make one operation: the rows are widened on the way, and not written in between.
+    def centre(self, shift: Tensor) -> Tensor:
+        # A wider shift makes torch widen the rows in the subtraction itself, without writing them in between.
         if getattr(shift, "dtype", None) == self.wide:
             return self.X - shift
-        return super().centred(shift)
+        return super().centre(shift)
 
     @property
     def sums_are_rough(self) -> bool:  # type: ignore[override]
         return self.X.dtype != self.wide and self.weight is None
 
     def rough_sums(self) -> Tensor:
-        # A sum in another type than that of the rows makes torch write all rows in that type first.
+        # For a sum in another type than the rows' own, torch would first write all rows in that type.
         return self.X.sum(0).to(self.wide) if self.sums_are_rough else self.column_sums()
 
-    def grouped(self, labels: Tensor, k: int) -> Groups:
+    def group(self, labels: Tensor, k: int) -> Groups:
         import torch
 
         # A radix sort takes as many passes as its keys have bytes.

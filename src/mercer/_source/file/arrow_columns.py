@@ -1,4 +1,4 @@
-"""Which columns of an Arrow table are features, targets and weights, and how they become NumPy arrays."""
+"""The roles of the columns of an Arrow table (features, targets, weights), and their conversion to NumPy arrays."""
 
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -8,11 +8,11 @@ import numpy as np
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["TableColumns", "columns_named"]
+__all__ = ["TableColumns", "find_named_columns"]
 
 
-def columns_named(given: Any, names: list[str]) -> list[str] | None:
-    """The column names that `y` or `sample_weight` stand for; None if they are something else: an array, a path."""
+def find_named_columns(given: Any, names: list[str]) -> list[str] | None:
+    """Return the columns that `y` or `sample_weight` names; None if it is something else, such as an array."""
     if isinstance(given, str) and (given in names or not given.endswith(".npy")):
         return [given]
     if isinstance(given, list | tuple) and given and all(isinstance(name, str) and name in names for name in given):
@@ -44,13 +44,13 @@ class TableColumns:
     dtype: Any
 
     @classmethod
-    def chosen(
+    def choose(
         cls, schema: Any, y: Any, weight: Any, *, targets: str | None, wanted: Any, subject: str, description: str
     ) -> "TableColumns":
-        """Sort the columns of `schema` by what they are for; `wanted` are the features where they are known."""
+        """Divide the columns of `schema` into features, targets and weights; `wanted` are the features if known."""
         refuse = _Refusal(subject, description, list(schema.names))
         refuse.duplicates()
-        target_names, weight_names = columns_named(y, schema.names), columns_named(weight, schema.names)
+        target_names, weight_names = find_named_columns(y, schema.names), find_named_columns(weight, schema.names)
         beside = [*(target_names or []), *(weight_names or [])]
         refuse.missing([*beside, *(wanted if wanted is not None else [])])
         features = [name for name in schema.names if name not in beside] if wanted is None else list(wanted)
@@ -70,21 +70,21 @@ class TableColumns:
         return list(dict.fromkeys([*self.features, *(self.targets or []), *(self.weight or [])]))
 
     def nothing(self, schema: Any) -> Any:
-        """A record batch of no rows."""
+        """Return a record batch of no rows."""
         import pyarrow
 
         arrays = [pyarrow.array([], schema.field(name).type) for name in self.names]
         return pyarrow.RecordBatch.from_arrays(arrays, names=self.names)
 
     def rows(self, batch: Any) -> Array:
-        """The features of a record batch as a C-ordered matrix; nulls are NaN."""
+        """Return the features of a record batch as a C-ordered matrix; nulls are NaN."""
         rows = np.empty((batch.num_rows, len(self.features)), self.dtype)
         for number, name in enumerate(self.features):
             rows[:, number] = _numbers(batch.column(name), self.dtype)
         return rows
 
     def read_targets(self, batch: Any) -> Array:
-        """Labels, or numbers in one or several columns."""
+        """Return the targets of a record batch: labels, or numbers in one or several columns."""
         columns = [batch.column(name) for name in self.targets or []]
         if self.labels:
             columns = [_labels(column) for column in columns]
@@ -93,7 +93,7 @@ class TableColumns:
         return columns[0] if self.flat else np.stack(columns, axis=1)
 
     def nulls(self, batch: Any) -> list[str]:
-        """Targets and weights with nulls in a record batch."""
+        """List the columns of targets and weights that have nulls in a record batch."""
         return [name for name in [*(self.targets or []), *(self.weight or [])] if batch.column(name).null_count]
 
     def read_weight(self, batch: Any) -> Array:
@@ -103,6 +103,7 @@ class TableColumns:
 
 
 def _numbers(column: Any, dtype: np.dtype) -> Array:
+    """Convert a column to NumPy numbers of the type `dtype`."""
     import pyarrow
 
     kind = pyarrow.from_numpy_dtype(dtype)
@@ -112,7 +113,7 @@ def _numbers(column: Any, dtype: np.dtype) -> Array:
 
 
 def _labels(column: Any) -> Array:
-    """Labels as NumPy has them: whole numbers, truth values, or text of fixed width."""
+    """Convert a column of labels to NumPy: integers, booleans, or text of fixed width."""
     from pyarrow import types
 
     if _is_numeric(column.type):
@@ -124,6 +125,7 @@ def _labels(column: Any) -> Array:
 
 
 def _is_numeric(kind: Any) -> bool:
+    """Return whether an Arrow type holds numbers, booleans or only nulls."""
     from pyarrow import types
 
     return any(
@@ -140,16 +142,19 @@ class _Refusal:
     names: list[str]
 
     def duplicates(self) -> None:
+        """Raise if two columns have one name."""
         twice = [name for name in self.names if self.names.count(name) > 1]
         if twice:
             self._raise(f"has two columns {twice[0]!r}; rename one")
 
     def missing(self, wanted: list[str]) -> None:
+        """Raise if a wanted column is not in the table."""
         missing = [name for name in wanted if name not in self.names]
         if missing:
             self._raise(f"has no column {missing[0]!r}; its columns are {', '.join(self.names)}")
 
     def unless_numbers(self, name: str, kind: Any) -> None:
+        """Raise, with the cure for its type, if a feature does not hold numbers."""
         from pyarrow import types
 
         if _is_numeric(kind):
@@ -162,6 +167,7 @@ class _Refusal:
         self._raise(f"has text or categories ({kind}) in column {name!r}; encode them as numbers, or {leave}")
 
     def unless_targets(self, name: str, kind: Any, targets: str) -> None:
+        """Raise if a column cannot hold targets of the kind `targets`."""
         from pyarrow import types
 
         kind = kind.value_type if types.is_dictionary(kind) else kind

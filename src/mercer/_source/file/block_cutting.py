@@ -1,4 +1,4 @@
-"""Pieces of rows of any length: joined and cut to blocks of one length, or read on from where a reading ended."""
+"""Join pieces of rows of any length and cut them to blocks of one length, or read on from a position."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,20 +15,20 @@ Piece = tuple[Array, Array, Array]  # rows, targets or None, weights or None
 
 
 def cut(pieces: Iterator[Piece], rows: int) -> Iterator[Piece]:
-    """Pieces of any length, joined and cut to `rows` rows each; a piece that spans several is cut without a copy."""
+    """Join pieces of any length and cut them to `rows` rows each; a piece that spans several is cut without a copy."""
     held: list[Piece] = []
     count = 0
     for piece in pieces:
         n_rows, begin = piece[0].shape[0], 0
         while count + n_rows - begin >= rows:
             end = begin + rows - count
-            yield _joined([*held, _part(piece, begin, end)])
+            yield _join([*held, _part(piece, begin, end)])
             held, count, begin = [], 0, end
         if begin < n_rows:
             held.append(_part(piece, begin, n_rows))
             count += n_rows - begin
     if held:
-        yield _joined(held)
+        yield _join(held)
 
 
 class Cursor:
@@ -46,7 +46,7 @@ class Cursor:
         self.held: list[Piece] = []
 
     def available(self, count: int) -> int:
-        """How many rows come next, at most `count`; they are held until they are read."""
+        """Return how many rows come next, at most `count`; they are held until they are read."""
         while (found := sum(len(piece[0]) for piece in self.held)) < count:
             block = next(self.blocks, None)
             if block is None:
@@ -62,11 +62,11 @@ class Cursor:
             count -= step
 
     def read(self, count: int) -> Block | None:
-        """The next `count` rows, or those that are left; None if there are none."""
+        """Read the next `count` rows, or those that are left; None if there are none."""
         start, count = self.position, self.available(count)
         if count == 0:
             return None
-        X, y, weight = _joined(self._take(count))
+        X, y, weight = _join(self._take(count))
         return DenseBlock(X, start, y, weight)
 
     def close(self) -> None:
@@ -74,6 +74,7 @@ class Cursor:
         self.blocks.close()
 
     def _take(self, count: int) -> list[Piece]:
+        """Remove `count` rows from those that are held, and return them in pieces."""
         self.position += count
         taken = []
         while count > 0:
@@ -87,11 +88,13 @@ class Cursor:
 
 
 def _part(piece: Piece, begin: int, end: int) -> Piece:
+    """Return the rows `begin` to `end` of a piece, without a copy."""
     X, y, weight = piece
     return X[begin:end], None if y is None else y[begin:end], None if weight is None else weight[begin:end]
 
 
-def _joined(parts: list[Piece]) -> Piece:
+def _join(parts: list[Piece]) -> Piece:
+    """Join pieces into one."""
     if len(parts) == 1:
         return parts[0]
     X, y, weight = zip(*parts, strict=True)

@@ -27,7 +27,7 @@ class BlockStream(SequentialSource):
         self.given = blocks
         self.subject = subject
         self.threads = threads
-        self.description = f"the blocks of {_named(blocks)}"
+        self.description = f"the blocks of {_describe(blocks)}"
         self.rule = PieceRule(subject, self.description, targets)
         iterator = self._begin()
         self.restartable = callable(blocks) or iterator is not blocks
@@ -35,7 +35,7 @@ class BlockStream(SequentialSource):
         if first is None:
             message = f"{subject}: {self.description} yielded nothing; got 0 sample(s), at least 1 is required."
             raise DataError(message)
-        # The block looked at is put in front of the others again: the first pass goes on where this look ended.
+        # The first block was read to learn the columns; the first pass yields it again before the others.
         self._known |= {"iterator": iterator, "looked at": first}
         X = self.rule.read_block(0, first)[0]
         self.dtype, self.n_features = self.rule.dtype, self.rule.n_features
@@ -45,6 +45,7 @@ class BlockStream(SequentialSource):
         self.block_rows = _rows_per_block(X)
 
     def _begin(self) -> Iterator[Any]:
+        """Return a fresh iterator over the user's blocks."""
         blocks = self.given() if callable(self.given) else self.given
         try:
             return iter(blocks)
@@ -56,7 +57,7 @@ class BlockStream(SequentialSource):
             raise DataError(message) from None
 
     def _begin_pass(self) -> Iterator[Any]:
-        """The blocks from the first on."""
+        """Return an iterator over the blocks from the first on; raise if the user's iterator is used up."""
         known, first = self._known, self._known.pop("looked at", None)
         if first is not None:
             return itertools.chain([first], known["iterator"])
@@ -80,8 +81,10 @@ class BlockStream(SequentialSource):
 
 
 def _rows_per_block(X: Any) -> int:
+    """Return the number of rows of a block for rows like `X`."""
     return rows_per_sparse_block(X.shape[0], X.nnz, X.shape[1]) if issparse(X) else rows_per_block(X.shape[1])
 
 
-def _named(blocks: Any) -> str:
+def _describe(blocks: Any) -> str:
+    """Describe what the blocks come from, for errors."""
     return f"{getattr(blocks, '__name__', 'a function')}()" if callable(blocks) else f"a {type(blocks).__name__}"

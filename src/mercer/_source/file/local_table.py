@@ -2,7 +2,7 @@
 
 On a cluster a table of all rows belongs nowhere, but a worker that meets the same block in every pass can keep what it
 learnt of its rows. Such a table saves work and changes no result: an entry says how much it knows, and one that is lost
-with its worker, or was never kept for want of room, is made anew.
+with its worker, or was not kept because memory was short, is computed again.
 """
 
 import threading
@@ -16,9 +16,9 @@ import numpy as np
 from mercer._source.block import Block
 from mercer._types import Array
 
-__all__ = ["Entry", "LocalTable", "forget", "kept_bytes"]
+__all__ = ["Entry", "LocalTable", "count_kept_bytes", "forget"]
 
-# What a process keeps in all of its tables: 256 MiB, or the 20 bytes a row of k-means for 13 million rows.
+# The most bytes that a process keeps in all of its tables: k-means takes 20 bytes a row, so this holds 13 million rows.
 _MOST_BYTES = 2**28
 
 _lock = threading.Lock()
@@ -28,7 +28,7 @@ _bytes = 0
 
 @dataclass(eq=False)
 class Entry:
-    """Columns of one block, and how much they know; zero at first, then what their user wrote there."""
+    """Columns of one block, and a stamp that says how much they know; 0 at first, then set by the statistic."""
 
     columns: tuple[Array, ...]
     stamp: int = 0
@@ -47,11 +47,11 @@ class LocalTable:
     token: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     def entry(self, block: Block) -> Entry:
-        """What this process keeps of a block; one that knows nothing where it keeps none."""
+        """Return what this process keeps of a block, or a new entry if it keeps nothing."""
         with _lock:
             table = _tables.setdefault(self.token, {})
             _tables.move_to_end(self.token)
-            # A pass may cut a chunk to longer runs than a draw does: rows so cut are known as they were cut.
+            # A pass may read a chunk in longer runs than a random draw does, so the length is part of the key.
             place = block.start, block.n
             found = table.get(place)
             if found is None:
@@ -62,7 +62,7 @@ class LocalTable:
 
 
 def _has_room(n_bytes: int, token: str) -> bool:
-    """Count in an entry of a table, for which others that were not used of late may have to go."""
+    """Reserve memory for an entry, dropping the least recently used tables; return False if there is none."""
     global _bytes
     while _bytes + n_bytes > _MOST_BYTES and next(iter(_tables)) != token:
         _drop(next(iter(_tables)))
@@ -73,6 +73,7 @@ def _has_room(n_bytes: int, token: str) -> bool:
 
 
 def _drop(token: str) -> None:
+    """Drop a table and subtract its bytes; the caller holds the lock."""
     global _bytes
     _bytes -= sum(entry.n_bytes for entry in _tables.pop(token, {}).values())
 
@@ -83,7 +84,7 @@ def forget(token: str) -> None:
         _drop(token)
 
 
-def kept_bytes() -> int:
-    """What the tables of this process take."""
+def count_kept_bytes() -> int:
+    """Return the bytes that the tables of this process take."""
     with _lock:
         return _bytes

@@ -1,7 +1,7 @@
 """A .npy file read by position, never mapped.
 
-A mapped file that another program makes shorter kills its readers with a bus error; a positioned read comes back short,
-and that can be told. The pages read belong to the system's cache and not to the process.
+A mapped file that another program makes shorter kills its readers with a bus error; a positioned read returns fewer
+bytes, which can be reported. The pages read belong to the system's cache and not to the process.
 """
 
 import math
@@ -72,7 +72,7 @@ class NpyFile:
         return math.prod(self.shape[1:]) * self.dtype.itemsize
 
     def read(self, start: int, stop: int, where: str = "") -> Array:
-        """The rows from `start` to `stop`, C-ordered, as stored; `where` names them in errors."""
+        """Read the rows from `start` to `stop`, C-ordered, as stored; `where` names them in errors."""
         where = where or f"rows {start} to {stop - 1}"
         if not self.fortran or len(self.shape) == 1:
             raw = np.empty((stop - start) * self.row_bytes, dtype=np.uint8)
@@ -86,7 +86,7 @@ class NpyFile:
         return np.ascontiguousarray(raw.view(self.dtype).T)
 
     def gather(self, rows: Array) -> Array:
-        """Rows by number, in the order asked; those that follow one another in the file are read at once."""
+        """Read rows by index, in the order asked; rows that follow one another in the file are read at once."""
         wanted, places = np.unique(rows, return_inverse=True)
         found = np.empty((len(wanted), *self.shape[1:]), dtype=self.dtype)
         for first, last in _runs(wanted):
@@ -94,7 +94,7 @@ class NpyFile:
         return found[places.reshape(-1)]
 
     def will_need(self, start: int, stop: int) -> None:
-        """Tell the system that these rows are wanted soon, so that the disk works while the processor does."""
+        """Ask the system to read these rows ahead, so that the disk works while the processor does."""
         if hasattr(os, "posix_fadvise") and not self.fortran:
             begin = self.offset + start * self.row_bytes
             os.posix_fadvise(self.file.fileno(), begin, (stop - start) * self.row_bytes, os.POSIX_FADV_WILLNEED)
@@ -110,6 +110,7 @@ class NpyFile:
             done += count
 
     def _read_some(self, view: memoryview, offset: int) -> int:
+        """Read at most ``len(view)`` bytes from `offset` on, and return how many there were."""
         try:
             if hasattr(os, "preadv"):
                 return os.preadv(self.file.fileno(), [view], offset)
@@ -120,6 +121,7 @@ class NpyFile:
             self._refuse(f"cannot be read ({error.strerror})")
 
     def _check_size(self, size: int, where: str) -> None:
+        """Raise if a file of `size` bytes is shorter than its header promises."""
         needed = self.offset + math.prod(self.shape) * self.dtype.itemsize
         if size < needed:
             self._refuse(
@@ -145,6 +147,6 @@ class NpyFile:
 
 
 def _runs(numbers: Array) -> Iterator[tuple[int, int]]:
-    """The bounds of each stretch of rising numbers without a gap."""
+    """Return the bounds of each run of consecutive indices in rising `numbers`."""
     ends = np.flatnonzero(np.diff(numbers) != 1) + 1
     return zip([0, *ends.tolist()], [*ends.tolist(), len(numbers)], strict=True)

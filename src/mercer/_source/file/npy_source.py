@@ -1,7 +1,7 @@
-"""Rows in a .npy file: as random to reach as an array, and never more in memory than the blocks being worked on.
+"""A source of rows in a .npy file, which can be read in any order; only the blocks being worked on are in memory.
 
-Each thread reads the block it is going to work on, so that while one waits for the disk another computes, and the
-system is told of the blocks that come next.
+Each thread reads the block it is going to work on, so that while one waits for the disk another computes. The system is
+asked to read the next blocks ahead.
 """
 
 import copy
@@ -16,8 +16,8 @@ from mercer._source.array import ArraySource
 from mercer._source.block import Block, DenseBlock, rows_per_block
 from mercer._source.file.npy_file import NpyFile
 from mercer._source.file.piece_rule import PieceRule
-from mercer._source.file.row_values import open_beside
-from mercer._source.finite import checked_block
+from mercer._source.file.row_values import open_row_values
+from mercer._source.finite import check_block
 from mercer._source.memory import require_memory, small_table
 from mercer._source.source import Source, SumTree
 from mercer._types import Array
@@ -25,11 +25,11 @@ from mercer.errors import DataError
 
 __all__ = ["NpySource"]
 
-# How far ahead of the block being read the system is asked to read: the work of several threads on eight blocks each.
+# Bytes after the block being read that the system is asked to read: the work of several threads on eight blocks each.
 _AHEAD_BYTES = 32 * 2**20
-# Blocks read and summed at once hold up to this much, so that a thread's share stays in its cache.
+# The most bytes of blocks that one thread reads and sums at once, so that they stay in its cache.
 _RUN_BYTES = 2 * 2**20
-# Bytes a second that no disk reaches and every page cache does.
+# Bytes per second that no disk reaches and every page cache does.
 _DISK_SPEED = 1.5e9
 
 
@@ -55,8 +55,8 @@ class NpySource(Source):
         self.description = f"the file {self.file.name}"
         self._check_shape()
         self.n_rows, self.n_features = self.file.shape
-        self.targets = None if targets is None else open_beside(y, "y", subject)
-        self.weights = open_beside(weight, "sample_weight", subject)
+        self.targets = None if targets is None else open_row_values(y, "y", subject)
+        self.weights = open_row_values(weight, "sample_weight", subject)
         for beside in (self.targets, self.weights):
             if beside is not None:
                 beside.check_length(self.n_rows, self.description)
@@ -65,7 +65,7 @@ class NpySource(Source):
         self.dtype, self.target_shape = self.rule.dtype, self.rule.target_shape
         self.has_weight = self.rule.has_weight
         self.block_rows = rows_per_block(self.n_features)
-        # Shared by copies, which may be at work on other threads: a flag is set twice at worst.
+        # Which blocks were checked. Copies share it, also on other threads: at worst a block is checked twice.
         self._seen = bytearray(self.n_blocks)
         self._asked: int | None = None
         self._reads_rows = True
@@ -93,21 +93,22 @@ class NpySource(Source):
             raise DataError(message)
 
     def _beside(self, start: int, stop: int, where: str) -> tuple[Array, Array]:
+        """Read the targets and weights of some consecutive rows."""
         y = None if self.targets is None else self.targets.read(start, stop, where)
         return y, None if self.weights is None else self.weights.read(start, stop, where)
 
     def _rows(self, start: int, stop: int, number: int, seen: bool = False) -> Block:
-        """Rows with their targets and weights; those seen before need no second look."""
+        """Read rows with their targets and weights; check them unless they were seen before."""
         where = f"block {number} (rows {start} to {stop - 1})"
         beside = self._beside(start, stop, where)
         if not self._reads_rows:
             return DenseBlock(np.empty((stop - start, 0)), start, *self.rule.read_beside(number, stop - start, *beside))
         X = self.file.read(start, stop, where)
         if seen:
-            # Looking again would take a tenth of a pass of logistic regression over 64 columns.
+            # A second check would take a tenth of a pass of logistic regression over 64 columns.
             return DenseBlock(X.astype(self.dtype, copy=False), start, *self.rule.read_again(*beside))
         X, y, weight = self.rule.read(number, X, *beside)
-        return checked_block(DenseBlock(X, start, y, weight), self)
+        return check_block(DenseBlock(X, start, y, weight), self)
 
     def block(self, number: int) -> Block:
         return self._run_of(number, number + 1)
@@ -117,7 +118,7 @@ class NpySource(Source):
         return self.block_rows * self.file.row_bytes
 
     def _run_of(self, first: int, stop: int) -> Block:
-        """Consecutive blocks as one."""
+        """Read the consecutive blocks `first` to `stop` as one."""
         began = time.perf_counter()
         start, end = first * self.block_rows, self.bounds(stop - 1)[1]
         block = self._rows(start, end, first, all(self._seen[first:stop]))
@@ -125,12 +126,12 @@ class NpySource(Source):
             self._seen[first:stop] = b"\1" * (stop - first)
             slow = (time.perf_counter() - began) * _DISK_SPEED > block.n * self.file.row_bytes
             self._ask_ahead(first, stop, slow)
-        return self._finished(block)
+        return self._relabel_block(block)
 
     def _sum_run(self, statistic: Any, first: int, stop: int) -> Any:
         tree, length = SumTree(), 2 ** (max(1, _RUN_BYTES // self._block_bytes).bit_length() - 1)
         for number in range(first, stop, length):
-            # Without a name the run is gone when the next is read, into the same memory, which is still in the cache.
+            # No variable holds the run, so the next one is read into the same memory, which is still in the cache.
             tree.add(statistic.on_run(self._run_of(number, min(number + length, stop)), self.block_rows))
         return tree.total()
 
@@ -143,7 +144,7 @@ class NpySource(Source):
         self.each(_all_columns, _forgotten)
 
     def _ask_ahead(self, first: int, stop: int, slow: bool) -> None:
-        """Tell the system of the blocks to come, from the first that was slow to read: one that it had not cached."""
+        """Ask the system to read the next blocks ahead, from the first slow one on, which it had not cached."""
         if first == 0 or self._asked is None:
             self._asked = stop if slow else None
         if self._asked is not None:
@@ -154,7 +155,7 @@ class NpySource(Source):
                 self.file.will_need(*self.bounds(number))
 
     def on_rows(self, start: int, stop: int, function: Callable[[Block], Any]) -> Any:
-        return function(self._finished(self._rows(start, stop, start // self.block_rows)))
+        return function(self._relabel_block(self._rows(start, stop, start // self.block_rows)))
 
     def reduce(self, statistic: Any) -> Any:
         return Source.reduce(self if getattr(statistic, "reads_rows", True) else self._without_rows(), statistic)
@@ -169,7 +170,7 @@ class NpySource(Source):
         return self._without_rows().map(_weight)
 
     def _without_rows(self) -> "NpySource":
-        """A copy with targets and weights only: its blocks have no columns, and the file of the rows is not read."""
+        """Return a copy with targets and weights only: its blocks have no columns, and no rows are read."""
         other = copy.copy(self)
         other._reads_rows = False
         return other
@@ -182,8 +183,8 @@ class NpySource(Source):
 
     def part(self, rows: Array) -> ArraySource:
         X = np.ascontiguousarray(self.file.gather(np.asarray(rows)), self.dtype)
-        # Which rows were drawn is told by their numbers in the file.
-        checked_block(DenseBlock(X, 0), _Drawn(self, rows))
+        # Errors name the drawn rows by their indices in the file.
+        check_block(DenseBlock(X, 0), _Drawn(self, rows))
         return ArraySource(X, threads=self.threads)
 
     def whole(self) -> Array:
@@ -202,7 +203,7 @@ class NpySource(Source):
 
 
 class _Drawn:
-    """Some rows of a file, for errors: they are told by their numbers in the file."""
+    """Some rows of a file, for errors, which name them by their indices in the file."""
 
     def __init__(self, source: NpySource, rows: Array) -> None:
         self.source = source
@@ -210,17 +211,19 @@ class _Drawn:
         self.subject = source.subject
         self.feature_names = None
 
-    def located(self, row: int) -> str:
-        return self.source.located(int(self.rows[row]))
+    def locate(self, row: int) -> str:
+        return self.source.locate(int(self.rows[row]))
 
 
 def _weight(block: Block) -> Array:
+    """Return the weights of a block."""
     return block.weight
 
 
 def _forgotten(rows: Array) -> None:
-    """The rows are only looked at."""
+    """Drop the rows: they were read only to be checked."""
 
 
 def _all_columns(block: Block) -> Array:
+    """Return the rows of a block."""
     return block.X

@@ -1,4 +1,4 @@
-"""Rows in files: which kind a path or an Arrow object is, and who opens it."""
+"""Open rows in files: find the kind of a path or an Arrow object, and pass it to the source of that kind."""
 
 import os
 from pathlib import Path
@@ -64,7 +64,7 @@ def open_file(X: Any, y: Any, weight: Any, *, columns: Any = None, **options: An
 
 
 def kind_of(path: Path, subject: str) -> str:
-    """What a file holds, by the end of its name; an unknown one is an error that lists the known ones."""
+    """Return what a file holds, by the end of its name; raise an error that lists the known ends for others."""
     for end in ("".join(path.suffixes[-2:]).lower(), path.suffix.lower()):
         if end in KINDS:
             return KINDS[end]

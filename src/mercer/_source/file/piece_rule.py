@@ -1,4 +1,4 @@
-"""What a piece of rows must be: of the same columns and type as those before it, with targets and weights to match."""
+"""The rule for a piece of rows: same columns and type as the pieces before it, with matching targets and weights."""
 
 from dataclasses import dataclass, field
 from typing import Any, Literal, NoReturn
@@ -47,7 +47,7 @@ class PieceRule:
     is_sparse: bool = field(default=False, init=False)
 
     def read_block(self, number: int, block: Any) -> tuple[Array, Array, Array]:
-        """A block as users give it: rows, or a tuple of rows, targets and weights."""
+        """Check a block as users give it: rows, or a tuple of rows, targets and weights."""
         parts = block if isinstance(block, tuple) else (block,)
         if not 1 <= len(parts) <= 3:
             self._refuse(f"{self._where(number)} is a tuple of {len(parts)}. {_SEVERAL}")
@@ -60,7 +60,7 @@ class PieceRule:
         return self.read(number, *parts)
 
     def read(self, number: int, X: Any, y: Any = None, weight: Any = None) -> tuple[Array, Array, Array]:
-        """Rows as C-ordered floats or CSR, targets as an array, weights as float64; an error names the piece."""
+        """Return rows as C-ordered floats or CSR, targets as an array, weights as float64; an error names the piece."""
         where = self._where(number)
         X = X if issparse(X) else self._array(X, "rows", where)
         if X.ndim != 2:
@@ -77,12 +77,12 @@ class PieceRule:
         return rows, *self.read_beside(number, rows.shape[0], y, weight)
 
     def read_beside(self, number: int, n_rows: int, y: Any, weight: Any) -> tuple[Array, Array]:
-        """Targets as an array and weights as float64, for a piece of so many rows."""
+        """Return the targets as an array and the weights as float64, for a piece of `n_rows` rows."""
         where = self._where(number)
         return self._read_targets(y, n_rows, where), self._read_weight(weight, n_rows, where)
 
     def read_again(self, y: Any, weight: Any) -> tuple[Array, Array]:
-        """Targets and weights that were found to be right before, in the types that they are used in."""
+        """Convert targets and weights that were checked in an earlier pass to the types that are used."""
         if self.targets is None or y is None:
             y = None
         else:
@@ -90,15 +90,18 @@ class PieceRule:
         return y, None if weight is None else np.require(weight, np.float64, ["ALIGNED"])
 
     def _where(self, number: int) -> str:
+        """Name the piece `number`, for errors."""
         return f"{self.part} {number} of {self.description}"
 
     def _array(self, given: Any, what: str, where: str) -> Array:
+        """Convert what was given to an array; raise if its rows have different lengths."""
         try:
             return np.asarray(given)
         except ValueError as error:
             self._refuse(f"the {what} of {where} are no array ({error}); give each row as many entries.")
 
     def _learn(self, X: Any, y: Any, weight: Any, where: str) -> None:
+        """Remember the columns, types, targets and weights of the first piece."""
         if X.dtype.kind not in "fiub":
             self._refuse(f"{where} must hold numbers; got {X.dtype}. Encode its columns, or leave them out.")
         self.given = X.dtype.name
@@ -120,6 +123,7 @@ class PieceRule:
                 self.target_shape = ()
 
     def _read_targets(self, y: Any, n_rows: int, where: str) -> Array:
+        """Check that there is one target per row, of the kind and shape of those before."""
         if self.targets is None:
             return None
         y = None if y is None else self._array(y, "targets", where)
@@ -139,6 +143,7 @@ class PieceRule:
         return np.require(y, np.float64, ["ALIGNED"])
 
     def _read_labels(self, y: Array, n_rows: int, where: str) -> Array:
+        """Check one label per row, of the kind of those before, and return them as a vector."""
         if y.size != n_rows:
             self._refuse(f"{where} has labels of shape {y.shape}; give one label per row.")
         if _kind(y) != self.target_kind:
@@ -150,11 +155,13 @@ class PieceRule:
         return y.reshape(n_rows)
 
     def _refuse_nan(self, y: Array, where: str) -> None:
+        """Raise if targets hold NaN or infinity."""
         if not np.isfinite(y).all():
             what = "NaN" if np.isnan(y).any() else "infinity"
             self._refuse(f"Input y contains {what}, in {where}; drop or fill those rows.")
 
     def _read_weight(self, weight: Any, n_rows: int, where: str) -> Array:
+        """Check that there is one finite, non-negative weight per row, or none as before."""
         if (weight is not None) != self.has_weight:
             self._refuse(
                 f"{where} has {'no ' if weight is None else ''}weights, unlike those before; give all or none."
@@ -172,16 +179,18 @@ class PieceRule:
         return weight
 
     def _refuse(self, sentence: str) -> NoReturn:
+        """Raise a DataError that names who reads the rows."""
         message = f"{self.subject}: {sentence}"
         raise DataError(message)
 
 
 def _kind(y: Array) -> str:
+    """Return whether labels are numbers or text."""
     return "numbers" if y.dtype.kind in "fiub" else "text"
 
 
 def _column_names(X: Any) -> list[str] | None:
-    """The names of a frame's columns, where all are text, as in scikit-learn."""
+    """Return the names of a frame's columns if all are text, as in scikit-learn; else None."""
     if isinstance(X, np.ndarray) or issparse(X):
         return None
     names = getattr(X, "column_names", None) or getattr(X, "columns", None)

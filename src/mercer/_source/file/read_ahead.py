@@ -1,4 +1,4 @@
-"""An iterator run on a thread of its own, a few items ahead of whoever asks."""
+"""Run an iterator on a thread of its own, a few items ahead of its consumer."""
 
 import threading
 from collections import deque
@@ -7,16 +7,16 @@ from typing import Any
 
 __all__ = ["ReadAhead"]
 
-# Blocks made ahead of those being worked on.
+# Items read ahead: enough to keep the consumer busy through one slow read, few enough to hold little memory.
 _AHEAD = 4
-# How long a wait lasts before it looks around: a signal that comes just before a wait begins is seen when it ends.
+# Seconds of one wait. A signal that comes just before a wait begins is handled when that wait ends.
 _TURN = 0.05
-# How long closing waits for the thread: Ctrl-C answers within 0.2 s, even if the iterator is slow to return.
+# Seconds that closing waits for the thread: Ctrl-C must answer within 0.2 s, even if the iterator is slow to return.
 _PATIENCE = 0.1
 
 
 class ReadAhead:
-    """Runs an iterator on a thread of its own, a few items ahead of whoever asks.
+    """Runs an iterator on a thread of its own, a few items ahead of its consumer.
 
     It ends with the iterator, with its error (raised where the items are asked for), or with :meth:`close`. Then the
     iterator is closed, if it can be, by the thread that ran it.
@@ -52,7 +52,7 @@ class ReadAhead:
         raise StopIteration
 
     def close(self) -> None:
-        """Stop reading and wait, not for long, for the thread; whoever asks for an item is told there are no more."""
+        """Stop reading, and wait up to 0.1 s for the thread; consumers that wait for an item get none."""
         with self.changed:
             self.closed = True
             self.ready.clear()
@@ -61,6 +61,7 @@ class ReadAhead:
             self.thread.join(_PATIENCE)
 
     def _read(self) -> None:
+        """Read all items on the thread, close the iterator, and keep its error for the consumer."""
         error = None
         try:
             for item in self.items:
@@ -77,6 +78,7 @@ class ReadAhead:
             self.changed.notify_all()
 
     def _put(self, item: Any) -> bool:
+        """Add an item once there is room for it; return False if nobody wants items any more."""
         with self.changed:
             while len(self.ready) >= self.ahead and not self.closed:
                 self.changed.wait(_TURN)

@@ -1,4 +1,4 @@
-"""Targets and weights that are given beside rows in a file: an array, one number for all rows, or a .npy file."""
+"""Targets or weights that are given separately from rows in a file: an array, one number, or a .npy file."""
 
 import os
 from typing import Any
@@ -9,10 +9,10 @@ from mercer._source.file.npy_file import NpyFile
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["Beside", "open_beside"]
+__all__ = ["RowValues", "open_row_values"]
 
 
-class Beside:
+class RowValues:
     """An entry, or a row of entries, for each row of a file.
 
     Parameters
@@ -58,7 +58,7 @@ class Beside:
             raise DataError(message)
 
     def read(self, start: int, stop: int, where: str = "") -> Array:
-        """The entries of some consecutive rows; fewer where there are no more."""
+        """Return the values of some consecutive rows; fewer at the end."""
         if self.shape is None:
             return np.full(stop - start, self.values)
         stop = min(stop, self.shape[0])
@@ -67,6 +67,6 @@ class Beside:
         return self.values[start:stop]
 
 
-def open_beside(given: Any, name: str, subject: str) -> Beside | None:
-    """What was given, to be read by rows; None if nothing was."""
-    return None if given is None else Beside(given, name, subject)
+def open_row_values(given: Any, name: str, subject: str) -> RowValues | None:
+    """Open what was given, to be read by rows; None if nothing was given."""
+    return None if given is None else RowValues(given, name, subject)

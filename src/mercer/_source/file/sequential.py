@@ -1,8 +1,8 @@
-"""Sources that are read from front to back: blocks cut from whatever pieces come, read ahead by a thread of their own.
+"""Sources that are read from front to back: blocks cut from pieces of any length, read ahead by a thread.
 
 A pass over a file or an iterator gives pieces of any length. They are joined and cut to the fixed blocks that an array
 of the same rows would have, so that sums have the same bits. A background thread makes the next few blocks while the
-crew works on these; what is held is those few blocks, whatever the length of the whole.
+worker threads use the current ones; only those few blocks are held, whatever the number of rows.
 """
 
 from abc import abstractmethod
@@ -16,7 +16,7 @@ from mercer._source.block import Block, DenseBlock, SparseBlock
 from mercer._source.file.block_cutting import Cursor, Piece, cut
 from mercer._source.file.piece_rule import PieceRule
 from mercer._source.file.read_ahead import ReadAhead
-from mercer._source.finite import checked_block
+from mercer._source.finite import check_block
 from mercer._source.memory import require_memory, small_table
 from mercer._source.source import Source, SumTree
 from mercer._source.threads import run_taken
@@ -46,13 +46,13 @@ class SequentialSource(Source):
     restartable: bool = True
 
     def __init__(self) -> None:
-        # Shared by copies of this source, so that one pass tells all of them.
+        # Shared by copies of this source, so that all of them know what one pass has found.
         self._known: dict[str, Any] = {"n_rows": None, "weight": None, "passes": 0, "finite": False}
         self._cursor: Cursor | None = None
 
     @abstractmethod
     def pieces(self) -> Iterator[Piece]:
-        """A fresh pass: rows (dense C-ordered floats of the source's type, or CSR), targets and weights, checked."""
+        """Begin a new pass: yield checked rows (C-ordered floats of the source's type, or CSR), targets and weights."""
 
     @property
     def known_rows(self) -> int | None:
@@ -65,7 +65,7 @@ class SequentialSource(Source):
         return self._known["n_rows"]
 
     def blocks(self) -> Generator[Block]:
-        """A pass over the blocks, front to back."""
+        """Yield the blocks of one pass, front to back."""
         if self._known["passes"] and not self.restartable:
             message = (
                 f"{self.subject}: {self.description} can be read only once and a further pass is needed; give a list "
@@ -82,13 +82,13 @@ class SequentialSource(Source):
                 start += X.shape[0]
                 if weight is not None:
                     weights.add(block.total_weight())
-                yield self._finished(block)
+                yield self._relabel_block(block)
         finally:
             getattr(pieces, "close", bool)()
         self._count(start, weights)
 
     def _count(self, n_rows: int, weights: SumTree) -> None:
-        """Remember what a whole pass has shown, or say that it cannot be."""
+        """Remember the number of rows and their weight after a whole pass; raise if they changed or are zero."""
         known = self._known["n_rows"]
         if n_rows == 0 and not known:
             message = f"{self.subject}: {self.description} has no rows; got 0 sample(s), at least 1 is required."
@@ -109,11 +109,12 @@ class SequentialSource(Source):
                 )
                 raise DataError(message)
 
-    def _checked_blocks(self) -> Generator[Block]:
+    def _check_blocks(self) -> Generator[Block]:
+        """Yield the blocks of one pass, after a check for NaN and infinity where that is still needed."""
         blocks = self.blocks()
         try:
             for block in blocks:
-                yield block if self._known["finite"] else checked_block(block, self)
+                yield block if self._known["finite"] else check_block(block, self)
         finally:
             blocks.close()
 
@@ -124,8 +125,8 @@ class SequentialSource(Source):
         if self._known["finite"]:
             run_taken(function, ReadAhead(self.blocks()), self.threads, receive)
             return
-        # Looked at by the thread that works on it, while it is in that thread's cache.
-        run_taken(lambda block: function(checked_block(block, self)), ReadAhead(self.blocks()), self.threads, receive)
+        # The thread that works on a block checks it, while the block is in that thread's cache.
+        run_taken(lambda block: function(check_block(block, self)), ReadAhead(self.blocks()), self.threads, receive)
         self._known["finite"] = True
 
     def reduce(self, statistic: Any) -> Any:
@@ -135,7 +136,7 @@ class SequentialSource(Source):
 
     def total_weight(self) -> float:
         known = self._known["weight"]
-        # Weights turned by class are others than those that were summed in passing.
+        # The known weight is that of the weights as stored; a labelling may multiply them by class weights.
         return super().total_weight() if known is None or self.labelling is not None else known
 
     def row_table(self, fill: float, dtype: Any = np.float64) -> Array:
@@ -150,7 +151,7 @@ class SequentialSource(Source):
         try:
             for number, block in enumerate(ahead):
                 if number in work:
-                    done[number] = self.fetch(work[number](checked_block(block, self)))
+                    done[number] = self.fetch(work[number](check_block(block, self)))
                 if len(done) == len(work):
                     return done
         finally:
@@ -169,10 +170,10 @@ class SequentialSource(Source):
         return self._cursor_at(start).available(count)
 
     def _cursor_at(self, start: int) -> Cursor:
-        """The cursor, if the rows to be read are the next ones; else one that has passed over those before them."""
+        """Return the cursor if `start` is its next row, else a new one that has skipped the rows before `start`."""
         if self._cursor is None or self._cursor.position != start:
             self.release()
-            self._cursor = Cursor(ReadAhead(self._checked_blocks()))
+            self._cursor = Cursor(ReadAhead(self._check_blocks()))
             self._cursor.skip(start)
         return self._cursor
 
@@ -195,12 +196,14 @@ class SequentialSource(Source):
 
 
 def _nothing(block: Block) -> None:
-    """Only the count of the rows is wanted."""
+    """Do nothing: only the number of rows is wanted."""
 
 
 def _itself(block: Block) -> Block:
+    """Return the block."""
     return block
 
 
 def _rows(block: Block) -> Array:
+    """Return the rows of a block."""
     return block.X

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from mercer._source.block import rows_per_sparse_block
 from mercer._source.file.block_cutting import Piece
 from mercer._source.file.piece_rule import PieceRule
-from mercer._source.file.row_values import open_beside
+from mercer._source.file.row_values import open_row_values
 from mercer._source.file.sequential import SequentialSource
 from mercer._source.memory import require_memory
 from mercer._types import Array
@@ -46,8 +46,8 @@ class SparseFile(SequentialSource):
         self.threads = threads
         self.description = f"the sparse file {self.path}"
         n_rows, self.n_features = self._read_layout()
-        self.targets = None if targets is None else open_beside(y, "y", subject)
-        self.weights = open_beside(weight, "sample_weight", subject)
+        self.targets = None if targets is None else open_row_values(y, "y", subject)
+        self.weights = open_row_values(weight, "sample_weight", subject)
         for beside in (self.targets, self.weights):
             if beside is not None:
                 beside.check_length(n_rows, self.description)
@@ -59,7 +59,7 @@ class SparseFile(SequentialSource):
         self.block_rows = rows_per_sparse_block(n_rows, int(self.pointers[-1]), self.n_features)
 
     def _read_layout(self) -> tuple[int, int]:
-        """Shape, row pointers and the type of the values, from the small members of the archive."""
+        """Read the shape, the row pointers and the type of the values from the small members of the archive."""
         try:
             with np.load(self.path, allow_pickle=False) as members:
                 if not {"format", "shape", "data", "indices", "indptr"} <= {*members.files}:
@@ -142,7 +142,7 @@ class SparseFile(SequentialSource):
 
 
 def _header(member: Any) -> tuple[tuple[int, ...], Any]:
-    """Shape and type of an array in an archive, whose values follow."""
+    """Read the shape and the type of an array in an archive; its values follow."""
     version = np.lib.format.read_magic(member)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, _, dtype = read(member)

@@ -1,4 +1,4 @@
-"""Tables on a disk: the files of a folder in the order of their names, opened as one Arrow dataset."""
+"""The table files of a folder, in the order of their names, opened as one Arrow dataset."""
 
 import os
 from collections import Counter
@@ -34,12 +34,13 @@ class TableFiles:
         self.description = f"the {self.kind} {'folder' if path.is_dir() else 'file'} {path}"
 
     def _find(self) -> Iterator[Path]:
-        """The files in a folder and those below it; names that begin with a dot or an underscore are not data."""
+        """Yield the files in a folder and below it; names that begin with a dot or an underscore are not data."""
         for folder, folders, files in os.walk(self.path):
             folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
             yield from (Path(folder, name) for name in sorted(files) if not name.startswith((".", "_")))
 
     def _one_kind(self) -> str:
+        """Return the kind of table that all files are; raise if there are none or several kinds."""
         tables = [end for end, kind in KINDS.items() if kind in _NAMES]
         known = [file for file in self.files if file.name.lower().endswith(tuple(tables))]
         kinds = Counter(kind_of(file, self.subject) for file in known)
@@ -54,7 +55,7 @@ class TableFiles:
         return next(iter(kinds))
 
     def open(self, labels: Any = ()) -> Any:
-        """An Arrow dataset; numbers in text files are read as floats, but for the columns that hold `labels`."""
+        """Open an Arrow dataset; integers in text files are read as floats, except in the columns `labels`."""
         import pyarrow
 
         try:
@@ -67,6 +68,7 @@ class TableFiles:
             self._refuse(f"{self.description} cannot be read ({error}).")
 
     def _dataset(self, schema: Any) -> Any:
+        """Make the Arrow dataset of all files, with hive partitioning in folders."""
         from pyarrow import csv, dataset
 
         form: Any = _NAMES[self.kind]
@@ -76,7 +78,7 @@ class TableFiles:
         return dataset.dataset([str(file) for file in self.files], format=form, schema=schema, **folder)
 
     def _check_schemas(self, data: Any) -> None:
-        """Every file must have the columns of the first, of the same types; text files tell only names."""
+        """Raise unless every file has the columns and types of the first; of text files, check the names only."""
         first = None
         for fragment in data.get_fragments():
             schema = fragment.physical_schema
@@ -95,7 +97,7 @@ class TableFiles:
 
 
 def _with_floats(schema: Any, labels: Any) -> Any:
-    """The schema with floats where only whole numbers were seen: Arrow judges a text file by its first megabyte."""
+    """Return the schema with floats for integers: Arrow guesses the types of a text file from its first megabyte."""
     import pyarrow
     from pyarrow import types
 

@@ -1,6 +1,6 @@
-"""Tables read through Arrow: Parquet, Arrow and text files, datasets, scanners, tables, and record-batch readers.
+"""Sources of tables that Arrow reads: Parquet, Arrow and text files, datasets, scanners, tables, batch readers.
 
-Targets and weights are columns by their names, or lie beside the table. All other columns are features, in the order of
+Targets and weights are named columns, or are given separately. All other columns are features, in the order of
 the table; a fitted model reads the columns it knows by name, so that a table may still hold the target.
 """
 
@@ -12,17 +12,18 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from mercer._source.block import rows_per_block
-from mercer._source.file.arrow_columns import TableColumns, columns_named
+from mercer._source.file.arrow_columns import TableColumns, find_named_columns
 from mercer._source.file.block_cutting import Piece
 from mercer._source.file.piece_rule import PieceRule
-from mercer._source.file.row_values import Beside, open_beside
+from mercer._source.file.row_values import RowValues, open_row_values
 from mercer._source.file.sequential import SequentialSource
 from mercer.errors import DataError
 
 __all__ = ["ParquetSource", "ReaderSource", "TableSource", "open_reader", "open_table", "open_table_path"]
 
-# The size of a record batch. Arrow reads some ahead on its own; its default holds 16 batches of each of 4 files.
+# Bytes of a record batch.
 _BATCH_BYTES = 8 * 2**20
+# How far Arrow reads ahead on its own; its default holds 16 batches of each of 4 files.
 _AHEAD = {"batch_readahead": 2, "fragment_readahead": 1}
 
 
@@ -60,11 +61,11 @@ class TableSource(SequentialSource):
         self.subject = subject
         self.threads = threads
         self.description = description
-        self.columns = TableColumns.chosen(
+        self.columns = TableColumns.choose(
             schema, y, weight, targets=targets, wanted=columns, subject=subject, description=description
         )
         self.beside = {
-            name: self._open_beside(given, name, schema)
+            name: self._open_row_values(given, name, schema)
             for name, given in (("y", None if targets is None else y), ("sample_weight", weight))
         }
         self.rule = PieceRule(subject, description, targets, "record batch")
@@ -73,11 +74,11 @@ class TableSource(SequentialSource):
         self.target_shape, self.has_weight = self.rule.target_shape, self.rule.has_weight
         self.feature_names = self.columns.features
         self.block_rows = rows_per_block(self.n_features)
-        # The first row of each file, filled in while it is read; for errors.
+        # The first row of each file read so far, and its name, for errors.
         self.files: list[tuple[int, str]] = []
 
-    def _open_beside(self, given: Any, name: str, schema: Any) -> Beside | None:
-        return None if columns_named(given, schema.names) else open_beside(given, name, self.subject)
+    def _open_row_values(self, given: Any, name: str, schema: Any) -> RowValues | None:
+        return None if find_named_columns(given, schema.names) else open_row_values(given, name, self.subject)
 
     @property
     def batch_rows(self) -> int:
@@ -85,7 +86,7 @@ class TableSource(SequentialSource):
         return max(1024, _BATCH_BYTES // (8 * len(self.columns.names)))
 
     def batches(self) -> Iterator[tuple[str, Any]]:
-        """A fresh pass: the name of a file (or nothing) and a record batch of it."""
+        """Begin a new pass: yield the name of a file (or an empty one) and a record batch of it."""
         scanner = self.data
         if hasattr(scanner, "scanner"):
             options = {"batch_size": self.batch_rows, "use_threads": self.threads > 1, **_AHEAD, **self._slim()}
@@ -94,7 +95,7 @@ class TableSource(SequentialSource):
             yield getattr(tagged.fragment, "path", ""), tagged.record_batch
 
     def _slim(self) -> dict[str, Any]:
-        """For Parquet: read a column as it is decoded. Arrow's default reads whole row groups ahead of that."""
+        """Return options that read Parquet columns as they are decoded; the default reads whole row groups ahead."""
         from pyarrow import dataset
 
         if not isinstance(getattr(self.data, "format", None), dataset.ParquetFileFormat):
@@ -111,7 +112,7 @@ class TableSource(SequentialSource):
                 if batch.num_rows == 0:
                     continue
                 if bad := self.columns.nulls(batch):
-                    where = f"{self.located(start)} and the {batch.num_rows - 1} rows after it"
+                    where = f"{self.locate(start)} and the {batch.num_rows - 1} rows after it"
                     self._refuse(f"has nulls in column {bad[0]!r}, in {where}. Drop or fill those rows")
                 yield self.rule.read(number, *self._parts(batch, start))
                 start, number = start + batch.num_rows, number + 1
@@ -121,7 +122,7 @@ class TableSource(SequentialSource):
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """What Arrow raises, in our words."""
+        """Turn errors of Arrow into DataErrors that name the table."""
         import pyarrow
 
         try:
@@ -130,6 +131,7 @@ class TableSource(SequentialSource):
             self._refuse(f"cannot be read ({error})")
 
     def _parts(self, batch: Any, start: int) -> tuple[Any, Any, Any]:
+        """Return the rows, targets and weights of a record batch whose first row is `start`."""
         y, weight = (
             None if beside is None else beside.read(start, start + batch.num_rows) for beside in self.beside.values()
         )
@@ -139,10 +141,10 @@ class TableSource(SequentialSource):
             weight = self.columns.read_weight(batch)
         return self.columns.rows(batch), y, weight
 
-    def located(self, row: int) -> str:
+    def locate(self, row: int) -> str:
         place = bisect.bisect_right([first for first, _ in self.files], row) - 1
         first, file = self.files[place] if self.files else (0, "")
-        return f"row {row - first} of {file}" if file else super().located(row)
+        return f"row {row - first} of {file}" if file else super().locate(row)
 
     def fingerprint(self) -> dict[str, Any]:
         paths = [path for path in getattr(self.data, "files", []) if os.path.exists(path)]
@@ -157,7 +159,7 @@ class TableSource(SequentialSource):
 class ParquetSource(TableSource):
     """Rows of Parquet files, one file after the other, a page of each column at a time.
 
-    A dataset decodes row groups whole, two at once: 390 MB for groups of 134 MB, where this takes 200 MB for groups of
+    A dataset decodes whole row groups, two at once: 390 MB for groups of 134 MB, where this takes 200 MB for groups of
     any size.
     """
 
@@ -229,7 +231,7 @@ def open_reader(X: Any, y: Any, weight: Any, *, subject: str, **options: Any) ->
 
 
 def _note_rows(source: TableSource, n_rows: int) -> None:
-    """The number of rows as the files' own records tell it, so that no pass has to count them."""
+    """Store the number of rows that the files' metadata give, so that no pass has to count them."""
     if n_rows == 0:
         source._refuse("has no rows; got 0 sample(s), at least 1 is required")
     for beside in source.beside.values():
@@ -239,6 +241,7 @@ def _note_rows(source: TableSource, n_rows: int) -> None:
 
 
 def _import_arrow(subject: str) -> None:
+    """Raise with the command to install pyarrow if it is missing."""
     try:
         import pyarrow.dataset  # noqa: F401
     except ImportError as error:

@@ -7,7 +7,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, few_rows, fitted_source
+from mercer._base import Estimator, few_rows, open_new_rows
 from mercer._solver import Step
 from mercer._solver.centres.assignment import Assignment
 from mercer._solver.centres.centres import Centres, nearest
@@ -45,7 +45,7 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         """
         if (rows := few_rows(self, X)) is not None and rows.shape[0] * len(self.cluster_centers_) <= _FEW:
             return nearest(DenseBlock(rows, 0), self._ready(rows.dtype))[0]
-        source = fitted_source(self, X, accept_sparse="csr")
+        source = open_new_rows(self, X, accept_sparse="csr")
         return source.map(_NearestLabels(self._ready(source.dtype)))
 
     def transform(self, X: Any) -> Array:
@@ -61,7 +61,7 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         distances : array of shape (n, k)
             Where the rows are.
         """
-        source = fitted_source(self, X, accept_sparse="csr")
+        source = open_new_rows(self, X, accept_sparse="csr")
         centres = self._ready(source.dtype)
         if source.place in ("memory", "file") and source.known_rows is not None:
             size = source.n_rows * centres.k * source.host_dtype.itemsize

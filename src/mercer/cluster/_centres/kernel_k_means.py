@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClusterMixin
 
-from mercer._base import Estimator, fitted_rows, fitting, seed_sequence
+from mercer._base import Estimator, check_new_rows, fitting, seed_sequence
 from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
 from mercer._solver.restarts import Restarts
 from mercer._solver.tiled_matrix import kernel_matrix
@@ -196,7 +196,7 @@ class KernelKMeans(ClusterMixin, Estimator):
         -------
         labels : ndarray of shape (m,), int32
         """
-        rows = fitted_rows(self, X)
+        rows = check_new_rows(self, X)
         return self._nearest(rows, np.eye(self.n_clusters)[self.labels_] * self.training_weight_[:, None])
 
     def _nearest(self, rows: Any, shares: Any) -> np.ndarray:

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._base import fitted_source, fitting, seed_sequence
+from mercer._base import fitting, open_new_rows, seed_sequence
 from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule, Seed
 from mercer._plain import plain
 from mercer._solver import Solution, Solver, Step
@@ -13,7 +13,7 @@ from mercer._solver.centres.lloyd import certify_fixed_point, squared_shift
 from mercer._source import Block
 from mercer._source.namespace import to_numpy
 from mercer._statistic import Moments
-from mercer._statistic.expectation import Expectation, ExpectedSums, shared
+from mercer._statistic.expectation import Expectation, ExpectedSums, compute_responsibilities
 from mercer.cluster._centres.centre_model import CentreModel
 from mercer.cluster._centres.starting import check_enough_rows
 
@@ -158,7 +158,7 @@ class _Shares:
     expectation: Expectation
 
     def __call__(self, block: Block) -> Array:
-        shares, _ = shared(self.expectation.scores(block), False, block.xp)
+        shares, _ = compute_responsibilities(self.expectation.scores(block), False, block.xp)
         return block.xp.astype(shares, block.X.dtype, copy=False)
 
 
@@ -323,7 +323,7 @@ class SoftKMeans(CentreModel):
         -------
         shares : array of shape (n, k)
         """
-        source = fitted_source(self, X)
+        source = open_new_rows(self, X)
         centres = np.asarray(to_numpy(self.cluster_centers_), dtype=np.float64)
         beta = float(to_numpy(self.betas_)[-1]) if beta is None else float(beta)
         return source.map(source.send(_Shares(Softness(beta, centres.mean(axis=0), 0.0).expectation(centres))))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from mercer._base.preparation import prepared
+from mercer._base.preparation import prepare_once
 from mercer._source.threads import run_numbered
 from mercer.cluster._density.precomputed import spread_out
 from mercer.cluster._density.space_tree import NO_LABEL, SpaceTree
@@ -21,7 +21,7 @@ _RUN = 512
 
 def core_search(model: Any) -> Any:
     """What labels rows by the fitted model's core rows."""
-    return prepared(model, (model.components_, model.eps), lambda: _search_of(model))
+    return prepare_once(model, (model.components_, model.eps), lambda: _search_of(model))
 
 
 def _search_of(model: Any) -> Any:

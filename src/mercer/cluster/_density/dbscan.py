@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClusterMixin
 
-from mercer._base import Estimator, fitted_rows, fitting
+from mercer._base import Estimator, check_new_rows, fitting
 from mercer._base.parameter import Choice, Function, Instance, Integer, Nothing, Real, Rule
-from mercer._base.validation import checked_weight
+from mercer._base.validation import check_weight
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
@@ -183,7 +183,7 @@ class DBSCAN(ClusterMixin, Estimator):
         """
         if isinstance(self.metric, str) and self.metric == "precomputed":
             rows = checked_distances(self, X)
-            source = open_source(rows, None, checked_weight(self, sample_weight, rows.shape[0]), self._threads())
+            source = open_source(rows, None, check_weight(self, sample_weight, rows.shape[0]), self._threads())
         else:
             source = self._open(X, None, sample_weight, accept_sparse="csr")
         rows = source.whole()
@@ -215,7 +215,7 @@ class DBSCAN(ClusterMixin, Estimator):
         -------
         labels : ndarray of shape (m,), int64
         """
-        rows = fitted_rows(self, X, accept_sparse="csr")
+        rows = check_new_rows(self, X, accept_sparse="csr")
         return core_search(self).labels(rows, self._threads())
 
     def __sklearn_tags__(self) -> Any:

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClusterMixin
 
-from mercer._base import Estimator, fitted_rows, fitting
+from mercer._base import Estimator, check_new_rows, fitting
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule
-from mercer._base.preparation import prepared
+from mercer._base.preparation import prepare_once
 from mercer._solver.centres.starts import column_moments
 from mercer._solver.relay import answer_requests
 from mercer.cluster._density.hill_climbing import Ascent, GaussianDensity, HillState, attractors_of, clusters_of
@@ -205,8 +205,8 @@ class DENCLUE(ClusterMixin, Estimator):
         -------
         labels : ndarray of shape (m,), int64
         """
-        rows = fitted_rows(self, X).astype(np.float64)
-        density = prepared(self, (self._fit_rows, self._fit_weight, self.bandwidth_), self._density)
+        rows = check_new_rows(self, X).astype(np.float64)
+        density = prepare_once(self, (self._fit_rows, self._fit_weight, self.bandwidth_), self._density)
         ascent = Ascent(density, None, self.tol, self.max_iter, group=1)
         state = ascent.start(rows)
         for _ in range(self.max_iter):

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, fitting
 from mercer._base.parameter import Boolean, Choice, Function, Instance, Integer, Nothing, Real, Rule
-from mercer._base.preparation import prepared
-from mercer._base.validation import checked_rows
+from mercer._base.preparation import prepare_once
+from mercer._base.validation import check_rows
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
@@ -294,14 +294,14 @@ class HDBSCAN(ClusterMixin, Estimator):
         if (rows := few_rows(self, X)) is not None:
             return self._join_search().labels(rows, 1)
         check_is_fitted(self)
-        rows = checked_rows(self, X, reset=False, accept_sparse="csr", ensure_all_finite=self._is_precomputed())
+        rows = check_rows(self, X, reset=False, accept_sparse="csr", ensure_all_finite=self._is_precomputed())
         labels = row_states(rows).astype(np.int64)
         if (finite := labels == 0).any():
             labels[finite] = self._join_search().labels(rows if finite.all() else rows[finite], self._threads())
         return labels
 
     def _join_search(self) -> JoinSearch:
-        return prepared(self, (self.single_linkage_tree_,), lambda: JoinSearch.of(self, *self._clusters()))
+        return prepare_once(self, (self.single_linkage_tree_,), lambda: JoinSearch.of(self, *self._clusters()))
 
     def dbscan_clustering(self, cut_distance: float, min_cluster_size: int = 5) -> Array:
         """Return the clusters at one distance: those of DBSCAN without border rows.

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from mercer._base.validation import checked_rows
+from mercer._base.validation import check_rows
 from mercer.errors import DataError
 
 __all__ = ["checked_distances", "spread_out"]
@@ -15,7 +15,7 @@ Array = Any
 
 def checked_distances(estimator: Any, X: Any, **options: Any) -> Array:
     """A square matrix of distances without negative ones; dense, or CSR with what is near."""
-    D = checked_rows(estimator, X, threads=estimator._threads(), accept_sparse="csr", **options)
+    D = check_rows(estimator, X, threads=estimator._threads(), accept_sparse="csr", **options)
     subject = type(estimator).__name__
     if D.shape[0] != D.shape[1]:
         message = (

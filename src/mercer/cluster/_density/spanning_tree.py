@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
 from mercer._native.space import box_tree, reachability
-from mercer._source.memory import allowed_bytes
+from mercer._source.memory import count_allowed_bytes
 from mercer._source.threads import run_numbered
 from mercer.cluster._density.space_tree import WIDTH, SpaceTree, make_scratch
 from mercer.cluster._metric import Metric
@@ -110,7 +110,7 @@ class Boruvka:
 def all_distances(rows: Array, metric: Metric, threads: int) -> Callable[[int], Array]:
     """From a row's number to its distances to all rows: looked up if all fit, else made when asked for."""
     n = rows.shape[0]
-    if n * n > _MATRIX or 16 * n * n > allowed_bytes():
+    if n * n > _MATRIX or 16 * n * n > count_allowed_bytes():
         return lambda row: metric.distances(rows[row : row + 1], rows)[0]
     D, size = np.empty((n, n)), max(1, 2**20 // n)
 

@@ -8,7 +8,7 @@ from joblib import Memory
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_memory
 
-from mercer._base import Estimator, few_rows, fitted_source, fitting
+from mercer._base import Estimator, few_rows, fitting, open_new_rows
 from mercer._base.parameter import Array as ArrayLike
 from mercer._base.parameter import Boolean, Choice, Function, Instance, Integer, Nothing, Real, Rule, Text
 from mercer._solver import Solver
@@ -275,7 +275,7 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         """
         if (rows := few_rows(self, X)) is not None:
             return self._nearest()(DenseBlock(rows, 0))
-        return fitted_source(self, X).map(self._nearest())
+        return open_new_rows(self, X).map(self._nearest())
 
     def _nearest(self) -> NearestCluster:
         exemplars = self.__dict__.get("exemplars_")

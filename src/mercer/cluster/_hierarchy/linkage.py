@@ -9,7 +9,7 @@ from sklearn.utils import check_array
 
 from mercer._base.parameter import Array as ArrayLike
 from mercer._base.parameter import Choice, Function, Integer, Nothing, Real, Text, check_parameters
-from mercer._base.validation import checked_weight
+from mercer._base.validation import check_weight
 from mercer._source.memory import require_memory
 from mercer._source.threads import n_threads, one_blas_thread
 from mercer.cluster._distances import check_distances
@@ -83,7 +83,7 @@ def linkage(
     check_parameters("linkage", rules, locals())
     X, matrix = _opened(X, method, metric)
     n = len(matrix) if X is None else len(X)
-    weight = checked_weight(None, sample_weight, n)
+    weight = check_weight(None, sample_weight, n)
     if weight is not None and weight.min() <= 0:
         message = "linkage: sample_weight must be positive; got 0. Leave those rows out."
         raise DataError(message)

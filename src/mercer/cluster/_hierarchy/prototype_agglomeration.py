@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClusterMixin
 
-from mercer._base import Estimator, few_rows, fitted_source, fitting, seed_sequence
+from mercer._base import Estimator, few_rows, fitting, open_new_rows, seed_sequence
 from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._solver.centres.assignment import Assignment, Memory
 from mercer._solver.centres.centres import Centres, nearest
@@ -210,7 +210,7 @@ class PrototypeAgglomeration(ClusterMixin, Estimator):
         """
         if (rows := few_rows(self, X)) is not None:
             return self._label(rows.dtype)(DenseBlock(rows, 0))
-        source = fitted_source(self, X, accept_sparse="csr")
+        source = open_new_rows(self, X, accept_sparse="csr")
         return source.map(self._label(source.dtype))
 
     def _label(self, dtype: Any = None) -> "_NearestPrototype":

@@ -40,4 +40,4 @@ class MapErrors(Statistic):
         together = xp.take(xp.reshape(self.neighbours, (-1,)), first * k + second)
         torn = xp.astype(xp.logical_not(together), block.wide)
         distance = xp.astype(nearest, block.wide)
-        return MapErrorSums(block.total_weight(), xp.sum(block.weighted(torn)), xp.sum(block.weighted(distance)))
+        return MapErrorSums(block.total_weight(), xp.sum(block.weigh(torn)), xp.sum(block.weigh(distance)))

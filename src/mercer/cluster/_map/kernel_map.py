@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._base import Estimator, fitted_rows, fitting
+from mercer._base import Estimator, check_new_rows, fitting
 from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Rule
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
@@ -292,7 +292,7 @@ class KernelSelfOrganizingMap(KernelKMeans):
         -------
         labels : ndarray of shape (m,), int32
         """
-        rows = fitted_rows(self, X)
+        rows = check_new_rows(self, X)
         shares = self._grid.neighbourhood(self.sigma_)[self.labels_] * self.training_weight_[:, None]
         return self._nearest(rows, shares)
 

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import few_rows, fitted_source, fitting, seed_sequence
+from mercer._base import few_rows, fitting, open_new_rows, seed_sequence
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._solver.centres.assignment import Memory
 from mercer._solver.centres.centres import Centres, nearest
@@ -304,7 +304,7 @@ class SelfOrganizingMap(CentreModel):
         if (rows := few_rows(self, X)) is not None:
             labels, _ = nearest(DenseBlock(rows, 0), self._ready(rows.dtype))
             return self.positions_[labels].astype(rows.dtype, copy=False)
-        source = fitted_source(self, X, accept_sparse="csr")
+        source = open_new_rows(self, X, accept_sparse="csr")
         centres = self._ready(source.dtype)
         positions = self.positions_
         if positions.dtype != source.dtype:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
-from mercer._base import Estimator, few_rows, fitted_source, fitting, seed_sequence
+from mercer._base import Estimator, few_rows, fitting, open_new_rows, seed_sequence
 from mercer._base.parameter import Array as ArrayLike
 from mercer._base.parameter import Choice, Function, Instance, Integer, Nothing, Real, Rule, Seed, Text
 from mercer._source import Block
@@ -253,11 +253,11 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         """
         if (rows := few_rows(self, X)) is not None:
             return self._lengths(labels=True)(DenseBlock(rows, 0))
-        return fitted_source(self, X).map(self._lengths(labels=True))
+        return open_new_rows(self, X).map(self._lengths(labels=True))
 
     def transform(self, X: Any) -> Array:
         """Return the distance of each row to each medoid, an array of shape (m, k)."""
-        source = fitted_source(self, X)
+        source = open_new_rows(self, X)
         size = source.n_rows * len(self.medoid_indices_) * source.host_dtype.itemsize
         require_memory(type(self).__name__, size, "the distances to all medoids", "transform fewer rows at a time")
         return source.map(self._lengths(labels=False))

@@ -7,7 +7,7 @@ from sklearn.base import ClusterMixin
 from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_array
 
-from mercer._base import Estimator, fitted_rows, fitting, seed_sequence
+from mercer._base import Estimator, check_new_rows, fitting, seed_sequence
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._source.memory import require_memory
 from mercer._source.threads import one_blas_thread
@@ -210,7 +210,7 @@ class PairwiseClustering(ClusterMixin, Estimator):
         -------
         labels : ndarray of shape (m,), int32
         """
-        rows = fitted_rows(self, X)
+        rows = check_new_rows(self, X)
         shares = self.memberships_ * self.training_weight_[:, None]
         h = self._checked_neighbourhood()
         shares = shares if h is None else shares @ h.T

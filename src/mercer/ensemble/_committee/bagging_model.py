@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, fitting, seed_sequence
 from mercer._base.parameter import Boolean, HasFit, Integer, Nothing, Real, Rule, Seed
-from mercer._base.validation import checked_weight
+from mercer._base.validation import check_weight
 from mercer._base.wrapping import check_wrapped_place
 from mercer._source.threads import run_numbered
 from mercer.ensemble._committee.bags import BATCH, Bagging, BagState, Draws, fit_member
@@ -126,7 +126,7 @@ class BaggingModel(MemberList, Estimator):
         base = self._choose_base()
         rows, y = check_member_table(self, base, X, y, numbers=self._numeric_targets, finite=False)
         y, attributes = self._encode_targets(y)
-        weight = checked_weight(self, sample_weight, len(y))
+        weight = check_weight(self, sample_weight, len(y))
         params = process_routing(self, "fit", **fit_params).estimator.fit if fit_params else {}
 
         earlier = tuple(self.estimators_) if self.warm_start and hasattr(self, "estimators_") else ()

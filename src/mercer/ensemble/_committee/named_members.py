@@ -14,7 +14,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator
-from mercer._base.validation import checked_weight
+from mercer._base.validation import check_weight
 from mercer._base.wrapping import check_wrapped_place
 from mercer._source.array import ArraySource
 from mercer._source.threads import run_numbered
@@ -209,7 +209,7 @@ class NamedMembers(MetaEstimatorMixin, Estimator):
 
         Without scikit-learn's metadata routing all members are given the weights, else those that request them.
         """
-        weight = checked_weight(self, sample_weight, n)
+        weight = check_weight(self, sample_weight, n)
         if not sklearn.get_config()["enable_metadata_routing"]:
             for _, member in members if weight is not None else ():
                 check_accepts_weights(member, type(self).__name__)

@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows
 from mercer._base.tree_problem import check_values
-from mercer._base.validation import checked_rows
+from mercer._base.validation import check_rows
 
 __all__ = ["TreeEnsemble"]
 
@@ -31,7 +31,7 @@ class TreeEnsemble(Estimator):
             return rows
         check_is_fitted(self)
         X = X if table is None else table.encode(X, type(self).__name__)
-        X = checked_rows(self, X, reset=False, accept_sparse="csr", ensure_all_finite=False)
+        X = check_rows(self, X, reset=False, accept_sparse="csr", ensure_all_finite=False)
         check_values(type(self).__name__, X)
         return X
 

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, fitting
-from mercer._base.opening import fitted_source, open_rows
+from mercer._base.opening import open_new_rows, open_rows
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, Function, Instance, Integer, Nothing, Real, Rule, Seed, Text
 from mercer._base.randomness import seed_sequence
@@ -262,10 +262,10 @@ class HistBoosting(Estimator):
         frame = vars(self).get("_frame")
         if frame is None:
             rows = few_rows(self, X)
-            return (rows, None) if rows is not None else (None, fitted_source(self, X, ensure_all_finite=False))
+            return (rows, None) if rows is not None else (None, open_new_rows(self, X, ensure_all_finite=False))
         rows, _, _ = read_frame(self, X, frame, reset=False)
         model = self if rows is X else self._without_names()
-        return None, fitted_source(model, rows, ensure_all_finite=False)
+        return None, open_new_rows(model, rows, ensure_all_finite=False)
 
     def _check_fitted(self) -> None:
         # Looking up one name costs a hundredth of scikit-learn's check, which takes as long as half a row.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer._native.boosting import boosting_growth, boosting_leaves
-from mercer._source.threads import accompanied
+from mercer._source.threads import run_alongside
 from mercer.ensemble._histogram.binned_rows import BinnedRows
 
 __all__ = ["Workers"]
@@ -129,7 +129,7 @@ class Workers:
         self.tasks.call()
         self._running = True
         try:
-            with accompanied(self.tasks.help, self.tasks.dismiss, self.n_workers):
+            with run_alongside(self.tasks.help, self.tasks.dismiss, self.n_workers):
                 yield
         finally:
             self._running = False

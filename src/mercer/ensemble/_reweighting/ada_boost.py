@@ -10,7 +10,7 @@ from sklearn.utils import get_tags
 
 from mercer._base import Estimator, fitting, seed_sequence
 from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, Rule, Seed
-from mercer._base.validation import check_labels, checked_weight
+from mercer._base.validation import check_labels, check_weight
 from mercer._base.wrapping import check_wrapped_place
 from mercer._solver import Outcome
 from mercer._solver.tree.stump_search import sort_columns
@@ -248,7 +248,7 @@ class AdaBoostClassifier(BoostedVotes, Estimator):
         check_wrapped_place(self, X, y)
         rows, y = check_member_table(self, DecisionStump() if self.estimator is None else self.estimator, X, y)
         check_labels(y)
-        weight = checked_weight(self, sample_weight, len(y))
+        weight = check_weight(self, sample_weight, len(y))
         return make_driver_source(rows, y, weight, self._threads()), rows, y
 
     def _make_learner(

@@ -100,7 +100,7 @@ class _Leverage:
     level: float
 
     def __call__(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
-        leverage = np.sum((block.centred(self.mean) @ self.whitening) ** 2, axis=1) + self.share
+        leverage = np.sum((block.centre(self.mean) @ self.whitening) ** 2, axis=1) + self.share
         return leverage, block.y - block.matmul(self.coef) - self.level
 
 

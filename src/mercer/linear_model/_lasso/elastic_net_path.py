@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_consistent_length
 
 from mercer._base.parameter import Boolean, Choice, Integer, Real, check_parameters
-from mercer._base.validation import FLOATS, checked_weight
+from mercer._base.validation import FLOATS, check_weight
 from mercer._solver.relay import answer_requests
 from mercer._source import Source, open_source
 from mercer._source.threads import n_threads, one_blas_thread
@@ -242,7 +242,7 @@ def opened_rows(subject: str, X: Any, y: Any, sample_weight: Any, n_jobs: int | 
         )
         raise DataError(message)
     check_consistent_length(X, y)
-    weight = checked_weight(ElasticNet(), sample_weight, len(y))
+    weight = check_weight(ElasticNet(), sample_weight, len(y))
     return open_source(X, y, weight, n_threads(n_jobs))
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import fitted_source, fitting, seed_sequence
+from mercer._base import fitting, open_new_rows, seed_sequence
 from mercer._base.linear.prediction import LinearRegressor
 from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
 from mercer._solver import Solver
@@ -253,7 +253,7 @@ class BayesianRidge(LinearRegressor):
             return super().predict(X)
         check_is_fitted(self)
         floor = (1.0 + (1.0 / self._evidence.spectrum.weight if self.fit_intercept else 0.0)) / self.alpha_
-        source = fitted_source(self, X, accept_sparse="csr")
+        source = open_new_rows(self, X, accept_sparse="csr")
         return source.map(_Predictive(self.coef_, self.intercept_, self.X_offset_, self.sigma_, floor))
 
     def log_evidence(self, alpha: float | None = None, lambda_: float | None = None) -> float:
@@ -341,7 +341,7 @@ class _Predictive:
     def __call__(self, block: Block) -> tuple[Any, Any]:
         xp = block.xp
         mean = block.matmul(self.coef) + self.intercept
-        rows = block.centred(self.offset)
+        rows = block.centre(self.offset)
         variance = xp.sum((rows @ xp.astype(self.covariance, rows.dtype, copy=False)) * rows, axis=1) + self.floor
         return mean, xp.astype(xp.sqrt(variance), mean.dtype, copy=False)
 

@@ -47,7 +47,7 @@ def leverages(X: Any, *, fit_intercept: bool = True, n_jobs: int | None = None) 
     source = _opened(X, n_jobs)
     shift, whitening = _whitening(source, fit_intercept)
     extra = 1.0 / source.n_rows if fit_intercept else 0.0
-    return source.map(lambda block: np.sum((block.centred(shift) @ whitening) ** 2, axis=1) + extra)
+    return source.map(lambda block: np.sum((block.centre(shift) @ whitening) ** 2, axis=1) + extra)
 
 
 def hat_matrix(X: Any, *, fit_intercept: bool = True, n_jobs: int | None = None) -> np.ndarray:
@@ -71,7 +71,7 @@ def hat_matrix(X: Any, *, fit_intercept: bool = True, n_jobs: int | None = None)
         "hat_matrix", 16 * source.n_rows**2, "the n x n matrix", "use leverages, which needs its diagonal only"
     )
     shift, whitening = _whitening(source, fit_intercept)
-    basis = source.map(lambda block: block.centred(shift) @ whitening)
+    basis = source.map(lambda block: block.centre(shift) @ whitening)
     with one_blas_thread():
         return basis @ basis.T + (1.0 / source.n_rows if fit_intercept else 0.0)
 

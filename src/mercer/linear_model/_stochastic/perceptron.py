@@ -178,4 +178,4 @@ class _WrongSides(Statistic):
         scores = block.matmul(self.coef.T) + self.intercept[None, :]
         signs = PerceptronLoss(self.n_classes).signs(block.y, xp, scores.dtype)
         wrong = xp.sum(xp.astype(signs * scores <= 0, block.wide), axis=1)
-        return float(xp.sum(block.weighted(wrong)))
+        return float(xp.sum(block.weigh(wrong)))

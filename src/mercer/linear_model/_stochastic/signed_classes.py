@@ -56,7 +56,7 @@ class SignedClassifier(LinearDecision):
         source = self._open(X, y, sample_weight, targets="labels", accept_sparse=accept_sparse)  # type: ignore[attr-defined]
         classes, numbered = label_classes(self, source)
         self._is_binary = len(classes) == 2
-        signed = numbered.labelled(_Signs(len(classes), numbered.labelling))
+        signed = numbered.relabel(_Signs(len(classes), numbered.labelling))
         return signed, source.y, classes
 
     def _open_indicators(

@@ -212,4 +212,4 @@ class StochasticModel(Estimator):
 
 def _squared_lengths(block: Block) -> Any:
     with np.errstate(all="ignore"):
-        return block.squared_norms()
+        return block.sum_squares()

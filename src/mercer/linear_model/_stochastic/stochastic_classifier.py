@@ -97,7 +97,7 @@ class StochasticClassifier(LinearClassifier, StochasticModel):
         source = self._open(X, y, sample_weight, targets="labels", accept_sparse="csr", reset=first)
         if source.place == "memory":
             check_classification_targets(source.y)
-        source = source.labelled(_KnownLabels(classes, self._class_factors(classes)))
+        source = source.relabel(_KnownLabels(classes, self._class_factors(classes)))
         descent = self._descent(True, source)
         if first:
             start = self._begin(descent, 1 if len(classes) == 2 else len(classes), source.n_features, None, None)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from mercer._native.dual import dual_choice, dual_rounds
-from mercer._source.threads import accompanied
+from mercer._source.threads import run_alongside
 from mercer.svm._dual.block_descent import BlockDescent, choose
 from mercer.svm._dual.gram_rows import Gram
 from mercer.svm._dual.program import DualProgram
@@ -76,7 +76,7 @@ class TeamDescent(BlockDescent):
         if self._crew is None:
             self._crew = ExitStack()
             self._work.call()
-            self._crew.enter_context(accompanied(self._work.help, self._work.dismiss, self._members))
+            self._crew.enter_context(run_alongside(self._work.help, self._work.dismiss, self._members))
 
     def _enter(self) -> None:
         super()._enter()

@@ -102,7 +102,7 @@ def dual_coefficients(dual: Array, share: Array, centre: bool, mean: Array | Non
 def _fitted(block: Block, coef: Array, mean: Array) -> Array:
     if block.is_sparse:
         return block.matmul(coef) - mean @ coef
-    return block.centred(mean) @ coef
+    return block.centre(mean) @ coef
 
 
 @dataclass(frozen=True)

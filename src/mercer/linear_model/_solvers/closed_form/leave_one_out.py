@@ -72,7 +72,7 @@ class LeaveOneOutErrors:
         """The centred rows along the directions."""
         if block.is_sparse:
             return block.matmul(self.directions) - self.mean @ self.directions
-        return block.centred(self.mean) @ self.directions
+        return block.centre(self.mean) @ self.directions
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ class LeaveOneOut(Statistic):
         sums = []
         for start in range(0, n_penalties, size):
             found = replace(errors, right=errors.right[:, start : min(start + size, n_penalties)])(block)
-            sums.append(xp.sum(block.weighted(found * found), axis=0))
+            sums.append(xp.sum(block.weigh(found * found), axis=0))
         return sums[0] if len(sums) == 1 else xp.concat(sums)
 
     def native_run(self, block: Block, unit: int) -> Array:

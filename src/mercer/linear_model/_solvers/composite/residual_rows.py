@@ -112,7 +112,7 @@ class SideChanges(Statistic):
         if block.weight is not None:
             changed = changed & (block.weight > 0)
         numbers = xp.astype(xp.nonzero(changed)[0], xp.int64) + block.start
-        return SideSums(float(xp.sum(block.weighted(value))), numbers)
+        return SideSums(float(xp.sum(block.weigh(value))), numbers)
 
 
 def _residuals(block: Block, parameters: Array) -> Array:

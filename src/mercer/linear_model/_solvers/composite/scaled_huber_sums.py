@@ -41,10 +41,10 @@ class ScaledHuber(Statistic):
         scaled = _scaled(block, self.parameters, self.scale)
         inner = xp.clip(scaled, -self.epsilon, self.epsilon)
         value = self.scale * (1.0 - inner * inner + 2.0 * inner * scaled)
-        slope = block.weighted(-2.0 * inner)
+        slope = block.weigh(-2.0 * inner)
         gradient = xp.concat([block.transpose_matmul(slope), xp.reshape(xp.sum(slope), (1,))])
-        squares = xp.sum(block.weighted(inner * inner))
-        return ScaledHuberSums(float(xp.sum(block.weighted(value))), float(squares), gradient)
+        squares = xp.sum(block.weigh(inner * inner))
+        return ScaledHuberSums(float(xp.sum(block.weigh(value))), float(squares), gradient)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ class ScaledHuberCurvature(Statistic):
         scaled = _scaled(block, self.parameters, self.scale)
         bent = xp.abs(scaled) < self.epsilon
         outer = self.epsilon / xp.clip(xp.abs(scaled), self.epsilon, None)
-        bends = block.weighted(outer if self.cautious else xp.astype(bent, scaled.dtype))
+        bends = block.weigh(outer if self.cautious else xp.astype(bent, scaled.dtype))
         by_scale = xp.where(bent, scaled, xp.zeros_like(scaled))
         rows = block.X
         if xp is np and not self.cautious:

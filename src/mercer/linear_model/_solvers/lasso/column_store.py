@@ -17,7 +17,7 @@ from mercer._source import Block, Source
 from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
 from mercer._statistic import Statistic
-from mercer._statistic.statistic import folded
+from mercer._statistic.statistic import fold_sums
 
 __all__ = ["ColumnStore", "OpenColumns", "WeightedProduct"]
 
@@ -149,7 +149,7 @@ class DenseColumns(ColumnStore):
             partial_sums[number] = heavy[rows] @ self.rows[rows, indices]
 
         yield OnThreads(fill, len(partial_sums))
-        return folded(partial_sums) - self.mean[indices] * heavy.sum()
+        return fold_sums(partial_sums) - self.mean[indices] * heavy.sum()
 
     def products(self, vector: Array) -> Array:
         return self.table[: self.size] @ vector

@@ -201,9 +201,9 @@ def _lengths(block: Block, scale: Array, mean: Array | None = None, constant: fl
         if mean is not None:
             lengths = lengths - 2 * block.matmul(mean * factor) + mean @ (mean * factor)
     else:
-        rows = block.X if mean is None else block.centred(mean)
+        rows = block.X if mean is None else block.centre(mean)
         lengths = (rows * rows) @ factor
-    return block.weighted(lengths + constant)
+    return block.weigh(lengths + constant)
 
 
 def _longest_step(smoothness: Any, convexity: Any, n_rows: int, averaged: bool) -> Any:

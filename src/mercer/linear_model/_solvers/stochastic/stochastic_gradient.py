@@ -242,4 +242,4 @@ def _check_reach(descent: Descent, sums: EpochSums, subject: str) -> None:
 
 def _squared_lengths(block: Block) -> Array:
     with np.errstate(all="ignore"):
-        return block.squared_norms()
+        return block.sum_squares()
