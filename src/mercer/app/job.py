@@ -107,7 +107,7 @@ def study_table(
         watch(ProgressEvent("reading the table", 0.0, options.budget))
     given = _list_given_roles(options)
     kinds = {column: role for column, role in given.items() if role in ("number", "category", "date", "text")}
-    rows = read_table(table, kinds=kinds, **{one: getattr(options, one) for one in _READING})
+    rows = read_table(table, kinds=kinds, **{option: getattr(options, option) for option in _READING})
     if name is not None:
         rows = replace(rows, name=name)
     _refuse_duration(rows, options.time)

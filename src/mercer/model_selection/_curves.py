@@ -184,7 +184,7 @@ def complexity_curve(
         return fit_settings(estimator, settings, rows, *splits[split], train_score=True)
 
     run_numbered(score, len(splits), n_threads(n_jobs), found.append)
-    train = np.array([[one.train for one in verdicts] for verdicts in found]).T
+    train = np.array([[verdict.train for verdict in verdicts] for verdicts in found]).T
     test = np.array([[one.test for one in verdicts] for verdicts in found]).T
     return ScoreCurve(name.split("__")[-1], np.asarray(list(values)), train, test)
 

@@ -64,7 +64,7 @@ class NestedResult:
 
     def trial(self, name: str) -> Trial:
         """Return the trial of the contender called `name`."""
-        return next(one for one in self.trials if one.name == name)
+        return next(trial for trial in self.trials if trial.name == name)
 
 
 def nested_cv(
@@ -189,7 +189,7 @@ def conclude(
     plan: Plan, trials: Sequence[Trial], *, rule: str = "one_standard_error", level: float = 0.95, unfinished: Any = ()
 ) -> NestedResult:
     """Choose among finished trials, inside each outer split and for all rows."""
-    ranks = [one.rank for one in trials]
+    ranks = [trial.rank for trial in trials]
     inside = np.stack([one.inner_at_choice() for one in trials])
     outside = np.stack([one.scores for one in trials])
     picked = [_pick(inside[:, fold], ranks, rule) for fold in range(inside.shape[1])]
@@ -199,7 +199,7 @@ def conclude(
     return NestedResult(
         list(trials),
         scores,
-        [trials[one].name for one in picked],
+        [trials[choice].name for choice in picked],
         score_interval(scores, test_share=plan.test_share, level=level),
         float((inside[picked, folds].mean(axis=1) - scores).mean()),
         winner.name,

@@ -67,7 +67,7 @@ class Trial:
     @property
     def chosen_settings(self) -> list[dict[str, Any]]:
         """The setting chosen in each outer split."""
-        return [self.settings[one] for one in self.chosen]
+        return [self.settings[choice] for choice in self.chosen]
 
     def inner_at_choice(self) -> np.ndarray:
         """Return the inner scores of the chosen settings, of shape (n_outer, n_inner)."""
@@ -121,7 +121,7 @@ class Plan:
         run_numbered(score_inside, len(tasks), threads, receive)
         inner = np.array([[one.test for one in verdict] for verdict in verdicts], dtype=float)
         inner = inner.reshape(len(self.outer), -1, len(settings)).transpose(0, 2, 1)
-        seconds = sum(one.seconds for verdict in verdicts for one in verdict)
+        seconds = sum(setting_verdict.seconds for verdict in verdicts for setting_verdict in verdict)
         chosen = inner.mean(axis=2).argmax(axis=1)
 
         def score_outside(fold: int) -> Any:
@@ -162,7 +162,7 @@ class Plan:
 
 def _list_spaces(space: Any) -> Any:
     """Return a space of settings as a list of dictionaries, as ``ParameterGrid`` takes it."""
-    return [dict(space)] if isinstance(space, Mapping) else [dict(one) for one in space]
+    return [dict(space)] if isinstance(space, Mapping) else [dict(part) for part in space]
 
 
 def _check_clock(deadline: float | None) -> None:

@@ -127,7 +127,7 @@ def search_settings(
     rows, splits, seed = prepare_splits(estimator, X, y, scoring, folds, 1, groups, time, sample_weight, random_state)
     judge = _Judge(estimator, rows, splits, n_threads(n_jobs))
     if method == "grid":
-        settings = [dict(one) for one in ParameterGrid(space)]
+        settings = [dict(setting) for setting in ParameterGrid(space)]
         scores = judge(settings)
     elif method == "random":
         settings = _draw_settings(space, n_settings, seed)
@@ -202,7 +202,7 @@ def _place_in_cube(space: Mapping[str, Any], settings: list[dict[str, Any]]) -> 
     """
     columns = []
     for name, values in space.items():
-        told = [one[name] for one in settings]
+        told = [setting[name] for setting in settings]
         if all(isinstance(one, (int, float, np.number)) and not isinstance(one, bool) for one in told):
             column = np.array(told, dtype=float)
             if column.min() > 0 and column.max() / column.min() > 100:

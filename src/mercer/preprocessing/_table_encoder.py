@@ -214,7 +214,7 @@ class TableEncoder(Basis):
 
     def _fitted(self, state: Any) -> dict[str, Any]:
         kinds, codings = state
-        widths = [0 if one is None else len(one.names("")) for one in codings]
+        widths = [0 if coding is None else len(coding.names("")) for coding in codings]
         return {
             "kinds_": [kind.split()[0] for kind in kinds],
             "categories_": [getattr(one, "categories", None) for one in codings],
@@ -228,7 +228,7 @@ class TableEncoder(Basis):
         """Return whether the output is sparse."""
         if self.sparse_output != "auto":
             return bool(self.sparse_output)
-        entries = sum(one.density for one in codings if one is not None)
+        entries = sum(coding.density for coding in codings if coding is not None)
         return width >= _SPARSE_COLUMNS and entries < _SPARSE_SHARE * width
 
     def transform(self, X: Any) -> Any:
@@ -266,7 +266,7 @@ class TableEncoder(Basis):
 
     def _find_starts(self) -> np.ndarray:
         """Return the index of the first output column of each column, and their total."""
-        widths = [0 if one is None else len(one.names("")) for one in self._codings]
+        widths = [0 if coding is None else len(coding.names("")) for coding in self._codings]
         return np.concatenate([[0], np.cumsum(widths)])
 
     def _make_sparse(self, columns: Columns, dtype: np.dtype) -> csr_array:

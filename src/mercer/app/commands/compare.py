@@ -25,12 +25,12 @@ def execute(options: Any) -> int:
     from mercer.app.study.record_file import read_record
 
     first, second = (read_record(Path(one).expanduser()) for one in (options.first, options.second))
-    found = compare(first, second)
+    comparison = compare(first, second)
     if options.json:
-        sys.stdout.write(json.dumps(found, ensure_ascii=False) + "\n")
+        sys.stdout.write(json.dumps(comparison, ensure_ascii=False) + "\n")
     elif not options.quiet:
         sys.stdout.write("\n".join([f"{options.first}: {first.answer}", f"{options.second}: {second.answer}"]) + "\n")
-        sys.stdout.write("".join(f"- {sentence}\n" for sentence in found["sentences"]))
+        sys.stdout.write("".join(f"- {sentence}\n" for sentence in comparison["sentences"]))
     return 0
 
 
@@ -91,7 +91,7 @@ def _compare_scores(first: Any, second: Any) -> tuple[dict[str, float], str]:
 
 def _find_chosen(record: Any) -> str | None:
     """Return the name of the chosen candidate, if there is one."""
-    return next((one.name for one in record.candidates if one.status == "chosen"), None)
+    return next((candidate.name for candidate in record.candidates if candidate.status == "chosen"), None)
 
 
 def _compare_columns(first: Any, second: Any) -> list[str]:

@@ -36,11 +36,11 @@ def execute(options: Any) -> int:
     model, schema = load_model(options.model)
     stream = open_rows(options.table, schema, [], **parse_reading_options(options))
     row, background = _find_row(stream, options.row)
-    found = attribute(model, row, background, options.seed)
+    attribution = attribute(model, row, background, options.seed)
     if options.json:
-        sys.stdout.write(json.dumps(asdict(found), ensure_ascii=False) + "\n")
+        sys.stdout.write(json.dumps(asdict(attribution), ensure_ascii=False) + "\n")
     elif not options.quiet:
-        _print_shares(found, row, options.row)
+        _print_shares(attribution, row, options.row)
     return 0
 
 
@@ -67,15 +67,16 @@ def _find_row(stream: Any, number: int) -> tuple[Any, Any]:
     return row, pandas.concat(kept, ignore_index=True).iloc[:_MOST_ROWS]
 
 
-def _print_shares(found: Any, row: Any, number: int) -> None:
+def _print_shares(attribution: Any, row: Any, number: int) -> None:
     """Print the contributions, the largest first."""
-    width = max(map(len, found.shares))
+    width = max(map(len, attribution.shares))
     lines = [
-        f"row {number}: {found.prediction}",
-        f"{found.scale}: {found.value:.4g} for this row, {found.average:.4g} on average; contributions of the columns:",
+        f"row {number}: {attribution.prediction}",
+        f"{attribution.scale}: {attribution.value:.4g} for this row, {attribution.average:.4g} on average; "
+        "contributions of the columns:",
     ]
-    for name, share in sorted(found.shares.items(), key=lambda pair: -abs(pair[1])):
-        error = "" if found.exact else f" ± {found.errors[name]:.2g}"
+    for name, share in sorted(attribution.shares.items(), key=lambda pair: -abs(pair[1])):
+        error = "" if attribution.exact else f" ± {attribution.errors[name]:.2g}"
         lines.append(f"  {name:<{width}}  {share:+.4g}{error}  ({row[name].iloc[0]})")
-    how = "exact" if found.exact else "Shapley values from random orders, ± one standard error"
+    how = "exact" if attribution.exact else "Shapley values from random orders, ± one standard error"
     sys.stdout.write("\n".join([*lines, f"({how})"]) + "\n")

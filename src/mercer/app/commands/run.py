@@ -74,7 +74,7 @@ def _summarise(record: Any, folder: Path) -> dict[str, Any]:
     """Return the result of a study for a program: the answer, the score, and the files that were written."""
     from dataclasses import asdict
 
-    chosen = next((one.name for one in record.candidates if one.status == "chosen"), None)
+    chosen = next((candidate.name for candidate in record.candidates if candidate.status == "chosen"), None)
     names = {"report": "report.html", "record": "run.json", "model": "model.mercer"}
     files = {name: str((folder / file).resolve()) for name, file in names.items() if (folder / file).exists()}
     return {

@@ -40,10 +40,12 @@ def draw_score(sureness: Sureness, metric: str) -> str:
     return chart.svg(y_ticks=False)
 
 
-def draw_candidates(found: Sequence[Candidate], metric: str) -> str:
+def draw_candidates(offered: Sequence[Candidate], metric: str) -> str:
     """Draw the score of each candidate on unseen rows, with its interval."""
-    judged = [one for one in found if one.score is not None]
-    values = [value for one in judged for value in (one.score, one.low, one.high) if value is not None]
+    judged = [one for one in offered if one.score is not None]
+    values = [
+        value for candidate in judged for value in (candidate.score, candidate.low, candidate.high) if value is not None
+    ]
     alt = f"{metric} of {len(judged)} candidates with intervals; the table below has the numbers."
     chart = Chart(
         alt,
@@ -66,47 +68,47 @@ def draw_candidates(found: Sequence[Candidate], metric: str) -> str:
     return chart.svg(y_names=[one.name for one in judged])
 
 
-def draw_curve(found: Curve, metric: str) -> str:
+def draw_curve(curve: Curve, metric: str) -> str:
     """Draw the scores on training rows and on unseen rows, with one standard deviation to each side."""
     sides = [
-        ("training rows", found.train, found.train_spread, "c1"),
-        ("unseen rows", found.test, found.test_spread, "c0"),
+        ("training rows", curve.train, curve.train_spread, "c1"),
+        ("unseen rows", curve.test, curve.test_spread, "c0"),
     ]
-    values = [*found.train, *found.test]
+    values = [*curve.train, *curve.test]
     for _, middle, spread, _ in sides:
         values += [m + s for m, s in zip(middle, spread, strict=False)]
         values += [m - s for m, s in zip(middle, spread, strict=False)]
-    named = bool(found.names)
-    wide = not named and len(found.x) > 2 and min(found.x) > 0 and max(found.x) / min(found.x) > 20
+    named = bool(curve.names)
+    wide = not named and len(curve.x) > 2 and min(curve.x) > 0 and max(curve.x) / min(curve.x) > 20
     chart = Chart(
-        f"{metric} against {found.label}: {found.text}",
-        find_span(found.x, 0.08 if named else 0.0) if not wide else (min(found.x), max(found.x)),
+        f"{metric} against {curve.label}: {curve.text}",
+        find_span(curve.x, 0.08 if named else 0.0) if not wide else (min(curve.x), max(curve.x)),
         find_span(values),
-        x_label=found.label,
+        x_label=curve.label,
         y_label=metric,
         legend=True,
         logarithmic=wide,
-        slanted=sum(len(name) + 2 for name in found.names) > 50,
+        slanted=sum(len(name) + 2 for name in curve.names) > 50,
         height=310 if named else 280,
     )
-    if found.marked is not None:
-        chart.rule(x=found.x[found.marked])
+    if curve.marked is not None:
+        chart.rule(x=curve.x[curve.marked])
     for name, middle, spread, kind in sides:
         if not middle:
             continue
         if spread:
             low = [m - s for m, s in zip(middle, spread, strict=True)]
-            chart.band(found.x, low, [m + s for m, s in zip(middle, spread, strict=True)], kind)
-        chart.line(found.x, middle, kind, name)
-        chart.points(found.x, middle, kind)
-    return chart.svg(x_names=found.names or None)
+            chart.band(curve.x, low, [m + s for m, s in zip(middle, spread, strict=True)], kind)
+        chart.line(curve.x, middle, kind, name)
+        chart.points(curve.x, middle, kind)
+    return chart.svg(x_names=curve.names or None)
 
 
-def draw_bias_variance(found: BiasVariance) -> str:
+def draw_bias_variance(parts: BiasVariance) -> str:
     """Draw bias and variance of each candidate as two stacked bars."""
-    total = [b + v for b, v in zip(found.bias, found.variance, strict=True)]
+    total = [b + v for b, v in zip(parts.bias, parts.variance, strict=True)]
     chart = Chart(
-        f"Error split into bias with noise, and variance. {found.text}",
+        f"Error split into bias with noise, and variance. {parts.text}",
         (0.0, find_span(total, 0.05)[1]),
         (len(total) - 0.4, -0.6),
         x_label="error on unseen rows",
@@ -114,77 +116,77 @@ def draw_bias_variance(found: BiasVariance) -> str:
         left=170,
         legend=True,
     )
-    for row, (bias, variance) in enumerate(zip(found.bias, found.variance, strict=True)):
+    for row, (bias, variance) in enumerate(zip(parts.bias, parts.variance, strict=True)):
         chart.bar((0.0, bias), (row - 0.32, row + 0.32), "c0", f"bias and noise {format_number(bias)}")
         chart.bar((bias, bias + variance), (row - 0.32, row + 0.32), "c1", f"variance {format_number(variance)}")
     chart.points([], [], "c0", "bias and noise")
     chart.points([], [], "c1", "variance")
-    return chart.svg(y_names=found.names)
+    return chart.svg(y_names=parts.names)
 
 
-def draw_drivers(found: Sequence[Driver], metric: str) -> str:
+def draw_drivers(drivers: Sequence[Driver], metric: str) -> str:
     """Draw how much the score falls when each column is shuffled."""
-    values = [0.0, *(value for one in found for value in (one.low, one.high))]
-    alt = "Importance by shuffling: " + ", ".join(f"{one.column} {format_number(one.mean)}" for one in found)
+    values = [0.0, *(value for one in drivers for value in (one.low, one.high))]
+    alt = "Importance by shuffling: " + ", ".join(f"{one.column} {format_number(one.mean)}" for one in drivers)
     chart = Chart(
         alt,
         find_span(values),
-        (len(found) - 0.4, -0.6),
+        (len(drivers) - 0.4, -0.6),
         x_label=f"loss of {metric} when shuffled",
         width=490,
-        height=60 + 24.0 * len(found),
+        height=60 + 24.0 * len(drivers),
         left=170,
     )
     chart.rule(x=0.0)
-    for row, one in enumerate(found):
+    for row, one in enumerate(drivers):
         chart.bar((0.0, one.mean), (row - 0.3, row + 0.3), "c2")
         chart.whisker(one.low, one.high, row, "ink")
-    return chart.svg(y_names=[one.column for one in found])
+    return chart.svg(y_names=[one.column for one in drivers])
 
 
-def draw_dependence(found: Dependence) -> str:
+def draw_dependence(dependence: Dependence) -> str:
     """Draw the mean prediction as one column varies."""
-    names = [str(value) for value in found.values] if isinstance(found.values[0], str) else None
-    x = list(range(len(found.values))) if names else [float(value) for value in found.values]
-    y = find_span([*found.mean, *found.low, *found.high])
-    ends = f"from {format_number(min(found.mean))} to {format_number(max(found.mean))}"
+    names = [str(value) for value in dependence.values] if isinstance(dependence.values[0], str) else None
+    x = list(range(len(dependence.values))) if names else [float(value) for value in dependence.values]
+    y = find_span([*dependence.mean, *dependence.low, *dependence.high])
+    ends = f"from {format_number(min(dependence.mean))} to {format_number(max(dependence.mean))}"
     chart = Chart(
-        f"{found.label} as {found.column} varies, {ends}.",
+        f"{dependence.label} as {dependence.column} varies, {ends}.",
         (-0.5, len(x) - 0.5) if names else find_span(x, 0.0),
         y,
-        x_label=found.column,
-        y_label=found.label,
+        x_label=dependence.column,
+        y_label=dependence.label,
     )
     if names:
-        for place, mean in zip(x, found.mean, strict=True):
+        for place, mean in zip(x, dependence.mean, strict=True):
             chart.bar((place - 0.3, place + 0.3), (y[0], mean), "c0")
     else:
-        if found.low:
-            chart.band(x, found.low, found.high, "c0")
-        chart.line(x, found.mean, "c0")
+        if dependence.low:
+            chart.band(x, dependence.low, dependence.high, "c0")
+        chart.line(x, dependence.mean, "c0")
     return chart.svg(x_names=names)
 
 
-def draw_history(found: Fit) -> str:
+def draw_history(fit: Fit) -> str:
     """Draw the objective, step by step."""
-    steps = list(range(1, len(found.objective) + 1))
-    first, last = format_number(found.objective[0]), format_number(found.objective[-1])
-    alt = f"{found.objective_name} from {first} to {last} in {len(steps)} steps."
-    chart = Chart(alt, find_span(steps, 0.02), find_span(found.objective), x_label="step", y_label=found.objective_name)
-    chart.line(steps, found.objective, "c0")
-    chart.points(steps[:200], found.objective[:200], "c0")
+    steps = list(range(1, len(fit.objective) + 1))
+    first, last = format_number(fit.objective[0]), format_number(fit.objective[-1])
+    alt = f"{fit.objective_name} from {first} to {last} in {len(steps)} steps."
+    chart = Chart(alt, find_span(steps, 0.02), find_span(fit.objective), x_label="step", y_label=fit.objective_name)
+    chart.line(steps, fit.objective, "c0")
+    chart.points(steps[:200], fit.objective[:200], "c0")
     return chart.svg()
 
 
-def draw_shares(found: Sequence[float]) -> str:
+def draw_shares(shares: Sequence[float]) -> str:
     """Draw the share of variance of each component, and their cumulative sum."""
-    together = [sum(found[: k + 1]) for k in range(len(found))]
-    alt = f"The first of {len(found)} components holds {format_percent(found[0])} of the variance."
-    chart = Chart(alt, (0.4, len(found) + 0.6), (0.0, 1.05), x_label="component", y_label="share of variance")
-    for k, share in enumerate(found):
+    together = [sum(shares[: k + 1]) for k in range(len(shares))]
+    alt = f"The first of {len(shares)} components holds {format_percent(shares[0])} of the variance."
+    chart = Chart(alt, (0.4, len(shares) + 0.6), (0.0, 1.05), x_label="component", y_label="share of variance")
+    for k, share in enumerate(shares):
         chart.bar((k + 0.7, k + 1.3), (0.0, share), "c0")
-    chart.line(range(1, len(found) + 1), together, "c1")
-    chart.points(range(1, len(found) + 1), together, "c1")
+    chart.line(range(1, len(shares) + 1), together, "c1")
+    chart.points(range(1, len(shares) + 1), together, "c1")
     return chart.svg()
 
 

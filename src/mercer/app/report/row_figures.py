@@ -19,14 +19,14 @@ __all__ = [
 ]
 
 
-def draw_confusion(found: Confusion) -> str:
+def draw_confusion(confusion: Confusion) -> str:
     """Draw the counts by true and predicted class; the colour shows the share of the true class."""
-    n = len(found.classes)
-    most = max(sum(row) for row in found.counts) or 1
+    n = len(confusion.classes)
+    most = max(sum(row) for row in confusion.counts) or 1
     alt = "Confusion matrix of unseen rows: " + "; ".join(
         f"true {name}: "
-        + ", ".join(f"{format_number(c)} as {guess}" for guess, c in zip(found.classes, row, strict=True))
-        for name, row in zip(found.classes, found.counts, strict=True)
+        + ", ".join(f"{format_number(c)} as {guess}" for guess, c in zip(confusion.classes, row, strict=True))
+        for name, row in zip(confusion.classes, confusion.counts, strict=True)
     )
     side = max(300.0, 60 + 34.0 * n)
     chart = Chart(
@@ -39,123 +39,123 @@ def draw_confusion(found: Confusion) -> str:
         height=side,
         width=side + 66,
     )
-    for i, row in enumerate(found.counts):
+    for i, row in enumerate(confusion.counts):
         share = sum(row) or most
         for j, count in enumerate(row):
             chart.cell((j - 0.48, j + 0.48), (i - 0.48, i + 0.48), 0.85 * count / share, "c0" if i == j else "c5")
             if n <= 12:
                 chart.text(j, i, format_number(count), "strong" if i == j else "")
-    return chart.svg(x_names=found.classes, y_names=found.classes)
+    return chart.svg(x_names=confusion.classes, y_names=confusion.classes)
 
 
-def draw_calibration(found: Calibration, positive: str) -> str:
+def draw_calibration(calibration: Calibration, positive: str) -> str:
     """Draw the observed share against the predicted probability."""
-    error = format_number(found.error)
-    alt = f"Calibration of the probability of {positive}: expected calibration error {error}. {found.text}"
+    error = format_number(calibration.error)
+    alt = f"Calibration of the probability of {positive}: expected calibration error {error}. {calibration.text}"
     chart = Chart(alt, (0.0, 1.0), (0.0, 1.0), x_label="predicted probability", y_label="observed share")
     chart.line([0, 1], [0, 1], "soft", dash=True)
-    for x, low, high in zip(found.predicted, found.low, found.high, strict=True):
+    for x, low, high in zip(calibration.predicted, calibration.low, calibration.high, strict=True):
         chart.line([x, x], [low, high], "c0")
-    chart.line(found.predicted, found.observed, "c0")
-    chart.points(found.predicted, found.observed, "c0", size=4)
+    chart.line(calibration.predicted, calibration.observed, "c0")
+    chart.points(calibration.predicted, calibration.observed, "c0", size=4)
     return chart.svg()
 
 
-def draw_roc(found: Sequence[Rates]) -> str:
+def draw_roc(rates: Sequence[Rates]) -> str:
     """Draw the true positive rate against the false positive rate."""
-    alt = "ROC curves: " + ", ".join(f"area {format_number(one.roc_area)} for {one.name}" for one in found)
+    alt = "ROC curves: " + ", ".join(f"area {format_number(one.roc_area)} for {one.name}" for one in rates)
     chart = Chart(alt, (0, 1), (0, 1), x_label="false positive rate", y_label="true positive rate", legend=True)
     chart.line([0, 1], [0, 1], "soft", dash=True)
-    for k, one in enumerate(found[:6]):
+    for k, one in enumerate(rates[:6]):
         chart.line(one.false_positive, one.true_positive, f"c{k}", f"{one.name} {format_number(one.roc_area)}")
     return chart.svg()
 
 
-def draw_precision_recall(found: Sequence[Rates]) -> str:
+def draw_precision_recall(rates: Sequence[Rates]) -> str:
     """Draw precision against recall; a dashed line shows the share of each class, which guessing reaches."""
     alt = "Precision-recall curves: " + ", ".join(
-        f"average precision {format_number(one.average_precision)} for {one.name}" for one in found
+        f"average precision {format_number(one.average_precision)} for {one.name}" for one in rates
     )
     chart = Chart(alt, (0, 1), (0, 1.02), x_label="recall", y_label="precision", legend=True)
-    for k, one in enumerate(found[:6]):
+    for k, one in enumerate(rates[:6]):
         chart.line(one.recall, one.precision, f"c{k}", f"{one.name} {format_number(one.average_precision)}")
         chart.line([0, 1], [one.share, one.share], f"c{k}", dash=True)
     return chart.svg()
 
 
-def draw_predictions(found: Residuals, target: str) -> str:
+def draw_predictions(residuals: Residuals, target: str) -> str:
     """Draw the predictions against the true values."""
-    ends = find_span([*found.true, *found.predicted])
+    ends = find_span([*residuals.true, *residuals.predicted])
     chart = Chart(
         f"Predicted against true {target} on unseen rows.", ends, ends, x_label=f"true {target}", y_label="predicted"
     )
     chart.line(ends, ends, "soft", dash=True)
-    chart.points(found.true, found.predicted, "c0 faint", size=2.2)
+    chart.points(residuals.true, residuals.predicted, "c0 faint", size=2.2)
     return chart.svg()
 
 
-def draw_residuals(found: Residuals, target: str) -> str:
+def draw_residuals(residuals: Residuals, target: str) -> str:
     """Draw the residuals against the predictions."""
-    left = [true - guess for true, guess in zip(found.true, found.predicted, strict=True)]
-    alt = f"Residual of {target} against its prediction. {found.text}"
+    left = [true - guess for true, guess in zip(residuals.true, residuals.predicted, strict=True)]
+    alt = f"Residual of {target} against its prediction. {residuals.text}"
     chart = Chart(
-        alt, find_span(found.predicted), find_span(left), x_label=f"predicted {target}", y_label="true − predicted"
+        alt, find_span(residuals.predicted), find_span(left), x_label=f"predicted {target}", y_label="true − predicted"
     )
     chart.rule(y=0.0)
-    chart.points(found.predicted, left, "c0 faint", size=2.2)
-    for level in (found.quantiles[0], found.quantiles[-1]):
+    chart.points(residuals.predicted, left, "c0 faint", size=2.2)
+    for level in (residuals.quantiles[0], residuals.quantiles[-1]):
         chart.rule(y=level, kind="c1")
     return chart.svg()
 
 
-def draw_cost_curve(found: CostCurve, positive: str) -> str:
+def draw_cost_curve(curve: CostCurve, positive: str) -> str:
     """Draw the cost per row against the threshold."""
     chart = Chart(
-        f"Cost per row by threshold on the probability of {positive}; lowest at {format_number(found.best)}.",
+        f"Cost per row by threshold on the probability of {positive}; lowest at {format_number(curve.best)}.",
         (0.0, 1.0),
-        find_span([*found.low, *found.high]),
+        find_span([*curve.low, *curve.high]),
         x_label=f"threshold on the probability of {positive}",
         y_label="cost per row",
     )
-    chart.band(found.threshold, found.low, found.high, "c0")
-    chart.line(found.threshold, found.cost, "c0")
-    chart.rule(x=found.best, kind="c5")
+    chart.band(curve.threshold, curve.low, curve.high, "c0")
+    chart.line(curve.threshold, curve.cost, "c0")
+    chart.rule(x=curve.best, kind="c5")
     return chart.svg()
 
 
-def draw_map_by_group(found: Map) -> str:
+def draw_map_by_group(plane: Map) -> str:
     """Draw the rows in a plane, coloured by group, or shaded by value."""
-    chart = _make_plane(found, legend=bool(found.groups))
-    if found.groups:
-        for k, group in enumerate(sorted(set(found.groups), key=found.groups.count, reverse=True)[:6]):
-            inside = [i for i, one in enumerate(found.groups) if one == group]
-            chart.points([found.x[i] for i in inside], [found.y[i] for i in inside], f"c{k} faint", group, 2.6)
-    elif found.values:
-        order = sorted(range(len(found.values)), key=found.values.__getitem__)
+    chart = _make_plane(plane, legend=bool(plane.groups))
+    if plane.groups:
+        for k, group in enumerate(sorted(set(plane.groups), key=plane.groups.count, reverse=True)[:6]):
+            inside = [i for i, one in enumerate(plane.groups) if one == group]
+            chart.points([plane.x[i] for i in inside], [plane.y[i] for i in inside], f"c{k} faint", group, 2.6)
+    elif plane.values:
+        order = sorted(range(len(plane.values)), key=plane.values.__getitem__)
         for k, kind in enumerate(("q0", "q1", "q2", "q3", "q4")):
             inside = order[k * len(order) // 5 : (k + 1) * len(order) // 5]
-            chart.points([found.x[i] for i in inside], [found.y[i] for i in inside], kind, size=2.6)
+            chart.points([plane.x[i] for i in inside], [plane.y[i] for i in inside], kind, size=2.6)
     return chart.svg()
 
 
-def draw_map_by_loss(found: Map) -> str:
+def draw_map_by_loss(plane: Map) -> str:
     """Draw the rows in a plane, coloured by the loss of each row while it was unseen."""
-    chart = _make_plane(found, legend=True)
+    chart = _make_plane(plane, legend=True)
     bounds = (0.2, 0.5, 1.01)
     for low, high, kind, name in zip(
         (0.0, *bounds), bounds, ("q0", "q2", "c5"), ("small error", "medium error", "large error"), strict=False
     ):
-        inside = [i for i, loss in enumerate(found.wrong) if low <= loss < high]
-        chart.points([found.x[i] for i in inside], [found.y[i] for i in inside], kind, name, 2.6)
+        inside = [i for i, loss in enumerate(plane.wrong) if low <= loss < high]
+        chart.points([plane.x[i] for i in inside], [plane.y[i] for i in inside], kind, name, 2.6)
     return chart.svg()
 
 
-def _make_plane(found: Map, legend: bool) -> Chart:
+def _make_plane(plane: Map, legend: bool) -> Chart:
     """Return an empty chart with the axes of a map."""
     labels = ["first axis", "second axis"]
-    if len(found.explained) == 2:
-        labels = [f"{label} ({format_percent(share)})" for label, share in zip(labels, found.explained, strict=True)]
-    alt = f"{len(found.x)} rows in a plane by {found.method}. {found.text}"
+    if len(plane.explained) == 2:
+        labels = [f"{label} ({format_percent(share)})" for label, share in zip(labels, plane.explained, strict=True)]
+    alt = f"{len(plane.x)} rows in a plane by {plane.method}. {plane.text}"
     return Chart(
-        alt, find_span(found.x), find_span(found.y), x_label=labels[0], y_label=labels[1], height=340, legend=legend
+        alt, find_span(plane.x), find_span(plane.y), x_label=labels[0], y_label=labels[1], height=340, legend=legend
     )

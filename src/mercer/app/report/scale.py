@@ -33,10 +33,10 @@ def format_percent(share: float | None) -> str:
 
 def find_span(values: Iterable[float], margin: float = 0.04) -> tuple[float, float]:
     """Return the least and the greatest finite value with a margin; the span is never zero."""
-    found = [value for value in values if value is not None and math.isfinite(value)]
-    if not found:
+    finite = [value for value in values if value is not None and math.isfinite(value)]
+    if not finite:
         return 0.0, 1.0
-    low, high = min(found), max(found)
+    low, high = min(finite), max(finite)
     if low == high:
         half = abs(low) / 2 or 0.5
         return low - half, high + half

@@ -62,24 +62,24 @@ def make_sections(record: Record) -> list[Section]:
 
 def _show_score(record: Record) -> Iterator[Section]:
     """Yield the score and how certain it is."""
-    found = record.sureness
-    if found is None:
+    sureness = record.sureness
+    if sureness is None:
         return
     metric = record.question.metric
-    text = [found.method]
-    if found.selection_bias is not None:
-        flattered = found.selection_bias if record.question.greater_is_better else -found.selection_bias
+    text = [sureness.method]
+    if sureness.selection_bias is not None:
+        flattered = sureness.selection_bias if record.question.greater_is_better else -sureness.selection_bias
         text.append(
             f"On the rows that were used to choose the model its score was {format_number(flattered)} better than on "
             "rows that were not. The score above is that on rows that were not used for the choice."
             if flattered > 0
             else "On rows that were not used to choose the model it scored as well as on those that were."
         )
-    if found.floor_text:
-        text.append(found.floor_text)
+    if sureness.floor_text:
+        text.append(sureness.floor_text)
     picture = Figure(
-        figures.draw_score(found, metric),
-        f"{_capitalise(metric)} with its {format_percent(found.level)} interval.",
+        figures.draw_score(sureness, metric),
+        f"{_capitalise(metric)} with its {format_percent(sureness.level)} interval.",
         wide=True,
     )
     yield Section(
@@ -107,7 +107,7 @@ def _show_candidates(record: Record) -> Iterator[Section]:
     """Yield the comparison of the candidates."""
     if not record.candidates:
         return
-    judged = [one for one in record.candidates if one.score is not None]
+    judged = [candidate for candidate in record.candidates if candidate.score is not None]
     text = [
         "The candidates are listed from simple to complex. Each is scored on rows that were used neither to fit it nor "
         "to choose its settings. Among the candidates within one standard error of the best score, the simplest is "
@@ -135,9 +135,9 @@ def _show_candidates(record: Record) -> Iterator[Section]:
 def _show_curves(record: Record) -> Iterator[Section]:
     """Yield the learning curve, the complexity curve, and bias and variance."""
     metric, pictures = record.question.metric, []
-    for found in (record.learning, record.complexity):
-        if found is not None:
-            pictures.append(Figure(figures.draw_curve(found, metric), found.text))
+    for curve in (record.learning, record.complexity):
+        if curve is not None:
+            pictures.append(Figure(figures.draw_curve(curve, metric), curve.text))
     if record.bias_variance is not None:
         pictures.append(Figure(figures.draw_bias_variance(record.bias_variance), record.bias_variance.text))
     if pictures:
@@ -175,32 +175,36 @@ def _show_errors(record: Record) -> Iterator[Section]:
 
 def _show_decision(record: Record) -> Iterator[Section]:
     """Yield the decisions and their costs."""
-    found = record.decision
-    if found is None:
+    decision = record.decision
+    if decision is None:
         return
-    others = [[name, format_number(cost)] for name, cost in sorted(found.alternatives.items(), key=lambda one: one[1])]
+    others = [
+        [name, format_number(cost)] for name, cost in sorted(decision.alternatives.items(), key=lambda one: one[1])
+    ]
     rows = [
         [
             "by expected cost",
-            f"{format_number(found.cost)} ({format_number(found.low)} to {format_number(found.high)})",
+            f"{format_number(decision.cost)} ({format_number(decision.low)} to {format_number(decision.high)})",
         ],
         *others,
     ]
     tables = [Table("Cost per row on unseen rows", ["decision rule", "cost per row"], rows, [False, True])]
-    if found.costs:
+    if decision.costs:
         names = record.question.classes
-        grid = [[action, *map(format_number, row)] for action, row in zip(found.actions, found.costs, strict=True)]
+        grid = [
+            [action, *map(format_number, row)] for action, row in zip(decision.actions, decision.costs, strict=True)
+        ]
         tables.append(Table("The costs", ["action", *names], grid, [False, *([True] * len(names))]))
     taken = [
         f"{action} for {format_percent(share)} of rows"
-        for action, share in zip(found.actions, found.shares, strict=True)
+        for action, share in zip(decision.actions, decision.shares, strict=True)
     ]
     pictures = []
-    if found.curve is not None:
+    if decision.curve is not None:
         positive = record.question.positive or "the class"
-        caption = f"The cost is lowest at a threshold of {format_number(found.curve.best)}."
-        pictures.append(Figure(row_figures.draw_cost_curve(found.curve, positive), caption))
-    text = [line for line in (found.text, f"The model chooses {', '.join(taken)}." if taken else "") if line]
+        caption = f"The cost is lowest at a threshold of {format_number(decision.curve.best)}."
+        pictures.append(Figure(row_figures.draw_cost_curve(decision.curve, positive), caption))
+    text = [line for line in (decision.text, f"The model chooses {', '.join(taken)}." if taken else "") if line]
     yield Section("decision", "Decisions", "What to do", text, figures=pictures, tables=tables)
 
 
@@ -223,55 +227,56 @@ def _show_drivers(record: Record) -> Iterator[Section]:
     ]
     pictures += [
         Figure(
-            figures.draw_dependence(one),
-            f"Mean {one.label} as {one.column} varies and the other columns keep their values.",
+            figures.draw_dependence(dependence),
+            f"Mean {dependence.label} as {dependence.column} varies and the other columns keep their values.",
         )
-        for one in record.dependences
-        if one.values
+        for dependence in record.dependences
+        if dependence.values
     ]
     yield Section("drivers", "Columns", "Which columns matter", text, figures=pictures)
 
 
 def _show_structure(record: Record) -> Iterator[Section]:
     """Yield the groups and the unusual rows of a table without a target."""
-    found = record.structure
-    if found is None:
+    structure = record.structure
+    if structure is None:
         return
-    text = [found.text] if found.text else []
-    if found.stability is not None:
-        text.append(
-            f"The groups of random halves of the rows agree to {format_percent(found.stability)}, where 0 % is chance."
-        )
-    rows = [[one.name, str(one.size), "; ".join(one.traits)] for one in found.clusters]
+    text = [structure.text] if structure.text else []
+    if structure.stability is not None:
+        agreement = format_percent(structure.stability)
+        text.append(f"The groups of random halves of the rows agree to {agreement}, where 0 % is chance.")
+    rows = [[one.name, str(one.size), "; ".join(one.traits)] for one in structure.clusters]
     tables = [
-        Table(f"Groups by {found.method}", ["group", "rows", "what distinguishes it"], rows, [False, True, False])
+        Table(f"Groups by {structure.method}", ["group", "rows", "what distinguishes it"], rows, [False, True, False])
     ]
     pictures = []
-    if found.number is not None:
-        pictures.append(Figure(figures.draw_curve(found.number, found.number.text or "criterion"), "How many groups?"))
-    if found.shares:
-        pictures.append(Figure(figures.draw_shares(found.shares), "How many dimensions?"))
+    if structure.number is not None:
+        pictures.append(
+            Figure(figures.draw_curve(structure.number, structure.number.text or "criterion"), "How many groups?")
+        )
+    if structure.shares:
+        pictures.append(Figure(figures.draw_shares(structure.shares), "How many dimensions?"))
     yield Section("structure", "Groups", "Groups", text, figures=pictures, tables=tables if rows else [])
-    if found.odd_rows:
-        table = make_row_table(found.odd_rows, "Unusual rows", structure=True)
+    if structure.odd_rows:
+        table = make_row_table(structure.odd_rows, "Unusual rows", structure=True)
         yield Section("odd", "Unusual rows", "Unusual rows", ["These rows are least like the others."], tables=[table])
 
 
 def _show_map(record: Record) -> Iterator[Section]:
     """Yield the map of the rows."""
-    found = record.map
-    if found is None:
+    plane = record.map
+    if plane is None:
         return
     coloured = "class" if record.question.task == "classification" else record.question.target or "group"
-    pictures = [Figure(row_figures.draw_map_by_group(found), f"Coloured by {coloured}.")]
-    if found.wrong:
+    pictures = [Figure(row_figures.draw_map_by_group(plane), f"Coloured by {coloured}.")]
+    if plane.wrong:
         pictures.append(
             Figure(
-                row_figures.draw_map_by_loss(found), "Coloured by the error of the prediction while the row was unseen."
+                row_figures.draw_map_by_loss(plane), "Coloured by the error of the prediction while the row was unseen."
             )
         )
-    text = [found.text] if found.text else []
-    yield Section("map", "Map", f"A map of the rows ({found.method})", text, figures=pictures)
+    text = [plane.text] if plane.text else []
+    yield Section("map", "Map", f"A map of the rows ({plane.method})", text, figures=pictures)
 
 
 def _show_hardest(record: Record) -> Iterator[Section]:
@@ -289,41 +294,44 @@ def _show_hardest(record: Record) -> Iterator[Section]:
 
 def _show_fit(record: Record) -> Iterator[Section]:
     """Yield the final fit."""
-    found = record.fit
-    if found is None:
+    fit = record.fit
+    if fit is None:
         return
-    facts = [("model", found.model)]
-    if found.converged is not None:
-        facts.append(("converged", "yes" if found.converged else "no"))
-    if found.steps is not None:
-        facts.append(("steps", str(found.steps)))
-    if found.solver:
-        facts.append(("solver", found.solver))
-    if found.certificate:
-        facts.append(("certificate", found.certificate))
-    if found.seconds is not None:
-        facts.append(("seconds", format_number(found.seconds)))
-    pictures = [Figure(figures.draw_history(found), "The objective, step by step.")] if len(found.objective) > 1 else []
-    tables = [make_setting_table(found.settings)] if found.settings else []
+    facts = [("model", fit.model)]
+    if fit.converged is not None:
+        facts.append(("converged", "yes" if fit.converged else "no"))
+    if fit.steps is not None:
+        facts.append(("steps", str(fit.steps)))
+    if fit.solver:
+        facts.append(("solver", fit.solver))
+    if fit.certificate:
+        facts.append(("certificate", fit.certificate))
+    if fit.seconds is not None:
+        facts.append(("seconds", format_number(fit.seconds)))
+    pictures = [Figure(figures.draw_history(fit), "The objective, step by step.")] if len(fit.objective) > 1 else []
+    tables = [make_setting_table(fit.settings)] if fit.settings else []
     text = ["The chosen candidate was fitted to all rows. This is the model in model.mercer."]
     yield Section("fit", "Fit", "The final fit", text, figures=pictures, tables=tables, facts=facts)
 
 
 def _show_origin(record: Record) -> Iterator[Section]:
     """Yield what is needed to repeat the study."""
-    found = record.origin
+    origin = record.origin
     facts = [
-        ("command", found.command),
-        ("seed", str(found.seed)),
-        ("SHA-256 of the table", found.digest),
-        ("date", found.date),
+        ("command", origin.command),
+        ("seed", str(origin.seed)),
+        ("SHA-256 of the table", origin.digest),
+        ("date", origin.date),
     ]
     facts.append(
-        ("time", f"{format_number(found.seconds)} s" + (f" of {format_number(found.budget)} s" if found.budget else ""))
+        (
+            "time",
+            f"{format_number(origin.seconds)} s" + (f" of {format_number(origin.budget)} s" if origin.budget else ""),
+        )
     )
-    facts += list(found.versions.items())
+    facts += list(origin.versions.items())
     text = ["The same command on the same table with the same versions gives the same results."]
-    if found.interrupted:
+    if origin.interrupted:
         text.insert(0, "The study was interrupted. Candidates that had not been tried by then have no score.")
     yield Section("repeat", "Repeat", "How to repeat this study", text, facts=facts)
 

@@ -32,13 +32,13 @@ class Table:
 
 def make_metric_table(record: Record) -> Table:
     """Return every metric of the chosen model, with its interval."""
-    found = record.sureness
-    assert found is not None
+    sureness = record.sureness
+    assert sureness is not None
     rows = [
         [
             record.question.metric,
-            format_number(found.score),
-            f"{format_number(found.low)} to {format_number(found.high)}",
+            format_number(sureness.score),
+            f"{format_number(sureness.low)} to {format_number(sureness.high)}",
         ],
         *(
             [
@@ -46,13 +46,13 @@ def make_metric_table(record: Record) -> Table:
                 format_number(value[0]),
                 f"{format_number(value[1])} to {format_number(value[2])}" if len(value) == 3 else "–",
             ]
-            for name, value in found.other_metrics.items()
+            for name, value in sureness.other_metrics.items()
         ),
-        [f"{record.question.metric} of {found.baseline_name}", format_number(found.baseline), "–"],
+        [f"{record.question.metric} of {sureness.baseline_name}", format_number(sureness.baseline), "–"],
     ]
     return Table(
         "Metrics on unseen rows",
-        ["metric", "value", f"{format_percent(found.level)} interval"],
+        ["metric", "value", f"{format_percent(sureness.level)} interval"],
         rows,
         [False, True, False],
     )
@@ -104,12 +104,13 @@ def make_candidate_table(record: Record) -> Table:
     return Table("Candidates", names, rows, [False, False, True, False, True, True, True, False], marked)
 
 
-def make_row_table(found: Sequence[HardRow], title: str, structure: bool = False) -> Table:
+def make_row_table(hard_rows: Sequence[HardRow], title: str, structure: bool = False) -> Table:
     """Return rows of the studied table with the values of the most important columns."""
-    columns = list(dict.fromkeys(name for one in found for name in one.values))
+    columns = list(dict.fromkeys(name for one in hard_rows for name in one.values))
     if structure:
         rows = [
-            [str(one.row), format_number(one.loss), *(one.values.get(name, "") for name in columns)] for one in found
+            [str(one.row), format_number(one.loss), *(one.values.get(name, "") for name in columns)]
+            for one in hard_rows
         ]
         return Table(title, ["row", "unusualness", *columns], rows, [True, True, *([False] * len(columns))])
     rows = [
@@ -120,7 +121,7 @@ def make_row_table(found: Sequence[HardRow], title: str, structure: bool = False
             format_number(one.loss),
             *(one.values.get(name, "") for name in columns),
         ]
-        for one in found
+        for one in hard_rows
     ]
     return Table(
         title,

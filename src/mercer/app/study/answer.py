@@ -51,7 +51,7 @@ def _name_model(name: str) -> str:
 def write_findings(record: Record) -> list[str]:
     """Return further sentences about a study, the most important first."""
     said = []
-    chosen = next((one for one in record.candidates if one.status == "chosen"), None)
+    chosen = next((candidate for candidate in record.candidates if candidate.status == "chosen"), None)
     best = next((one for one in record.candidates if one.status == "best"), None)
     if chosen is not None and best is not None:
         said.append(
@@ -60,7 +60,7 @@ def write_findings(record: Record) -> list[str]:
         )
     if record.decision is not None:
         said.append(record.decision.text)
-    moved = [one for one in record.drivers if one.low > 0][:3]
+    moved = [driver for driver in record.drivers if driver.low > 0][:3]
     if moved:
         names = " and ".join(
             filter(None, [", ".join(f"`{one.column}`" for one in moved[:-1]), f"`{moved[-1].column}`"])

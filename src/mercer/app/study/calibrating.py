@@ -34,7 +34,7 @@ def is_off(true: np.ndarray, told: np.ndarray, level: float = 0.99) -> bool:
     confidence = told.max(axis=1)
     right = true == told.argmax(axis=1)
     bins = np.array_split(np.argsort(confidence, kind="stable"), _BINS)
-    counts = np.array([len(one) for one in bins])
+    counts = np.array([len(rows) for rows in bins])
     hits = np.array([right[one].sum() for one in bins])
     low, high = beta.ppf([[(1 - level) / 2], [(1 + level) / 2]], hits + 0.5, counts - hits + 0.5)
     predicted = np.array([confidence[one].mean() for one in bins])
@@ -95,7 +95,7 @@ def _refit(selection: Selection, method: str) -> Trial:
     plan, winner = selection.plan, selection.winner
     pipeline = _wrap_in_calibration(selection.contenders[winner.name].estimator, method)
     settings = [_rename_setting(one) for one in winner.settings]
-    found: list[Any] = []
+    results: list[Any] = []
 
     def fit(fold: int) -> Any:
         setting = settings[winner.chosen[fold]]
@@ -103,18 +103,18 @@ def _refit(selection: Selection, method: str) -> Trial:
         unseen = take_rows(plan.rows.X, plan.outer[fold][1])
         return verdict, respond(verdict.model, unseen, plan.classes)
 
-    run_numbered(fit, len(plan.outer), 1, found.append)
+    run_numbered(fit, len(plan.outer), 1, results.append)
     told = np.full_like(winner.predictions, np.nan)
-    for (_, test), (_, one) in zip(plan.outer[: plan.folds], found):
+    for (_, test), (_, one) in zip(plan.outer[: plan.folds], results):
         told[test] = one
     return replace(
         winner,
         settings=settings,
-        scores=np.array([one.test for one, _ in found]),
-        train_scores=np.array([one.train for one, _ in found]),
+        scores=np.array([one.test for one, _ in results]),
+        train_scores=np.array([one.train for one, _ in results]),
         predictions=told,
-        seconds=winner.seconds + sum(one.seconds for one, _ in found),
-        models=[one.model for one, _ in found],
+        seconds=winner.seconds + sum(one.seconds for one, _ in results),
+        models=[one.model for one, _ in results],
     )
 
 

@@ -20,10 +20,10 @@ _METHOD = (
 )
 
 
-def read_interval(found: ScoreInterval, metric: Metric) -> tuple[float, float, float]:
+def read_interval(interval: ScoreInterval, metric: Metric) -> tuple[float, float, float]:
     """Return mean and ends of an interval in the sign and range of the metric: scikit-learn negates losses."""
-    ends = (found.mean, found.low, found.high)
-    mean, low, high = ends if metric.greater_is_better else (-found.mean, -found.high, -found.low)
+    ends = (interval.mean, interval.low, interval.high)
+    mean, low, high = ends if metric.greater_is_better else (-interval.mean, -interval.high, -interval.low)
     least = -np.inf if metric.least is None else metric.least
     most = np.inf if metric.most is None else metric.most
     return float(mean), float(np.clip(low, least, most)), float(np.clip(high, least, most))
@@ -31,8 +31,8 @@ def read_interval(found: ScoreInterval, metric: Metric) -> tuple[float, float, f
 
 def find_interval(trial: Trial, selection: Selection, level: float) -> tuple[float, float, float]:
     """Return the score of one trial and the ends of its interval."""
-    found = score_interval(trial.scores, test_share=selection.plan.test_share, level=level)
-    return read_interval(found, selection.metric)
+    interval = score_interval(trial.scores, test_share=selection.plan.test_share, level=level)
+    return read_interval(interval, selection.metric)
 
 
 def list_candidates(selection: Selection, options: Options) -> list[Candidate]:
@@ -75,8 +75,11 @@ def _describe_scored(offer: Offer, trial: Trial, status: str, selection: Selecti
         float(trial.scores.std(ddof=1) / np.sqrt(len(trial.scores))),
         float(sign * trial.train_scores.mean()),
         float(trial.seconds),
-        [float(sign * one) for one in trial.scores],
-        [{_shorten(name, prefixes): _simplify(value) for name, value in one.items()} for one in trial.chosen_settings],
+        [float(sign * score) for score in trial.scores],
+        [
+            {_shorten(name, prefixes): _simplify(value) for name, value in setting.items()}
+            for setting in trial.chosen_settings
+        ],
     )
 
 
@@ -104,7 +107,7 @@ def _simplify(value: object) -> object:
 
 def make_complexity_curve(listed: list[Candidate], metric: Metric) -> Curve | None:
     """Return the scores on training rows and on unseen rows of all candidates, from simple to complex."""
-    judged = [one for one in listed if one.score is not None]
+    judged = [candidate for candidate in listed if candidate.score is not None]
     if len(judged) < 2:
         return None
     train, test, errors = (

@@ -64,7 +64,7 @@ def split_error(
     selection: Selection, material: Material, listed: list[Candidate], options: Options
 ) -> BiasVariance | None:
     """Split the error of some candidates into bias and variance, by training them on random halves."""
-    judged = [one.name for one in listed if one.score is not None]
+    judged = [candidate.name for candidate in listed if candidate.score is not None]
     names = _choose_names(judged, selection.result.winner)
     sample = draw_rows(material, _MOST_ROWS, options.seed)
     parts = []
@@ -82,7 +82,7 @@ def split_error(
             )
         )
     unit = float(np.var(sample.y)) if material.task == "regression" else 1.0
-    bias, variance = [float(one.bias / unit) for one in parts], [float(one.variance / unit) for one in parts]
+    bias, variance = [float(part.bias / unit) for part in parts], [float(part.variance / unit) for part in parts]
     chosen = names.index(selection.result.winner)
     share = variance[chosen] / max(bias[chosen] + variance[chosen], 1e-300)
     error = "Brier score" if material.task == "classification" else "mean squared error over the variance of the target"

@@ -53,7 +53,7 @@ def measure_calibration(true: np.ndarray, told: np.ndarray, level: float, n_bins
     """
     order = np.argsort(told, kind="stable")
     bins = [one for one in np.array_split(order, min(n_bins, max(1, len(told) // 10))) if len(one)]
-    predicted = np.array([told[one].mean() for one in bins])
+    predicted = np.array([told[rows].mean() for rows in bins])
     hits = np.array([true[one].sum() for one in bins])
     counts = np.array([len(one) for one in bins])
     low, high = beta.ppf([[(1 - level) / 2], [(1 + level) / 2]], hits + 0.5, counts - hits + 0.5)
@@ -136,13 +136,13 @@ def list_hard_rows(
     worst = np.argsort(-sizes, kind="stable")[:n_rows]
     return [
         HardRow(
-            int(material.rows[one]) + 1,
-            material.classes[true[one]] if material.classes else f"{true[one]:.6g}",
-            _describe_prediction(told[one], material),
-            float(sizes[one]),
-            {name: spell_cell(material.X[name].iloc[one]) for name in shown},
+            int(material.rows[row]) + 1,
+            material.classes[true[row]] if material.classes else f"{true[row]:.6g}",
+            _describe_prediction(told[row], material),
+            float(sizes[row]),
+            {name: spell_cell(material.X[name].iloc[row]) for name in shown},
         )
-        for one in worst
+        for row in worst
     ]
 
 

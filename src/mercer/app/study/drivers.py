@@ -52,11 +52,11 @@ def find_drivers(
 
     run_numbered(shuffle, len(models), threads, falls.append)
     table = np.array(falls).T
-    found = []
+    drivers = []
     for name, one in zip(names, table):
         interval = score_interval(one, test_share=plan.test_share, level=options.level)
-        found.append(Driver(name, interval.mean, interval.low, interval.high))
-    return sorted(found, key=lambda one: -one.mean)
+        drivers.append(Driver(name, interval.mean, interval.low, interval.high))
+    return sorted(drivers, key=lambda one: -one.mean)
 
 
 def _sample_rows(rows: np.ndarray, random: np.random.Generator) -> np.ndarray:

@@ -131,7 +131,7 @@ def _study_target(
             clock.notices.append(Notice("note", "the model", said))
     listed = comparison.list_candidates(selection, options)
     keep_winner(selection)
-    chosen = next(one for one in listed if one.status == "chosen")
+    chosen = next(candidate for candidate in listed if candidate.status == "chosen")
     clock.tell("fitting the chosen model to all rows", 0.62)
     model, fit = _fit_all_rows(selection, material, sample, options, clock, stakes)
     parts = _collect_parts(selection, sample, options, clock, listed, model, roles)
@@ -234,7 +234,7 @@ def _collect_parts(
     stakes = read_stakes(sample, options)
     if stakes is not None:
         parts["decision"] = clock.attempt("decisions", lambda: decide(selection, sample, options, stakes, kept), 0.7)
-    strength = {one.name: one.association or 0.0 for one in roles.columns}
+    strength = {column.name: column.association or 0.0 for column in roles.columns}
     parts["drivers"] = clock.attempt(
         "what drives predictions",
         lambda: find_drivers(selection, sample, options, strength, 0.4 * clock.measure_left()),
@@ -294,10 +294,10 @@ def _describe_errors(
 
 def _list_notices(material: Material, sample: Material, selection: Selection, clock: Clock) -> list[Notice]:
     """Return what the study itself has to say about the data."""
-    found = []
+    notices = []
     if len(sample) < len(material):
         text = f"The models were compared on {len(sample)} of {len(material)} rows, drawn at random."
-        found.append(
+        notices.append(
             Notice("note", "the table", text, "Give a larger --budget or --max-rows to compare them on more rows.")
         )
     opposed = clock.attempt("contradictions", lambda: count_contradictions(sample), 0.99, 0)
@@ -305,7 +305,7 @@ def _list_notices(material: Material, sample: Material, selection: Selection, cl
         text = (
             f"{opposed} rows equal another row in every column but differ in the target: no model can predict them all."
         )
-        found.append(Notice("note", "the table", text, "Add a column that tells them apart."))
+        notices.append(Notice("note", "the table", text, "Add a column that tells them apart."))
     if material.classes:
         names, counts = np.unique(material.y, return_counts=True)
         rare = counts.min() / len(material)
@@ -313,8 +313,8 @@ def _list_notices(material: Material, sample: Material, selection: Selection, cl
             name = names[counts.argmin()]
             text = f"The class `{name}` has only {100 * rare:.2g} % of the rows ({counts.min()})."
             cure = "Every fold has its share of them, and balanced accuracy gives all classes the same weight."
-            found.append(Notice("note", "the target", text, cure))
-    return found + _list_left_out(clock)
+            notices.append(Notice("note", "the target", text, cure))
+    return notices + _list_left_out(clock)
 
 
 def _count_duplicates(frame: Any) -> int:

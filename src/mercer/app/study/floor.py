@@ -50,7 +50,7 @@ def _bound_classification(material: Material, metric: Metric, score: float, seed
         # With equally many rows of each class, the error rate is that of balanced accuracy.
         each = min(int(counts.min()), _MOST_ROWS // len(counts))
         members = [np.flatnonzero(material.y == name) for name in material.classes]
-        sample = material.take(np.sort(np.concatenate([random.choice(one, each, replace=False) for one in members])))
+        sample = material.take(np.sort(np.concatenate([random.choice(rows, each, replace=False) for rows in members])))
     numbers = encode_rows(sample)
     if numbers.shape[1] > _MOST_COLUMNS:
         return (

@@ -39,15 +39,15 @@ def group_rows(offer: Candidate, numbers: np.ndarray, seed: int) -> tuple[Groupi
     """Return the best setting of one clustering method, and the fitted models of all settings."""
     shape = Shape(len(numbers), numbers.shape[1], 0, seed)
     settings = list(ParameterGrid(offer.settings(shape)))
-    models, found = [], []
+    models, groupings = [], []
     for setting in settings:
         model = clone(offer.make(shape)).set_params(**setting)
         labels = np.asarray(model.fit_predict(numbers))
         models.append(model)
-        found.append(Grouping(offer, model, dict(setting), labels, _measure_separation(numbers, labels, seed)))
+        groupings.append(Grouping(offer, model, dict(setting), labels, _measure_separation(numbers, labels, seed)))
     if hasattr(models[0], "bic"):
-        return found[int(np.argmin([model.bic(numbers) for model in models]))], models
-    return max(found, key=lambda one: one.score), models
+        return groupings[int(np.argmin([model.bic(numbers) for model in models]))], models
+    return max(groupings, key=lambda one: one.score), models
 
 
 def _measure_separation(numbers: np.ndarray, labels: np.ndarray, seed: int) -> float:
@@ -56,8 +56,8 @@ def _measure_separation(numbers: np.ndarray, labels: np.ndarray, seed: int) -> f
     n_groups = len(np.unique(labels[kept]))
     if n_groups < 2 or kept.sum() <= n_groups:
         return 0.0
-    found = silhouette_interval(numbers[kept], labels[kept], sample_size=_SILHOUETTE_ROWS, random_state=seed)
-    return float(found.score * kept.mean())
+    silhouette = silhouette_interval(numbers[kept], labels[kept], sample_size=_SILHOUETTE_ROWS, random_state=seed)
+    return float(silhouette.score * kept.mean())
 
 
 def make_bic_curve(models: list[Any], numbers: np.ndarray) -> tuple[list[int], list[float]]:
@@ -67,7 +67,7 @@ def make_bic_curve(models: list[Any], numbers: np.ndarray) -> tuple[list[int], l
         value = float(model.bic(numbers)) / len(numbers)
         table[model.n_components] = min(value, table.get(model.n_components, np.inf))
     numbers_tried = sorted(table)
-    return numbers_tried, [table[one] for one in numbers_tried]
+    return numbers_tried, [table[count] for count in numbers_tried]
 
 
 def measure_stability(model: Any, numbers: np.ndarray, seed: int) -> float:

@@ -69,7 +69,7 @@ def measure_other_metrics(
     """Return the value and the interval of each metric, from the folds of the chosen model."""
     told = selection.winner.predictions
     true = np.searchsorted(material.classes, material.y) if material.classes else material.y
-    found = {}
+    measured = {}
     for name, measure in (_OF_CLASSES if material.classes else _OF_NUMBERS).items():
         if name == selection.metric.words:
             continue
@@ -86,5 +86,5 @@ def measure_other_metrics(
             least = 0.0 if name != "R²" else -np.inf
             most = np.inf if name.startswith(("log", "root", "mean")) else 1.0
             ends = [float(np.clip(one, least, most)) for one in (interval.low, interval.high)]
-            found[name] = [interval.mean, *ends]
-    return found
+            measured[name] = [interval.mean, *ends]
+    return measured

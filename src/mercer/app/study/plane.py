@@ -34,14 +34,14 @@ def map_rows(material: Material, told: Any, seed: int, groups: list[str] | None 
         return None
     pca = PCA(2, random_state=seed).fit(numbers)
     places = pca.transform(numbers)
-    shares = [float(one) for one in pca.explained_variance_ratio_]
+    shares = [float(share) for share in pca.explained_variance_ratio_]
     wrong: list[float] = []
     if told is not None:
         true = np.searchsorted(material.classes, material.y) if material.classes else material.y
         wrong = measure_losses(true[kept], told[kept], material.task).tolist()
     names = [str(one) for one in material.y[kept]] if material.classes else []
     if groups is not None:
-        names = [groups[one] for one in kept]
+        names = [groups[row] for row in kept]
     return Map(
         "principal components",
         places[:, 0].tolist(),

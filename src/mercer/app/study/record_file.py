@@ -29,7 +29,7 @@ def read_record(path: Path) -> Record:
     """Read the record at `path`, or in the folder `path`."""
     place = path / NAME if path.is_dir() else path
     try:
-        found = json.loads(place.read_text(encoding="utf-8"))
+        content = json.loads(place.read_text(encoding="utf-8"))
     except FileNotFoundError:
         message = f"{place}: there is no record. Give the folder that `mercer run` wrote, which holds {NAME}."
         raise DataError(message) from None
@@ -38,12 +38,12 @@ def read_record(path: Path) -> Record:
             f"{place}: this is not the record of a study. Give the folder that `mercer run` wrote, which holds {NAME}."
         )
         raise DataError(message) from None
-    if not isinstance(found, dict) or found.get("format") != Record.format:
-        held = found.get("format") if isinstance(found, dict) else type(found).__name__
+    if not isinstance(content, dict) or content.get("format") != Record.format:
+        held = content.get("format") if isinstance(content, dict) else type(content).__name__
         message = f"{place}: format must be {Record.format}; got {held}. Run the study again with this version."
         raise DataError(message)
     try:
-        return _build(Record, found)
+        return _build(Record, content)
     except (KeyError, TypeError, ValueError) as wrong:
         message = f"{place}: the record is damaged ({wrong}). Run the study again."
         raise DataError(message) from None
@@ -61,7 +61,11 @@ def _build(kind: Any, value: Any) -> Any:
         return kind(**{name: _build(hints[name], part) for name, part in value.items() if name in known})
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (Union, types.UnionType):
-        return None if value is None else _build(next(one for one in arguments if one is not type(None)), value)
+        return (
+            None
+            if value is None
+            else _build(next(argument for argument in arguments if argument is not type(None)), value)
+        )
     if origin is list:
         return [_build(arguments[0], one) for one in value]
     return value

@@ -67,37 +67,37 @@ def select(material: Material, options: Options, clock: Clock) -> Selection:
         rows, material.splitting(), outer=options.folds, inner=options.inner, repeats=options.repeats, seed=options.seed
     )
     offers = _list_offers(material.task, options.candidates)
-    found = Selection(plan, metric, offers)
+    selection = Selection(plan, metric, offers)
     n_columns = _count_columns(material)
     threads = n_threads(options.n_jobs)
     for number, offer in enumerate(offers):
         share = 0.05 + 0.55 * number / len(offers)
         try:
-            _try_one(found, offer, material, options, clock, n_columns, threads, share)
+            _try_one(selection, offer, material, options, clock, n_columns, threads, share)
         except KeyboardInterrupt:
-            if not found.trials:
+            if not selection.trials:
                 raise
             clock.interrupted = True
             for one in offers[number:]:
-                found.skipped[one.name] = "interrupted"
+                selection.skipped[one.name] = "interrupted"
             break
-    if not found.trials:
-        name, text = next(iter(found.failed.items()))
+    if not selection.trials:
+        name, text = next(iter(selection.failed.items()))
         message = f"no candidate could be fitted; the first one, {name}, failed with: {text}"
         raise DataError(message)
-    found.conclusion = conclude(plan, found.trials, level=options.level)
-    return found
+    selection.conclusion = conclude(plan, selection.trials, level=options.level)
+    return selection
 
 
-def keep_winner(found: Selection) -> None:
+def keep_winner(selection: Selection) -> None:
     """Drop the fitted models of all candidates except the chosen one, to free memory."""
-    slim = [one if one.name == found.result.winner else replace(one, models=[]) for one in found.trials]
-    found.trials = slim
-    found.conclusion = replace(found.result, trials=slim)
+    slim = [trial if trial.name == selection.result.winner else replace(trial, models=[]) for trial in selection.trials]
+    selection.trials = slim
+    selection.conclusion = replace(selection.result, trials=slim)
 
 
 def _try_one(
-    found: Selection,
+    selection: Selection,
     offer: Candidate,
     material: Material,
     options: Options,
@@ -109,33 +109,35 @@ def _try_one(
     """Try one candidate and note its trial, or why there is none."""
     reason = offer.unfit(describe_shape(material, n_columns, options.seed))
     if reason:
-        found.skipped[offer.name] = reason
+        selection.skipped[offer.name] = reason
         return
-    balanced = found.metric.scorer == "balanced_accuracy"
+    balanced = selection.metric.scorer == "balanced_accuracy"
     contender = make_contender(offer, material, n_columns, options.seed, balanced)
-    limit = clock.measure_choosing_left() if found.trials else float("inf")
+    limit = clock.measure_choosing_left() if selection.trials else float("inf")
     clock.tell(offer.name, share)
     try:
         if np.isfinite(limit):
-            needed = _predict_seconds(contender, found.plan, threads)
+            needed = _predict_seconds(contender, selection.plan, threads)
             if needed > limit:
-                found.skipped[offer.name] = f"would take about {needed:.0f} s, but only {max(limit, 0):.0f} s were left"
+                selection.skipped[offer.name] = (
+                    f"would take about {needed:.0f} s, but only {max(limit, 0):.0f} s were left"
+                )
                 return
-        deadline = None if not found.trials or clock.budget is None else clock.find_deadline(0.75)
+        deadline = None if not selection.trials or clock.budget is None else clock.find_deadline(0.75)
         began = time.perf_counter()
         limited = contender if deadline is None else _limit_time(contender, deadline - time.monotonic())
-        trial = found.plan.run(limited, threads=threads, deadline=deadline, keep=True)
+        trial = selection.plan.run(limited, threads=threads, deadline=deadline, keep=True)
     except OutOfTimeError:
-        found.skipped[offer.name] = "not finished when the time was over"
+        selection.skipped[offer.name] = "not finished when the time was over"
         return
     except Exception as wrong:
         if options.debug:
             raise
-        found.failed[offer.name] = str(wrong).splitlines()[0]
+        selection.failed[offer.name] = str(wrong).splitlines()[0]
         return
-    found.seconds[offer.name] = (time.perf_counter() - began) / found.plan.n_fits(contender)
-    found.contenders[offer.name] = contender
-    found.trials.append(trial)
+    selection.seconds[offer.name] = (time.perf_counter() - began) / selection.plan.n_fits(contender)
+    selection.contenders[offer.name] = contender
+    selection.trials.append(trial)
 
 
 def _limit_time(contender: Contender, seconds: float) -> Contender:
@@ -150,7 +152,7 @@ def _list_offers(task: str, wanted: Sequence[str] | None) -> list[Candidate]:
     offers = candidates(task)
     if wanted is None:
         return offers
-    known = {one.name for one in offers}
+    known = {offer.name for offer in offers}
     unknown = [name for name in wanted if name not in known]
     if unknown:
         message = f"candidates: must be among {', '.join(sorted(known))}; got {unknown[0]!r}."

@@ -40,14 +40,20 @@ def find_structure(material: Material, options: Options, clock: Clock) -> tuple[
     before, numbers, shares = _prepare(_keep_measured(sample))
     tried, failed, curve = _try_all(numbers, options, clock)
     chosen, held = _choose(tried, numbers, options, clock)
-    mixture = next((one.model for one in tried if hasattr(one.model, "score_samples")), None)
+    mixture = next((grouping.model for grouping in tried if hasattr(grouping.model, "score_samples")), None)
     single = curve is not None and curve.marked == 0
     names = ["all rows"] * len(sample) if single else _name_groups(chosen.labels)
     clusters = _describe_clusters(sample, np.array(names))
     odd = [] if mixture is None else _list_odd_rows(sample, mixture.score_samples(numbers), names)
     text = _write_answer(chosen, held, single, len(sample))
     structure = Structure(
-        "one group" if single else chosen.offer.name, clusters, curve, held, text, odd, [float(one) for one in shares]
+        "one group" if single else chosen.offer.name,
+        clusters,
+        curve,
+        held,
+        text,
+        odd,
+        [float(share) for share in shares],
     )
     parts = {
         "structure": structure,
@@ -100,7 +106,7 @@ def _try_all(
             x, values = make_bic_curve(found[1], numbers)
             best = int(np.argmin(values))
             said = f"The Bayesian information criterion is lowest for {x[best]} group{'s' * (x[best] != 1)}."
-            curve = Curve("number of groups", [float(one) for one in x], [], values, marked=best, text=said)
+            curve = Curve("number of groups", [float(value) for value in x], [], values, marked=best, text=said)
     if not tried:
         raise KeyboardInterrupt
     return tried, failed, curve
@@ -111,7 +117,7 @@ def _choose(
 ) -> tuple[Grouping, float | None]:
     """Choose the simplest method among those whose groups are about as separate and as stable as the best."""
     best = max(one.score for one in tried)
-    near = [one for one in tried if one.score >= best - _CLOSE]
+    near = [grouping for grouping in tried if grouping.score >= best - _CLOSE]
     held = clock.attempt(
         "stability", lambda: [measure_stability(one.model, numbers, options.seed) for one in near], 0.7
     )
@@ -132,8 +138,10 @@ def _describe_clusters(sample: Material, names: np.ndarray) -> list[Cluster]:
     found, counts = np.unique(names, return_counts=True)
     order = sorted(range(len(found)), key=lambda one: (found[one] == "no group", -counts[one]))
     return [
-        Cluster(str(found[one]), int(counts[one]), _list_traits(sample, names == found[one]) if len(found) > 1 else [])
-        for one in order
+        Cluster(
+            str(found[index]), int(counts[index]), _list_traits(sample, names == found[index]) if len(found) > 1 else []
+        )
+        for index in order
     ]
 
 
@@ -163,13 +171,13 @@ def _list_odd_rows(sample: Material, density: np.ndarray, names: list[str], n_ro
     shown = list(sample.kinds)[:6]
     return [
         HardRow(
-            int(sample.rows[one]) + 1,
+            int(sample.rows[row]) + 1,
             "",
-            names[one],
-            middle - float(density[one]),
-            {name: spell_cell(sample.X[name].iloc[one]) for name in shown},
+            names[row],
+            middle - float(density[row]),
+            {name: spell_cell(sample.X[name].iloc[row]) for name in shown},
         )
-        for one in worst
+        for row in worst
     ]
 
 
@@ -190,7 +198,7 @@ def _write_answer(chosen: Grouping, held: float | None, single: bool, n_rows: in
 def _list_candidates(tried: list[Grouping], chosen: Grouping, failed: dict[str, str]) -> list[Candidate]:
     """Return the record of every clustering method."""
     listed = []
-    best = max(one.score for one in tried)
+    best = max(grouping.score for grouping in tried)
     for one in tried:
         status = "chosen" if one is chosen else "best" if one.score == best else "worse"
         complexity, words = float(one.offer.rank), f"{one.n_groups} groups"

@@ -43,11 +43,11 @@ def measure_associations(frame: Any, target: Any, task: str, kinds: dict[str, st
     else:
         y = truth.rank().to_numpy()
         folds = list(KFold(3, shuffle=True, random_state=0).split(y))
-    found = {}
+    strengths = {}
     for name, kind in kinds.items():
         if kind in ("number", "date", "category"):
-            found[name] = _measure_association(_encode(frame[name].iloc[rows], kind), kind, y, task, folds)
-    return found
+            strengths[name] = _measure_association(_encode(frame[name].iloc[rows], kind), kind, y, task, folds)
+    return strengths
 
 
 def _encode(column: Any, kind: str) -> np.ndarray:

@@ -88,7 +88,7 @@ def find_dialect(place: Place, delimiter: str | None, encoding: str | None, comp
     check_names(place.name, names)
     fields_below = [one for record in records[1:200] for one in record]
     decimal = "."
-    pointed = any("." in one for one in fields_below if _NUMBER.fullmatch(one))
+    pointed = any("." in field for field in fields_below if _NUMBER.fullmatch(field))
     if chosen != "," and not pointed and any(map(_DECIMAL_COMMA.fullmatch, fields_below)):
         decimal = ","
         notices.append(Notice("note", "the table", "Numbers are read with a decimal comma."))

@@ -83,7 +83,7 @@ def _read_folder(place: Place) -> Any:
     import pyarrow
     from pyarrow import parquet
 
-    tables = [parquet.ParquetFile(one).read() for one in list_parquet_files(place)]
+    tables = [parquet.ParquetFile(file).read() for file in list_parquet_files(place)]
     other = next((index for index, one in enumerate(tables) if one.column_names != tables[0].column_names), None)
     if other is not None:
         names = quote(*(list_parquet_files(place)[index].name for index in (0, other)))
@@ -208,7 +208,7 @@ def read_sqlite_blocks(place: Place, query: str | None, rows: int) -> Iterator[A
         name = _choose_table(place, connection, query)
         quoted = name.replace('"', '""')
         cursor = connection.execute(f'SELECT * FROM "{quoted}"')
-        names = [one[0] for one in cursor.description]
+        names = [field[0] for field in cursor.description]
         first = True
         while (found := cursor.fetchmany(rows)) or first:
             first = False

@@ -92,28 +92,28 @@ def _make_table(name: str, frame: Any, kinds: dict[str, str] | None, notices: li
     return Table(name, plain, digest, [*notices, *typing.notices], typing.forms)
 
 
-def make_frame(found: Any, name: str, columns: Sequence[str] | None = None) -> Any:
+def make_frame(given: Any, name: str, columns: Sequence[str] | None = None) -> Any:
     """Return what a reader or a user gave as a pandas frame with checked names and an index from 0."""
     import pandas
 
-    if isinstance(found, pandas.DataFrame):
-        names = [str(one).strip() for one in found.columns]
-    elif hasattr(found, "__arrow_c_stream__"):
+    if isinstance(given, pandas.DataFrame):
+        names = [str(one).strip() for one in given.columns]
+    elif hasattr(given, "__arrow_c_stream__"):
         import pyarrow
 
-        found = pyarrow.table(found)
-        names = [one.strip() for one in found.column_names]
+        given = pyarrow.table(given)
+        names = [one.strip() for one in given.column_names]
     else:
-        message = f"{name}: a table must be a path or a frame of pandas, polars or Arrow; got {type(found).__name__}."
+        message = f"{name}: a table must be a path or a frame of pandas, polars or Arrow; got {type(given).__name__}."
         raise DataError(message)
     check_names(name, names)
     _check_wanted(name, names, columns)
-    if not isinstance(found, pandas.DataFrame):
-        found = _simplify_arrow(found.rename_columns(names)).to_pandas(
+    if not isinstance(given, pandas.DataFrame):
+        given = _simplify_arrow(given.rename_columns(names)).to_pandas(
             ignore_metadata=True, strings_to_categorical=False
         )
-    found = found.set_axis(names, axis=1).reset_index(drop=True)
-    return found if columns is None else found[list(columns)]
+    given = given.set_axis(names, axis=1).reset_index(drop=True)
+    return given if columns is None else given[list(columns)]
 
 
 def _simplify_arrow(table: Any) -> Any:
@@ -154,8 +154,8 @@ def _digest_file(place: Place) -> str:
         return hashlib.sha256(place.content).hexdigest()
     files = list_parquet_files(place) if place.path.is_dir() else [place.path]
     digest = hashlib.sha256()
-    for one in files:
-        with one.open("rb") as file:
+    for file_path in files:
+        with file_path.open("rb") as file:
             while chunk := file.read(2**20):
                 digest.update(chunk)
     return digest.hexdigest()

@@ -114,7 +114,7 @@ class Stream:
                 if kind == "truth" and plain[name].dtype.kind in "if" and not plain[name].isna().any():
                     plain[name] = plain[name].astype(bool)
             told = {known.subject for known in self.notices}
-            self.notices += [one for one in typing.notices if one.subject not in told]
+            self.notices += [notice for notice in typing.notices if notice.subject not in told]
             yield plain
 
     @property
@@ -143,8 +143,8 @@ class Stream:
 
         if self.kind in ("parquet", "folder"):
             files = list_parquet_files(self.place) if self.kind == "folder" else [self.place.origin]
-            for one in files:
-                for batch in parquet.ParquetFile(one).iter_batches(self.rows, columns=self.columns):
+            for file_path in files:
+                for batch in parquet.ParquetFile(file_path).iter_batches(self.rows, columns=self.columns):
                     yield validate_table(pyarrow.table(batch))
             return
         with self.place.open() as file:

@@ -31,7 +31,7 @@ def check_column(table: Table, name: str | None, flag: str) -> None:
     """Raise if the table has no column of that name."""
     if name is None or name in table.frame.columns:
         return
-    names = [str(one) for one in table.frame.columns]
+    names = [str(column) for column in table.frame.columns]
     close = difflib.get_close_matches(name, names, 1, 0.6) or [one for one in names if one.lower() == name.lower()]
     hint = f"Did you mean {quote(close[0])}?" if close else f"Give {flag} one of them."
     message = f"{table.name}: there is no column {quote(name)}; the columns are {quote(*names)}. {hint}"
