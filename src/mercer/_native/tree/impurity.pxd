@@ -71,28 +71,34 @@ cdef inline bint is_allowed(Node node, double low, double high) noexcept nogil:
     return (high - low) * node.sign >= 0.0
 
 
-cdef inline void judge(Node node, Limits limits, double left_weight, double rows) noexcept nogil:
-    """Keep the candidate split of `node` if it is allowed and better than the best so far.
-
-    `left_weight` and `rows` are the weight and the number of rows on the left. ``node.worth`` is the worth where it is
-    known already, and NaN otherwise.
-    """
-    cdef double right_weight = node.weight - left_weight, worth = node.worth
+cdef inline bint may_split(Node node, Limits limits, double left_weight, double rows) noexcept nogil:
+    """Return whether a split with `rows` rows of `left_weight` on the left is allowed."""
+    cdef double right_weight = node.weight - left_weight
     cdef Py_ssize_t slot = limits.bounded_slot
     if rows < limits.min_rows or node.count - rows < limits.min_rows:
-        return
+        return False
     if left_weight < limits.min_weight or right_weight < limits.min_weight:
-        return
-    if node.sign != NO_ORDER and not is_allowed(
+        return False
+    return node.sign == NO_ORDER or is_allowed(
         node, node.left[slot] / left_weight, (node.total[slot] - node.left[slot]) / right_weight
-    ):
-        return
-    if worth != worth:
-        worth = compute_worth(
-            node.left, node.total, left_weight, right_weight, limits.n_outputs, limits.impurity
-        )
+    )
+
+
+cdef inline void keep_better(Node node, double worth) noexcept nogil:
+    """Keep the candidate split of `node` if its worth is greater than that of the best so far."""
     if worth > node.best_worth:
         node.best_worth = worth
         node.best_feature = node.feature
         node.best_cut = node.cut
         node.best_side = node.side
+
+
+cdef inline void judge(Node node, Limits limits, double left_weight, double rows) noexcept nogil:
+    """Keep the candidate split of `node`, with the sums ``node.left``, if it is allowed and the best so far."""
+    if may_split(node, limits, left_weight, rows):
+        keep_better(
+            node,
+            compute_worth(
+                node.left, node.total, left_weight, node.weight - left_weight, limits.n_outputs, limits.impurity
+            ),
+        )

@@ -4,7 +4,7 @@ import math
 
 from mercer._native.shared import inline
 
-__all__ = ["ENTROPY", "POISSON", "SQUARES", "compute_whole_worth", "compute_worth", "is_allowed", "judge"]
+__all__ = ["compute_whole_worth", "judge", "keep_better", "may_split"]
 
 SQUARES = 0
 ENTROPY = 1
@@ -48,17 +48,23 @@ def is_allowed(node, low, high):
     return (high - low) * node.sign >= 0.0
 
 
-def judge(node, limits, left_weight, rows):
-    """Keep the candidate split of `node` if it is allowed and better than the best so far."""
+def may_split(node, limits, left_weight, rows):
+    """Return whether a split with `rows` rows of `left_weight` on the left is allowed."""
     right_weight, slot = node.weight - left_weight, limits.bounded_slot
     if min(rows, node.count - rows) < limits.min_rows or min(left_weight, right_weight) < limits.min_weight:
-        return
-    if node.sign != _NO_ORDER:
-        low, high = node.left[slot] / left_weight, (node.total[slot] - node.left[slot]) / right_weight
-        if not is_allowed(node, low, high):
-            return
-    worth = node.worth
-    if math.isnan(worth):
-        worth = compute_worth(node.left, node.total, left_weight, right_weight, limits.n_outputs, limits.impurity)
+        return False
+    low, high = node.left[slot] / left_weight, (node.total[slot] - node.left[slot]) / right_weight
+    return node.sign == _NO_ORDER or is_allowed(node, low, high)
+
+
+def keep_better(node, worth):
+    """Keep the candidate split of `node` if its worth is greater than that of the best so far."""
     if worth > node.best_worth:
         node.best_worth, node.best_feature, node.best_cut, node.best_side = worth, node.feature, node.cut, node.side
+
+
+def judge(node, limits, left_weight, rows):
+    """Keep the candidate split of `node`, with the sums ``node.left``, if it is allowed and the best so far."""
+    if may_split(node, limits, left_weight, rows):
+        weights = left_weight, node.weight - left_weight
+        keep_better(node, compute_worth(node.left, node.total, *weights, limits.n_outputs, limits.impurity))

@@ -23,15 +23,15 @@ cdef inline void add_to_tree(
 
 
 cdef inline double sum_distances(
-    Medians medians, Py_ssize_t output, bint is_right, Py_ssize_t m, double weight, double[::1] median
+    Medians medians, Py_ssize_t output, bint is_right, Py_ssize_t m, double weight, double[::1] both
 ) noexcept nogil:
-    """Return the weighted distances of one side's targets from their median, which `median` receives.
+    """Return the weighted distances of one side's targets from their median, which `both` receives (left, right).
 
     `weight` is the weight of that side. With B the weight and S the sum of the targets below the median y, and W and T
     those of the side, it is y B - S + (T - S) - y (W - B).
     """
     cdef Py_ssize_t position = 0, step = 1
-    cdef double below = 0.0, sum_below = 0.0, w, total = medians.sums[0, output]
+    cdef double below = 0.0, sum_below = 0.0, w, median, total = medians.sums[0, output]
     if is_right:
         total = medians.sums[1, output] - total
     while 2 * step <= m:
@@ -50,8 +50,9 @@ cdef inline double sum_distances(
                 else:
                     sum_below += medians.trees[0, output, 1, position]
         step //= 2
-    median[0] = medians.values[output, position if position < m else m - 1]
-    return (median[0] * below - sum_below) + ((total - sum_below) - median[0] * (weight - below))
+    median = medians.values[output, position if position < m else m - 1]
+    both[is_right] = median
+    return (median * below - sum_below) + ((total - sum_below) - median * (weight - below))
 
 
 cdef inline double rank_targets(Target target, Node node, Medians medians) noexcept nogil:
@@ -94,15 +95,15 @@ cdef inline void judge_medians(
 ) noexcept nogil:
     """Judge the cut whose left side the trees hold."""
     cdef Py_ssize_t o
-    cdef double right_weight = node.weight - left_weight
-    node.worth = 0.0
+    cdef double worth = 0.0, right_weight = node.weight - left_weight
     for o in range(medians.places.shape[0]):
-        node.worth -= sum_distances(medians, o, True, node.count, right_weight, node.sums[1:])
-        node.worth -= sum_distances(medians, o, False, node.count, left_weight, node.sums)
-    # The judge reads means from sums: those of sides whose means are the medians.
+        worth -= sum_distances(medians, o, True, node.count, right_weight, node.sums)
+        worth -= sum_distances(medians, o, False, node.count, left_weight, node.sums)
+    # The order of both sides is that of their means: let these be the medians.
     node.left[0] = node.sums[0] * left_weight
     node.total[0] = node.sums[1] * right_weight + node.left[0]
-    impurity.judge(node, limits, left_weight, rows)
+    if impurity.may_split(node, limits, left_weight, rows):
+        impurity.keep_better(node, worth)
 
 
 cdef inline void scan_medians(

@@ -33,15 +33,16 @@ def _judge_medians(node, limits, is_left):
     """Judge the cut with these rows on the left."""
     left, right = numpy.flatnonzero(is_left), numpy.flatnonzero(~is_left)
     weights = [numpy.asarray(node.own_weight)[side].sum() for side in (left, right)]
-    node.worth = 0.0
+    worth = 0.0
     for o in range(len(node.medians.places)):
         distance, high = _sum_distances(node, right, o)
-        node.worth -= distance
+        worth -= distance
         distance, low = _sum_distances(node, left, o)
-        node.worth -= distance
+        worth -= distance
     node.left[0] = low * weights[0]
     node.total[0] = high * weights[1] + node.left[0]
-    impurity.judge(node, limits, weights[0], len(left))
+    if impurity.may_split(node, limits, weights[0], len(left)):
+        impurity.keep_better(node, worth)
 
 
 def _scan_medians(node, limits, known, only, only_side):

@@ -101,7 +101,6 @@ cdef class Node:
     cdef long long cut
     cdef int side
     cdef int sign
-    cdef double worth
 
     cdef double best_worth
     cdef Py_ssize_t best_feature

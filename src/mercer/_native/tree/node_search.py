@@ -12,7 +12,6 @@ categories (``category_scan``). The records hold arrays that travel together; ``
 import cython
 
 if cython.compiled:
-    from cython.cimports.libc.math import NAN
     from cython.cimports.mercer._native.tree import (
         category_scan,
         code_order,
@@ -33,7 +32,6 @@ else:
         split_scan,
     )
 
-    NAN = float("nan")
     # As in node_search.pxd.
     NONE_MISSING = 2
     NO_ORDER = 2
@@ -293,7 +291,6 @@ def search_features(
         node.feature = f
         node.side = NONE_MISSING
         node.sign = limits.signs[f] if limits.signs.shape[0] else NO_ORDER
-        node.worth = NAN
         varied += scan_column(codes, matrix, table, target, limits, node)
 
 

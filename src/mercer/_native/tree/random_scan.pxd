@@ -62,7 +62,7 @@ cdef inline bint scan_random(Node node, Limits limits) noexcept nogil:
     node.side = NONE_MISSING
     node.cut = 0
     if node.quads.shape[0] and unknown == 0:
-        value_cut.sum_quads(node.values, node.count, threshold, node.quads[node.first:], node.sums)
+        value_cut.sum_quads(node.values, node.count, threshold, node.quads, node.first, node.sums)
         node.left[0] = node.sums[2]
     else:
         if unknown:

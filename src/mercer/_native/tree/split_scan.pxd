@@ -65,43 +65,50 @@ cdef inline void scan_keys(Node node, Limits limits, Py_ssize_t known) noexcept 
     For exact sums of squares the worth follows each row by (s + a)^2 = s^2 + a (2 s + a) instead of a sum over slots.
     """
     cdef Py_ssize_t i, o, p, s, side, rows, count = node.count, n_slots = node.total.shape[0]
-    cdef double amount, left_weight, left_squares, right_squares
+    cdef double amount, left_weight, left_squares, right_squares, worth
+    # Pointers stay in registers over the calls in the loop, where records would be read again.
+    cdef double *left = &node.left[0]
+    cdef const double *total = &node.total[0]
+    cdef const double *weight = &node.own_weight[0]
+    cdef const long long *keys = &node.keys[0, 0]
     for side in range(2 if known < count else 1):
         rows = count - known if side else 0
         left_weight = 0.0
         left_squares = 0.0
         right_squares = 0.0
         for s in range(n_slots):
-            node.left[s] = 0.0
+            left[s] = 0.0
         for i in range(known, count if side else known):
-            p = code_order.read_place(node.keys[0, i])
-            left_weight += node.own_weight[p]
+            p = code_order.read_place(keys[i])
+            left_weight += weight[p]
             for o in range(node.own_slots.shape[1]):
-                node.left[node.own_slots[p, o]] += node.own_amounts[p, o]
+                left[node.own_slots[p, o]] += node.own_amounts[p, o]
         for s in range(n_slots):
-            left_squares += node.left[s] * node.left[s]
-            right_squares += (node.total[s] - node.left[s]) * (node.total[s] - node.left[s])
+            left_squares += left[s] * left[s]
+            right_squares += (total[s] - left[s]) * (total[s] - left[s])
         node.side = <int> side if known < count else NONE_MISSING
         for i in range(known):
-            p = code_order.read_place(node.keys[0, i])
+            p = code_order.read_place(keys[i])
             for o in range(node.own_slots.shape[1]):
                 s = node.own_slots[p, o]
                 amount = node.own_amounts[p, o]
-                left_squares += amount * (2.0 * node.left[s] + amount)
-                right_squares -= amount * (2.0 * (node.total[s] - node.left[s]) - amount)
-                node.left[s] += amount
-            left_weight += node.own_weight[p]
+                left_squares += amount * (2.0 * left[s] + amount)
+                right_squares -= amount * (2.0 * (total[s] - left[s]) - amount)
+                left[s] += amount
+            left_weight += weight[p]
             rows += 1
             if i + 1 < known:
-                if node.keys[0, i] >> 32 == node.keys[0, i + 1] >> 32:
+                if keys[i] >> 32 == keys[i + 1] >> 32:
                     continue
             elif side or known == count:
                 continue
             if limits.exact_squares:
-                node.worth = left_squares / left_weight + right_squares / (node.weight - left_weight)
-                if node.worth <= node.best_worth:
-                    continue
-            node.cut = node.keys[0, i] >> 32
+                worth = left_squares / left_weight + right_squares / (node.weight - left_weight)
+                if worth > node.best_worth and impurity.may_split(node, limits, left_weight, rows):
+                    node.cut = keys[i] >> 32
+                    impurity.keep_better(node, worth)
+                continue
+            node.cut = keys[i] >> 32
             impurity.judge(node, limits, left_weight, rows)
 
 
@@ -157,10 +164,11 @@ cdef inline bint may_be_better(double sum, double other, double weight, double r
 cdef inline double judge_single(
     Node node, Limits limits, double sum, double weight, double rows, long long cut
 ) noexcept nogil:
-    """Judge the cut after the code `cut` by a single sum; return the bound for the cuts that follow."""
-    node.left[0] = sum
-    node.cut = cut
-    impurity.judge(node, limits, weight, rows)
+    """Judge the cut after the code `cut` by a single sum, squared; return the bound for the cuts that follow."""
+    cdef double other = node.total[0] - sum
+    if impurity.may_split(node, limits, weight, rows):
+        node.cut = cut
+        impurity.keep_better(node, sum * sum / weight + other * other / (node.weight - weight))
     return lower_best(node)
 
 

@@ -18,7 +18,7 @@ def _judge_runs(runs, first, node, limits):
         node.left[:] = numpy.asarray(node.left) + sums
         if rows == node.count:
             return
-        node.cut, node.worth = cut, numpy.nan
+        node.cut = cut
         impurity.judge(node, limits, left_weight, rows)
 
 

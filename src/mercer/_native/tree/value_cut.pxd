@@ -62,7 +62,8 @@ cdef inline Py_ssize_t find_range(const double[::1] values, Py_ssize_t n, double
 
 
 cdef inline void sum_quads(
-    const double[::1] values, Py_ssize_t n, double threshold, const double[:, ::1] quads, double[::1] sums
+    const double[::1] values, Py_ssize_t n, double threshold, const double[:, ::1] quads, Py_ssize_t first,
+    double[::1] sums
 ) noexcept nogil:
-    """Write to `sums` the sum of the quads whose values, none of them missing, are at most `threshold`."""
-    mercer_sum_quads(&values[0], n, threshold, &quads[0, 0], &sums[0])
+    """Write to `sums` the sum of the quads from `first` on whose values, none missing, are at most `threshold`."""
+    mercer_sum_quads(&values[0], n, threshold, &quads[first, 0], &sums[0])

@@ -9,6 +9,7 @@ from sklearn.utils import get_tags
 
 from mercer._base import Estimator, fitting, seed_sequence
 from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, Rule, Seed
+from mercer._base.tree_problem import open_table, read_table
 from mercer._base.validation import check_labels, checked_weight
 from mercer._base.wrapping import check_wrapped_place
 from mercer._solver import Outcome
@@ -23,11 +24,11 @@ from mercer.ensemble._reweighting.weak_learner import (
     handed_rows,
     handed_table,
     is_stump,
+    make_stump,
     shadow_source,
 )
 from mercer.errors import DataError, ParameterError, UnsupportedError
 from mercer.tree import DecisionStump
-from mercer.tree._stump import fitted_table, open_table, stump_of
 
 __all__ = ["AdaBoostClassifier"]
 
@@ -251,7 +252,7 @@ class AdaBoostClassifier(BoostedVotes, Estimator):
         if X_val is None:
             return None
         native = isinstance(learner, StumpLearner)
-        rows = fitted_table(self, X_val) if native else handed_rows(self, self.estimator_, X_val)
+        rows = read_table(self, X_val) if native else handed_rows(self, self.estimator_, X_val)
         y_val = np.asarray(y_val)
         labels = np.searchsorted(classes, y_val).clip(0, len(classes) - 1)
         unknown = y_val[classes[labels] != y_val]
@@ -270,7 +271,9 @@ class AdaBoostClassifier(BoostedVotes, Estimator):
         if is_stump(self.estimator) and not self.resample:
             votes = [vote_table(one.shares, size, self.algorithm) for one, size in zip(members, sizes, strict=True)]
             packed = StumpVotes.of(members, votes)
-            members = [stump_of(one, self.estimator_.criterion, self.classes_, self.n_features_in_) for one in members]
+            members = [
+                make_stump(one, self.estimator_.criterion, self.classes_, self.n_features_in_) for one in members
+            ]
         return {
             "estimators_": members,
             "estimator_weights_": sizes,

@@ -9,6 +9,7 @@ import numpy as np
 
 from mercer._base import Estimator, fitting
 from mercer._base.parameter import Integer, Nothing, Real, Rule
+from mercer._base.tree_problem import open_table
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
@@ -17,9 +18,8 @@ from mercer.ensemble._reweighting.boosted_votes import BoostedVotes, StumpVotes
 from mercer.ensemble._reweighting.boosting import Answers, vote_table
 from mercer.ensemble._reweighting.margin_program import solve_groups
 from mercer.ensemble._reweighting.margin_simplex import first_basis, grown_basis, restart
-from mercer.ensemble._reweighting.weak_learner import StumpLearner
+from mercer.ensemble._reweighting.weak_learner import StumpLearner, make_stump
 from mercer.tree import DecisionStump
-from mercer.tree._stump import open_table, stump_of
 
 __all__ = ["LPBoostClassifier"]
 
@@ -293,7 +293,7 @@ class LPBoostClassifier(BoostedVotes, Estimator):
         votes = [vote_table(one.shares, size, "SAMME") for one, size in zip(stumps, sizes, strict=True)]
         return {
             "estimator_": DecisionStump(criterion="error", n_jobs=self.n_jobs),
-            "estimators_": [stump_of(one, "error", self.classes_, self.n_features_in_) for one in stumps],
+            "estimators_": [make_stump(one, "error", self.classes_, self.n_features_in_) for one in stumps],
             "estimator_weights_": sizes,
             "row_weight_": state.row_weight,
             "_packed": StumpVotes.of(stumps, votes),

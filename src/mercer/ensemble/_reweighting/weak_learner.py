@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter, validate_data
 
-from mercer._solver.tree.stump_search import SortedColumns, Stump
+from mercer._solver.tree.stump_search import SortedColumns, Stump, describe_stump
 from mercer._source import Source, open_source
 from mercer.ensemble._reweighting.boosting import Answers
 from mercer.errors import DataError
@@ -26,6 +26,7 @@ __all__ = [
     "handed_table",
     "has_words",
     "is_stump",
+    "make_stump",
     "rows_at",
     "seeded",
     "shadow_source",
@@ -191,3 +192,12 @@ def shadow_source(X: Any, y: Any, weight: Any, threads: int) -> Source:
 def is_stump(estimator: Any) -> bool:
     """Whether an estimator stands for stumps, which have a search of their own."""
     return estimator is None or type(estimator) is DecisionStump
+
+
+def make_stump(stump: Stump, criterion: str, classes: np.ndarray, n_features: int) -> DecisionStump:
+    """Return a fitted :class:`mercer.tree.DecisionStump` made of the record `stump`."""
+    model = DecisionStump(criterion=criterion, n_jobs=1)
+    attributes = {"classes_": classes, "n_classes_": len(classes), "n_features_in_": n_features}
+    for name, value in {**attributes, **describe_stump(stump)}.items():
+        setattr(model, name, value)
+    return model
