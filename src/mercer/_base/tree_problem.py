@@ -9,18 +9,19 @@ import numpy as np
 from scipy.sparse import csc_array, issparse
 from sklearn.base import is_classifier
 from sklearn.utils import assert_all_finite, compute_sample_weight
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._base.opening import check_place
-from mercer._base.validation import FLOATS, check_labels, check_weight
+from mercer._base.validation import FLOATS, check_labels, check_weight, few_rows
+from mercer._base.wrapping import check_wrapped_place
 from mercer._solver.tree.categories import CategoryTable, learn_categories
 from mercer._solver.tree.columns import Columns, encode_columns, keep_columns
 from mercer._solver.tree.growth import Rules
 from mercer._solver.tree.target import class_target, value_target
-from mercer._source import place_of
+from mercer._source import Source, open_source, place_of
 from mercer.errors import DataError, UnsupportedError
 
-__all__ = ["Problem", "check_values", "open_problem", "rules_of"]
+__all__ = ["Problem", "check_values", "open_problem", "open_table", "read_table", "rules_of"]
 
 Array = Any
 
@@ -248,3 +249,41 @@ def _signs(estimator: Any, problem: Problem) -> Array:
         message = f"{name}: monotonic_cst must be 0 for categorical columns, which have no order; got {signs.tolist()}."
         raise DataError(message)
     return signs.astype(np.int8)
+
+
+def open_table(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Source:
+    """Check rows that may have missing values, with labels and weights, and open them as a source."""
+    check_wrapped_place(estimator, X, y)
+    X, y = validate_data(
+        estimator, X, y, dtype=list(FLOATS), order="C", accept_sparse="csr", ensure_all_finite="allow-nan"
+    )
+    check_labels(y)
+    _check_present(estimator, X)
+    return open_source(X, y, check_weight(estimator, sample_weight, X.shape[0]), estimator._threads())
+
+
+def read_table(estimator: Any, X: Any) -> Any:
+    """Check rows for a fitted model, which may have missing values."""
+    rows = few_rows(estimator, X)
+    if rows is None:
+        check_is_fitted(estimator)
+        rows = validate_data(
+            estimator, X, reset=False, dtype=list(FLOATS), order="C", accept_sparse="csr", ensure_all_finite="allow-nan"
+        )
+        if issparse(rows) and np.isnan(rows.data).any():
+            _refuse_sparse_nan(estimator)
+    return rows
+
+
+def _check_present(estimator: Any, X: Any) -> None:
+    values = X.data if issparse(X) else X
+    if issparse(X) and np.isnan(values).any():
+        _refuse_sparse_nan(estimator)
+    elif np.isnan(values[:1]).any() and np.isnan(values).all():
+        message = f"{type(estimator).__name__}: X must have a value in some column; got NaN only. Give other columns."
+        raise DataError(message)
+
+
+def _refuse_sparse_nan(estimator: Any) -> None:
+    message = f"{type(estimator).__name__}: sparse rows must have no missing values; X contains NaN. Make them dense."
+    raise DataError(message)

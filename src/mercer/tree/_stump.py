@@ -3,22 +3,18 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, few_rows, fitting
+from mercer._base import Estimator, fitting
 from mercer._base.parameter import Choice, Integer, Nothing, Rule
-from mercer._base.validation import FLOATS, check_labels, check_weight
-from mercer._base.wrapping import check_wrapped_place
+from mercer._base.tree_problem import open_table, read_table
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer._solver.tree.binary_tree import BinaryTree
-from mercer._solver.tree.stump_search import Stump, sort_columns
-from mercer._source import Source, open_source
-from mercer.errors import DataError
+from mercer._solver.tree.stump_search import Stump, describe_stump, sort_columns
 
-__all__ = ["DecisionStump", "fitted_table", "open_table", "stump_of"]
+__all__ = ["DecisionStump"]
 
 
 class DecisionStump(ClassifierMixin, Estimator):
@@ -129,20 +125,10 @@ class DecisionStump(ClassifierMixin, Estimator):
             yield Step(left / float(weight.sum()), stump, certificate)
             return Solution(stump, True, certificate)
 
-        outcome = self._drive(solve, source, max_steps=1, attributes={"classes_": classes, "n_classes_": len(classes)})
+        labelled = {"classes_": classes, "n_classes_": len(classes)}
+        outcome = self._drive(solve, source, fitted=describe_stump, max_steps=1, attributes=labelled)
         self._conclude(outcome)
         return self
-
-    def _fitted(self, state: Stump) -> dict[str, Any]:
-        wrong = state.weights.sum() - state.weights.max(axis=1).sum()
-        return {
-            "_stump": state,
-            "feature_": state.feature,
-            "threshold_": state.threshold,
-            "missing_left_": state.missing_left,
-            "value_": state.shares,
-            "error_": float(wrong / state.weights.sum()),
-        }
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Class shares of the side that each row is on.
@@ -156,7 +142,7 @@ class DecisionStump(ClassifierMixin, Estimator):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        rows = fitted_table(self, X)
+        rows = read_table(self, X)
         return self.value_[self._stump.sides(rows)].astype(rows.dtype, copy=False)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
@@ -184,7 +170,7 @@ class DecisionStump(ClassifierMixin, Estimator):
         -------
         ndarray of shape (n_samples,)
         """
-        rows = fitted_table(self, X)
+        rows = read_table(self, X)
         return self.classes_[self._stump.commonest()[self._stump.sides(rows)]]
 
     def apply(self, X: Any) -> np.ndarray:
@@ -198,7 +184,7 @@ class DecisionStump(ClassifierMixin, Estimator):
         -------
         ndarray of shape (n_samples,)
         """
-        rows = fitted_table(self, X)
+        rows = read_table(self, X)
         return self._stump.sides(rows) + int(self._stump.feature >= 0)
 
     def get_depth(self) -> int:
@@ -258,50 +244,3 @@ def _impurities(weights: np.ndarray, criterion: str) -> np.ndarray:
     else:
         found = 1.0 - shares.max(axis=1)
     return np.where(total[:, 0] > 0, found, 0.0)
-
-
-def stump_of(stump: Stump, criterion: str, classes: np.ndarray, n_features: int) -> DecisionStump:
-    """A fitted :class:`DecisionStump` made of a record."""
-    model = DecisionStump(criterion=criterion, n_jobs=1)
-    model.classes_, model.n_classes_, model.n_features_in_ = classes, len(classes), n_features
-    for name, value in model._fitted(stump).items():
-        setattr(model, name, value)
-    return model
-
-
-def open_table(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Source:
-    """Check rows that may have missing values, with labels and weights, and open them as a source."""
-    check_wrapped_place(estimator, X, y)
-    X, y = validate_data(
-        estimator, X, y, dtype=list(FLOATS), order="C", accept_sparse="csr", ensure_all_finite="allow-nan"
-    )
-    check_labels(y)
-    _check_present(estimator, X)
-    return open_source(X, y, check_weight(estimator, sample_weight, X.shape[0]), estimator._threads())
-
-
-def fitted_table(estimator: Any, X: Any) -> Any:
-    """Check rows that may have missing values for a fitted model."""
-    rows = few_rows(estimator, X)
-    if rows is None:
-        check_is_fitted(estimator)
-        rows = validate_data(
-            estimator, X, reset=False, dtype=list(FLOATS), order="C", accept_sparse="csr", ensure_all_finite="allow-nan"
-        )
-        if issparse(rows) and np.isnan(rows.data).any():
-            _refuse_sparse_nan(estimator)
-    return rows
-
-
-def _check_present(estimator: Any, X: Any) -> None:
-    values = X.data if issparse(X) else X
-    if issparse(X) and np.isnan(values).any():
-        _refuse_sparse_nan(estimator)
-    elif np.isnan(values[:1]).any() and np.isnan(values).all():
-        message = f"{type(estimator).__name__}: X must have a value in some column; got NaN only. Give other columns."
-        raise DataError(message)
-
-
-def _refuse_sparse_nan(estimator: Any) -> None:
-    message = f"{type(estimator).__name__}: sparse rows must have no missing values; X contains NaN. Make them dense."
-    raise DataError(message)

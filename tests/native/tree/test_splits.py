@@ -12,15 +12,12 @@ from mercer._solver.tree.columns import encode_columns, keep_columns
 from mercer._solver.tree.growth import Growth, Rules
 from mercer._solver.tree.target import class_target, value_target
 
-MODULES = ("splits", "random_splits", "random_values", "median_splits", "category_splits")
-
 
 @pytest.fixture
 def at_level(level, monkeypatch):
     """The searches of one build, put in the place of those in use."""
-    for name in MODULES:
-        monkeypatch.setattr(_search, name, importlib.import_module(f"mercer._native.{level}.{name}"))
-    monkeypatch.setattr(_growth, "random_values", importlib.import_module(f"mercer._native.{level}.random_values"))
+    monkeypatch.setattr(_search, "node_search", importlib.import_module(f"mercer._native.{level}.node_search"))
+    monkeypatch.setattr(_growth, "node_rows", importlib.import_module(f"mercer._native.{level}.node_rows"))
     return level
 
 

@@ -33,7 +33,7 @@ RULES = {
 def at_level(level, monkeypatch):
     """The native modules of one build, put in the place of those in use."""
     for room in (_search, _whole_growth, _growth, _target):
-        for name in ("splits", "random_values", "node_rows"):
+        for name in ("node_search", "node_rows"):
             if hasattr(room, name):
                 monkeypatch.setattr(room, name, importlib.import_module(f"mercer._native.{level}.{name}"))
     return level

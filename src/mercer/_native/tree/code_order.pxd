@@ -1,4 +1,5 @@
-# The rows of a node in the order of their codes in one column. code_order.py is the uncompiled twin.
+# The rows of a node in the order of their codes in one column, and what a node draws at random. code_order.py is the
+# uncompiled twin.
 #
 # A key is a code times 2^32 plus the row's place in the node, so that keys differ and their order is the stable one.
 
@@ -111,13 +112,13 @@ cdef inline void order_keys(
     mercer_order_keys(&keys[0], &spare[0], n, least, greatest)
 
 
-cdef inline Py_ssize_t place_of(long long key) noexcept nogil:
-    """The place in its node of the row that a key stands for."""
+cdef inline Py_ssize_t read_place(long long key) noexcept nogil:
+    """Return the place in its node of the row that `key` stands for."""
     return key & 0xFFFFFFFFLL
 
 
-cdef inline long long mixed(long long x) noexcept nogil:
-    """A number below 2^32 made of another, as if at random; the products stay below 2^63."""
+cdef inline long long mix(long long x) noexcept nogil:
+    """Return an integer below 2^32 that looks random and depends on `x` alone; the products stay below 2^63."""
     x &= 0xFFFFFFFFLL
     x ^= x >> 16
     x = (x * 0x7FEB352DLL) & 0xFFFFFFFFLL
@@ -126,26 +127,31 @@ cdef inline long long mixed(long long x) noexcept nogil:
     return x ^ (x >> 16)
 
 
-cdef inline int drawn(int[::1] order, Py_ssize_t number, long long seed) noexcept nogil:
-    """The feature that comes at a place of a random order; `order` holds those that came before, and then the rest."""
-    cdef Py_ssize_t other = number + mixed(seed + 0x9E3779B9LL * (number + 1)) % (order.shape[0] - number)
+cdef inline int draw_feature(int[::1] order, Py_ssize_t number, long long seed) noexcept nogil:
+    """Return the feature at place `number` of a random order: one step of a Fisher-Yates shuffle of `order`."""
+    cdef Py_ssize_t other = number + mix(seed + 0x9E3779B9LL * (number + 1)) % (order.shape[0] - number)
     cdef int feature = order[other]
     order[other] = order[number]
     order[number] = feature
     return feature
 
 
-cdef inline double drawn_threshold(long long seed, Py_ssize_t feature, double low, double high) noexcept nogil:
-    """A number from `low` on and below `high`, as if drawn evenly."""
-    cdef double share = mixed(seed + 7919 * (feature + 1)) / 4294967296.0
+cdef inline double draw_threshold(long long seed, Py_ssize_t feature, double low, double high) noexcept nogil:
+    """Return a pseudorandom threshold, uniform on [`low`, `high`); `low` where the two are equal."""
+    cdef double share = mix(seed + 7919 * (feature + 1)) / 4294967296.0
     cdef double value = low * (1.0 - share) + high * share
     return low if value >= high or value < low else value
 
 
-cdef inline Py_ssize_t last_below(
+cdef inline int draw_side(long long seed, Py_ssize_t feature) noexcept nogil:
+    """Return the side, 0 right or 1 left, that missing rows take at a random cut."""
+    return mix(seed + 104729 * (feature + 1)) & 1
+
+
+cdef inline Py_ssize_t find_last_below(
     const double[::1] table, Py_ssize_t first, Py_ssize_t last, double value
 ) noexcept nogil:
-    """The last place from `first` to `last` whose number is at most `value`; the first one always is."""
+    """Return the last index from `first` to `last` whose value is at most `value`; that at `first` always is."""
     cdef Py_ssize_t middle
     while first < last:
         middle = (first + last + 1) // 2

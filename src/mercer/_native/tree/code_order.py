@@ -2,7 +2,16 @@
 
 import numpy
 
-__all__ = ["drawn", "drawn_threshold", "gather_keys", "last_below", "mixed", "order_keys", "place_of"]
+__all__ = [
+    "draw_feature",
+    "draw_side",
+    "draw_threshold",
+    "find_last_below",
+    "gather_keys",
+    "mix",
+    "order_keys",
+    "read_place",
+]
 
 
 def gather_keys(codes, feature, rows, start, stop, missing, keys, span):
@@ -23,13 +32,13 @@ def order_keys(keys, spare, n, least, greatest):
     keys[:n] = numpy.sort(keys[:n])
 
 
-def place_of(key):
-    """The place in its node of the row that a key stands for."""
+def read_place(key):
+    """Return the place in its node of the row that `key` stands for."""
     return int(key) & 0xFFFFFFFF
 
 
-def mixed(x):
-    """A number below 2^32 made of another, as if at random."""
+def mix(x):
+    """Return an integer below 2^32 that looks random and depends on `x` alone."""
     x = int(x) & 0xFFFFFFFF
     x ^= x >> 16
     x = (x * 0x7FEB352D) & 0xFFFFFFFF
@@ -38,20 +47,25 @@ def mixed(x):
     return x ^ (x >> 16)
 
 
-def drawn(order, number, seed):
-    """The feature that comes at a place of a random order; `order` holds those that came before, and then the rest."""
-    other = number + mixed(int(seed) + 0x9E3779B9 * (number + 1)) % (len(order) - number)
+def draw_feature(order, number, seed):
+    """Return the feature at place `number` of a random order: one step of a Fisher-Yates shuffle of `order`."""
+    other = number + mix(int(seed) + 0x9E3779B9 * (number + 1)) % (len(order) - number)
     order[number], order[other] = order[other], order[number]
     return int(order[number])
 
 
-def drawn_threshold(seed, feature, low, high):
-    """A number from `low` on and below `high`, as if drawn evenly."""
-    share = mixed(int(seed) + 7919 * (int(feature) + 1)) / 4294967296.0
+def draw_threshold(seed, feature, low, high):
+    """Return a pseudorandom threshold, uniform on [`low`, `high`); `low` where the two are equal."""
+    share = mix(int(seed) + 7919 * (int(feature) + 1)) / 4294967296.0
     value = low * (1.0 - share) + high * share
     return low if value >= high or value < low else value
 
 
-def last_below(table, first, last, value):
-    """The last place from `first` to `last` whose number is at most `value`; the first one always is."""
+def draw_side(seed, feature):
+    """Return the side, 0 right or 1 left, that missing rows take at a random cut."""
+    return mix(int(seed) + 104729 * (int(feature) + 1)) & 1
+
+
+def find_last_below(table, first, last, value):
+    """Return the last index from `first` to `last` whose value is at most `value`; that at `first` always is."""
     return int(first) + max(int(numpy.searchsorted(table[first : last + 1], value, side="right")) - 1, 0)

@@ -4,54 +4,67 @@ import math
 
 from mercer._native.shared import inline
 
-__all__ = ["allowed", "judge", "undivided", "worth"]
+__all__ = ["compute_whole_worth", "judge", "keep_better", "may_split"]
+
+SQUARES = 0
+ENTROPY = 1
+POISSON = 2
+_NO_ORDER = 2
 
 
 def _x_log_x(x):
     return float(x) * float(inline.log(x)) if x > 0.0 else 0.0
 
 
-def worth(left, total, left_weight, right_weight, outputs, kind):
-    """The worth of a split by the sums of its left side."""
+def compute_worth(left, total, left_weight, right_weight, outputs, kind):
+    """Return the worth of a split with the sums `left`; minus infinity where a Poisson mean would not be positive."""
     right = [whole - part for whole, part in zip(total, left)]
-    if kind == 2 and (min(left) <= 0.0 or min(right) <= 0.0):
+    if kind == POISSON and (min(left) <= 0.0 or min(right) <= 0.0):
         return -math.inf
-    return undivided(left, left_weight, outputs, kind) + undivided(right, right_weight, outputs, kind)
+    return compute_whole_worth(left, left_weight, outputs, kind) + compute_whole_worth(
+        right, right_weight, outputs, kind
+    )
 
 
-def undivided(total, weight, outputs, kind):
-    """The worth of a node left whole."""
+def compute_whole_worth(total, weight, outputs, kind):
+    """Return the worth of a node that is not split."""
     result = 0.0
-    for one in total:
-        if kind == 0:
-            result += one * one
-        elif kind == 1:
-            result += _x_log_x(one)
-        elif one > 0.0:
-            result += one * float(inline.log(one / weight))
-    if kind == 0:
+    for value in total:
+        if kind == SQUARES:
+            result += value * value
+        elif kind == ENTROPY:
+            result += _x_log_x(value)
+        elif value > 0.0:
+            result += value * float(inline.log(value / weight))
+    if kind == SQUARES:
         return result / weight
-    return result - outputs * _x_log_x(weight) if kind == 1 else result
+    return result - outputs * _x_log_x(weight) if kind == ENTROPY else result
 
 
-def allowed(low, high, sign, bounds):
-    """Whether the values of the two sides keep the order that `sign` asks for, and the bounds set higher up."""
-    if min(low, high) < bounds[0] or max(low, high) > bounds[1]:
+def is_allowed(node, low, high):
+    """Return whether the values of the two sides keep the order `node.sign` and the bounds set higher in the tree."""
+    if min(low, high) < node.low or max(low, high) > node.high:
         return False
-    return (high - low) * sign >= 0.0
+    return (high - low) * node.sign >= 0.0
 
 
-def judge(left, total, left_weight, rows, count, place, settings, bounds, best):
-    """Keep a split if it is allowed and better than the best so far."""
-    right_weight, slot = place[0] - left_weight, int(settings[7])
-    if min(rows, count - rows) < settings[0] or min(left_weight, right_weight) < settings[1]:
-        return
-    if place[4] != 2.0:
-        values = left[slot] / left_weight, (total[slot] - left[slot]) / right_weight
-        if not allowed(*values, int(place[4]), bounds):
-            return
-    value = place[5]
-    if math.isnan(value):
-        value = worth(left, total, left_weight, right_weight, settings[2], int(settings[3]))
-    if value > best[0]:
-        best[0], best[1], best[2], best[3] = value, place[1], place[2], place[3]
+def may_split(node, limits, left_weight, rows):
+    """Return whether a split with `rows` rows of `left_weight` on the left is allowed."""
+    right_weight, slot = node.weight - left_weight, limits.bounded_slot
+    if min(rows, node.count - rows) < limits.min_rows or min(left_weight, right_weight) < limits.min_weight:
+        return False
+    low, high = node.left[slot] / left_weight, (node.total[slot] - node.left[slot]) / right_weight
+    return node.sign == _NO_ORDER or is_allowed(node, low, high)
+
+
+def keep_better(node, worth):
+    """Keep the candidate split of `node` if its worth is greater than that of the best so far."""
+    if worth > node.best_worth:
+        node.best_worth, node.best_feature, node.best_cut, node.best_side = worth, node.feature, node.cut, node.side
+
+
+def judge(node, limits, left_weight, rows):
+    """Keep the candidate split of `node`, with the sums ``node.left``, if it is allowed and the best so far."""
+    if may_split(node, limits, left_weight, rows):
+        weights = left_weight, node.weight - left_weight
+        keep_better(node, compute_worth(node.left, node.total, *weights, limits.n_outputs, limits.impurity))

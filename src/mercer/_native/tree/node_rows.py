@@ -1,37 +1,45 @@
-"""The rows of the nodes of a tree: divided by a split, summed, and the nodes numbered from the root down."""
+"""Divide the rows of the nodes of a tree, sum them, and number the nodes from the root down."""
 
 import cython
 
 if cython.compiled:
-    from cython.cimports.mercer._native.tree import node_steps
+    from cython.cimports.mercer._native.tree import code_order, node_sums
 else:
-    from mercer._native.tree import node_steps
+    from mercer._native.tree import code_order, node_sums
 
-__all__ = ["describe_classes", "describe_values", "divide_rows", "number_nodes"]
+__all__ = [
+    "describe_classes",
+    "describe_medians",
+    "describe_values",
+    "divide_rows",
+    "divide_values",
+    "number_nodes",
+]
 
 code = cython.fused_type(cython.uchar, cython.ushort, cython.int)
+real = cython.fused_type(cython.float, cython.double)
 
 
 def divide_rows(
     codes: cython.const[code][:, ::1],
     missing: cython.const[cython.int][::1],
     rows: cython.const[cython.int][::1],
-    starts: cython.const[cython.longlong][::1],
-    stops: cython.const[cython.longlong][::1],
+    spans: cython.const[cython.longlong][:, ::1],
     features: cython.const[cython.int][::1],
     cuts: cython.const[cython.int][::1],
     sides: cython.const[cython.schar][::1],
-    places: cython.const[cython.longlong][::1],
     goes: cython.const[cython.uchar][:, ::1],
     spare: cython.int[::1],
     divided: cython.int[::1],
     found: cython.longlong[:, ::1],
 ):
-    """Write the rows of each node to `divided` from its place on: those that go left, then the others, in their order.
+    """Write the rows of each node to `divided`: those that go left, then the others, both in their order.
 
-    A row goes left if its code is at most the cut, or if it is missing and the side is 1. A negative cut -1 - c stands
-    for row c of `goes`, which says of each code whether it goes left. `found`: (k, 3), written: the rows that went
-    left, the greatest code among them, and the least code among the others (both of rows that are not missing).
+    `spans` (k, 3): where the rows of a node begin and end in `rows`, and where they begin in `divided`. A row goes left
+    if its code is at most the cut, or if it is missing and the side is 1. A negative cut -1 - c stands for row c of
+    `goes`, which says of each code whether it goes left. `spare` has room for the rows of the largest node. `found`
+    (k, 3), written: the number of rows that went left, the greatest code among them, and the least code among the
+    others (both of rows that are not missing).
     """
     t: cython.Py_ssize_t
     i: cython.Py_ssize_t
@@ -44,14 +52,14 @@ def divide_rows(
     least: cython.longlong
     is_left: cython.bint
     with cython.nogil:
-        for t in range(starts.shape[0]):
+        for t in range(spans.shape[0]):
             f = features[t]
             cut = cuts[t]
-            a = places[t]
+            a = spans[t, 2]
             b = 0
             most = -1
             least = cython.cast(cython.longlong, 1) << 40
-            for i in range(starts[t], stops[t]):
+            for i in range(spans[t, 0], spans[t, 1]):
                 value = codes[f, rows[i]]
                 if value == missing[f]:
                     is_left = sides[t] == 1
@@ -69,9 +77,52 @@ def divide_rows(
                 else:
                     spare[b] = rows[i]
                     b += 1
-            found[t, 0] = a - places[t]
+            found[t, 0] = a - spans[t, 2]
             found[t, 1] = most
             found[t, 2] = least
+            for i in range(b):
+                divided[a + i] = spare[i]
+
+
+def divide_values(
+    values: cython.const[real][:, ::1],
+    rows: cython.const[cython.int][::1],
+    spans: cython.const[cython.longlong][:, ::1],
+    features: cython.const[cython.int][::1],
+    thresholds: cython.const[cython.double][::1],
+    sides: cython.const[cython.schar][::1],
+    spare: cython.int[::1],
+    divided: cython.int[::1],
+    found: cython.longlong[:, ::1],
+):
+    """Divide as :func:`divide_rows` does, by the values of the columns: rows up to the node's threshold go left.
+
+    `found`: (k, 3), written: how many rows went left, and zeros.
+    """
+    t: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    f: cython.Py_ssize_t
+    a: cython.Py_ssize_t
+    b: cython.Py_ssize_t
+    missing_left: cython.bint
+    value: cython.double
+    with cython.nogil:
+        for t in range(spans.shape[0]):
+            f = features[t]
+            a = spans[t, 2]
+            b = 0
+            missing_left = sides[t] == 1
+            for i in range(spans[t, 0], spans[t, 1]):
+                value = values[f, rows[i]]
+                if value <= thresholds[t] or (value != value and missing_left):
+                    divided[a] = rows[i]
+                    a += 1
+                else:
+                    spare[b] = rows[i]
+                    b += 1
+            found[t, 0] = a - spans[t, 2]
+            found[t, 1] = 0
+            found[t, 2] = 0
             for i in range(b):
                 divided[a + i] = spare[i]
 
@@ -85,11 +136,11 @@ def describe_classes(
     counts: cython.double[:, ::1],
     weights: cython.double[::1],
 ):
-    """Write the weight of each node, and of each class in it."""
+    """Write the weight of each node to `weights`, and that of each class in it to `counts`."""
     t: cython.Py_ssize_t
     with cython.nogil:
         for t in range(starts.shape[0]):
-            weights[t] = node_steps.sum_classes(rows, starts[t], stops[t], slots, weight, counts[t])
+            weights[t] = node_sums.sum_classes(rows, starts[t], stops[t], slots, weight, counts[t])
 
 
 def describe_values(
@@ -107,9 +158,66 @@ def describe_values(
     t: cython.Py_ssize_t
     with cython.nogil:
         for t in range(starts.shape[0]):
-            equal[t] = node_steps.sum_values(
+            equal[t] = node_sums.sum_values(
                 rows, starts[t], stops[t], targets, weight, means[t], squares[t], weights[t:]
             )
+
+
+def describe_medians(
+    rows: cython.const[cython.int][::1],
+    starts: cython.const[cython.longlong][::1],
+    stops: cython.const[cython.longlong][::1],
+    ranks: cython.const[cython.int][:, ::1],
+    targets: cython.const[cython.double][:, ::1],
+    scaled: cython.const[cython.double][::1],
+    weight: cython.const[cython.double][::1],
+    keys: cython.longlong[:, ::1],
+    medians: cython.double[:, ::1],
+    distances: cython.double[:, ::1],
+):
+    """Write the weighted median of each target in each node, and the mean distance from it.
+
+    `ranks` (outputs, n) order the targets; `scaled` are the weights in whole numbers; `keys` (3, m) is scratch. Where
+    exactly half of the scaled weight lies on either side, the median is half way between.
+    """
+    t: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    o: cython.Py_ssize_t
+    r: cython.Py_ssize_t = 0
+    known: cython.Py_ssize_t
+    total: cython.double
+    half: cython.double
+    below: cython.double
+    median: cython.double
+    distance: cython.double
+    with cython.nogil:
+        for t in range(starts.shape[0]):
+            total = 0.0
+            half = 0.0
+            for i in range(starts[t], stops[t]):
+                half += scaled[rows[i]] / 2.0
+                total += weight[rows[i]]
+            for o in range(ranks.shape[0]):
+                known = code_order.gather_keys(ranks, o, rows, starts[t], stops[t], -1, keys[0], keys[2])
+                code_order.order_keys(keys[0], keys[1], known, keys[2, 0], keys[2, 1])
+                below = 0.0
+                i = 0
+                while True:
+                    r = rows[starts[t] + code_order.read_place(keys[0, i])]
+                    below += scaled[r]
+                    if below >= half:
+                        break
+                    i += 1
+                median = targets[r, o]
+                if below == half and i + 1 < known:
+                    r = rows[starts[t] + code_order.read_place(keys[0, i + 1])]
+                    median = median / 2.0 + targets[r, o] / 2.0
+                below = 0.0
+                for i in range(starts[t], stops[t]):
+                    distance = targets[rows[i], o] - median
+                    below += weight[rows[i]] * (distance if distance >= 0.0 else -distance)
+                medians[t, o] = median
+                distances[t, o] = below / total
 
 
 def number_nodes(
@@ -118,7 +226,7 @@ def number_nodes(
     sizes: cython.longlong[::1],
     numbers: cython.longlong[::1],
 ):
-    """Write each node's number when nodes are counted depth first, left before right; children come after parents."""
+    """Write each node's index in depth-first order, left before right; children must come after their parents."""
     i: cython.Py_ssize_t
     n: cython.Py_ssize_t = left.shape[0]
     with cython.nogil:

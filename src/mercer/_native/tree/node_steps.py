@@ -1,136 +1,108 @@
 """The uncompiled twin of ``node_steps.pxd``."""
 
-from itertools import pairwise
-
 import numpy
 
-from mercer._native.tree import code_order
+from mercer._native.tree import code_order, node_sums
 
-__all__ = [
-    "add_children",
-    "are_pure",
-    "bring_back",
-    "divide_coarse",
-    "divide_node",
-    "move_row",
-    "seed_of_child",
-    "sum_classes",
-    "sum_values",
-]
+__all__ = ["add_children", "divide_coarse", "divide_node"]
 
-
-def sum_classes(rows, start, stop, slots, weight, counts):
-    """Write the weight of each class, and return that of all rows."""
-    total = 0.0
-    counts[:] = 0.0
-    for row in rows[start:stop]:
-        total += weight[row]
-        for slot in slots[row]:
-            counts[slot] += weight[row]
-    return total
+WEIGHT = 1
+AMOUNT = 2
+TARGET = 3
+INDEX = 0
+START = 1
+STOP = 2
+SEED = 3
+DEPTH = 4
+CHILD = 0
+FEATURE = 1
+GREATEST_LEFT = 2
+LEAST_RIGHT = 3
+SIDE = 4
+ROWS = 5
+PURE = 6
+THRESHOLD = 0
+NODE_WEIGHT = 1
+DESCRIBED = 2
 
 
-def are_pure(counts, firsts, total):
-    """Whether each output has one class only; the classes of output o begin at `firsts[o]`."""
-    return all(max(counts[a:b]) == total for a, b in pairwise(firsts))
+def _seed_child(seed, is_right):
+    """Return the seed of a child, which depends on the path from the root alone."""
+    return code_order.mix(int(seed) + (0x2545F491 if is_right else 0x51ED2701))
 
 
-def sum_values(rows, start, stop, targets, weight, means, squares, total):
-    """Write the mean of each target, its variance, and the weight of all rows; return whether all targets are equal."""
-    own = [int(row) for row in rows[start:stop]]
-    total[0] = 0.0
-    for row in own:
-        total[0] += weight[row]
-    equal = True
-    for o in range(targets.shape[1]):
-        y = [float(targets[row, o]) for row in own]
-        mean = rest = square = 0.0
-        for row, value in zip(own, y):
-            mean += weight[row] * value
-        mean /= total[0]
-        for row, value in zip(own, y):
-            rest += weight[row] * (value - mean)
-            square += weight[row] * (value - mean) * (value - mean)
-        rest /= total[0]
-        alike = min(y) == max(y)
-        means[o] = min(y) if alike else mean + rest
-        squares[o] = 0.0 if alike else square / total[0] - rest * rest
-        equal = equal and alike
-    return equal
+def _divide(node, growth, own, is_left):
+    """Put the rows `own` that go left before the others, both in their order; return where the others begin."""
+    part = slice(node.start, node.start + node.count)
+    growth.rows[part] = numpy.concatenate([own[is_left], own[~is_left]])
+    if node.is_kept:
+        node.quads[part] = numpy.concatenate([node.quads[part][is_left], node.quads[part][~is_left]])
+    return int(node.start) + int(is_left.sum())
 
 
-def seed_of_child(seed, is_right):
-    """The seed of a child: it hangs on the way from the root alone."""
-    return code_order.mixed(int(seed) + (0x2545F491 if is_right else 0x51ED2701))
+def divide_node(codes, matrix, table, node, growth, link):
+    """Put the rows with codes up to the best cut before the others, both in their order; return where these begin."""
+    own = numpy.asarray(growth.rows[node.start : node.start + node.count]).copy()
+    if codes.dtype.kind == "f":
+        return _divide_values(codes, node, growth, own, link)
+    values = numpy.asarray(codes)[node.best_feature, own].astype(numpy.int64)
+    known = values != table.missing[0, node.best_feature]
+    is_left = numpy.where(known, values <= node.best_cut, node.best_side == 1)
+    link[GREATEST_LEFT] = values[known & is_left].max(initial=-1)
+    link[LEAST_RIGHT] = values[known & ~is_left].min(initial=2147483647)
+    return _divide(node, growth, own, is_left)
 
 
-def move_row(rows, quads, is_kept, i, a, b, spare, spare_quads):
-    """Put row i both in place `a` and at `b` of the spare ones: one of them is written over later."""
-    rows[a] = spare[b] = rows[i]
-    if is_kept:
-        spare_quads[b] = quads[i]
-        quads[a] = spare_quads[b]
+def divide_coarse(codes, table, node, growth, link):
+    """Divide as :func:`divide_node` by coarse codes: up to the greatest code of their steps."""
+    feature = node.best_feature
+    steps = numpy.asarray(table.coarse)[feature]
+    node.best_cut = numpy.asarray(codes)[feature, steps <= node.best_cut].max(initial=-1)
+    return divide_node(codes, None, table, node, growth, link)
 
 
-def bring_back(rows, quads, is_kept, a, b, spare, spare_quads):
-    """Put `b` spare rows in place from `a` on."""
-    rows[a : a + b] = spare[:b]
-    if is_kept:
-        quads[a : a + b] = spare_quads[:b]
+def _divide_values(values, node, growth, own, link):
+    """Divide as :func:`divide_node` by the best random threshold; no codes are noted."""
+    own_values = numpy.asarray(values)[node.best_feature, own]
+    is_left = numpy.where(numpy.isnan(own_values), node.best_side == 1, own_values <= node.best_threshold)
+    link[GREATEST_LEFT] = link[LEAST_RIGHT] = 0
+    growth.numbers[node.index, THRESHOLD] = node.best_threshold
+    return _divide(node, growth, own, is_left)
 
 
-def divide_node(
-    codes, matrix, missing, feature, cut, side, rows, quads, is_kept, start, stop, spare, spare_quads, link
-):
-    """Put the rows with codes up to the cut before the others, both in their order; return where the others begin."""
-    own = numpy.asarray(rows[start:stop]).copy()
-    values = numpy.asarray(codes)[feature, own].astype(numpy.int64)
-    known = values != missing
-    is_left = numpy.where(known, values <= cut, side == 1.0)
-    rows[start:stop] = numpy.concatenate([own[is_left], own[~is_left]])
-    if is_kept:
-        quads[start:stop] = numpy.concatenate([quads[start:stop][is_left], quads[start:stop][~is_left]])
-    link[2] = values[known & is_left].max(initial=-1)
-    link[3] = values[known & ~is_left].min(initial=2147483647)
-    return int(start) + int(is_left.sum())
-
-
-def divide_coarse(codes, coarse, coarse_matrix, feature, cut, *rest):
-    """As :func:`divide_node` by coarse codes: up to the greatest code of their steps."""
-    cut = numpy.asarray(codes)[feature, numpy.asarray(coarse)[feature] <= cut].max(initial=-1)
-    return divide_node(codes, None, -1, feature, cut, 2.0, *rest)
-
-
-def _describe(is_kept, node, start, stop, rows, quads, labels, targets, weight, firsts, numbers):
-    """Write what is known of a node; whether there is nothing to tell apart."""
-    if is_kept:
-        rows, weight = range(int(start), int(stop)), quads[:, 1]
+def _describe(node, growth, known, start, stop):
+    """Write what is known of a node; return whether there is nothing to tell apart."""
+    rows, weight, labels, targets = growth.rows, growth.weight, growth.labels, growth.targets
+    if node.is_kept:
+        rows, weight = range(int(start), int(stop)), node.quads[:, WEIGHT]
         start, stop = 0, len(rows)
-        labels, targets = (quads[:, 2:3] > 0).astype(int), quads[:, 3:]
-    if firsts.shape[0]:
-        numbers[node, 1] = sum_classes(rows, start, stop, labels, weight, numbers[node, 2:])
-        return are_pure(numbers[node, 2:], firsts, numbers[node, 1])
-    outputs = targets.shape[1]
-    parts = numbers[node, 2 : 2 + outputs], numbers[node, 2 + outputs :], numbers[node, 1:]
-    return sum_values(rows, start, stop, targets, weight, *parts)
+        labels, targets = (node.quads[:, AMOUNT : AMOUNT + 1] > 0).astype(int), node.quads[:, TARGET:]
+    if growth.firsts.shape[0]:
+        known[NODE_WEIGHT] = node_sums.sum_classes(rows, start, stop, labels, weight, known[DESCRIBED:])
+        return node_sums.are_pure(known[DESCRIBED:], growth.firsts, known[NODE_WEIGHT])
+    end = DESCRIBED + targets.shape[1]
+    return node_sums.sum_values(
+        rows, start, stop, targets, weight, known[DESCRIBED:end], known[end:], known[NODE_WEIGHT:]
+    )
 
 
-def _add_node(start, stop, seed, depth, rows, quads, labels, targets, weight, firsts, limits, *tree):
-    state, stack, links, numbers = tree
-    node = int(state[1])
-    pure = _describe(state[2], node, start, stop, rows, quads, labels, targets, weight, firsts, numbers)
-    links[node, 0], links[node, 5], links[node, 6] = -1, stop - start, pure
-    state[1] += 1
-    if not (pure or stop - start < limits[0] or numbers[node, 1] < limits[1] or depth >= limits[2]):
-        stack[int(state[0])] = node, start, stop, seed, depth
-        state[0] += 1
+def _add_node(node, growth, start, stop, seed, depth):
+    """Describe the node of the rows from `start` to `stop`, and put it on the stack if the rules allow a split."""
+    index, known = growth.n_nodes, growth.numbers[growth.n_nodes]
+    pure = _describe(node, growth, known, start, stop)
+    growth.links[index, CHILD], growth.links[index, ROWS], growth.links[index, PURE] = -1, stop - start, pure
+    growth.n_nodes += 1
+    few = stop - start < growth.min_rows or known[NODE_WEIGHT] < growth.min_weight
+    if not (pure or few or depth >= growth.max_depth):
+        growth.stack[growth.height] = index, start, stop, seed, depth
+        growth.height += 1
 
 
-def add_children(node, start, middle, stop, seed, depth, *tree):
-    """Add both children of a node; the smaller one is split first, so that the stack stays low."""
-    state, stack, links, _ = tree[-4:]
-    links[node, 0], top = state[1], int(state[0])
-    _add_node(start, middle, seed_of_child(seed, 0), depth, *tree)
-    _add_node(middle, stop, seed_of_child(seed, 1), depth, *tree)
-    if state[0] == top + 2 and middle - start < stop - middle:
-        stack[top : top + 2] = numpy.asarray(stack[top : top + 2])[::-1].copy()
+def add_children(node, growth, middle, depth):
+    """Add both children of a node, whose right rows begin at `middle`; the smaller child is split first."""
+    growth.links[node.index, CHILD], top = growth.n_nodes, growth.height
+    stop = node.start + node.count
+    _add_node(node, growth, node.start, middle, _seed_child(node.seed, 0), depth)
+    _add_node(node, growth, middle, stop, _seed_child(node.seed, 1), depth)
+    if growth.height == top + 2 and middle - node.start < stop - middle:
+        growth.stack[top : top + 2] = numpy.asarray(growth.stack[top : top + 2])[::-1].copy()

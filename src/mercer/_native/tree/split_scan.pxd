@@ -1,16 +1,27 @@
 # Every cut of a node's rows by one column, judged by sums. split_scan.py is the uncompiled twin.
-#
-# `place`: the weight of the node, the feature, the cut, where missing rows go, the order asked for, the worth if known.
 
 from mercer._native.tree cimport code_order, impurity
 from mercer._native.tree.code_order cimport code
+from mercer._native.tree.node_search cimport NONE_MISSING, Limits, Node, Table
+
+ctypedef unsigned char unsigned_char
+
+# Columns of `quads`, see node_steps.pxd.
+cdef enum:
+    WEIGHT = 1
+    AMOUNT = 2
+
+# Up to FEW rows a node is put in order by counting; up to MORE its codes are read by rows.
+cdef enum:
+    FEW = 64
+    MORE = 256
 
 cdef extern from *:
     """
     #include <stdint.h>
     #include <string.h>
 
-    /* Sums by code: each cell and each row is four numbers, which one wide addition joins. */
+    /* Sum the quads of the rows by code: a cell and a quad are four numbers, which one wide addition joins. */
     static inline void mercer_fill_cells(const unsigned char *codes, Py_ssize_t stride, const int *rows, Py_ssize_t n,
                                          const double *quads, double *cells)
     {
@@ -23,8 +34,8 @@ cdef extern from *:
         }
     }
 
-    /* A few rows in the order of their codes: a row's place is the number of codes below its own, counted many at a
-       time. `codes` has room for 15 more. */
+    /* Put a few rows in the order of their codes: the place of a row is the number of codes below its own, and sixteen
+       codes are compared at a time. `codes` has room for 15 more. Rows of equal codes take the next free places. */
     static inline void mercer_order_few(int32_t *codes, const double *quads, Py_ssize_t n, int32_t *ordered,
                                         double *pairs)
     {
@@ -48,46 +59,41 @@ cdef extern from *:
     void mercer_order_few(int *codes, const double *quads, Py_ssize_t n, int *ordered, double *pairs) noexcept nogil
 
 
-cdef inline void scan_keys(
-    const long long[::1] keys,
-    Py_ssize_t known,
-    Py_ssize_t count,
-    const int[:, ::1] slots,
-    const double[:, ::1] amounts,
-    const double[::1] weight,
-    const double[::1] total,
-    double[::1] left,
-    double[::1] place,
-    const double[::1] settings,
-    const double[::1] bounds,
-    double[::1] best,
-) noexcept nogil:
-    """Try every cut between rows in the order of their codes, with the missing ones right and then left."""
-    cdef Py_ssize_t i, o, p, s, side, rows
-    cdef double amount, left_weight, one, two
+cdef inline void scan_keys(Node node, Limits limits, Py_ssize_t known) noexcept nogil:
+    """Try every cut between the `known` ordered keys, with the missing rows right and then left.
+
+    For exact sums of squares the worth follows each row by (s + a)^2 = s^2 + a (2 s + a) instead of a sum over slots.
+    """
+    cdef Py_ssize_t i, o, p, s, side, rows, count = node.count, n_slots = node.total.shape[0]
+    cdef double amount, left_weight, left_squares, right_squares, worth
+    # Pointers stay in registers over the calls in the loop, where records would be read again.
+    cdef double *left = &node.left[0]
+    cdef const double *total = &node.total[0]
+    cdef const double *weight = &node.own_weight[0]
+    cdef const long long *keys = &node.keys[0, 0]
     for side in range(2 if known < count else 1):
         rows = count - known if side else 0
         left_weight = 0.0
-        one = 0.0
-        two = 0.0
-        for s in range(total.shape[0]):
+        left_squares = 0.0
+        right_squares = 0.0
+        for s in range(n_slots):
             left[s] = 0.0
         for i in range(known, count if side else known):
-            p = code_order.place_of(keys[i])
+            p = code_order.read_place(keys[i])
             left_weight += weight[p]
-            for o in range(slots.shape[1]):
-                left[slots[p, o]] += amounts[p, o]
-        for s in range(total.shape[0]):
-            one += left[s] * left[s]
-            two += (total[s] - left[s]) * (total[s] - left[s])
-        place[3] = side if known < count else 2
+            for o in range(node.own_slots.shape[1]):
+                left[node.own_slots[p, o]] += node.own_amounts[p, o]
+        for s in range(n_slots):
+            left_squares += left[s] * left[s]
+            right_squares += (total[s] - left[s]) * (total[s] - left[s])
+        node.side = <int> side if known < count else NONE_MISSING
         for i in range(known):
-            p = code_order.place_of(keys[i])
-            for o in range(slots.shape[1]):
-                s = slots[p, o]
-                amount = amounts[p, o]
-                one += amount * (2.0 * left[s] + amount)
-                two -= amount * (2.0 * (total[s] - left[s]) - amount)
+            p = code_order.read_place(keys[i])
+            for o in range(node.own_slots.shape[1]):
+                s = node.own_slots[p, o]
+                amount = node.own_amounts[p, o]
+                left_squares += amount * (2.0 * left[s] + amount)
+                right_squares -= amount * (2.0 * (total[s] - left[s]) - amount)
                 left[s] += amount
             left_weight += weight[p]
             rows += 1
@@ -96,199 +102,222 @@ cdef inline void scan_keys(
                     continue
             elif side or known == count:
                 continue
-            if settings[6] != 0.0:
-                place[5] = one / left_weight + two / (place[0] - left_weight)
-                if place[5] <= best[0]:
-                    continue
-            place[2] = keys[i] >> 32
-            impurity.judge(left, total, left_weight, rows, count, place, settings, bounds, best)
+            if limits.exact_squares:
+                worth = left_squares / left_weight + right_squares / (node.weight - left_weight)
+                if worth > node.best_worth and impurity.may_split(node, limits, left_weight, rows):
+                    node.cut = keys[i] >> 32
+                    impurity.keep_better(node, worth)
+                continue
+            node.cut = keys[i] >> 32
+            impurity.judge(node, limits, left_weight, rows)
 
 
 cdef inline void scan_cells(
-    const long long[::1] keys,
-    Py_ssize_t known,
-    Py_ssize_t count,
-    Py_ssize_t least,
-    Py_ssize_t span,
-    const int[:, ::1] slots,
-    const double[:, ::1] amounts,
-    const double[::1] weight,
-    const double[::1] total,
-    double[::1] left,
-    double[::1] cells,
-    double[::1] place,
-    const double[::1] settings,
-    const double[::1] bounds,
-    double[::1] best,
+    Node node, Limits limits, Py_ssize_t known, Py_ssize_t least, Py_ssize_t span
 ) noexcept nogil:
-    """As :func:`scan_keys`, from sums by code, for many rows of few codes. Missing rows have the last cell."""
-    cdef Py_ssize_t width = total.shape[0] + 2
+    """As :func:`scan_keys`, from sums by code, for many rows of few codes.
+
+    Cell c holds rows, weight and sums of the code ``least + c``, for c below `span`; missing rows have the last cell.
+    """
+    cdef Py_ssize_t n_slots = node.total.shape[0], width = n_slots + 2, count = node.count
     cdef Py_ssize_t i, o, p, s, side, cell
     cdef double rows, left_weight
     for i in range((span + 1) * width):
-        cells[i] = 0.0
+        node.cells[i] = 0.0
     for i in range(count):
-        cell = (((keys[i] >> 32) - least) if i < known else span) * width
-        p = code_order.place_of(keys[i])
-        cells[cell] += 1.0
-        cells[cell + 1] += weight[p]
-        for o in range(slots.shape[1]):
-            cells[cell + 2 + slots[p, o]] += amounts[p, o]
+        cell = (((node.keys[0, i] >> 32) - least) if i < known else span) * width
+        p = code_order.read_place(node.keys[0, i])
+        node.cells[cell] += 1.0
+        node.cells[cell + 1] += node.own_weight[p]
+        for o in range(node.own_slots.shape[1]):
+            node.cells[cell + 2 + node.own_slots[p, o]] += node.own_amounts[p, o]
     for side in range(2 if known < count else 1):
-        rows = cells[span * width] if side else 0.0
-        left_weight = cells[span * width + 1] if side else 0.0
-        for s in range(total.shape[0]):
-            left[s] = cells[span * width + 2 + s] if side else 0.0
-        place[3] = side if known < count else 2
+        rows = node.cells[span * width] if side else 0.0
+        left_weight = node.cells[span * width + 1] if side else 0.0
+        for s in range(n_slots):
+            node.left[s] = node.cells[span * width + 2 + s] if side else 0.0
+        node.side = <int> side if known < count else NONE_MISSING
         for cell in range(span if side == 0 and known < count else span - 1):
-            if cells[cell * width] == 0.0:
+            if node.cells[cell * width] == 0.0:
                 continue
-            rows += cells[cell * width]
-            left_weight += cells[cell * width + 1]
-            for s in range(total.shape[0]):
-                left[s] += cells[cell * width + 2 + s]
-            place[2] = cell + least
-            place[5] = settings[8]
-            impurity.judge(left, total, left_weight, rows, count, place, settings, bounds, best)
+            rows += node.cells[cell * width]
+            left_weight += node.cells[cell * width + 1]
+            for s in range(n_slots):
+                node.left[s] += node.cells[cell * width + 2 + s]
+            node.cut = cell + least
+            impurity.judge(node, limits, left_weight, rows)
 
 
-cdef inline void scan_single_keys(
-    const long long[::1] keys,
-    Py_ssize_t count,
-    const double[:, ::1] quads,
-    const double[::1] total,
-    double[::1] left,
-    double[::1] place,
-    const double[::1] settings,
-    const double[::1] bounds,
-    double[::1] best,
-) noexcept nogil:
-    """As :func:`scan_keys` where there is a single sum, squared, and nothing missing: most searches are of this kind.
+cdef inline double lower_best(Node node) noexcept nogil:
+    """Return the best worth less what rounding may take from the quick test of :func:`may_be_better`."""
+    return node.best_worth * (1.0 - 1e-12)
 
-    A split is worth looking at closely if s^2 / w + r^2 / v > b, or s^2 v + r^2 w > b w v, which needs no division.
+
+cdef inline bint may_be_better(double sum, double other, double weight, double rest, double bound) noexcept nogil:
+    """Return whether a cut with `sum` and `weight` on the left, `other` and `rest` on the right, may exceed `bound`.
+
+    With one sum, s^2 / w + r^2 / v > b is s^2 v + r^2 w > b w v, which needs no division.
     """
-    cdef Py_ssize_t i, p
-    cdef double sum = 0.0, weight = 0.0, rest, other, bound = best[0] * (1.0 - 1e-12)
-    for i in range(count - 1):
-        p = code_order.place_of(keys[i])
-        weight += quads[p, 1]
-        sum += quads[p, 2]
-        if keys[i] >> 32 == keys[i + 1] >> 32:
-            continue
-        rest = place[0] - weight
-        other = total[0] - sum
-        if sum * sum * rest + other * other * weight > bound * (weight * rest):
-            left[0] = sum
-            place[2] = keys[i] >> 32
-            impurity.judge(left, total, weight, i + 1, count, place, settings, bounds, best)
-            bound = best[0] * (1.0 - 1e-12)
+    return sum * sum * rest + other * other * weight > bound * (weight * rest)
 
 
-cdef inline void scan_few(
-    int[:, ::1] few,
-    double[::1] pairs,
-    Py_ssize_t count,
-    const double[:, ::1] quads,
-    const double[::1] total,
-    double[::1] left,
-    double[::1] place,
-    const double[::1] settings,
-    const double[::1] bounds,
-    double[::1] best,
+cdef inline double judge_single(
+    Node node, Limits limits, double sum, double weight, double rows, long long cut
 ) noexcept nogil:
-    """As :func:`scan_single_keys` for a few rows, whose codes are in the first row of `few`."""
-    cdef Py_ssize_t i
-    cdef double sum = 0.0, weight = 0.0, rest, other, bound = best[0] * (1.0 - 1e-12)
-    mercer_order_few(&few[0, 0], &quads[0, 0], count, &few[1, 0], &pairs[0])
+    """Judge the cut after the code `cut` by a single sum, squared; return the bound for the cuts that follow."""
+    cdef double other = node.total[0] - sum
+    if impurity.may_split(node, limits, weight, rows):
+        node.cut = cut
+        impurity.keep_better(node, sum * sum / weight + other * other / (node.weight - weight))
+    return lower_best(node)
+
+
+cdef inline void scan_single_keys(Node node, Limits limits) noexcept nogil:
+    """As :func:`scan_keys` where there is a single sum, squared, and nothing missing: most searches are of this kind."""
+    cdef Py_ssize_t i, p, first = node.first, count = node.count
+    cdef double sum = 0.0, weight = 0.0, whole = node.weight, total = node.total[0]
+    cdef double bound = lower_best(node)
     for i in range(count - 1):
-        weight += pairs[2 * i]
-        sum += pairs[2 * i + 1]
-        if few[1, i] == few[1, i + 1]:
+        p = first + code_order.read_place(node.keys[0, i])
+        weight += node.quads[p, WEIGHT]
+        sum += node.quads[p, AMOUNT]
+        if node.keys[0, i] >> 32 == node.keys[0, i + 1] >> 32:
             continue
-        rest = place[0] - weight
-        other = total[0] - sum
-        if sum * sum * rest + other * other * weight > bound * (weight * rest):
-            left[0] = sum
-            place[2] = few[1, i]
-            impurity.judge(left, total, weight, i + 1, count, place, settings, bounds, best)
-            bound = best[0] * (1.0 - 1e-12)
+        if may_be_better(sum, total - sum, weight, whole - weight, bound):
+            bound = judge_single(node, limits, sum, weight, i + 1, node.keys[0, i] >> 32)
 
 
-cdef inline bint gather_few(
-    const code[:, ::1] codes,
-    const code[:, ::1] matrix,
-    Py_ssize_t feature,
-    const int[::1] rows,
-    Py_ssize_t start,
-    Py_ssize_t count,
-    int[:, ::1] few,
-) noexcept nogil:
-    """Write the codes of a few rows to the first row of `few`; whether they vary."""
-    cdef Py_ssize_t i
+cdef inline void scan_few(Node node, Limits limits) noexcept nogil:
+    """As :func:`scan_single_keys` for a few rows, whose codes are in the first row of ``node.few``."""
+    cdef Py_ssize_t i, count = node.count
+    cdef double sum = 0.0, weight = 0.0, whole = node.weight, total = node.total[0]
+    cdef double bound = lower_best(node)
+    mercer_order_few(&node.few[0, 0], &node.quads[node.first, 0], count, &node.few[1, 0], &node.cells[0])
+    for i in range(count - 1):
+        weight += node.cells[2 * i]
+        sum += node.cells[2 * i + 1]
+        if node.few[1, i] == node.few[1, i + 1]:
+            continue
+        if may_be_better(sum, total - sum, weight, whole - weight, bound):
+            bound = judge_single(node, limits, sum, weight, i + 1, node.few[1, i])
+
+
+cdef inline bint gather_few(const code[:, ::1] codes, const code[:, ::1] matrix, Node node) noexcept nogil:
+    """Write the codes of a few rows to the first row of ``node.few``; return whether they vary."""
+    cdef Py_ssize_t i, feature = node.feature, start = node.start
     cdef int varied = 0
     if matrix.shape[0]:
-        for i in range(count):
-            few[0, i] = matrix[rows[start + i], feature]
+        for i in range(node.count):
+            node.few[0, i] = matrix[node.rows[start + i], feature]
     else:
-        for i in range(count):
-            few[0, i] = codes[feature, rows[start + i]]
-    for i in range(1, count):
-        varied |= few[0, i] ^ few[0, 0]
+        for i in range(node.count):
+            node.few[0, i] = codes[feature, node.rows[start + i]]
+    for i in range(1, node.count):
+        varied |= node.few[0, i] ^ node.few[0, 0]
     return varied != 0
 
 
-cdef inline void order_more(
-    const int[:, ::1] few, Py_ssize_t count, long long[::1] keys, long long[::1] spare
-) noexcept nogil:
-    """Sort keys of the codes in the first row of `few`, where there are too many for counting."""
+cdef inline void order_more(Node node) noexcept nogil:
+    """Sort keys of the codes in the first row of ``node.few``, where there are too many for counting."""
     cdef Py_ssize_t i
-    cdef int least = few[0, 0], greatest = least
-    for i in range(count):
-        least = few[0, i] if few[0, i] < least else least
-        greatest = few[0, i] if few[0, i] > greatest else greatest
-        keys[i] = (<long long> few[0, i] << 32) + i
-    code_order.order_keys(keys, spare, count, least, greatest)
+    cdef int least = node.few[0, 0], greatest = least
+    for i in range(node.count):
+        least = node.few[0, i] if node.few[0, i] < least else least
+        greatest = node.few[0, i] if node.few[0, i] > greatest else greatest
+        node.keys[0, i] = (<long long> node.few[0, i] << 32) + i
+    code_order.order_keys(node.keys[0], node.keys[1], node.count, least, greatest)
 
 
 cdef inline bint scan_single_cells(
-    const unsigned char[:, ::1] coarse,
-    const unsigned char[:, ::1] coarse_matrix,
-    Py_ssize_t feature,
-    const int[::1] rows,
-    Py_ssize_t start,
-    Py_ssize_t count,
-    const double[:, ::1] quads,
-    const double[::1] total,
-    double[::1] left,
-    double[::1] cells,
-    double[::1] place,
-    const double[::1] settings,
-    const double[::1] bounds,
-    double[::1] best,
+    const unsigned char[:, ::1] codes, const unsigned char[:, ::1] matrix, Node node, Limits limits
 ) noexcept nogil:
-    """As :func:`scan_cells` where there is a single sum, squared, and nothing missing; whether the codes vary."""
-    cdef Py_ssize_t i
-    cdef double sum = 0.0, weight = 0.0, seen = 0.0, rest, other, bound = best[0] * (1.0 - 1e-12)
-    # Rows of a node that has few of all lie far apart: then those of one row had better be near each other.
-    if 8 * count < coarse_matrix.shape[0]:
+    """As :func:`scan_cells` with a single sum, squared, nothing missing, and codes of a byte; return whether they vary."""
+    cdef Py_ssize_t i, feature = node.feature
+    cdef double count = node.count
+    cdef double sum = 0.0, weight = 0.0, seen = 0.0, whole = node.weight, total = node.total[0]
+    cdef double bound = lower_best(node)
+    # A node with less than an eighth of the rows has them far apart: then a row's codes had better lie side by side.
+    if 8 * node.count < matrix.shape[0]:
         mercer_fill_cells(
-            &coarse_matrix[0, feature], coarse_matrix.shape[1], &rows[start], count, &quads[0, 0], &cells[0]
+            &matrix[0, feature], matrix.shape[1], &node.rows[node.start], node.count,
+            &node.quads[node.first, 0], &node.cells[0],
         )
     else:
-        mercer_fill_cells(&coarse[feature, 0], 1, &rows[start], count, &quads[0, 0], &cells[0])
+        mercer_fill_cells(
+            &codes[feature, 0], 1, &node.rows[node.start], node.count, &node.quads[node.first, 0], &node.cells[0]
+        )
     for i in range(256):
-        if cells[4 * i] == 0.0:
+        if node.cells[4 * i] == 0.0:
             continue
-        seen += cells[4 * i]
-        weight += cells[4 * i + 1]
-        sum += cells[4 * i + 2]
+        seen += node.cells[4 * i]
+        weight += node.cells[4 * i + WEIGHT]
+        sum += node.cells[4 * i + AMOUNT]
         if seen == count:
-            return cells[4 * i] != count
-        rest = place[0] - weight
-        other = total[0] - sum
-        if sum * sum * rest + other * other * weight > bound * (weight * rest):
-            left[0] = sum
-            place[2] = i
-            impurity.judge(left, total, weight, seen, count, place, settings, bounds, best)
-            bound = best[0] * (1.0 - 1e-12)
+            return node.cells[4 * i] != count
+        if may_be_better(sum, total - sum, weight, whole - weight, bound):
+            bound = judge_single(node, limits, sum, weight, seen, i)
+    return True
+
+
+cdef inline bint scan_small(
+    const code[:, ::1] codes, const code[:, ::1] matrix, Table table, Limits limits, Node node
+) noexcept nogil:
+    """Try every cut of a node of few rows, judged by a single sum; return whether its codes vary."""
+    cdef bint is_varied
+    if node.is_coarse:
+        is_varied = gather_few(table.coarse, table.coarse_matrix, node)
+    else:
+        is_varied = gather_few(codes, matrix, node)
+    if not is_varied:
+        return False
+    if node.count <= FEW:
+        scan_few(node, limits)
+    else:
+        order_more(node)
+        scan_single_keys(node, limits)
+    return True
+
+
+cdef inline Py_ssize_t gather_node(const code[:, ::1] codes, Table table, Node node) noexcept nogil:
+    """Write the keys of the node's rows, known values first; return how many are known, -1 if nothing can be split."""
+    cdef Py_ssize_t known, stop = node.start + node.count, f = node.feature
+    if node.is_coarse:
+        known = code_order.gather_keys(
+            table.coarse, f, node.rows, node.start, stop, table.missing[1, f], node.keys[0], node.keys[2]
+        )
+    else:
+        known = code_order.gather_keys(
+            codes, f, node.rows, node.start, stop, table.missing[0, f], node.keys[0], node.keys[2]
+        )
+    if known == 0 or (known == node.count and node.keys[2, 0] == node.keys[2, 1]):
+        return -1
+    return known
+
+
+cdef inline bint scan_cuts(
+    const code[:, ::1] codes, const code[:, ::1] matrix, Table table, Limits limits, Node node
+) noexcept nogil:
+    """Try every cut of a node by one column; return whether its codes vary."""
+    cdef Py_ssize_t known, span, width = node.total.shape[0] + 2
+    cdef bint single = node.quads.shape[0] > 0 and table.missing[0, node.feature] < 0
+    if single and node.count <= MORE:
+        return scan_small(codes, matrix, table, limits, node)
+    if single and node.is_coarse:
+        return scan_single_cells(table.coarse, table.coarse_matrix, node, limits)
+    if code is unsigned_char:
+        if single:
+            return scan_single_cells(codes, matrix, node, limits)
+    known = gather_node(codes, table, node)
+    if known < 0:
+        return False
+    # Sums by code pay where they are at most four numbers a row, and stay in the second cache.
+    span = node.keys[2, 1] - node.keys[2, 0] + 1
+    if not single and (span + 1) * width <= 4 * node.count and (span + 1) * width <= node.cells.shape[0]:
+        scan_cells(node, limits, known, node.keys[2, 0], span)
+        return True
+    code_order.order_keys(node.keys[0], node.keys[1], known, node.keys[2, 0], node.keys[2, 1])
+    if single:
+        scan_single_keys(node, limits)
+    else:
+        scan_keys(node, limits, known)
     return True

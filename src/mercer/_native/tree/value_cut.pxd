@@ -1,8 +1,9 @@
-# The range of some values, and the sums of the rows up to a threshold. value_cut.py is the uncompiled twin.
+# The range of some values, and the sums of the rows up to a threshold. The uncompiled code of random_scan.py needs
+# neither.
 
 cdef extern from *:
     """
-    /* Eight running ends each, so that many values are compared at a time; NaN is neither less nor greater. */
+    /* Eight running minima and maxima, so that eight values are compared at a time; NaN is neither less nor greater. */
     static inline Py_ssize_t mercer_find_range(const double *values, Py_ssize_t n, double *ends)
     {
         double low[8], high[8];
@@ -30,9 +31,9 @@ cdef extern from *:
         return unknown;
     }
 
-    /* Sums are exact, hence the same in any order: four at a time do not wait for each other. A product with 0 or 1
-       stands in the place of a branch that nobody could foresee. */
-    static inline void mercer_sum_left(const double *values, Py_ssize_t n, double threshold, const double *quads,
+    /* Sums are exact, hence the same in any order: four partial sums do not wait for each other. A product with 0 or 1
+       costs less than a branch that cannot be predicted. */
+    static inline void mercer_sum_quads(const double *values, Py_ssize_t n, double threshold, const double *quads,
                                        double *sums)
     {
         double parts[4][4] = {{0.0}};
@@ -50,18 +51,19 @@ cdef extern from *:
     }
     """
     Py_ssize_t mercer_find_range(const double *values, Py_ssize_t n, double *ends) noexcept nogil
-    void mercer_sum_left(
+    void mercer_sum_quads(
         const double *values, Py_ssize_t n, double threshold, const double *quads, double *sums
     ) noexcept nogil
 
 
 cdef inline Py_ssize_t find_range(const double[::1] values, Py_ssize_t n, double[::1] ends) noexcept nogil:
-    """Write the least and the greatest of the first n values; return how many are missing."""
+    """Write the least and the greatest of the first `n` values to `ends`; return how many are missing."""
     return mercer_find_range(&values[0], n, &ends[0])
 
 
-cdef inline void sum_left(
-    const double[::1] values, Py_ssize_t n, double threshold, const double[:, ::1] quads, double[::1] sums
+cdef inline void sum_quads(
+    const double[::1] values, Py_ssize_t n, double threshold, const double[:, ::1] quads, Py_ssize_t first,
+    double[::1] sums
 ) noexcept nogil:
-    """Write the sums of the quads whose values, none of them missing, are at most the threshold."""
-    mercer_sum_left(&values[0], n, threshold, &quads[0, 0], &sums[0])
+    """Write to `sums` the sum of the quads from `first` on whose values, none missing, are at most `threshold`."""
+    mercer_sum_quads(&values[0], n, threshold, &quads[first, 0], &sums[0])

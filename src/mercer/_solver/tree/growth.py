@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._native.tree import node_rows, random_values
+from mercer._native.tree import node_rows
 from mercer._solver.tree.binary_tree import LEAF, UNDEFINED
 from mercer._solver.tree.categories import words_of
 from mercer._solver.tree.columns import Columns
@@ -210,6 +210,7 @@ class Growth:
         starts, stops = level.starts[at], level.stops[at]
         counts = stops - starts
         places = np.cumsum(counts) - counts
+        spans = np.stack([starts, stops, places], axis=1)
         rows, found = np.empty(int(counts.sum()), np.int32), np.empty((len(at), 3), np.int64)
         goes = np.zeros((1, 1), np.uint8) if level.goes is None else (level.goes == 3).astype(np.uint8)
         cuts = np.where(cuts < 0, -1 - at, cuts).astype(np.int32)
@@ -218,16 +219,16 @@ class Growth:
         def work(number: int) -> None:
             self.check()
             run = runs[number]
+            spare = np.empty(int(counts[run].max()), np.int32)
             if self.columns.are_values:
-                random_values.divide_values(
-                    *(self.columns.codes, level.rows, starts[run], stops[run], features[run], best[run, 4].copy()),
-                    *(sides[run], places[run], np.empty(int(counts[run].max()), np.int32), rows, found[run]),
+                node_rows.divide_values(
+                    *(self.columns.codes, level.rows, spans[run], features[run], best[run, 4].copy(), sides[run]),
+                    *(spare, rows, found[run]),
                 )
                 return
             node_rows.divide_rows(
-                *(self.columns.codes, self.columns.missing[0], level.rows, starts[run], stops[run], features[run]),
-                *(cuts[run], sides[run], places[run], goes, np.empty(int(counts[run].max()), np.int32), rows),
-                found[run],
+                *(self.columns.codes, self.columns.missing[0], level.rows, spans[run], features[run], cuts[run]),
+                *(sides[run], goes, spare, rows, found[run]),
             )
 
         run_numbered(work, len(runs), self.threads)

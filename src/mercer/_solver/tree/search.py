@@ -1,4 +1,4 @@
-"""The native search for splits that suits a tree: all cuts or random ones, sums or medians, numbers or categories."""
+"""The native search for splits that suits a tree: all cuts or random ones, sums or medians, values or categories."""
 
 import math
 import threading
@@ -6,120 +6,120 @@ from typing import Any
 
 import numpy as np
 
-from mercer._native.tree import category_splits, median_splits, random_splits, random_values, splits
+from mercer._native.tree import node_search
 from mercer._solver.tree.columns import Columns
 from mercer._solver.tree.target import ABSOLUTE, SQUARES
 
-__all__ = ["Room", "is_single", "scratch_of", "search_categories", "search_part", "settings_of"]
+__all__ = ["Room", "is_single", "make_node", "make_records", "search_categories", "search_part"]
 
 Array = Any
-# Numbers in a histogram: it stays in the second cache.
+# Numbers in a histogram: 256 KiB stay in the second cache.
 _CELLS = 2**15
-# Few rows are read at once: the native code's number of them, and room to round it up.
+# Rows of a node that are read at once: 256, as in the native code, and 15 more that it reads beyond the end.
 _FEW = 256 + 16
-# Up to this many categories every set of them is tried: 2^9 sets.
+# Up to this number of categories every set of them is tried: 2^9 sets.
 _MOST_SETS = 10
-
-
-def settings_of(columns: Columns, target: Any, rules: Any) -> Array:
-    """What a native search must know besides rows and sums."""
-    return np.array(
-        [
-            *(rules.min_rows_leaf, rules.min_weight_leaf / target.weight_step, target.n_outputs, target.kind),
-            *(rules.max_features, rules.coarse_rows if columns.coarse.size else np.inf, target.exact_squares),
-            *(target.bounded_slot, np.nan, _MOST_SETS, rules.random, target.order_slot),
-        ]
-    )
-
-
-def is_single(target: Any, rules: Any) -> bool:
-    """Whether nodes are judged by a single sum, squared, and nothing else."""
-    return target.n_slots == 1 and target.slots.shape[1] == 1 and target.kind == SQUARES and len(rules.signs) == 0
+# The kinds of search, in the order of node_search.pxd.
+_ALL_CUTS = 0
+_RANDOM_CUTS = 1
+_MEDIAN_CUTS = 2
+_CATEGORY_SETS = 3
 
 
 class Room(threading.local):
     """Arrays that one tree after the other grows in, on each thread its own: fresh memory costs more than its use."""
 
     def take(self, name: str, shape: tuple[int, ...], dtype: Any = np.float64) -> Array:
-        """An array of that name, with anything in it."""
+        """Return an array of that name, with anything in it."""
         size, old = math.prod(shape), vars(self).get(name)
         if old is None or len(old) < size or old.dtype != dtype:
             old = vars(self)[name] = np.empty(size, dtype)
         return old[:size].reshape(shape)
 
 
-def scratch_of(columns: Columns, target: Any, rules: Any, most: int, n_features: int, room: Room) -> tuple[Array, ...]:
-    """Room for the search of nodes of up to `most` rows."""
+def is_single(target: Any, rules: Any) -> bool:
+    """Return whether nodes are judged by a single sum, squared, and nothing else."""
+    return target.n_slots == 1 and target.slots.shape[1] == 1 and target.kind == SQUARES and len(rules.signs) == 0
+
+
+def make_records(columns: Columns, target: Any, rules: Any, categories: bool = False) -> tuple[Any, Any, Any, Any, Any]:
+    """Return what a native search reads: the codes by columns and by rows, the table, the target and the limits."""
+    scan = _RANDOM_CUTS if rules.random else _ALL_CUTS
+    if categories or target.kind == ABSOLUTE:
+        scan = _CATEGORY_SETS if categories else _MEDIAN_CUTS
+    coarse_rows = rules.coarse_rows if columns.coarse.size and scan == _ALL_CUTS else np.inf
+    return (
+        columns.codes,
+        columns.matrix,
+        node_search.Table(
+            *(columns.coarse, columns.coarse_matrix, columns.missing, columns.edges),
+            *(columns.table, columns.offsets, columns.kinds),
+        ),
+        node_search.Target(target.slots, target.amounts, target.scaled, target.ranks),
+        node_search.Limits(
+            rules.signs,
+            (rules.min_rows_leaf, rules.min_weight_leaf / target.weight_step),
+            (target.n_outputs, rules.max_features, coarse_rows, _MOST_SETS),
+            (target.bounded_slot, target.order_slot),
+            target.kind,
+            scan,
+            target.exact_squares,
+            rules.random,
+        ),
+    )
+
+
+def make_node(
+    columns: Columns, target: Any, rules: Any, rows: Array, features: Array, most: int, room: Room, kept: Any = None
+) -> Any:
+    """Return the record of a search of nodes of up to `most` rows, with scratch; `kept` are quads kept beside rows."""
     single = is_single(target, rules)
     simple = single and not (columns.missing >= 0).any()
     outputs, own = target.slots.shape[1], 0 if simple else most
-    order, sums = np.empty(n_features, np.int32), np.empty((4, target.n_slots + 8))
-    quads = room.take("quads", (most * single, 4))
-    kept = np.empty((own, outputs), np.int32), np.empty((own, outputs)), np.empty(own), quads
-    if columns.are_values:
-        return room.take("values", (most,)), order, *kept, sums
+    quads = room.take("quads", (most * single, 4)) if kept is None else kept
+    own_sums = np.empty((own, outputs), np.int32), np.empty((own, outputs)), np.empty(own), quads
+    is_random = rules.random and target.kind != ABSOLUTE
     # Large nodes are not put in order where coarse steps will do.
     ordered = int(min(most, max(rules.coarse_rows, _FEW))) if simple and columns.coarse.size else most
-    keys, few = room.take("keys", (3, max(ordered, 2)), np.int64), np.empty((2, _FEW), np.int32)
-    return keys, order, few, *kept, sums, np.empty(_CELLS)
+    keys = room.take("keys", (3, 2 if is_random else max(ordered, 2)), np.int64)
+    values = room.take("values", (most * is_random,))
+    ordering = keys, np.empty((2, _FEW), np.int32), np.empty(0 if is_random else _CELLS), values
+    medians = None
+    if target.kind == ABSOLUTE:
+        medians = node_search.Medians(
+            *(np.empty((outputs, most), np.int32), np.empty((outputs, most))),
+            *(np.empty((2, outputs, 2, most + 1)), np.empty((2, outputs))),
+        )
+    sums = np.empty((2, target.n_slots)), np.empty(4)
+    order = np.empty(len(features), np.int32)
+    return node_search.Node(rows, features, order, sums, own_sums, ordering, kept is not None, medians)
 
 
 def search_part(columns: Columns, target: Any, rules: Any, level: Any, at: Array, features: Array, best: Array) -> None:
-    """Write the best split of some nodes by some features to `best`: gain, feature, cut, side and a fifth number."""
-    nodes = level.rows, level.starts[at], level.stops[at], level.seeds[at]
-    most = int((nodes[2] - nodes[1]).max())
-    limits = rules.signs, level.bounds[at], settings_of(columns, target, rules)
-    sums = target.slots, target.amounts, target.scaled
-    if target.kind == ABSOLUTE:
-        _search_medians(columns, target, rules, nodes, features, limits, best)
-    elif columns.are_values:
-        scratch = scratch_of(columns, target, rules, most, len(features), Room())
-        random_values.search_random_values(
-            *(columns.codes, columns.matrix, *nodes, features, *sums, *limits, *scratch, best)
-        )
-    elif rules.random:
-        outputs = target.slots.shape[1]
-        own = np.empty((most, outputs), np.int32), np.empty((most, outputs)), np.empty(most)
-        keys, order = np.empty((3, max(most, 2)), np.int64), np.empty(len(features), np.int32)
-        random_splits.search_random_splits(
-            *(columns.codes, columns.missing[0], columns.table, columns.offsets, *nodes, features, columns.kinds),
-            *(*sums, *limits, keys, order, *own, np.empty((3, target.n_slots + 8)), best),
-        )
-    else:
-        splits.search_splits(
-            *(columns.codes, columns.matrix, columns.coarse, columns.coarse_matrix, columns.missing, *nodes, features),
-            *(columns.kinds, *sums, *limits, *scratch_of(columns, target, rules, most, len(features), Room()), best),
-        )
+    """Write the best split of some nodes by some features to `best`: gain, feature, cut, side and a fifth number.
 
-
-def _search_medians(
-    columns: Columns, target: Any, rules: Any, nodes: Any, features: Array, limits: Any, best: Array
-) -> None:
-    most, outputs = max(2, int((nodes[2] - nodes[1]).max())), target.n_outputs
-    keys, order, sums = np.empty((3, most), np.int64), np.empty(len(features), np.int32), target.n_slots + 8
-    median_splits.search_median_splits(  # type: ignore[call-arg]
-        *(columns.codes, columns.missing[0], columns.table if rules.random else columns.table[:0], columns.offsets),
-        *(*nodes, features, target.ranks, target.amounts, target.scaled, *limits, keys, order),
-        *(np.empty((outputs, most), np.int32), np.empty((outputs, most)), np.empty((most, outputs)), np.empty(most)),
-        *(np.empty((3, sums)), np.empty((2, outputs, 2, most + 1)), best),
-    )
+    The fifth number is the threshold of a random cut, or whether the cut is a coarse code.
+    """
+    starts, stops = level.starts[at], level.stops[at]
+    node = make_node(columns, target, rules, level.rows, features, int((stops - starts).max()), Room())
+    records = make_records(columns, target, rules)
+    node_search.search_nodes(*records, node, starts, stops, level.seeds[at], level.bounds[at], best)
 
 
 def search_categories(columns: Columns, target: Any, rules: Any, level: Any, at: Array, best: Array) -> Array:
     """Put splits by categories where they are better; return for each node which codes are seen (2) and go left (3)."""
-    nodes = level.rows, level.starts[at], level.stops[at], level.seeds[at]
-    most = int(columns.n_codes[columns.kinds > 0].max())
-    goes = np.zeros((len(at), most), np.uint8)
-    settings = np.array(
-        [
-            *(rules.min_rows_leaf, rules.min_weight_leaf / target.weight_step, target.n_outputs, target.kind),
-            *(rules.max_features, np.inf, False, target.bounded_slot, np.nan, _MOST_SETS, rules.random),
-            target.order_slot,
-        ]
+    most, slots = int(columns.n_codes[columns.kinds > 0].max()), target.n_slots
+    goes, nothing = np.zeros((len(at), most), np.uint8), np.zeros((0, 1))
+    axes = np.empty((2, slots))
+    sets = node_search.Sets(np.zeros((3, most), np.int32), np.empty((most, slots + 3)), axes, goes)
+    d = columns.n_features
+    node = node_search.Node(
+        *(level.rows, np.arange(d, dtype=np.int32), np.empty(d, np.int32), (np.empty((2, slots)), np.empty(4))),
+        (nothing.astype(np.int32), nothing, nothing[:, 0], np.zeros((0, 4))),
+        (np.zeros((3, 2), np.int64), np.zeros((2, 2), np.int32), nothing[:, 0], nothing[:, 0]),
+        sets=sets,
     )
-    category_splits.search_category_splits(
-        *(columns.codes, columns.missing[0], *nodes, columns.kinds, target.slots, target.amounts, target.scaled),
-        *(level.bounds[at], settings, np.empty(columns.n_features, np.int32), np.zeros((3, most), np.int32)),
-        *(np.empty((5, target.n_slots + 8)), np.empty((most, target.n_slots + 3)), goes, best),
-    )
+    records = make_records(columns, target, rules, categories=True)
+    seeds, bounds = level.seeds[at], level.bounds[at]
+    node_search.search_nodes(*records, node, level.starts[at], level.stops[at], seeds, bounds, best)
     return goes

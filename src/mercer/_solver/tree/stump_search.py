@@ -14,7 +14,7 @@ from mercer._plain import plain
 from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
 
-__all__ = ["CRITERIA", "SortedColumns", "Stump", "sort_columns"]
+__all__ = ["CRITERIA", "SortedColumns", "Stump", "describe_stump", "sort_columns"]
 
 CRITERIA = {"gini": 0, "entropy": 1, "error": 2}
 # Entries that one work item reads: a tenth of a millisecond, far above the cost of handing it out.
@@ -57,6 +57,19 @@ class Stump:
         if self.missing_left:
             right &= values == values
         return right.astype(np.intp)
+
+
+def describe_stump(stump: Stump) -> dict[str, Any]:
+    """Return the fitted attributes that a stump gives to a model."""
+    wrong = stump.weights.sum() - stump.weights.max(axis=1).sum()
+    return {
+        "_stump": stump,
+        "feature_": stump.feature,
+        "threshold_": stump.threshold,
+        "missing_left_": stump.missing_left,
+        "value_": stump.shares,
+        "error_": float(wrong / stump.weights.sum()),
+    }
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._native.tree import median_splits, node_rows
+from mercer._native.tree import node_rows
 
 __all__ = ["ClassTarget", "Described", "ValueTarget", "class_target", "value_target"]
 
@@ -14,6 +14,8 @@ Array = Any
 SQUARES, ENTROPY, POISSON, ABSOLUTE = 0, 1, 2, 3
 # Sums of scaled numbers stay below this, half the range where float64 holds every integer.
 _MOST_BITS = 52
+# Targets are ranked only where medians are looked for.
+_NO_RANKS = np.zeros((0, 0), np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +48,7 @@ class ClassTarget:
     slots: Array
     amounts: Array
     n_slots: int
+    ranks: Array
 
     @property
     def is_signed(self) -> bool:
@@ -141,7 +144,7 @@ class ValueTarget:
         if self.kind == POISSON:
             variances[:] = self._deviance(rows, starts, stops, means, weights)[:, None]
         elif self.kind == ABSOLUTE:
-            median_splits.describe_medians(
+            node_rows.describe_medians(
                 *(rows, starts, stops, self.ranks, self.targets, self.scaled, self.weight, keys, means, variances)
             )
         return self.described(weights, np.hstack([means, variances]), equal.astype(bool))
@@ -194,10 +197,10 @@ def class_target(labels: Array, n_classes: Array, weight: Array, criterion: str)
     unit = step / len(n_classes) / (1.0 if kind == SQUARES else math.log(2.0))
     exact = kind == SQUARES and float(scaled.sum()) < 2.0**26
     if kind == SQUARES and n_classes.tolist() == [2]:
-        parts = np.zeros_like(slots), (2.0 * slots - 1.0) * scaled[:, None], 1
+        parts = np.zeros_like(slots), (2.0 * slots - 1.0) * scaled[:, None], 1, _NO_RANKS
         return ClassTarget(slots, weight, scaled, first, kind, unit / 2, step, False, *parts)
     amounts = np.repeat(scaled[:, None], slots.shape[1], axis=1)
-    return ClassTarget(slots, weight, scaled, first, kind, unit, step, exact, slots, amounts, int(first[-1]))
+    return ClassTarget(slots, weight, scaled, first, kind, unit, step, exact, slots, amounts, int(first[-1]), _NO_RANKS)
 
 
 def value_target(y: Array, weight: Array, criterion: str) -> ValueTarget:
@@ -216,7 +219,7 @@ def value_target(y: Array, weight: Array, criterion: str) -> ValueTarget:
     kinds = {"squared_error": SQUARES, "friedman_mse": SQUARES, "poisson": POISSON, "absolute_error": ABSOLUTE}
     kind = kinds[criterion]
     unit = (step**2 / weight_step if kind == SQUARES else step) / y.shape[1]
-    ranks = np.zeros((0, 0), np.int32)
+    ranks = _NO_RANKS
     if kind == ABSOLUTE:
         ranks = np.stack([np.unique(column, return_inverse=True)[1] for column in y.T]).astype(np.int32)
     slots = np.broadcast_to(np.arange(y.shape[1], dtype=np.int32), y.shape)

@@ -1,17 +1,15 @@
-"""Growth of a whole tree: level by level where nodes are large, and the rest in native calls that ask nobody."""
+"""Growth of a whole tree: level by level where nodes are large, the rest in native calls of about ten milliseconds."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from mercer._native.tree import node_rows, random_values, splits
+from mercer._native.tree import node_rows, node_search
 from mercer._solver.tree.assembly import assemble, nodes_of, shaped, state_of
 from mercer._solver.tree.binary_tree import LEAF, UNDEFINED, BinaryTree
 from mercer._solver.tree.growth import EPSILON, Growth
-from mercer._solver.tree.search import Room, is_single, scratch_of, settings_of
+from mercer._solver.tree.search import Room, is_single, make_node, make_records
 from mercer._solver.tree.target import ENTROPY, SQUARES, ClassTarget
 
 __all__ = ["grow_whole"]
@@ -22,7 +20,7 @@ _VISITS = 2**21
 
 
 def grow_whole(growth: Growth, n_classes: Array, room: Room) -> BinaryTree:
-    """The tree that a planted growth becomes."""
+    """Return the tree that a planted growth becomes."""
     if not _is_plain(growth):
         while growth.grow_level():
             pass
@@ -36,7 +34,7 @@ def grow_whole(growth: Growth, n_classes: Array, room: Room) -> BinaryTree:
 
 
 def _is_plain(growth: Growth) -> bool:
-    """Whether native calls can do it all. Of one tree on several threads levels are shared out instead."""
+    """Return whether native calls can grow the tree; several threads share out the nodes of a level instead."""
     columns, rules = growth.columns, growth.rules
     known = growth.target.kind in (SQUARES, ENTROPY) and len(columns.kinds) == 0 and len(rules.signs) == 0
     return known and growth.threads == 1 and columns.are_values == rules.random
@@ -56,17 +54,17 @@ def _grow_large(growth: Growth) -> list[Array]:
 
 @dataclass(eq=False)
 class Thicket:
-    """The nodes of a growth that goes on in native calls, in the arrays of ``node_steps``."""
+    """The nodes of a growth that goes on in native calls, in the arrays of ``node_steps.pxd``."""
 
     growth: Growth
     room: Room
-    state: Array = field(init=False)
+    n_nodes: int = field(init=False)
     links: Array = field(init=False)
     numbers: Array = field(init=False)
 
     def __post_init__(self) -> None:
         top, rows = self.growth.n_nodes, len(self.growth.levels[0].rows)
-        self.state = np.array([0, top, 0], np.int64)
+        self.n_nodes = top
         room = top + max(64, min(2 * rows, rows // 2 // self.growth.rules.min_rows_leaf))
         self.links = self.room.take("links", (room, 7), np.int32)
         self.links[:top, 0] = LEAF
@@ -75,24 +73,28 @@ class Thicket:
         self.links[:top, 6], self.numbers[:top] = 1, 1.0
 
     def grow(self, number: int, at: Array) -> None:
-        """Grow the nodes `at` of a level, and all below them."""
+        """Grow the nodes `at` of the level `number`, and all below them."""
         level = self.growth.levels[number]
-        first = sum(len(one.starts) for one in self.growth.levels[:number])
+        first = sum(len(above.starts) for above in self.growth.levels[:number])
         starts, stops = level.starts[at], level.stops[at]
         # Of two children the smaller is split first: the stack holds one node for each halving.
         stack = np.empty((len(at) + 70, 5), np.int64)
         columns = first + at, starts, stops, level.seeds[at], np.full(len(at), level.depth)
         stack[: len(at)] = np.stack(columns, axis=1)
-        self.state[0] = len(at)
-        work = self._work(level.rows, int((stops - starts).max()))
-        while self.state[0] > 0:
+        records, native = self._make_native(level.rows, int((stops - starts).max()))
+        native.height, native.n_nodes = len(at), self.n_nodes
+        native.hold(stack, self.links, self.numbers)
+        while native.height > 0:
             self.growth.check()
-            if self.state[1] + 2 > len(self.links):
-                self._make_room()
-            work(self.state, stack, self.links, self.numbers)
+            if native.n_nodes + 2 > len(self.links):
+                self._make_room(native.n_nodes)
+                native.hold(stack, self.links, self.numbers)
+            node_search.grow_nodes(*records, native)
+        self.n_nodes = native.n_nodes
 
-    def _make_room(self) -> None:
-        used, room = int(self.state[1]), 2 * len(self.links)
+    def _make_room(self, used: int) -> None:
+        """Double the room for nodes."""
+        room = 2 * len(self.links)
         for name in ("links", "numbers"):
             old = getattr(self, name)
             kept = old[:used].copy()
@@ -100,38 +102,31 @@ class Thicket:
             new[:used] = kept
             setattr(self, name, new)
 
-    def _work(self, rows: Array, most: int) -> Callable[..., None]:
-        """The native call that suits the columns, with everything but the tree."""
+    def _make_native(self, rows: Array, most: int) -> tuple[tuple[Any, Any, Any, Any, Any], Any]:
+        """Return the records that native growth reads, and the record of the growth itself."""
         columns, target, rules = self.growth.columns, self.growth.target, self.growth.rules
         # A logarithm for each class and cut costs as much as half a visit, measured on 12 classes.
         cost = 1.0 if is_single(target, rules) else 2.0 + 0.5 * target.n_slots * (target.kind == ENTROPY)
-        features, spare = np.arange(columns.n_features, dtype=np.int32), self.room.take("spare", (most,), np.int32)
-        limits = np.array(
-            [
-                *(max(rules.min_rows_split, 2 * rules.min_rows_leaf), 2 * rules.min_weight_leaf, rules.max_depth),
-                *(target.unit, self.growth.whole_weight, rules.min_decrease, EPSILON, _VISITS / cost),
-            ]
+        limits = (
+            *(max(rules.min_rows_split, 2 * rules.min_rows_leaf), 2 * rules.min_weight_leaf, rules.max_depth),
+            *(target.unit, self.growth.whole_weight, rules.min_decrease, EPSILON, _VISITS / cost),
         )
-        sums = target.slots, target.amounts, target.scaled
         if isinstance(target, ClassTarget):
-            seen = target.labels, np.zeros((0, 0)), target.weight, target.first_slots
+            described = target.labels, np.zeros((0, 0)), target.weight, target.first_slots
         else:
-            seen = np.zeros((0, 0), np.int32), target.targets, target.weight, np.zeros(0, np.int64)
-        settings = settings_of(columns, target, rules)
-        scratch = scratch_of(columns, target, rules, most, len(features), self.room)
-        kept = self._keep(rows, scratch[5 if columns.are_values else 6])
-        rest = *sums, rules.signs, *seen, settings, limits, *scratch, spare
-        if columns.are_values:
-            return partial(random_values.grow_random_nodes, columns.codes, columns.matrix, rows, kept, features, *rest)
-        codes = columns.codes, columns.matrix, columns.coarse, columns.coarse_matrix, columns.missing, columns.edges
-        return partial(splits.grow_nodes, *codes, rows, kept, features, columns.kinds, *rest)
+            described = np.zeros((0, 0), np.int32), target.targets, target.weight, np.zeros(0, np.int64)
+        kept = self._keep(rows)
+        spare = self.room.take("spare", (most,), np.int32), self.room.take("quads", (most * (kept is not None), 4))
+        features = np.arange(columns.n_features, dtype=np.int32)
+        node = make_node(columns, target, rules, rows, features, most, self.room, kept)
+        records = *make_records(columns, target, rules), node
+        return records, node_search.Growth(rows, *spare, described, limits)
 
-    def _keep(self, rows: Array, quads: Array) -> Array:
-        """What rows keep beside them: nothing but room for a search, or what nodes would fetch again and again."""
+    def _keep(self, rows: Array) -> Array | None:
+        """Return what rows keep beside them, so that no node fetches it again; None if they keep nothing."""
         target = self.growth.target
-        self.state[2] = len(quads) > 0 and target.scaled is target.weight
-        if not self.state[2]:
-            return quads
+        if not is_single(target, self.growth.rules) or target.scaled is not target.weight:
+            return None
         kept = self.room.take("kept", (len(rows), 4))
         kept[:, 0] = 1.0
         kept[:, 1] = target.weight[rows]
@@ -140,8 +135,8 @@ class Thicket:
         return kept
 
     def tree(self, n_classes: Array) -> BinaryTree:
-        """The tree, its nodes numbered depth first."""
-        top, count = self.growth.n_nodes, int(self.state[1])
+        """Return the tree, its nodes numbered depth first."""
+        top, count = self.growth.n_nodes, self.n_nodes
         links, above = self.links[:count], nodes_of(self.growth.levels)
         divided = np.flatnonzero(above["left"] != LEAF)
         links[divided, :2] = np.stack([above["left"], above["feature"]], axis=1)[divided]
@@ -181,7 +176,7 @@ class Thicket:
 
     @staticmethod
     def _places(left: Array) -> tuple[Array, Array]:
-        """The number of each node, and that of its right child, when nodes are counted depth first."""
+        """Return the index of each node, and that of its right child, in depth-first order."""
         left = left.astype(np.int64)
         places = np.empty_like(left)
         node_rows.number_nodes(left, left + 1, np.empty_like(left), places)

@@ -10,6 +10,7 @@ from sklearn.utils import get_tags
 
 from mercer._base import Estimator, fitting, seed_sequence
 from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, Rule, Seed
+from mercer._base.tree_problem import open_table, read_table
 from mercer._base.validation import check_labels, check_weight
 from mercer._base.wrapping import check_wrapped_place
 from mercer._solver import Outcome
@@ -25,10 +26,10 @@ from mercer.ensemble._reweighting.weak_learner import (
     check_takes_weights,
     is_stump,
     make_driver_source,
+    make_stump,
 )
 from mercer.errors import DataError, ParameterError, UnsupportedError
 from mercer.tree import DecisionStump
-from mercer.tree._stump import fitted_table, open_table, stump_of
 
 __all__ = ["AdaBoostClassifier"]
 
@@ -271,7 +272,7 @@ class AdaBoostClassifier(BoostedVotes, Estimator):
         if X_val is None:
             return None
         if isinstance(learner, StumpLearner):
-            rows = fitted_table(self, X_val)
+            rows = read_table(self, X_val)
         else:
             rows = check_member_rows(self, learner.estimator, X_val)
         y_val = np.asarray(y_val)
@@ -295,7 +296,7 @@ class AdaBoostClassifier(BoostedVotes, Estimator):
                 compute_votes(stump.shares, size, self.algorithm) for stump, size in zip(members, sizes, strict=True)
             ]
             packed = StumpVotes.pack(members, votes)
-            members = [stump_of(stump, base.criterion, classes, self.n_features_in_) for stump in members]
+            members = [make_stump(stump, base.criterion, classes, self.n_features_in_) for stump in members]
         return {
             "estimators_": members,
             "estimator_weights_": sizes,

@@ -10,12 +10,12 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._base.tree_problem import read_table
 from mercer._native.tree import stump_search
 from mercer._plain import plain
 from mercer._source import Block, open_source
 from mercer.ensemble._reweighting.boosting import compute_votes
 from mercer.ensemble._reweighting.weak_learner import EstimatorLearner, MemberList, check_member_rows
-from mercer.tree._stump import fitted_table
 
 __all__ = ["BoostedVotes", "StumpVotes"]
 
@@ -212,7 +212,7 @@ class BoostedVotes(MemberList, ClassifierMixin):
             rows = check_member_rows(self, self.estimator_, X)
             *_, total = self._stage_votes(rows)
             return total, np.float32 if getattr(rows, "dtype", None) == np.float32 else np.float64
-        rows = fitted_table(self, X)
+        rows = read_table(self, X)
         if not issparse(rows) and rows.size < 2**16:
             return self._packed.sum_votes(rows), rows.dtype
         return open_source(rows, threads=self._threads()).map(self._packed), rows.dtype
@@ -223,7 +223,7 @@ class BoostedVotes(MemberList, ClassifierMixin):
         if self._packed is None:
             yield from self._stage_votes(check_member_rows(self, self.estimator_, X))
             return
-        rows = fitted_table(self, X)
+        rows = read_table(self, X)
         total = np.zeros((rows.shape[0], self.n_classes_))
         for member, votes in zip(self.estimators_, self._packed.votes, strict=True):
             total = total + votes[member._stump.sides(rows)]

@@ -9,6 +9,7 @@ import numpy as np
 
 from mercer._base import Estimator, fitting
 from mercer._base.parameter import Integer, Nothing, Real, Rule
+from mercer._base.tree_problem import open_table
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
@@ -17,9 +18,8 @@ from mercer.ensemble._reweighting.boosted_votes import BoostedVotes, StumpVotes
 from mercer.ensemble._reweighting.boosting import MemberShares, compute_votes
 from mercer.ensemble._reweighting.margin_program import solve_groups
 from mercer.ensemble._reweighting.margin_simplex import grow_basis, make_first_basis, restart
-from mercer.ensemble._reweighting.weak_learner import StumpLearner
+from mercer.ensemble._reweighting.weak_learner import StumpLearner, make_stump
 from mercer.tree import DecisionStump
-from mercer.tree._stump import open_table, stump_of
 
 __all__ = ["LPBoostClassifier"]
 
@@ -308,7 +308,7 @@ class LPBoostClassifier(BoostedVotes, Estimator):
         votes = [compute_votes(stump.shares, size, "SAMME") for stump, size in zip(stumps, sizes, strict=True)]
         return {
             "estimator_": DecisionStump(criterion="error", n_jobs=self.n_jobs),
-            "estimators_": [stump_of(stump, "error", classes, self.n_features_in_) for stump in stumps],
+            "estimators_": [make_stump(stump, "error", classes, self.n_features_in_) for stump in stumps],
             "estimator_weights_": sizes,
             "row_weight_": state.row_weight,
             "_packed": StumpVotes.pack(stumps, votes),

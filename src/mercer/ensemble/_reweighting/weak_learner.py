@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter, validate_data
 
-from mercer._solver.tree.stump_search import SortedColumns, Stump
+from mercer._solver.tree.stump_search import SortedColumns, Stump, describe_stump
 from mercer._source import Source, open_source
 from mercer.ensemble._reweighting.boosting import MemberShares
 from mercer.errors import DataError
@@ -26,6 +26,7 @@ __all__ = [
     "has_text",
     "is_stump",
     "make_driver_source",
+    "make_stump",
     "predict_shares",
     "seed_member",
     "take_rows",
@@ -201,3 +202,12 @@ def make_driver_source(X: Any, y: Any, weight: Any, threads: int) -> Source:
 def is_stump(estimator: Any) -> bool:
     """Return whether an estimator stands for stumps, which have a search of their own."""
     return estimator is None or type(estimator) is DecisionStump
+
+
+def make_stump(stump: Stump, criterion: str, classes: np.ndarray, n_features: int) -> DecisionStump:
+    """Return a fitted :class:`mercer.tree.DecisionStump` made of the record `stump`."""
+    model = DecisionStump(criterion=criterion, n_jobs=1)
+    attributes = {"classes_": classes, "n_classes_": len(classes), "n_features_in_": n_features}
+    for name, value in {**attributes, **describe_stump(stump)}.items():
+        setattr(model, name, value)
+    return model

@@ -1,0 +1,172 @@
+# Every cut of a node's rows by one column, judged by the distances from the medians of both sides. median_scan.py is
+# the uncompiled twin.
+#
+# The targets of a node are ranked once. A Fenwick tree over these ranks holds the weights (row 0) and the weighted
+# targets (row 1) of the rows on the left; those on the right are the whole less these. A row moves in O(log m), and so
+# does the search for a median. ``medians.trees[0]`` are the trees of the left side, ``trees[1]`` those of the whole
+# node, one for each output; ``medians.sums`` has the weighted targets of the left side and of the node.
+
+from mercer._native.tree cimport code_order, impurity, split_scan
+from mercer._native.tree.code_order cimport code
+from mercer._native.tree.node_search cimport NONE_MISSING, RIGHT, Limits, Medians, Node, Table, Target
+
+
+cdef inline void add_to_tree(
+    double[:, ::1] tree, Py_ssize_t m, Py_ssize_t place, double weight, double amount
+) noexcept nogil:
+    """Add a row to a Fenwick tree of `m` places."""
+    place += 1
+    while place <= m:
+        tree[0, place] += weight
+        tree[1, place] += amount
+        place += place & -place
+
+
+cdef inline double sum_distances(
+    Medians medians, Py_ssize_t output, bint is_right, Py_ssize_t m, double weight, double[::1] both
+) noexcept nogil:
+    """Return the weighted distances of one side's targets from their median, which `both` receives (left, right).
+
+    `weight` is the weight of that side. With B the weight and S the sum of the targets below the median y, and W and T
+    those of the side, it is y B - S + (T - S) - y (W - B).
+    """
+    cdef Py_ssize_t position = 0, step = 1
+    cdef double below = 0.0, sum_below = 0.0, w, median, total = medians.sums[0, output]
+    if is_right:
+        total = medians.sums[1, output] - total
+    while 2 * step <= m:
+        step *= 2
+    # Find the last place before which less than half of the weight lies: the median comes next.
+    while step > 0:
+        if position + step <= m:
+            w = medians.trees[0, output, 0, position + step]
+            if is_right:
+                w = medians.trees[1, output, 0, position + step] - w
+            if 2.0 * (below + w) < weight:
+                position += step
+                below += w
+                if is_right:
+                    sum_below += medians.trees[1, output, 1, position] - medians.trees[0, output, 1, position]
+                else:
+                    sum_below += medians.trees[0, output, 1, position]
+        step //= 2
+    median = medians.values[output, position if position < m else m - 1]
+    both[is_right] = median
+    return (median * below - sum_below) + ((total - sum_below) - median * (weight - below))
+
+
+cdef inline double rank_targets(Target target, Node node, Medians medians) noexcept nogil:
+    """Rank the targets of a node, fill the trees of the whole node, and return its worth without a split."""
+    cdef Py_ssize_t i, o, p, known, count = node.count
+    cdef double worth = 0.0
+    for o in range(target.ranks.shape[0]):
+        known = code_order.gather_keys(
+            target.ranks, o, node.rows, node.start, node.start + count, -1, node.keys[0], node.keys[2]
+        )
+        code_order.order_keys(node.keys[0], node.keys[1], known, node.keys[2, 0], node.keys[2, 1])
+        medians.sums[0, o] = 0.0
+        medians.sums[1, o] = 0.0
+        for i in range(count + 1):
+            for p in range(2):
+                medians.trees[p, o, 0, i] = 0.0
+                medians.trees[p, o, 1, i] = 0.0
+        for i in range(count):
+            p = code_order.read_place(node.keys[0, i])
+            medians.places[o, p] = <int> i
+            medians.sums[1, o] += node.own_amounts[p, o]
+            medians.values[o, i] = node.own_amounts[p, o] / node.own_weight[p]
+            add_to_tree(medians.trees[1, o], count, i, node.own_weight[p], node.own_amounts[p, o])
+        worth -= sum_distances(medians, o, True, count, node.weight, node.sums)
+    return worth
+
+
+cdef inline void clear_left(Medians medians, Py_ssize_t count) noexcept nogil:
+    """Empty the left side's sums and trees."""
+    cdef Py_ssize_t o, j
+    for o in range(medians.places.shape[0]):
+        medians.sums[0, o] = 0.0
+        for j in range(count + 1):
+            medians.trees[0, o, 0, j] = 0.0
+            medians.trees[0, o, 1, j] = 0.0
+
+
+cdef inline void judge_medians(
+    Node node, Limits limits, Medians medians, double left_weight, double rows
+) noexcept nogil:
+    """Judge the cut whose left side the trees hold."""
+    cdef Py_ssize_t o
+    cdef double worth = 0.0, right_weight = node.weight - left_weight
+    for o in range(medians.places.shape[0]):
+        worth -= sum_distances(medians, o, True, node.count, right_weight, node.sums)
+        worth -= sum_distances(medians, o, False, node.count, left_weight, node.sums)
+    # The order of both sides is that of their means: let these be the medians.
+    node.left[0] = node.sums[0] * left_weight
+    node.total[0] = node.sums[1] * right_weight + node.left[0]
+    if impurity.may_split(node, limits, left_weight, rows):
+        impurity.keep_better(node, worth)
+
+
+cdef inline void scan_medians(
+    Node node, Limits limits, Medians medians, Py_ssize_t known, long long only, int only_side
+) noexcept nogil:
+    """Try every cut between the `known` ordered keys, with the missing rows right and then left.
+
+    Unless `only` is negative, the cut after that code is the only one tried, with the missing rows on `only_side`.
+    """
+    cdef Py_ssize_t i, j, o, p, side, count = node.count
+    cdef double rows, left_weight
+    for side in range(2 if known < count else 1):
+        if only >= 0 and known < count and side != only_side:
+            continue
+        rows = 0.0
+        left_weight = 0.0
+        clear_left(medians, count)
+        node.side = <int> side if known < count else NONE_MISSING
+        # Missing rows come first where they go left.
+        for j in range(count if side else known):
+            i = j
+            if side:
+                i = known + j if j < count - known else j - (count - known)
+            p = code_order.read_place(node.keys[0, i])
+            rows += 1.0
+            left_weight += node.own_weight[p]
+            for o in range(medians.places.shape[0]):
+                medians.sums[0, o] += node.own_amounts[p, o]
+                add_to_tree(
+                    medians.trees[0, o], count, medians.places[o, p], node.own_weight[p], node.own_amounts[p, o]
+                )
+            if i >= known:
+                continue
+            node.cut = node.keys[0, i] >> 32
+            if i + 1 < known:
+                if node.cut == node.keys[0, i + 1] >> 32:
+                    continue
+            elif side or known == count:
+                continue
+            if only >= 0 and (node.cut > only or (i + 1 < known and (node.keys[0, i + 1] >> 32) <= only)):
+                continue
+            judge_medians(node, limits, medians, left_weight, rows)
+
+
+cdef inline bint scan_median_cuts(
+    const code[:, ::1] codes, Table table, Limits limits, Node node, Medians medians
+) noexcept nogil:
+    """Try every cut by one column, or one drawn at random, judged by medians; return whether the codes vary."""
+    cdef long long first, last, only = -1
+    cdef int side = RIGHT
+    cdef double threshold = 0.0, before = node.best_worth
+    cdef Py_ssize_t known = split_scan.gather_node(codes, table, node)
+    if known < 0:
+        return False
+    if limits.is_random:
+        first = table.offsets[node.feature] + node.keys[2, 0]
+        last = table.offsets[node.feature] + node.keys[2, 1]
+        threshold = code_order.draw_threshold(node.seed, node.feature, table.values[first], table.values[last])
+        only = code_order.find_last_below(table.values, first, last, threshold) - table.offsets[node.feature]
+        if first < last:
+            side = code_order.draw_side(node.seed, node.feature)
+    code_order.order_keys(node.keys[0], node.keys[1], known, node.keys[2, 0], node.keys[2, 1])
+    scan_medians(node, limits, medians, known, only, side)
+    if node.best_worth > before:
+        node.best_threshold = threshold
+    return True
