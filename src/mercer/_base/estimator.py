@@ -162,8 +162,6 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             source.release()
         for name, value in (given | fitted(outcome.state)).items():
             setattr(self, name, value)
-        # What was said of the last fit on demand does not hold for this one.
-        vars(self).pop("inference_", None)
         self.history_ = outcome.history
         self.converged_ = outcome.converged
         self.certificate_ = outcome.certificate

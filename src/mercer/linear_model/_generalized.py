@@ -1,8 +1,10 @@
 """Any loss with any penalty, in one estimator: a regressor or a classifier, as the loss says."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
+import numpy as np
 from sklearn.metrics import r2_score
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
@@ -189,9 +191,12 @@ default='l2'
         total = source.total_weight()
         problem = CompositeProblem(loss, penalty, total, source.n_features, self.fit_intercept, self.tol)
         used, solve = choose_solver(self, problem, source)
-        self._precision = source.host_dtype.name
         outcome = self._drive(
-            solve, source, max_steps=max(1, self.max_iter), attributes=attributes | {"solver_used_": used}
+            solve,
+            source,
+            fitted=partial(self._read_state, dtype=source.host_dtype),
+            max_steps=max(1, self.max_iter),
+            attributes=attributes | {"solver_used_": used},
         )
         if penalty is None and isinstance(loss, Logistic | Softmax | Exponential):
             warn_if_separable(self, source, outcome.state.parameters, "penalise with a positive alpha")
@@ -233,8 +238,9 @@ default='l2'
             )
             raise ParameterError(message)
 
-    def _fitted(self, state: Any) -> dict[str, Any]:
-        parameters = state.parameters.astype(self._precision)
+    def _read_state(self, state: Any, dtype: np.dtype) -> dict[str, Any]:
+        """Return the coefficients and intercepts; those of a regression have no axis of scores."""
+        parameters = state.parameters.astype(dtype)
         coef, intercept = parameters[:, :-1].copy(), parameters[:, -1].copy()
         if _classifies(self):
             return {"coef_": coef, "intercept_": intercept}

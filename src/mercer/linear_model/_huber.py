@@ -1,6 +1,7 @@
 """Huber regression: squares for the many, absolute errors for the outliers, and the scale that tells them apart."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -142,10 +143,10 @@ class HuberRegressor(SingleTarget, LinearRegressor):
         )
         problem = HuberProblem(float(self.epsilon), float(self.alpha), self.fit_intercept, self.tol)
         begin = self._last(source)
-        self._precision = source.host_dtype.name
         outcome = self._drive(
             lambda state: scaled_huber(problem, begin if state is None else state, self.max_iter),
             source,
+            fitted=partial(self._read_state, dtype=source.host_dtype),
             max_steps=max(1, self.max_iter),
         )
         self.__dict__.pop("outliers_", None)
@@ -170,8 +171,9 @@ class HuberRegressor(SingleTarget, LinearRegressor):
             )
         raise AttributeError(message)
 
-    def _fitted(self, state: HuberState) -> dict[str, Any]:
-        parameters = state.parameters.astype(self._precision)
+    def _read_state(self, state: HuberState, dtype: np.dtype) -> dict[str, Any]:
+        """Return the coefficients, the intercept and the scale."""
+        parameters = state.parameters.astype(dtype)
         intercept = parameters[-1] if self.fit_intercept else 0.0
         return {"coef_": parameters[:-1].copy(), "intercept_": intercept, "scale_": float(state.scale)}
 

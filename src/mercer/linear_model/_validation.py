@@ -44,7 +44,7 @@ class ValidationScore:
 
     def answer(self, source: Source) -> Array:
         X = source.whole()
-        coef, intercept = self.state.model(self.average)
+        coef, intercept = self.state.choose_model(self.average)
         y = np.asarray(source.y, dtype=np.float64)[self.rows]
         weight = np.ones(len(y)) if source.weight is None else source.weight[self.rows]
         scores = np.concatenate(

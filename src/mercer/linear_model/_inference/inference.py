@@ -8,10 +8,12 @@ import numpy as np
 from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._base import Estimator
 from mercer._plain import plain
+from mercer._solver import Outcome
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["Inference", "infer", "inference", "refuse_rank", "term_names", "tested"]
+__all__ = ["Inference", "Inferring", "inference", "refuse_rank", "term_names", "tested"]
 
 
 @plain
@@ -140,22 +142,31 @@ def inference(model: Any, X: Any, y: Any, sample_weight: Any = None, *, confiden
     return infer_linear(model, X, y, sample_weight, confidence)
 
 
-def infer(self: Any, X: Any, y: Any, sample_weight: Any = None, *, confidence: float = 0.95) -> Inference:
-    """Standard errors, intervals, tests and influence, kept in ``inference_``; see :func:`inference`.
+class Inferring(Estimator):
+    """A linear model that can tell the errors of its coefficients."""
 
-    Parameters
-    ----------
-    X, y, sample_weight
-        What the model was fitted to.
-    confidence : float, default=0.95
-        Of the intervals.
+    def infer(self, X: Any, y: Any, sample_weight: Any = None, *, confidence: float = 0.95) -> Inference:
+        """Compute standard errors, intervals, tests and influence; keep them in ``inference_``; see :func:`inference`.
 
-    Returns
-    -------
-    Inference
-    """
-    self.inference_ = inference(self, X, y, sample_weight, confidence=confidence)
-    return self.inference_
+        Parameters
+        ----------
+        X, y, sample_weight
+            What the model was fitted to.
+        confidence : float, default=0.95
+            The probability that an interval holds the true coefficient.
+
+        Returns
+        -------
+        Inference
+        """
+        self.inference_ = inference(self, X, y, sample_weight, confidence=confidence)
+        return self.inference_
+
+    def _drive(self, *arguments: Any, **options: Any) -> Outcome:
+        """Fit as any estimator does, and forget what was inferred from an earlier fit."""
+        outcome = super()._drive(*arguments, **options)
+        self.__dict__.pop("inference_", None)
+        return outcome
 
 
 def tested(estimates: np.ndarray, covariance: np.ndarray, freedom: float, confidence: float) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Generator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -96,13 +97,14 @@ class DescentRegressor(LinearRegressor):
             )
             warnings.warn(message, UserWarning, stacklevel=4)
         source = self._open(X, y, sample_weight, targets="numbers", accept_sparse="csr")
-        self._flat, self._dtype = (source.n_targets == 1, source.target_shape == ()), source.host_dtype.name
+        flat = source.n_targets == 1, source.target_shape == ()
         begin = self._begin(source)
-        outcome = self._drive(lambda start: self._solver(source, begin, start), source)
+        fitted = partial(self._read_state, dtype=source.host_dtype.name, flat=flat)
+        outcome = self._drive(lambda start: self._solver(source, begin, start), source, fitted=fitted)
         self._complete(outcome)
         if isinstance(outcome.state, DescentState):
             sweeps = outcome.state.sweeps.tolist()
-            self.n_iter_ = sweeps[0] if self._flat[0] else sweeps
+            self.n_iter_ = sweeps[0] if flat[0] else sweeps
         self._conclude(outcome, "raise max_iter or tol")
         return self
 
@@ -136,14 +138,15 @@ class DescentRegressor(LinearRegressor):
             gram = np.ascontiguousarray(self.precompute, dtype=np.float64) * share
         plan = DescentPlan(
             name, self.fit_intercept, self.positive, self.tol, self.max_iter, on_gram, gram,
-            self._dtype == "float32", descent_seed(self.selection, self.random_state),
+            source.host_dtype == np.float32, descent_seed(self.selection, self.random_state),
         )  # fmt: skip
         return coordinate_descent(plan, self.alpha, self._mixing, begin, start)
 
-    def _fitted(self, state: Any) -> dict[str, Any]:
-        attributes = self._linear_attributes(state, self._dtype, *self._flat)
+    def _read_state(self, state: Any, dtype: str, flat: tuple[bool, bool]) -> dict[str, Any]:
+        """Return the fitted attributes; `flat` says whether coefficients and intercept lose the axis of targets."""
+        attributes = self._linear_attributes(state, dtype, *flat)
         gaps = state.gaps / state.total if isinstance(state, DescentState) else np.full(state.coef.shape[1], np.nan)
-        return attributes | {"dual_gap_": float(gaps[0]) if self._flat[0] else gaps}
+        return attributes | {"dual_gap_": float(gaps[0]) if flat[0] else gaps}
 
 
 def closed_form(model: Any, source: Source, start: Any) -> Generator[Any, Any, Solution]:
@@ -155,7 +158,7 @@ def closed_form(model: Any, source: Source, start: Any) -> Generator[Any, Any, S
         solver = LinearRegression(**parameters)._solver(source, start)
     else:
         ridge = Ridge(tol=min(model.tol, 1e-10), **parameters)
-        ridge.solver_ = ridge._resolved(source)
+        ridge.solver_ = ridge._resolve_solver(source)
         solver = ridge._solver(source, np.full(source.n_targets, total * model.alpha), start)
     answer = None
     while True:

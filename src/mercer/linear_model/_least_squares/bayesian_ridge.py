@@ -3,6 +3,7 @@
 import math
 from collections.abc import Generator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -189,9 +190,11 @@ class BayesianRidge(LinearRegressor):
         """
         source = open_single_target(self, X, y, sample_weight)
         forecast("BayesianRidge", 40 * source.n_features**2, "the posterior covariance", "use Ridge, or select columns")
-        self._dtype = source.host_dtype.name
+        fitted = partial(self._read_state, dtype=source.host_dtype)
         steps = self.max_iter if self.maximise_evidence else 0
-        outcome = self._drive(lambda start: self._solver(source, steps, start), source, max_steps=max(1, steps))
+        outcome = self._drive(
+            lambda start: self._solver(source, steps, start), source, fitted=fitted, max_steps=max(1, steps)
+        )
         self.__dict__.pop("scores_", None)
         if self.compute_score:
             self.scores_ = outcome.state.scores
@@ -213,18 +216,18 @@ class BayesianRidge(LinearRegressor):
         alpha = 1.0 / variance if self.alpha_init is None else self.alpha_init
         return Precisions.within(alpha, 1.0 if self.lambda_init is None else self.lambda_init)
 
-    def _fitted(self, state: EvidenceState) -> dict[str, Any]:
+    def _read_state(self, state: EvidenceState, dtype: np.dtype) -> dict[str, Any]:
+        """Return the fitted attributes, in the precision of the rows."""
         spectrum, at = state.spectrum, state.precisions
         coef = spectrum.coef(at.lambda_ / at.alpha)
-        kind = np.dtype(self._dtype)
         return {
-            "coef_": coef[:, 0].astype(kind),
-            "intercept_": kind.type(spectrum.intercept(coef)[0]) if self.fit_intercept else 0.0,
+            "coef_": coef[:, 0].astype(dtype),
+            "intercept_": dtype.type(spectrum.intercept(coef)[0]) if self.fit_intercept else 0.0,
             "alpha_": at.alpha,
             "lambda_": at.lambda_,
-            "sigma_": _covariance(spectrum, at).astype(kind),
-            "X_offset_": spectrum.mean.astype(kind),
-            "X_scale_": np.ones(len(spectrum.mean), kind),
+            "sigma_": _covariance(spectrum, at).astype(dtype),
+            "X_offset_": spectrum.mean.astype(dtype),
+            "X_scale_": np.ones(len(spectrum.mean), dtype),
             "solver_used_": "evidence" if self.maximise_evidence else "posterior",
             "_evidence": state,
         }

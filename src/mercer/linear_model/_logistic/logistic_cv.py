@@ -1,6 +1,7 @@
 """Logistic regression whose penalty is chosen by cross-validation."""
 
 import math
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -207,11 +208,11 @@ class LogisticRegressionCV(LogisticRegression):
         search = Search(
             self, source, opened.y, classes, folds, choices.Cs, choices.ratios, self._get_scorer(), to_scorer
         )
-        self._precision = source.host_dtype.name
         found: dict[str, Any] = {}
         outcome = self._drive(
             lambda start: self._search(search, found, start),
             source,
+            fitted=partial(self._read_state, dtype=source.host_dtype),
             max_steps=max(1, self.max_iter),
             attributes={"classes_": classes},
         )
@@ -281,13 +282,17 @@ class LogisticRegressionCV(LogisticRegression):
         self.coefs_paths_ = dict(zip(labels, coefs))
         self.n_iter_ = n_steps  # type: ignore[assignment]
 
-    def _fitted(self, state: Any) -> dict[str, Any]:
-        """Scores may shift by a constant in all classes: intercepts that no penalty holds are made to sum to zero."""
+    def _read_state(self, state: Any, dtype: np.dtype) -> dict[str, Any]:
+        """Return coefficients and intercepts.
+
+        A constant added to the scores of all classes changes no probability, and no penalty holds the intercepts: those
+        of several classes are shifted to sum to zero.
+        """
         parameters = state.parameters
         if len(parameters) > 1 and self.fit_intercept:
             parameters = parameters.copy()
             parameters[:, -1] -= parameters[:, -1].mean()
-        parameters = parameters.astype(self._precision)
+        parameters = parameters.astype(dtype)
         return {"coef_": parameters[:, :-1].copy(), "intercept_": parameters[:, -1].copy()}
 
     # As in scikit-learn, weights are named: beside them there may be others that metadata routing carries.

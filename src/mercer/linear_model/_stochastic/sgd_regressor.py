@@ -2,6 +2,8 @@
 
 from typing import Any, ClassVar
 
+import numpy as np
+
 from mercer._base import fitting
 from mercer._base.linear.prediction import LinearRegressor, SingleTarget
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule
@@ -238,6 +240,7 @@ default='squared_error'
             self._conclude(outcome)
         return self
 
-    def _fitted(self, state: StochasticState) -> dict[str, Any]:
-        coef, intercept = self._parameters_of(state)
-        return {"coef_": coef[0], "intercept_": intercept, "t_": float(state.t.max())}
+    def _read_state(self, state: StochasticState, dtype: np.dtype) -> dict[str, Any]:
+        """Return the attributes of the one score, whose coefficients have the shape (d,)."""
+        attributes = super()._read_state(state, dtype)
+        return attributes | {"coef_": attributes["coef_"][0]}

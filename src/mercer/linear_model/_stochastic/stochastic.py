@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -181,10 +182,10 @@ class StochasticModel(Estimator):
     ) -> Outcome:
         """Drive the epochs and store what they found."""
         name = type(self).__name__
-        self._precision = source.host_dtype.name
         outcome = self._drive(
             lambda state: stochastic_gradient(descent, start if state is None else state, last_epoch, name),
             source,
+            fitted=partial(self._read_state, dtype=source.host_dtype),
             max_steps=last_epoch - start.epochs,
             attributes=attributes,
         )
@@ -203,11 +204,12 @@ class StochasticModel(Estimator):
         )
         warnings.warn(message, ConvergenceWarning, stacklevel=6)
 
-    def _parameters_of(self, state: StochasticState) -> tuple[np.ndarray, np.ndarray]:
-        """Coefficients and intercepts of the model, in the precision of the rows."""
-        coef, intercept = state.model(self._averaging())
+    def _read_state(self, state: StochasticState, dtype: np.dtype) -> dict[str, Any]:
+        """Return coefficients (k, d) and intercepts (k,) in the precision of the rows, and the number of steps."""
+        coef, intercept = state.choose_model(self._averaging())
         with np.errstate(all="ignore"):
-            return coef.astype(self._precision), intercept.astype(self._precision)
+            model = {"coef_": coef.astype(dtype), "intercept_": intercept.astype(dtype)}
+        return model | {"t_": float(state.t.max())}
 
 
 def _squared_lengths(block: Block) -> Any:

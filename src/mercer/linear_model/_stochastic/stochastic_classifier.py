@@ -16,7 +16,6 @@ from mercer._solver import Outcome
 from mercer._source import Block, Labelling, Source
 from mercer._source.namespace import namespace_of
 from mercer.errors import DataError, ParameterError
-from mercer.linear_model._solvers.stochastic.stochastic_gradient import StochasticState
 from mercer.linear_model._stochastic.stochastic import StochasticModel
 
 __all__ = ["StochasticClassifier"]
@@ -174,10 +173,6 @@ class StochasticClassifier(LinearClassifier, StochasticModel):
 
     def _certify(self, outcome: Outcome, source: Source) -> None:
         """Look at what the fit left, where that certifies something."""
-
-    def _fitted(self, state: StochasticState) -> dict[str, Any]:
-        coef, intercept = self._parameters_of(state)
-        return {"coef_": coef, "intercept_": intercept, "t_": float(state.t.max())}
 
     def _labels(self, source: Source, given: dict[str, Any]) -> Any:
         return None if source.y is None else given["classes_"][source.y.astype(np.int64)]

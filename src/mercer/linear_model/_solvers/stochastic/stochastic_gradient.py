@@ -80,7 +80,7 @@ class StochasticState:
             seed,
         )
 
-    def model(self, average: int) -> tuple[Array, Array]:
+    def choose_model(self, average: int) -> tuple[Array, Array]:
         """The coefficients and intercepts to predict with: the averages of those scores whose averaging has begun."""
         begun = (self.t > average) if average else np.zeros(len(self.t), dtype=bool)
         if not begun.any():
