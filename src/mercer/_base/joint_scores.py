@@ -13,7 +13,7 @@ from mercer._source.block import DenseBlock
 from mercer._source.namespace import namespace_of
 from mercer._statistic import Statistic
 
-__all__ = ["JointScores", "as_scores", "log_posteriors"]
+__all__ = ["Hits", "JointScores", "LargestScore", "ScoredRows", "as_scores", "log_posteriors"]
 
 
 class JointScores(ClassifierMixin):
@@ -44,7 +44,7 @@ class JointScores(ClassifierMixin):
             Labels out of ``classes_``.
         """
         self._check_fitted()
-        return self._map(X, _Chosen(self.classes_), self._judge())
+        return self._map(X, LargestScore(self.classes_), self._judge())
 
     def predict_proba(self, X: Any) -> Any:
         """The posterior probability of each class for each row.
@@ -99,7 +99,7 @@ class JointScores(ClassifierMixin):
         self._check_fitted()
         options = {"accept_sparse": self._accepts_sparse}
         source = self._open(X, y, sample_weight, targets="labels", reset=False, **options)  # type: ignore[attr-defined]
-        return source.reduce(_Hits(_Scored(self._judge(), _Chosen(self.classes_)))) / source.total_weight()
+        return source.reduce(Hits(ScoredRows(self._judge(), LargestScore(self.classes_)))) / source.total_weight()
 
     def _check_fitted(self) -> None:
         # A look at one attribute; scikit-learn's own, which words the error, takes a tenth of a one-row prediction.
@@ -112,14 +112,14 @@ class JointScores(ClassifierMixin):
             self._check_fitted()
             scorer = self._scorer()
         if (rows := few_rows(self, X)) is not None:
-            return _Scored(scorer, function)(DenseBlock(rows, 0))
+            return ScoredRows(scorer, function)(DenseBlock(rows, 0))
         source = fitted_source(self, X, accept_sparse=self._accepts_sparse)
-        return source.map(_Scored(scorer, function))
+        return source.map(ScoredRows(scorer, function))
 
 
 @dataclass(frozen=True, eq=False)
-class _Scored:
-    """A function of the scores of a block's rows, in the type of the rows; labels are of their own."""
+class ScoredRows:
+    """Applies `function(scores, dtype)` to the scores of a block's rows, with the type of the rows."""
 
     scorer: Any
     function: Any
@@ -129,13 +129,15 @@ class _Scored:
 
 
 @dataclass(frozen=True, eq=False)
-class _Chosen:
-    """The label of the largest score in each row."""
+class LargestScore:
+    """Gives the label of the largest score in each row; one score of two classes decides by its sign."""
 
     classes: Any
 
     def __call__(self, scores: Any, dtype: Any) -> Any:
         xp = namespace_of(scores)
+        if scores.shape[1] == 1 and self.classes.shape[0] == 2:
+            return xp.take(self.classes, xp.astype(scores[:, 0] > 0, xp.int64))
         return xp.take(self.classes, xp.argmax(scores, axis=1))
 
 
@@ -161,10 +163,10 @@ def as_scores(scores: Any, dtype: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class _Hits(Statistic):
+class Hits(Statistic):
     """The weight of the rows whose predicted label is their own."""
 
-    predicted: _Scored
+    predicted: ScoredRows
 
     def of(self, block: Block) -> float:
         right = block.xp.astype(self.predicted(block) == block.y, block.wide)

@@ -93,6 +93,6 @@ class SignedClassifier(LinearDecision):
         return tags
 
 
-def _positive(scores: Any) -> Any:
+def _positive(scores: Any, dtype: Any) -> Any:
     xp = namespace_of(scores)
     return xp.astype(scores > 0, xp.int64)

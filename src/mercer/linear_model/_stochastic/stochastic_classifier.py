@@ -205,7 +205,7 @@ class _Shares:
 
     loss: str
 
-    def __call__(self, scores: Any) -> Any:
+    def __call__(self, scores: Any, dtype: Any) -> Any:
         xp = namespace_of(scores)
         if self.loss == "log_loss":
             own, other = Logistic().mean(scores, xp), Logistic().mean(-scores, xp)
