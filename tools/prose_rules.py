@@ -31,8 +31,11 @@ IRREGULAR = {
     "spread", "taken", "told", "written",
 }  # fmt: skip
 VERBS_IN_ED = {"embed", "exceed", "feed", "need", "proceed", "seed", "shed", "speed"}
-# Names that a protocol of the package or of Python fixes.
-FIXED_NAMES = {"_fitted", "fitted", "is_fitted"}
+# Names that a protocol of the package or of Python fixes, and public functions named after a quantity.
+FIXED_NAMES = {
+    "_fitted", "expected_in_sample_error", "expected_out_of_sample_error", "fitted", "is_fitted",
+    "penalised_condition_number", "preferred",
+}  # fmt: skip
 
 
 def list_breaches(path):

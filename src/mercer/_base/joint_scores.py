@@ -23,15 +23,15 @@ class JointScores(ClassifierMixin):
     _accepts_sparse: ClassVar[Any] = False
 
     def _scorer(self) -> Any:
-        """A picklable function from a block to scores of shape (n, n_classes)."""
+        """Return a picklable function from a block to scores of shape (n, n_classes)."""
         raise NotImplementedError  # each model has its own
 
     def _judge(self) -> Any:
-        """The function whose largest score decides."""
+        """Return the function whose largest score decides."""
         return self._scorer()
 
     def predict(self, X: Any) -> Any:
-        """The most probable class of each row; among equals the first.
+        """Predict the most probable class of each row; among equals the first.
 
         Parameters
         ----------
@@ -47,7 +47,7 @@ class JointScores(ClassifierMixin):
         return self._map(X, LargestScore(self.classes_), self._judge())
 
     def predict_proba(self, X: Any) -> Any:
-        """The posterior probability of each class for each row.
+        """Compute the posterior probability of each class for each row.
 
         Parameters
         ----------
@@ -63,7 +63,7 @@ class JointScores(ClassifierMixin):
         return self._map(X, _posteriors)
 
     def predict_log_proba(self, X: Any) -> Any:
-        """The logarithm of the posterior probability of each class for each row.
+        """Compute the logarithm of the posterior probability of each class for each row.
 
         Parameters
         ----------
@@ -78,7 +78,7 @@ class JointScores(ClassifierMixin):
         return self._map(X, log_posteriors)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows whose predicted class is their own.
+        """Return the accuracy: the share of rows whose predicted class is their own.
 
         Parameters
         ----------
@@ -102,12 +102,12 @@ class JointScores(ClassifierMixin):
         return source.reduce(Hits(ScoredRows(self._judge(), LargestScore(self.classes_)))) / source.total_weight()
 
     def _check_fitted(self) -> None:
-        # A look at one attribute; scikit-learn's own, which words the error, takes a tenth of a one-row prediction.
+        # One attribute is enough; scikit-learn's check, which raises the error, takes a tenth of a one-row prediction.
         if "classes_" not in self.__dict__:
             check_is_fitted(self)
 
     def _map(self, X: Any, function: Any, scorer: Any = None) -> Any:
-        """``function(scores)`` for each block of rows."""
+        """Return ``function(scores, dtype)`` for each block of rows."""
         if scorer is None:
             self._check_fitted()
             scorer = self._scorer()
@@ -142,13 +142,13 @@ class LargestScore:
 
 
 def log_posteriors(scores: Any, dtype: Any) -> Any:
-    """Scores less the logarithm of their summed exponentials, in the type of the rows."""
+    """Return scores less the logarithm of their summed exponentials, in the type of the rows."""
     xp = namespace_of(scores)
     most = xp.max(scores, axis=1, keepdims=True)
-    # Minus infinity everywhere says that no class can have the row: nothing speaks for any of them.
+    # If all scores are minus infinity, no class can produce the row, and all are equally likely.
     possible = most > -xp.inf
     level = xp.where(possible, most, xp.zeros_like(most))
-    # Differences are taken in full precision; what is left after the largest is small.
+    # Subtract the largest score in full precision; the differences fit the precision of the rows.
     shifted = xp.astype(xp.where(possible, scores - level, xp.zeros_like(scores)), dtype, copy=False)
     return shifted - xp.log(xp.sum(xp.exp(shifted), axis=1, keepdims=True))
 
@@ -158,7 +158,7 @@ def _posteriors(scores: Any, dtype: Any) -> Any:
 
 
 def as_scores(scores: Any, dtype: Any) -> Any:
-    """The scores themselves, in the type of the rows."""
+    """Return the scores in the type of the rows."""
     return namespace_of(scores).astype(scores, dtype, copy=False)
 
 

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from mercer._base import Estimator, few_rows, fitted_source, fitting
 from mercer._base.linear.class_labels import label_classes
 from mercer._base.linear.classifier import LinearClassifier
-from mercer._base.linear.named_objectives import LOSSES, PENALTIES, named_loss, named_penalty
+from mercer._base.linear.named_objectives import LOSSES, PENALTIES, find_named_loss, find_named_penalty
 from mercer._base.linear.prediction import SingleTarget, determination
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule
 from mercer._objective import Exponential, Logistic, Loss, Penalty, Perceptron, Poisson, Softmax
@@ -28,11 +28,11 @@ __all__ = ["GeneralizedLinearEstimator"]
 
 
 def _classifies(estimator: Any) -> bool:
-    return named_loss(estimator.loss).target == "labels"
+    return find_named_loss(estimator.loss).target == "labels"
 
 
 def _knows_probabilities(estimator: Any) -> bool:
-    return isinstance(named_loss(estimator.loss), Logistic | Softmax)
+    return isinstance(find_named_loss(estimator.loss), Logistic | Softmax)
 
 
 class GeneralizedLinearEstimator(SingleTarget, LinearClassifier, Estimator):
@@ -186,8 +186,8 @@ default='l2'
         -------
         self : GeneralizedLinearEstimator
         """
-        loss, attributes, source = self._opened(X, y, sample_weight)
-        penalty = named_penalty(self, source.n_features)
+        loss, attributes, source = self._open_targets(X, y, sample_weight)
+        penalty = find_named_penalty(self, source.n_features)
         total = source.total_weight()
         problem = CompositeProblem(loss, penalty, total, source.n_features, self.fit_intercept, self.tol)
         used, solve = choose_solver(self, problem, source)
@@ -203,9 +203,9 @@ default='l2'
         self._conclude(outcome)
         return self
 
-    def _opened(self, X: Any, y: Any, sample_weight: Any) -> tuple[Loss, dict[str, Any], Source]:
-        """The loss for these targets, the classes if there are any, and the rows."""
-        loss = named_loss(self.loss)
+    def _open_targets(self, X: Any, y: Any, sample_weight: Any) -> tuple[Loss, dict[str, Any], Source]:
+        """Return the loss for these targets, the classes if there are any, and the rows."""
+        loss = find_named_loss(self.loss)
         self._check_loss(loss)
         if loss.target == "labels":
             source = self._open(X, y, sample_weight, targets="labels", accept_sparse="csr")
@@ -247,7 +247,7 @@ default='l2'
         return {"coef_": coef[0], "intercept_": intercept[0] if self.fit_intercept else 0.0}
 
     def predict(self, X: Any) -> Any:
-        """The expected target, or the label, of each row.
+        """Predict the expected target, or the label, of each row.
 
         Parameters
         ----------
@@ -261,13 +261,13 @@ default='l2'
         """
         if _classifies(self):
             return super().predict(X)
-        linked = isinstance(named_loss(self.loss), Poisson)
+        linked = isinstance(find_named_loss(self.loss), Poisson)
         if (rows := few_rows(self, X)) is not None:
-            return _linked(rows @ self.coef_ + self.intercept_, linked)
+            return _apply_link(rows @ self.coef_ + self.intercept_, linked)
         return fitted_source(self, X, accept_sparse="csr").map(_Predicted(self.coef_, self.intercept_, linked))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The accuracy of a classifier, or R^2 of a regressor.
+        """Return the accuracy of a classifier, or R^2 of a regressor.
 
         Parameters
         ----------
@@ -286,7 +286,7 @@ default='l2'
             return super().score(X, y, sample_weight)
         if place_of(X, y) == "memory":
             return float(r2_score(y, self.predict(X), sample_weight=sample_weight))
-        if isinstance(named_loss(self.loss), Poisson):
+        if isinstance(find_named_loss(self.loss), Poisson):
             message = "GeneralizedLinearEstimator: score of the Poisson loss needs rows in memory. Load them first."
             raise DataError(message)
         return determination(self, X, y, sample_weight)
@@ -319,7 +319,7 @@ default='l2'
         tags.estimator_type = "classifier" if classifies else "regressor"
         tags.classifier_tags = ClassifierTags() if classifies else None
         tags.regressor_tags = None if classifies else RegressorTags()
-        tags.target_tags.positive_only = isinstance(named_loss(self.loss), Poisson)
+        tags.target_tags.positive_only = isinstance(find_named_loss(self.loss), Poisson)
         return tags
 
 
@@ -332,10 +332,10 @@ class _Predicted:
     linked: bool
 
     def __call__(self, block: Block) -> Any:
-        return _linked(block.matmul(self.coef) + self.intercept, self.linked)
+        return _apply_link(block.matmul(self.coef) + self.intercept, self.linked)
 
 
-def _linked(scores: Any, linked: bool) -> Any:
+def _apply_link(scores: Any, linked: bool) -> Any:
     return namespace_of(scores).exp(scores) if linked else scores
 
 

@@ -12,7 +12,7 @@ from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
 from mercer._source import Block, Source
 from mercer._source.memory import forecast
 from mercer._source.namespace import to_numpy
-from mercer.linear_model._solvers.composite.scaled_huber import HuberProblem, HuberState, scaled_huber
+from mercer.linear_model._solvers.composite.scaled_huber import HuberProblem, HuberState, minimise_scaled_huber
 
 __all__ = ["HuberRegressor"]
 
@@ -144,7 +144,7 @@ class HuberRegressor(SingleTarget, LinearRegressor):
         problem = HuberProblem(float(self.epsilon), float(self.alpha), self.fit_intercept, self.tol)
         begin = self._last(source)
         outcome = self._drive(
-            lambda state: scaled_huber(problem, begin if state is None else state, self.max_iter),
+            lambda state: minimise_scaled_huber(problem, begin if state is None else state, self.max_iter),
             source,
             fitted=partial(self._read_state, dtype=source.host_dtype),
             max_steps=max(1, self.max_iter),
@@ -156,7 +156,7 @@ class HuberRegressor(SingleTarget, LinearRegressor):
         return self
 
     def _last(self, source: Source) -> HuberState | None:
-        """The last solution, where the fit should start from it."""
+        """Return the last solution, if the fit should start from it."""
         if not (self.warm_start and hasattr(self, "coef_")) or self.coef_.shape != (source.n_features,):
             return None
         parameters = np.append(to_numpy(self.coef_), to_numpy(self.intercept_)).astype(np.float64)

@@ -27,7 +27,7 @@ class LinearDecision(ClassifierMixin):
     classes_: np.ndarray
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Scores of each row: (n,) for two classes, where a positive one speaks for the second; else (n, n_classes).
+        """Return the scores of each row: (n,) for two classes, positive for the second; else (n, n_classes).
 
         Parameters
         ----------
@@ -43,7 +43,7 @@ class LinearDecision(ClassifierMixin):
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class of each row, by its largest score.
+        """Predict the class of each row, by its largest score.
 
         Parameters
         ----------
@@ -58,7 +58,7 @@ class LinearDecision(ClassifierMixin):
         return self._map(X, LargestScore(getattr(self, "classes_", None)))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows whose predicted class is their own.
+        """Return the accuracy: the share of rows whose predicted class is their own.
 
         Parameters
         ----------
@@ -82,7 +82,7 @@ class LinearDecision(ClassifierMixin):
         return source.reduce(Hits(predicted)) / source.total_weight()
 
     def _map(self, X: Any, function: Any) -> np.ndarray:
-        """``function(scores)`` for each block of rows."""
+        """Return ``function(scores, dtype)`` for each block of rows."""
         if (rows := few_rows(self, X)) is not None:
             return function(rows @ self._columns() + self.intercept_, rows.dtype)
         source = fitted_source(self, X, accept_sparse="csr")
@@ -96,7 +96,7 @@ class LinearClassifier(LinearDecision):
     """The same with the probabilities of logistic and softmax regression."""
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The probability of each class for each row.
+        """Compute the probability of each class for each row.
 
         Parameters
         ----------
@@ -111,7 +111,7 @@ class LinearClassifier(LinearDecision):
         return self._map(X, _probabilities)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """The logarithm of the probability of each class for each row.
+        """Compute the logarithm of the probability of each class for each row.
 
         Parameters
         ----------

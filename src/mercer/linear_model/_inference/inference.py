@@ -13,7 +13,7 @@ from mercer._plain import plain
 from mercer._solver import Outcome
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["Inference", "Inferring", "inference", "refuse_rank", "term_names", "tested"]
+__all__ = ["Inference", "Inferring", "describe_estimates", "inference", "refuse_rank", "term_names"]
 
 
 @plain
@@ -94,7 +94,7 @@ class Inference:
 
 
 def inference(model: Any, X: Any, y: Any, sample_weight: Any = None, *, confidence: float = 0.95) -> Inference:
-    """Standard errors, confidence intervals, tests, information criteria and influence for a fitted linear model.
+    """Compute standard errors, intervals, tests, information criteria and influence for a fitted linear model.
 
     For least squares the noise is taken to be independent, normal and of one variance; the tests are then exact. For
     logistic regression they hold for many rows. Under a quadratic penalty (Ridge, finite C) the covariance is that of
@@ -169,8 +169,10 @@ class Inferring(Estimator):
         return outcome
 
 
-def tested(estimates: np.ndarray, covariance: np.ndarray, freedom: float, confidence: float) -> dict[str, Any]:
-    """The part of an Inference that follows from estimates and their covariance; normal for infinite freedom."""
+def describe_estimates(
+    estimates: np.ndarray, covariance: np.ndarray, freedom: float, confidence: float
+) -> dict[str, Any]:
+    """Return the part of an Inference that follows from estimates and covariance; normal if `freedom` is infinite."""
     errors = np.sqrt(np.maximum(np.diagonal(covariance), 0.0)).reshape(estimates.shape)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = estimates / errors
@@ -191,7 +193,7 @@ def tested(estimates: np.ndarray, covariance: np.ndarray, freedom: float, confid
 
 
 def term_names(model: Any) -> list[str]:
-    """The intercept, where there is one, and the columns."""
+    """Return the names of the intercept, if there is one, and of the columns."""
     names = [f"x{number}" for number in range(model.n_features_in_)]
     names = [str(name) for name in getattr(model, "feature_names_in_", names)]
     return ["intercept", *names] if model.fit_intercept else names

@@ -65,7 +65,7 @@ class DescentCV(LinearRegressor):
         -------
         self : object
         """
-        alphas = self._checked_alphas()
+        alphas = self._check_alphas()
         source = self._open(X, y, sample_weight, targets="numbers", accept_sparse="csr")
         source = self._one_target(source)
         folds = self._splits(source, sample_weight, params)
@@ -87,8 +87,8 @@ class DescentCV(LinearRegressor):
         self._conclude(outcome)
         return self
 
-    def _checked_alphas(self) -> np.ndarray | None:
-        """The penalties that were given, falling."""
+    def _check_alphas(self) -> np.ndarray | None:
+        """Check the penalties that were given; return them in falling order, or None if only their number was given."""
         if isinstance(self.alphas, Integral):
             return None
         for number, alpha in enumerate(self.alphas):
@@ -114,7 +114,7 @@ class DescentCV(LinearRegressor):
         return source
 
     def _splits(self, source: Source, sample_weight: Any, params: dict[str, Any]) -> list:
-        """The rows of each fold to train and to test on."""
+        """Return the row indices of each fold to train and to test on."""
         arguments: Any = {}
         if sklearn.get_config()["enable_metadata_routing"]:
             arguments = process_routing(self, "fit", sample_weight=sample_weight, **params).splitter.split
@@ -127,7 +127,7 @@ class DescentCV(LinearRegressor):
         return splits(self.cv, source.whole(), source.y, classifier=False, **arguments)
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Which metadata go where: weights to the fit, the rest to the splitter.
+        """Return scikit-learn's router: weights go to the fit, the rest to the splitter.
 
         Returns
         -------

@@ -258,7 +258,7 @@ class BayesianRidge(LinearRegressor):
         return source.map(_Predictive(self.coef_, self.intercept_, self.X_offset_, self.sigma_, floor))
 
     def log_evidence(self, alpha: float | None = None, lambda_: float | None = None) -> float:
-        """The log density of the training targets with the coefficients integrated out, without the Gamma priors.
+        """Return the log density of the training targets with the coefficients integrated out, without Gamma priors.
 
         Parameters
         ----------
@@ -277,7 +277,7 @@ class BayesianRidge(LinearRegressor):
         return Evidence(state.spectrum).value(Precisions.within(alpha, lambda_))
 
     def log_likelihood(self, X: Any, y: Any) -> float:
-        """The log density of targets at the posterior mean, sum_i log N(y_i; prediction_i, 1 / alpha_).
+        """Return the log density of targets at the posterior mean, sum_i log N(y_i; prediction_i, 1 / alpha_).
 
         Parameters
         ----------
@@ -315,7 +315,7 @@ class BayesianRidge(LinearRegressor):
         spectrum, at = self._evidence.spectrum, self._evidence.precisions
         directions, d = spectrum.directions, len(spectrum.mean)
         noise = random.standard_normal((n_samples, d)) / math.sqrt(at.lambda_)
-        # Along each direction the prior's spread shrinks to the posterior's; the rest keep the prior's.
+        # Along each direction of the data the prior's deviation shrinks to the posterior's; others keep the prior's.
         shrink = 1.0 - np.sqrt(at.lambda_ / (at.lambda_ + at.alpha * spectrum.values))
         coefs = spectrum.coef(at.lambda_ / at.alpha)[:, 0] + noise - (noise @ directions * shrink) @ directions.T
         if not self.fit_intercept:
@@ -348,14 +348,14 @@ class _Predictive:
 
 
 def _spectrum(source: Source, centre: bool) -> Generator[Any, Any, LinearSpectrum]:
-    """By the triangle of rows fewer than columns, else by the scatter."""
+    """Return the spectrum by the triangle of the rows if they are fewer than columns, else by the scatter."""
     if source.place == "memory" and not source.is_sparse and source.n_rows < source.n_features:
         return spectrum_of_triangle(centre)
     return spectrum_of_moments(centre)
 
 
 def _covariance(spectrum: LinearSpectrum, at: Precisions) -> np.ndarray:
-    """V diag(1 / (alpha l + lambda)) V^T, and I / lambda in the directions that V leaves out."""
+    """Return V diag(1 / (alpha l + lambda)) V^T, plus I / lambda in the directions that V leaves out."""
     directions, spread = spectrum.directions, 1.0 / (at.alpha * spectrum.values + at.lambda_)
     if directions.shape[0] == directions.shape[1]:
         return (directions * spread) @ directions.T

@@ -233,7 +233,7 @@ def _condition(seen: GaussianState | None, n_features: int, tol: float) -> Solve
 
 
 def _solve(scatter: np.ndarray, n_features: int, tol: float) -> tuple[np.ndarray, np.ndarray, int]:
-    """Coefficients, the scatter of the targets that they leave, and the rank of the inputs.
+    """Return coefficients, the scatter of the targets that they leave, and the rank of the inputs.
 
     Columns are brought to one scale first, so that their units do not decide which directions count.
     """

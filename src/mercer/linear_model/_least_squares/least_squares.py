@@ -170,7 +170,7 @@ class LinearRegression(Inferring, RunningRegressor):
         return self
 
     def standard_errors(self, X: Any, sample_weight: Any = None) -> tuple[np.ndarray, Any]:
-        """Standard errors of the coefficients and of the intercept, under equal independent noise.
+        """Compute standard errors of the coefficients and of the intercept, under equal independent noise.
 
         These are the roots of the diagonal of residual_variance_ (Z^T W Z)^-1, where Z is X with a column of ones for
         the intercept.
@@ -264,7 +264,7 @@ class LinearRegression(Inferring, RunningRegressor):
         forecast("LinearRegression", n_bytes, "the SVD of more columns than rows", "use Ridge(solver='lsqr')")
 
     def _describe(self, state: Any, source: Source) -> None:
-        """Rank, singular values and noise, where the method knows them; a warning where the answer is one of many."""
+        """Store rank, singular values and noise, if the method knows them; warn if the answer is one of many."""
         for name in ("rank_", "singular_", "residual_variance_"):
             self.__dict__.pop(name, None)
         if not isinstance(state, LinearState):
@@ -278,7 +278,7 @@ class LinearRegression(Inferring, RunningRegressor):
         self.singular_ = state.singular.astype(source.host_dtype)
         if state.rank < source.n_features:
             message = (
-                f"LinearRegression: {source.n_features} columns have rank {state.rank} at tol={self.tol:g}, so many "
-                f"coefficients fit equally well and those of least norm were taken; drop columns, or use Ridge."
+                f"LinearRegression: {source.n_features} columns have rank {state.rank} at tol={self.tol:g}; many "
+                f"coefficients fit equally well, and those of least norm were taken; drop columns, or use Ridge."
             )
             warnings.warn(message, LinAlgWarning, stacklevel=5)

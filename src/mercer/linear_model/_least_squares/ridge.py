@@ -271,10 +271,10 @@ class Ridge(Inferring, RunningRegressor):
             case "svd":
                 self._forecast("the triangle of the rows", 40 * smaller * source.n_features)
                 return by_orthogonal_triangle(alpha, centre, tol, cutoff=_cutoff(source))
-        return self._closed_form(source, alpha, start)
+        return self._solve_closed_form(source, alpha, start)
 
-    def _closed_form(self, source: Source, alpha: np.ndarray, start: Any) -> Solver:
-        """The normal equations of the smaller side, and another solver where they are singular."""
+    def _solve_closed_form(self, source: Source, alpha: np.ndarray, start: Any) -> Solver:
+        """Solve the normal equations of the smaller side, or use another solver if they are singular."""
         centre, tol = self.fit_intercept, self.tol
 
         def otherwise(moments: Any = None) -> Solver:
@@ -328,10 +328,10 @@ class Ridge(Inferring, RunningRegressor):
 
 
 def _cutoff(source: Source) -> float:
-    """Singular values of unpenalised targets that rounding alone can have made."""
+    """Return the relative size below which singular values of unpenalised targets may be rounding alone."""
     return max(_rows(source), source.n_features) * np.finfo(np.float64).eps
 
 
 def _rows(source: Source) -> int:
-    """The number of rows; a stream that does not know yet is taken to have as many as columns."""
+    """Return the number of rows; a stream that does not know it yet is taken to have as many as columns."""
     return source.known_rows or source.n_features

@@ -171,7 +171,7 @@ class RidgeClassifier(SignedClassifier, Estimator):
         return Ridge(**{name: getattr(self, name) for name in names})
 
     def _labels(self, source: Source, given: dict[str, Any]) -> Any:
-        return signed_labels(self, source, given)
+        return read_signed_labels(self, source, given)
 
     @property
     def _check_exceptions(self) -> dict[str, str]:  # type: ignore[override]
@@ -318,16 +318,16 @@ class RidgeClassifierCV(SignedClassifier, RidgeSelection):
         model.coef_, model.intercept_ = coef.T, intercept
         return model
 
-    def _given(self, predictions: np.ndarray) -> Any:
+    def _make_given(self, predictions: np.ndarray) -> Any:
         scores = predictions if predictions.ndim == 2 else predictions[:, None]
         return GivenScores(self.classes_, self._multilabel), scores
 
     def _labels(self, source: Source, given: dict[str, Any]) -> Any:
-        return signed_labels(self, source, given)
+        return read_signed_labels(self, source, given)
 
 
-def signed_labels(estimator: Any, source: Source, given: dict[str, Any]) -> Any:
-    """The labels that signs stand for, for callbacks; None where they are not in memory."""
+def read_signed_labels(estimator: Any, source: Source, given: dict[str, Any]) -> Any:
+    """Return the labels that signs stand for, for callbacks; None if they are not in memory."""
     if source.y is None or source.place != "memory":
         return None
     if estimator._multilabel:

@@ -29,7 +29,7 @@ from mercer.linear_model._solvers.stochastic.average_gradient import average_gra
 from mercer.linear_model._solvers.stochastic.dual_coordinate import dual_coordinate
 from mercer.linear_model._solvers.stochastic.finite_sum import PenalisedLoss
 
-__all__ = ["LogisticRegression"]
+__all__ = ["LogisticRegression", "read_parameters"]
 
 # From this many parameters on, "auto" no longer forms the Hessian, whose cost grows with their square.
 _WIDEST_HESSIAN = 500
@@ -238,7 +238,7 @@ class LogisticRegression(LinearClassifier, Inferring):
             raise DataError(message)
 
     def _choose(self, problem: LinearProblem, source: Source) -> tuple[str, Callable[[Any], Solver]]:
-        """The name of the method, and the solver from a state to resume from."""
+        """Return the name of the method, and a function from a state to resume from to the solver."""
         used = self._method(problem)
         if used in ("newton-cholesky", "proximal-newton"):
             n_bytes = 16.0 * min(math.prod(problem.shape), 4096) ** 2 * (1 + source.threads)

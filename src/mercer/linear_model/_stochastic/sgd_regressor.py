@@ -65,7 +65,7 @@ default='squared_error'
     validation_fraction : a number in (0, 1), default=0.1
         Share of the rows that is held out.
     n_iter_no_change : an integer in [1, inf), default=5
-        The fit ends after so many epochs without progress.
+        The number of epochs without progress after which the fit ends.
     warm_start : a boolean, default=False
         Whether ``fit`` starts from the last solution.
     average : an integer in [1, inf) or a boolean, default=False
@@ -234,7 +234,7 @@ default='squared_error'
         first = not hasattr(self, "_state")
         source = self._open_single(X, y, sample_weight, reset=first)
         descent = self._descent(False, source)
-        start = self._begin(descent, 1, source.n_features, None, None) if first else self._state.resumed(descent)
+        start = self._begin(descent, 1, source.n_features, None, None) if first else self._state.resume(descent)
         outcome = self._learn(descent, start, start.epochs + 1, source, {})
         if outcome.interrupt is not None:
             self._conclude(outcome)

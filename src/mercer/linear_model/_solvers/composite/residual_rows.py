@@ -48,8 +48,8 @@ class RowSums:
     def __add__(self, other: "RowSums") -> "RowSums":
         xp = namespace_of(self.y)
         parts = ("X", "y", "weight", "numbers")
-        joined = [xp.concat([getattr(self, part), getattr(other, part)]) for part in parts]
-        return RowSums(*joined, self.gradient + other.gradient, self.products + other.products)
+        rows = {part: xp.concat([getattr(self, part), getattr(other, part)]) for part in parts}
+        return RowSums(**rows, gradient=self.gradient + other.gradient, products=self.products + other.products)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +121,7 @@ def _residuals(block: Block, parameters: Array) -> Array:
 
 
 def _is_free(block: Block, residual: Array, size: float, numbers: Array) -> Array:
-    """Whether rows are near, or have one of the numbers (in rising order)."""
+    """Return whether rows are near, or their index is in `numbers`, which is sorted."""
     xp = block.xp
     near = xp.abs(residual) <= size
     if numbers.shape[0] == 0:

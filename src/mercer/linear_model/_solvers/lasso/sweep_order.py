@@ -15,7 +15,7 @@ class Orders:
     n_drawn: int = 0
 
     def draw(self, size: int, sweeps: int) -> np.ndarray:
-        """Orders for the next sweeps over `size` coordinates; one row where all are alike."""
+        """Draw orders for the next sweeps over `size` coordinates; one row if all are alike."""
         if self.seed is None:
             return np.arange(size)[None]
         random = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(self.n_drawn,)))
