@@ -341,7 +341,7 @@ def _apply_link(scores: Any, linked: bool) -> Any:
 
 @dataclass(frozen=True)
 class _Negative(Statistic):
-    """How many targets are negative."""
+    """The number of negative targets."""
 
     def of(self, block: Block) -> int:
         return int(block.xp.sum(block.xp.astype(block.y < 0, block.xp.int64)))

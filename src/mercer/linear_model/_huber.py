@@ -1,4 +1,4 @@
-"""Huber regression: squares for the many, absolute errors for the outliers, and the scale that tells them apart."""
+"""Huber regression: squared errors, absolute errors for outliers, and the scale that separates the two."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -180,7 +180,7 @@ class HuberRegressor(SingleTarget, LinearRegressor):
 
 @dataclass(frozen=True, eq=False)
 class _Outlying:
-    """Whether the rows of a block are further off than `reach`."""
+    """Whether the absolute residual of each row of a block exceeds `reach`."""
 
     parameters: Any
     reach: float

@@ -1,4 +1,4 @@
-"""From the labels of the rows, wherever they are, to classes and to numbers that a loss understands."""
+"""From the labels of the rows, wherever they are, to classes and to the indices that a loss takes."""
 
 from typing import Any
 

@@ -93,7 +93,7 @@ class LinearDecision(ClassifierMixin):
 
 
 class LinearClassifier(LinearDecision):
-    """The same with the probabilities of logistic and softmax regression."""
+    """A linear classifier with the probabilities of logistic and softmax regression."""
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Compute the probability of each class for each row.

@@ -54,7 +54,7 @@ class CompositePoint:
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """What one pass over the labelled rows tells, and J at zero coefficients: the yardstick of tolerances.
+    """The moments of the labelled rows, and J at zero coefficients, which tolerances are relative to.
 
     ``scale`` holds the standard deviation of each column and, last, one; ``rest`` the mean conjugate at zero; ``floor``
     the loss of the mean target where scores are zero, beside which rounding is measured if all targets are alike.

@@ -1,4 +1,4 @@
-"""Rows as coordinate ascent in the dual sees them, and the visits it asks for; see ``_native/dual_coordinate.py``."""
+"""Rows as dual coordinate ascent sees them, and the visits it asks for; see ``_native/linear/dual_coordinate.py``."""
 
 from collections.abc import Generator
 from dataclasses import dataclass

@@ -55,7 +55,7 @@ class IrlsState:
 
 @dataclass(frozen=True, eq=False)
 class _Model:
-    """The smooth function that Newton's method sees at a barrier: value and gradient at a point."""
+    """The smooth function that Newton's method minimises at a barrier: value and gradient at a point."""
 
     problem: CompositeProblem
     barrier: float

@@ -91,7 +91,7 @@ def _quality(squares: float, total: float, n: float, freedom: float, left: float
 
 @dataclass(frozen=True, eq=False)
 class _Leverage:
-    """The leverage of each row, as one of weight one, and its residual."""
+    """The leverage that each row has with weight one, and its residual."""
 
     whitening: np.ndarray
     mean: np.ndarray

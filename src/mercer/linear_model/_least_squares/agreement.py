@@ -1,4 +1,4 @@
-"""How well two things agree: the correlation of numbers, and the error of labels."""
+"""Measures of agreement: the correlation of values, and the error of labels."""
 
 from typing import Any
 

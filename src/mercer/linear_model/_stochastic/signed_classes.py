@@ -18,7 +18,7 @@ __all__ = ["SignedClassifier"]
 
 @dataclass(frozen=True, eq=False)
 class _Signs:
-    """Turns numbers of classes, as another labelling gives them, into signs: one column of two classes, else k."""
+    """Turns class indices, as another labelling gives them, into signs: one column for two classes, else k."""
 
     n_classes: int
     numbering: Any = None

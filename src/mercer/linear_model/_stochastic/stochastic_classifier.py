@@ -185,7 +185,7 @@ class StochasticClassifier(LinearClassifier, StochasticModel):
 
 @dataclass(frozen=True, eq=False)
 class _KnownLabels(Labelling):
-    """Turns labels into numbers, and says so when one is not among the known classes."""
+    """Turns labels into class indices; raises an error if a label is not among the known classes."""
 
     def on(self, block: Block) -> Block:
         known = np.isin(block.y, self.classes)

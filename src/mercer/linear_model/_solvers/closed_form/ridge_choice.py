@@ -44,7 +44,7 @@ _PANEL = 2**25
 @plain
 @dataclass(frozen=True)
 class RidgeChoice:
-    """Coefficients (d, k), intercepts, the method, the number of the chosen penalty of each target, and its score."""
+    """Coefficients (d, k), intercepts, the method, the index of the chosen penalty of each target, and its score."""
 
     coef: Array
     intercept: Array

@@ -44,7 +44,7 @@ _TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1
 @dataclass(frozen=True, eq=False)
 class ProgramState:
     """The best parameters (1, d + 1), J there, the best lower bound of J, the plane that tells near rows from far, how
-    near they are, the numbers of rows that joined them, and the steps taken.
+    near they are, the indices of rows that joined them, and the steps taken.
     """
 
     parameters: Any

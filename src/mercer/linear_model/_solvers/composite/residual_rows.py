@@ -19,7 +19,7 @@ Array = Any
 
 @dataclass(frozen=True, eq=False)
 class NearCounts(Statistic):
-    """How many rows of positive weight have a residual of at most each of some sizes."""
+    """For each of some sizes, the number of rows of positive weight with at most that residual."""
 
     parameters: Array
     sizes: Array
@@ -54,7 +54,7 @@ class RowSums:
 
 @dataclass(frozen=True, eq=False)
 class NearRows(Statistic):
-    """Rows whose residual is at most `size`, and those of some numbers; of the rest, sums by the side they are on."""
+    """Rows whose residual is at most `size` or whose index is given; of the rest, sums by the side they are on."""
 
     loss: PiecewiseLoss
     parameters: Array
@@ -84,7 +84,7 @@ class NearRows(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class SideSums:
-    """The weighted sum of the losses, and the numbers of rows that have changed sides."""
+    """The weighted sum of the losses, and the indices of rows that have changed sides."""
 
     loss: float
     numbers: Array

@@ -69,7 +69,7 @@ class _Point:
 
 @dataclass(frozen=True, eq=False)
 class HuberProblem:
-    """What is minimised, and to which relative gap `tol`."""
+    """The objective, and the relative gap `tol` to reach."""
 
     epsilon: float
     alpha: float

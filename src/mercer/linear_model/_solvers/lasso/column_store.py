@@ -28,7 +28,7 @@ _STRIP = 128
 
 @dataclass(frozen=True, eq=False)
 class WeightedProduct(Statistic):
-    """X^T v for one number v_i a row; weights play no part."""
+    """X^T v for a value v_i per row; weights are not used."""
 
     vector: Array
 
@@ -45,7 +45,7 @@ class WeightedProduct(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class OnThreads:
-    """A request: ``function(number)`` for each number, on all threads."""
+    """A request: call ``function(index)`` for each of `n_items` indices, on all threads."""
 
     function: Any
     n_items: int
@@ -175,7 +175,7 @@ class DenseColumns(ColumnStore):
 
 
 class SparseColumns(ColumnStore):
-    """Columns of a CSC copy of sparse rows; means are taken off by algebra, and nothing is made dense."""
+    """Columns of a CSC copy of sparse rows; means are subtracted algebraically, so that nothing is made dense."""
 
     def __init__(self, rows: Any, mean: Array, weight: Array | None) -> None:
         super().__init__(rows, mean, weight)

@@ -45,7 +45,7 @@ STATEMENT = (
 
 @dataclass(frozen=True, eq=False)
 class DescentPlan:
-    """What is to be minimised, by what, and how well.
+    """The problem, the method and the tolerances of a coordinate descent.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class DescentPlan:
 @plain
 @dataclass(frozen=True, eq=False)
 class DescentState:
-    """The model (``coef`` is features x targets), how far each target is, and what the current one goes on from."""
+    """The model (``coef`` is features x targets), the progress of each target, and the state of the current one."""
 
     coef: Array
     intercept: Array

@@ -32,7 +32,7 @@ Array = Any
 
 @dataclass(frozen=True, eq=False)
 class Together:
-    """A request: several generators answered side by side, one on each thread; what they return."""
+    """A request: run several generators, one on each thread; the answer is what they return."""
 
     asking: Sequence[Generator[Any, Any, Any]]
 
@@ -47,7 +47,7 @@ class Together:
 @plain
 @dataclass(frozen=True, eq=False)
 class FoldsState:
-    """The model of all rows, the errors of the folds so far, and where every problem stands."""
+    """The model of all rows, the errors of the folds so far, and the position of every problem."""
 
     coef: Array
     intercept: Array

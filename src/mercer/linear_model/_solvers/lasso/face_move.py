@@ -1,4 +1,4 @@
-"""A move to the minimum over the coefficients in use, their signs held: where sweeps creep, it arrives.
+"""A move to the minimum over the coefficients in use, their signs held, where sweeps converge slowly.
 
 On the face of coefficients with given signs s the objective is a quadratic with the minimum
 (G_AA + l2 I)^-1 (X_A^T y - l1 s). Coefficients that would change sign on the way there go to zero, all at once where

@@ -17,7 +17,7 @@ Array = Any
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """Moments of the rows to train on, their weights where all rows are kept in sight, and the rows to test on."""
+    """Moments of the training rows, their weights if rows are masked rather than cut, and the test rows."""
 
     moments: MomentSums
     weight: Array | None
@@ -45,7 +45,7 @@ class SummedRows:
 
 @dataclass(frozen=True, eq=False)
 class ChosenRows:
-    """Rows to test on, by their numbers; sparse ones are cut out once."""
+    """Test rows, by index; sparse ones are copied once."""
 
     X: Any
     y: Array

@@ -9,7 +9,7 @@ __all__ = ["Orders"]
 
 @dataclass
 class Orders:
-    """Cyclic, or drawn at random with replacement from the seed and the number of the draw."""
+    """Orders of visits: cyclic, or drawn with replacement from the seed and the index of the draw."""
 
     seed: tuple[int, ...] | None = None
     n_drawn: int = 0

@@ -22,7 +22,7 @@ _NOTHING = np.zeros(0)
 
 @dataclass(frozen=True, eq=False)
 class EpochSums:
-    """Of each score: the mean loss met on the way, that of all-zero scores, and the number of updates."""
+    """For each score: the mean loss at the visits, that of all-zero scores, and the number of updates."""
 
     loss: Array
     loss_at_zero: Array

@@ -30,7 +30,7 @@ Array = Any
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """What every visit needs: the loss by its native number, steps and l2 strengths (groups, d + 1), l1 (d + 1).
+    """What every visit needs: the loss as native code numbers it, steps and l2 strengths (groups, d + 1), l1 (d + 1).
 
     ``mean`` is taken off the rows where there is one; ``targets`` turns the source's targets into (groups, n).
     """
@@ -126,7 +126,7 @@ class RidgePoint:
 
 
 class RidgeTargets:
-    """Ridge regressions of several targets, solved when each gradient is `tolerance` times what it was at zero."""
+    """Ridge regressions of several targets, solved once each gradient is `tolerance` times that at zero."""
 
     n_scores = 1
 

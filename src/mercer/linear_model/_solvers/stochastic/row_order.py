@@ -26,7 +26,7 @@ _DISTANCE = 32
 
 @dataclass(frozen=True, eq=False)
 class RowOrder:
-    """Rows in the order of visits; in the order they are fetched in; and by how many visits fetching is ahead."""
+    """Rows in the order of visits and in the order of prefetches, and the visits by which prefetches are ahead."""
 
     visits: Array
     fetches: Array

@@ -106,7 +106,7 @@ class StochasticState:
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """What is minimised and by which steps.
+    """The objective and the steps of a stochastic gradient descent.
 
     Parameters
     ----------
