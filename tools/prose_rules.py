@@ -35,12 +35,15 @@ VERBS_IN_ED = {"embed", "exceed", "feed", "need", "proceed", "seed", "shed", "sp
 # Names that users or a protocol of the package rely on.
 FIXED_NAMES = {
     "_fitted",
-    "scaled",
     "expected_cost",
     "expected_costs",
+    "expected_in_sample_error",
+    "expected_out_of_sample_error",
     "fitted",
     "nested_cv",
+    "penalised_condition_number",
     "resampled_bias_variance",
+    "scaled",
     "squared_distance",
     "standardised_sums",
 }

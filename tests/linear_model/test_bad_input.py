@@ -33,7 +33,7 @@ SETTINGS = {
 }
 
 
-def found():
+def list_models():
     for name in mercer.linear_model.__all__:
         kind = getattr(mercer.linear_model, name)
         if (
@@ -44,7 +44,7 @@ def found():
             yield from (kind(**given) for given in SETTINGS.get(name, [{}]))
 
 
-MODELS = list(found())
+MODELS = list(list_models())
 # Steps along single rows: on so few they end near the optimum at best, and without a line between the classes a
 # perceptron never settles.
 STOCHASTIC = ("Perceptron", "SGDClassifier", "SGDRegressor")
@@ -62,7 +62,7 @@ def data(model, n=60, d=4):
 
 
 def fit(model, X, y, *args):
-    """The fitted model, and what it warned of."""
+    """Return the fitted model, and its warnings."""
     model = clone(model)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
@@ -73,7 +73,7 @@ def fit(model, X, y, *args):
 
 
 def fit_or_refusal(model, X, y):
-    """The same, or None and the words of the error."""
+    """Return the fitted model and its warnings, or None and the words of the error."""
     try:
         return fit(model, X, y)
     except DataError as refusal:
@@ -121,7 +121,7 @@ def test_one_class_is_refused(model):
 @pytest.mark.parametrize("scale", [1e-150, 1e150])
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_extreme_scales_of_columns_give_a_sound_model_or_a_warning(model, scale):
-    """Small columns are worthless under a penalty; large ones are free of it, and rounding may hide the gap."""
+    """Scale columns: a penalty ignores small ones, large ones are free of it, and rounding may hide the gap."""
     X, y = data(model)
     fitted, said = fit_or_refusal(model, scale * X, y)
     if fitted is None:

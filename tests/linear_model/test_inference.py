@@ -152,7 +152,7 @@ def test_a_two_by_two_table_has_the_error_of_its_log_odds_ratio():
 
 
 def test_softmax_of_two_classes_has_half_the_error_of_logistic():
-    """Scores z and 0 become z / 2 and -z / 2, so that estimates and errors halve."""
+    """Check that estimates and errors halve: scores z and 0 become z / 2 and -z / 2."""
     from mercer.linear_model._inference.logistic import _inverse
 
     random = np.random.default_rng(0)

@@ -67,7 +67,7 @@ def open_batch(
     if seen is not None:
         sums, dtype = seen.sums + sums, np.promote_types(dtype, seen.dtype)
     estimator._seen = Seen(sums, dtype.name, shape)
-    return _summed(estimator, centre)
+    return _sum_batch(estimator, centre)
 
 
 def _warn_of_beginning(estimator: Any) -> None:
@@ -79,7 +79,7 @@ def _warn_of_beginning(estimator: Any) -> None:
     warnings.warn(message, UserWarning, stacklevel=6)
 
 
-def _summed(estimator: Any, centre: bool) -> Source:
+def _sum_batch(estimator: Any, centre: bool) -> Source:
     seen = estimator._seen
     moments, counts = seen.sums.moments, seen.sums.counts
     weight = moments.weight
@@ -87,7 +87,7 @@ def _summed(estimator: Any, centre: bool) -> Source:
     return SummedSource(
         Moments(centre),
         moments if centre else moments.about_zero(),
-        # Rows as repetitions count them, and at least those of positive weight: fractions may sum to less.
+        # The number of rows counted by weight, but at least the rows of positive weight: fractions may sum to less.
         n_rows=max(int(weight), counts.n_positive),
         n_features=len(moments.mean),
         weight=weight,

@@ -34,28 +34,28 @@ class SeenClasses:
 class ClassModel(Estimator):
     """The fit of a classifier from sums by class: ``fit`` and ``partial_fit`` are the same pass.
 
-    Subclasses say what to sum (:meth:`_summed`) and what a model is made of it (:meth:`_state`), which may ask for
+    Subclasses say what to sum (:meth:`_sum_rows`) and what a model is made of it (:meth:`_state`), which may ask for
     more; the sums must have ``classes`` and ``weights``, and the verbs ``over``, ``present`` and ``plainly``.
     """
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _objective_moves: ClassVar[str | None] = "up"
-    # Whether the sums have ``totals`` of every value of the rows: NaN shows there, and the rows need no look before.
+    # Whether the sums have ``totals`` of all values: NaN shows there, so that rows need no check before the pass.
     _totals_show_nan: ClassVar[bool] = False
     classes_: Any
     _seen: SeenClasses | None
 
-    def _summed(self, source: Source) -> Statistic:
-        """What one pass over the rows sums."""
+    def _sum_rows(self, source: Source) -> Statistic:
+        """Sum the statistics of the rows in one pass."""
         raise NotImplementedError  # each model sums its own
 
     def _state(self, sums: Any, source: Source) -> Generator[Any, Any, tuple[Any, float]]:
-        """The model's state, and its mean log-likelihood per row; without more passes the state is the sums."""
+        """Return the model's state and its mean log-likelihood per row; by default the state is `sums` itself."""
         yield from ()
         return sums, self._mean_log_likelihood(sums)
 
     def _mean_log_likelihood(self, sums: Any) -> float:
-        """Of rows and labels, from their sums."""
+        """Return the mean log-likelihood of rows and labels, from their sums."""
         raise NotImplementedError  # each model has its own likelihood
 
     def _learn(
@@ -63,7 +63,7 @@ class ClassModel(Estimator):
     ) -> None:
         """Sum the rows, add what was seen before if the fit is `partial`, and make the model of it."""
         seen = vars(self).get("_seen") if partial else None
-        declared = self._declared(classes, seen) if partial else None
+        declared = self._check_declared(classes, seen) if partial else None
         if self._totals_show_nan and place_of(X, y) == "memory":
             options["ensure_all_finite"] = False
         source = self._open(X, y, weight, targets="labels", reset=seen is None, **options)
@@ -78,7 +78,7 @@ class ClassModel(Estimator):
         self._conclude(outcome)
 
     def _solve(self, source: Source, seen: SeenClasses | None, declared: Any) -> Solver:
-        sums = (yield self._summed(source)).plainly()
+        sums = (yield self._sum_rows(source)).plainly()
         if self._totals_show_nan and source.place == "memory" and not sum_is_finite(sums.totals):
             check_finite(source.X, source.threads, self)
         if declared is None:
@@ -90,8 +90,8 @@ class ClassModel(Estimator):
         yield Step(objective, state, CLOSED_FORM)
         return Solution(state, True, CLOSED_FORM)
 
-    def _declared(self, classes: Any, seen: SeenClasses | None) -> np.ndarray:
-        """The classes that ``partial_fit`` may meet: named in the first call, and the same ever after."""
+    def _check_declared(self, classes: Any, seen: SeenClasses | None) -> np.ndarray:
+        """Return the classes that ``partial_fit`` may meet: those of its first call, which may not change later."""
         name = type(self).__name__
         if seen is None and classes is None:
             message = f"{name}: classes must be passed on the first call to partial_fit; give all labels there will be."
@@ -117,6 +117,6 @@ class ClassModel(Estimator):
             )
             raise DataError(message)
 
-    def _kept(self, sums: Any) -> dict[str, Any]:
-        """The attributes that every such model has."""
+    def _list_class_attributes(self, sums: Any) -> dict[str, Any]:
+        """Return the attributes that every such model has."""
         return {"classes_": sums.classes, "_seen": SeenClasses(sums, self._dtype)}

@@ -180,8 +180,6 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             source.release()
         for name, value in (given | fitted(outcome.state)).items():
             setattr(self, name, value)
-        # What was said of the last fit on demand does not hold for this one.
-        self.__dict__.pop("inference_", None)
         self.history_ = outcome.history
         self.converged_ = outcome.converged
         self.certificate_ = outcome.certificate

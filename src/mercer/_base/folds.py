@@ -12,7 +12,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from mercer._base.parameter import Integer, Nothing, Rule
 from mercer._source import Source, open_source
 
-__all__ = ["FOLDS", "fold_source", "of_rows", "routed_parameters", "router", "scorer_of", "splits"]
+__all__ = ["FOLDS", "fold_source", "of_rows", "route_parameters", "router", "scorer_of", "splits"]
 
 
 class _Splitter(Rule):
@@ -30,7 +30,7 @@ FOLDS = Integer(2) | _Splitter() | Nothing()
 
 
 def splits(cv: Any, X: Any, y: Any, *, classifier: bool, **parameters: Any) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Training and test rows of each fold, as numbers."""
+    """Return the training and the test row indices of each fold."""
     folds = check_cv(cv, y, classifier=classifier).split(X, y, **parameters)
     return [(_numbers(train), _numbers(test)) for train, test in folds]
 
@@ -41,7 +41,7 @@ def _numbers(rows: Any) -> np.ndarray:
 
 
 def fold_source(source: Source, train: np.ndarray, threads: int) -> Source:
-    """The rows of a source in memory with weight zero where they are not in `train`: no row, and no copy.
+    """Return the rows of a source in memory, with weight zero outside of `train`; nothing is copied.
 
     A row that is drawn twice weighs twice.
     """
@@ -52,7 +52,7 @@ def fold_source(source: Source, train: np.ndarray, threads: int) -> Source:
 
 
 def router(estimator: Any, scorer: Any, callers: tuple[str, ...] = ("fit",)) -> MetadataRouter:
-    """Who asks for which metadata: the estimator itself, its scorer and its splitter."""
+    """Return scikit-learn's router of metadata for the estimator, its scorer and its splitter."""
     scoring = MethodMapping()
     for caller in callers:
         scoring = scoring.add(caller=caller, callee="score")
@@ -64,10 +64,10 @@ def router(estimator: Any, scorer: Any, callers: tuple[str, ...] = ("fit",)) -> 
     )
 
 
-def routed_parameters(
+def route_parameters(
     estimator: Any, method: str, sample_weight: Any, parameters: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What goes to the scorer and to the splitter; without metadata routing, weights go to the scorer and no more."""
+    """Return the parameters for the scorer and for the splitter; without routing, weights go to the scorer alone."""
     if sklearn.get_config()["enable_metadata_routing"]:
         given = {"sample_weight": sample_weight, **parameters}
         given = {name: value for name, value in given.items() if value is not None}
@@ -85,7 +85,7 @@ def routed_parameters(
 
 
 def scorer_of(estimator: Any, default: str) -> Any:
-    """The scorer that ``scoring`` names; without, the default one, which asks for weights where they are routed."""
+    """Return the scorer that ``scoring`` names, or the default one, which requests weights if they are routed."""
     is_default = estimator.scoring is None or (isinstance(estimator.scoring, str) and estimator.scoring == "warn")
     if not is_default:
         return get_scorer(estimator.scoring)
@@ -96,7 +96,7 @@ def scorer_of(estimator: Any, default: str) -> Any:
 
 
 def of_rows(parameters: dict[str, Any], rows: np.ndarray, n_rows: int) -> dict[str, Any]:
-    """Parameters of a scorer for some rows: those with an entry for each row are cut."""
+    """Return the parameters of a scorer for some rows: those with an entry per row are cut to `rows`."""
     return {
         name: np.asarray(value)[rows] if np.ndim(value) > 0 and len(value) == n_rows else value
         for name, value in parameters.items()

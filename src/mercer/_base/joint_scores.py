@@ -13,7 +13,7 @@ from mercer._source.block import DenseBlock
 from mercer._source.namespace import namespace_of
 from mercer._statistic import Statistic
 
-__all__ = ["JointScores", "as_scores", "log_posteriors"]
+__all__ = ["Hits", "JointScores", "LargestScore", "ScoredRows", "as_scores", "log_posteriors"]
 
 
 class JointScores(ClassifierMixin):
@@ -23,15 +23,15 @@ class JointScores(ClassifierMixin):
     _accepts_sparse: ClassVar[Any] = False
 
     def _scorer(self) -> Any:
-        """A picklable function from a block to scores of shape (n, n_classes)."""
+        """Return a picklable function from a block to scores of shape (n, n_classes)."""
         raise NotImplementedError  # each model has its own
 
     def _judge(self) -> Any:
-        """The function whose largest score decides."""
+        """Return the function whose largest score decides."""
         return self._scorer()
 
     def predict(self, X: Any) -> Any:
-        """The most probable class of each row; among equals the first.
+        """Predict the most probable class of each row; among equals the first.
 
         Parameters
         ----------
@@ -44,10 +44,10 @@ class JointScores(ClassifierMixin):
             Labels out of ``classes_``.
         """
         self._check_fitted()
-        return self._map(X, _Chosen(self.classes_), self._judge())
+        return self._map(X, LargestScore(self.classes_), self._judge())
 
     def predict_proba(self, X: Any) -> Any:
-        """The posterior probability of each class for each row.
+        """Compute the posterior probability of each class for each row.
 
         Parameters
         ----------
@@ -63,7 +63,7 @@ class JointScores(ClassifierMixin):
         return self._map(X, _posteriors)
 
     def predict_log_proba(self, X: Any) -> Any:
-        """The logarithm of the posterior probability of each class for each row.
+        """Compute the logarithm of the posterior probability of each class for each row.
 
         Parameters
         ----------
@@ -78,7 +78,7 @@ class JointScores(ClassifierMixin):
         return self._map(X, log_posteriors)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows whose predicted class is their own.
+        """Return the accuracy: the share of rows whose predicted class is their own.
 
         Parameters
         ----------
@@ -99,27 +99,27 @@ class JointScores(ClassifierMixin):
         self._check_fitted()
         options = {"accept_sparse": self._accepts_sparse}
         source = self._open(X, y, sample_weight, targets="labels", reset=False, **options)  # type: ignore[attr-defined]
-        return source.reduce(_Hits(_Scored(self._judge(), _Chosen(self.classes_)))) / source.total_weight()
+        return source.reduce(Hits(ScoredRows(self._judge(), LargestScore(self.classes_)))) / source.total_weight()
 
     def _check_fitted(self) -> None:
-        # A look at one attribute; scikit-learn's own, which words the error, takes a tenth of a one-row prediction.
+        # One attribute is enough; scikit-learn's check, which raises the error, takes a tenth of a one-row prediction.
         if "classes_" not in self.__dict__:
             check_is_fitted(self)
 
     def _map(self, X: Any, function: Any, scorer: Any = None) -> Any:
-        """``function(scores)`` for each block of rows."""
+        """Return ``function(scores, dtype)`` for each block of rows."""
         if scorer is None:
             self._check_fitted()
             scorer = self._scorer()
         if (rows := few_rows(self, X)) is not None:
-            return _Scored(scorer, function)(DenseBlock(rows, 0))
+            return ScoredRows(scorer, function)(DenseBlock(rows, 0))
         source = open_new_rows(self, X, accept_sparse=self._accepts_sparse)
-        return source.map(_Scored(scorer, function))
+        return source.map(ScoredRows(scorer, function))
 
 
 @dataclass(frozen=True, eq=False)
-class _Scored:
-    """A function of the scores of a block's rows, in the type of the rows; labels are of their own."""
+class ScoredRows:
+    """Applies `function(scores, dtype)` to the scores of a block's rows, with the type of the rows."""
 
     scorer: Any
     function: Any
@@ -129,24 +129,26 @@ class _Scored:
 
 
 @dataclass(frozen=True, eq=False)
-class _Chosen:
-    """The label of the largest score in each row."""
+class LargestScore:
+    """Gives the label of the largest score in each row; one score of two classes decides by its sign."""
 
     classes: Any
 
     def __call__(self, scores: Any, dtype: Any) -> Any:
         xp = namespace_of(scores)
+        if scores.shape[1] == 1 and self.classes.shape[0] == 2:
+            return xp.take(self.classes, xp.astype(scores[:, 0] > 0, xp.int64))
         return xp.take(self.classes, xp.argmax(scores, axis=1))
 
 
 def log_posteriors(scores: Any, dtype: Any) -> Any:
-    """Scores less the logarithm of their summed exponentials, in the type of the rows."""
+    """Return scores less the logarithm of their summed exponentials, in the type of the rows."""
     xp = namespace_of(scores)
     most = xp.max(scores, axis=1, keepdims=True)
-    # Minus infinity everywhere says that no class can have the row: nothing speaks for any of them.
+    # If all scores are minus infinity, no class can produce the row, and all are equally likely.
     possible = most > -xp.inf
     level = xp.where(possible, most, xp.zeros_like(most))
-    # Differences are taken in full precision; what is left after the largest is small.
+    # Subtract the largest score in full precision; the differences fit the precision of the rows.
     shifted = xp.astype(xp.where(possible, scores - level, xp.zeros_like(scores)), dtype, copy=False)
     return shifted - xp.log(xp.sum(xp.exp(shifted), axis=1, keepdims=True))
 
@@ -156,15 +158,15 @@ def _posteriors(scores: Any, dtype: Any) -> Any:
 
 
 def as_scores(scores: Any, dtype: Any) -> Any:
-    """The scores themselves, in the type of the rows."""
+    """Return the scores in the type of the rows."""
     return namespace_of(scores).astype(scores, dtype, copy=False)
 
 
 @dataclass(frozen=True, eq=False)
-class _Hits(Statistic):
+class Hits(Statistic):
     """The weight of the rows whose predicted label is their own."""
 
-    predicted: _Scored
+    predicted: ScoredRows
 
     def of(self, block: Block) -> float:
         right = block.xp.astype(self.predicted(block) == block.y, block.wide)

@@ -14,7 +14,7 @@ __all__ = ["class_priors"]
 def class_priors(
     subject: str, given: Any, weights: np.ndarray, *, exact: bool = False, verdict: str = "Renormalizing"
 ) -> np.ndarray:
-    """The priors of the classes whose rows have these `weights`.
+    """Return the priors of classes whose rows have these `weights`.
 
     Parameters
     ----------
@@ -48,6 +48,6 @@ def class_priors(
         message = f"{subject}: The priors do not sum to 1. {verdict}; got a sum of {total:g}."
         warnings.warn(message, UserWarning, stacklevel=7)
         priors = priors / total
-    # A class without rows has no density yet that a prior could weigh.
+    # A class without rows has no density yet, so it gets no prior.
     met = np.where(weights > 0, priors, 0.0)
     return priors if np.array_equal(met, priors) else met / (met.sum() or 1.0)

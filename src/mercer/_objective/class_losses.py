@@ -90,7 +90,7 @@ class Logistic(_ClassLoss):
         flat = scores.reshape(-1)
         if weight is None:
             return native_losses.logistic(flat, y)
-        return native_losses.weighted_logistic(flat, y, weight)
+        return native_losses.weigh_logistic(flat, y, weight)
 
     def add_gradients(
         self,

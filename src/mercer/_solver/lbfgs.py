@@ -55,7 +55,7 @@ def lbfgs(problem: LinearProblem, start: LbfgsState | np.ndarray, max_iter: int)
     while True:
         direction = -inverse_product(state.steps, state.changes, point.gradient, metric.solve)
         promise = -0.5 * float(np.vdot(point.gradient, direction))
-        solved = problem.solved(point, certificate) and promise <= PROMISE * problem.tol
+        solved = problem.is_solved(point, certificate) and promise <= PROMISE * problem.tol
         if solved or state.n_steps >= max_iter:
             return Solution(state, solved, certificate)
         if state.n_since >= _RENEWAL and problem.shape[0] == 1 and problem.shape[1] <= WIDEST_GRAM:
@@ -66,15 +66,15 @@ def lbfgs(problem: LinearProblem, start: LbfgsState | np.ndarray, max_iter: int)
         if found is None and len(state.steps) == 0:
             return Solution(state, False, certificate)
         if found is None:
-            # The memory misleads: start it afresh from here.
+            # The remembered steps give no descent direction: forget them.
             state = replace(state, steps=state.steps[:0], changes=state.changes[:0])
             continue
-        state, point = _updated(state, point, found), found
+        state, point = _update(state, point, found), found
         certificate = problem.certify(point, moments)
         yield problem.step(point, state, certificate)
 
 
-def _updated(state: LbfgsState, point: Point, found: Point) -> LbfgsState:
+def _update(state: LbfgsState, point: Point, found: Point) -> LbfgsState:
     """Remember a step whose curvature is safely positive; forget the oldest beyond the memory."""
     step, change = found.parameters - point.parameters, found.gradient - point.gradient
     steps, changes = state.steps, state.changes

@@ -13,7 +13,7 @@ __all__ = ["search"]
 _DECREASE = 1e-4
 _CURVATURE = 0.9
 _TRIALS = 30
-# Searches that ask for flatter slopes want the minimum itself, for which values are too coarse. Conjugate gradients on
+# Searches with a tight slope condition need the minimum itself, for which values are too coarse. Conjugate gradients on
 # Rosenbrock's function of ten variables take 357 gradients by secants and 769 by cubics.
 _NEARLY_EXACT = 0.2
 
@@ -47,7 +47,7 @@ def search(
     flatness: float = _CURVATURE,
     strong: bool = False,
 ) -> Generator[Any, Any, Any]:
-    """The first place along `direction`, tried at step `first`, that decreases J enough and flattens its slope.
+    """Find the first point along `direction`, from step `first`, that decreases J and its slope enough.
 
     Slopes count as flat above `flatness` times the one at the start; `strong` asks for it on either side of the
     minimum. Where J is flat to rounding, the approximate condition of Hager and Zhang (2005) on the slope alone
@@ -87,10 +87,10 @@ def _is_low_enough(objective: float, slope: float, end: tuple[float, float, floa
 
 
 def _between(low: tuple[float, float, float], high: tuple[float, float, float]) -> float:
-    """The minimum of the cubic through both ends, kept to the middle four fifths of the interval."""
+    """Return the minimum of the cubic through both ends, kept to the middle four fifths of the interval."""
     (a, value_a, slope_a), (b, value_b, slope_b) = low, high
     width = b - a
-    # A slope by differences may be infinite beside a finite value, next to the edge of where the function is finite.
+    # A slope by differences may be infinite at a finite value, near the edge of the function's domain.
     if not (np.isfinite(value_b) and np.isfinite(slope_b)):
         return a + 0.1 * width
     tilt = slope_a + slope_b - 3.0 * (value_b - value_a) / width
@@ -103,7 +103,7 @@ def _between(low: tuple[float, float, float], high: tuple[float, float, float]) 
 
 
 def _secant(low: tuple[float, float, float], high: tuple[float, float, float], width: float) -> float:
-    """Where the line through both slopes is zero; the middle, where that is outside or brackets shrink slowly."""
+    """Return the zero of the line through both slopes; the middle if it lies outside or brackets shrink slowly."""
     (a, _, slope_a), (b, _, slope_b) = low, high
     place = a - slope_a * (b - a) / (slope_b - slope_a) if slope_b > 0 else a
     # Not one half: halved brackets would be ties, which rounding decides.

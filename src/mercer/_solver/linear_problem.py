@@ -29,7 +29,7 @@ from mercer._statistic.loss import LossGradient, LossSums
 
 __all__ = ["ROUNDING", "LinearProblem", "Point"]
 
-# Two sums over the rows differ by rounding of about this much; below it slopes tell more than values.
+# Relative rounding of sums over rows; below it, slopes decide better than values.
 ROUNDING = 1e-13
 
 
@@ -81,7 +81,7 @@ class LinearProblem:
         return np.zeros(self.shape)
 
     def evaluate(self, parameters: np.ndarray) -> Generator[Any, Any, Point]:
-        """One pass: the point at `parameters`."""
+        """Compute the point at `parameters` in one pass."""
         return self.read(parameters, (yield LossGradient(self.loss, parameters)))
 
     def read(self, parameters: np.ndarray, sums: LossSums) -> Point:
@@ -95,29 +95,29 @@ class LinearProblem:
         return Point(parameters, loss, slope, loss + self.penalty.value(parameters), gradient, float(violation))
 
     def better(self, new: Point, old: Point) -> Point:
-        """The point with the lower J; where rounding hides which, that with the smaller subgradient."""
+        """Return the point with the lower J; if rounding hides which, that with the smaller subgradient."""
         slack = ROUNDING * max(1.0, abs(old.objective))
         if abs(new.objective - old.objective) <= slack:
             return new if new.violation < old.violation else old
         return new if new.objective < old.objective else old
 
     def gap(self, point: Point, moments: LabelledMoments) -> float:
-        """How far J at `point` can be above its minimum; infinite where nothing is penalised."""
+        """Return an upper bound of J at `point` minus its minimum; infinite if nothing is penalised."""
         if self.penalty.is_zero:
             return math.inf
         dual = point.slope
         conjugate = float(np.vdot(point.parameters, dual)) - point.loss
         if self._has_free_intercept:
-            conjugate, dual = self._balanced(conjugate, dual, moments)
+            conjugate, dual = self._balance(conjugate, dual, moments)
         if self.penalty.has_l1 and len(self.penalty.unbounded):
-            conjugate, dual = self._bounded(conjugate, dual)
+            conjugate, dual = self._bound(conjugate, dual)
         return max(0.0, point.objective + conjugate + self.penalty.conjugate(dual))
 
     @cached_property
     def _has_free_intercept(self) -> bool:
         return self.fit_intercept and self.penalty.l2[-1] == 0 and self.penalty.l1[-1] == 0
 
-    def _bounded(self, conjugate: float, dual: np.ndarray) -> tuple[float, np.ndarray]:
+    def _bound(self, conjugate: float, dual: np.ndarray) -> tuple[float, np.ndarray]:
         """Shrink the dual point until columns without a quadratic part are within their l1."""
         columns, bound = self.penalty.unbounded, self.penalty.l1[self.penalty.unbounded]
         size = np.abs(dual[:, columns]).max(axis=0)
@@ -128,7 +128,7 @@ class LinearProblem:
         shrunk[:, columns] = np.clip(shrunk[:, columns], -bound, bound)
         return scale * conjugate, shrunk
 
-    def _balanced(self, conjugate: float, dual: np.ndarray, moments: LabelledMoments) -> tuple[float, np.ndarray]:
+    def _balance(self, conjugate: float, dual: np.ndarray, moments: LabelledMoments) -> tuple[float, np.ndarray]:
         """Mix the dual point with a constant row so that its residuals sum to zero."""
         mix, constant, by_target, entropy = self.loss.balance(dual[:, -1], moments.shares, 1.0)
         other = constant[:, None] * moments.mean + by_target[:, None] * moments.cross
@@ -147,19 +147,19 @@ class LinearProblem:
         return allowed
 
     def certify(self, point: Point, moments: LabelledMoments) -> Certificate:
-        """The duality gap, or the largest gradient entry where nothing is penalised."""
+        """Return the duality gap, or the largest gradient entry if nothing is penalised."""
         if self.penalty.is_zero:
             statement = "The largest entry of the gradient of the mean loss; without a penalty no gap can be computed."
             return Certificate.of("gradient norm", point.violation, self.tol, statement)
         statement = "The penalised mean loss is at most this far above its minimum."
         return Certificate.of("duality gap", self.gap(point, moments), self.gap_tolerance, statement)
 
-    def solved(self, point: Point, certificate: Certificate) -> bool:
-        """Whether both the subgradient and the gap are within their tolerances."""
+    def is_solved(self, point: Point, certificate: Certificate) -> bool:
+        """Return whether both the subgradient and the gap are within their tolerances."""
         return certificate.satisfied and point.violation <= self.tol
 
     def step(self, point: Point, state: Any, certificate: Certificate, **extra: float) -> Step:
-        """The record of a completed step."""
+        """Return the record of a completed step."""
         if certificate.kind == "duality gap":
             extra["gap"] = certificate.value
         return Step(point.objective, state, certificate, {"gradient": point.violation, **extra})

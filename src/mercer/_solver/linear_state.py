@@ -37,12 +37,12 @@ class LinearState:
 
 
 def quadratic_objective(moments: MomentSums, coef: Array, gradient: Array) -> float:
-    """The objective at `coef` whose half negative gradient is `gradient`: |y|^2 - coef . (X^T y + gradient)."""
+    """Return the objective |y|^2 - coef . (X^T y + gradient), where `gradient` is half its negative gradient."""
     return max(0.0, float(np.sum(moments.y_scatter) - np.sum(coef * (moments.cross + gradient))))
 
 
 def gradient_certificate(gradient: Array, x_squares: float, y_squares: float, tolerance: float) -> Certificate:
-    """How far the gradient is from zero beside |X| |y|, given the sums of squares of centred rows and targets."""
+    """Compare the gradient with |X| |y|, given the sums of squares of centred rows and targets."""
     scale = float(np.sqrt(x_squares * y_squares))
     size = float(np.linalg.norm(gradient))
     return Certificate.of("gradient norm", size / scale if scale else size, tolerance, _GRADIENT)

@@ -32,7 +32,7 @@ class Metric:
     intercept_curvature: float
 
     def solve(self, gradient: np.ndarray) -> np.ndarray:
-        """M^-1 applied to each row of `gradient` (k, d + 1)."""
+        """Return M^-1 applied to each row of `gradient` (k, d + 1)."""
         by_intercept = gradient[:, -1:]
         centred = gradient[:, :-1] - by_intercept * self.mean
         diagonal = self.factor.ndim == 1
@@ -50,22 +50,22 @@ class LocalMetric:
     factor: np.ndarray
 
     def solve(self, gradient: np.ndarray) -> np.ndarray:
-        """The inverse Hessian applied to `gradient` (1, d + 1)."""
+        """Return the inverse Hessian applied to `gradient` (1, d + 1)."""
         return dpotrs(self.factor, gradient.T, lower=1)[0].T
 
 
 def measure_at(problem: LinearProblem, parameters: np.ndarray) -> Generator[Any, Any, LocalMetric]:
-    """One pass: the metric at `parameters`."""
+    """Compute the metric at `parameters` in one pass."""
     curvature = (yield LossCurvature(problem.loss, parameters)) / problem.total_weight
     if not problem.fit_intercept:
-        # The gradient has no part there: any positive number will do.
+        # The gradient is zero in this direction, so any positive value will do.
         curvature[-1, :], curvature[:, -1], curvature[-1, -1] = 0.0, 0.0, 1.0
     factor = yield Dense(lambda: _factor(curvature, problem.penalty.l2))
     return LocalMetric(factor)
 
 
 def survey(problem: LinearProblem, n_features: int) -> Generator[Any, Any, tuple[LabelledMoments, Metric]]:
-    """One pass: the moments of the labelled rows, and the metric made of them."""
+    """Compute the moments of the labelled rows, and the metric they define, in one pass."""
     statistic = LabelledScatter(problem.loss, diagonal=n_features > WIDEST_GRAM)
     moments = statistic.read((yield statistic))
     curvature = problem.loss.start_curvature
@@ -81,7 +81,7 @@ def survey(problem: LinearProblem, n_features: int) -> Generator[Any, Any, tuple
 
 
 def _factor(scatter: np.ndarray, l2: np.ndarray) -> np.ndarray:
-    """The Cholesky factor of scatter + diag(l2), lifted where columns are constant or dependent."""
+    """Return the Cholesky factor of scatter + diag(l2), lifted if columns are constant or dependent."""
     if scatter.ndim == 1:
         diagonal = np.maximum(scatter, 0.0) + l2
         return np.where(diagonal > 0, diagonal, 1.0)

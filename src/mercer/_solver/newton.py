@@ -35,7 +35,7 @@ Directions = Callable[[Point], Generator[Any, Any, np.ndarray]]
 def newton_cholesky(
     problem: LinearProblem, start: NewtonState | np.ndarray, max_iter: int
 ) -> Generator[Any, Any, Solution]:
-    """Newton steps from the full Hessian, formed in one pass and factored."""
+    """Take Newton steps with the full Hessian, formed in one pass and factored."""
 
     def direction(point: Point) -> Generator[Any, Any, np.ndarray]:
         curvature = yield LossCurvature(problem.loss, point.parameters)
@@ -45,7 +45,7 @@ def newton_cholesky(
 
 
 def newton_cg(problem: LinearProblem, start: NewtonState | np.ndarray, max_iter: int) -> Generator[Any, Any, Solution]:
-    """Newton steps by conjugate gradients in the metric of the data, one pass per Hessian product."""
+    """Take Newton steps by conjugate gradients in the metric of the data, one pass per Hessian product."""
     return (
         yield from _newton(problem, start, max_iter, lambda metric: lambda point: _conjugate(problem, metric, point))
     )
@@ -64,7 +64,7 @@ def _newton(
     certificate = problem.certify(point, moments)
     while True:
         promise = 0.5 * float(np.sum(point.gradient * metric.solve(point.gradient)))
-        solved = problem.solved(point, certificate) and promise <= PROMISE * problem.tol
+        solved = problem.is_solved(point, certificate) and promise <= PROMISE * problem.tol
         if solved or state.n_steps >= max_iter:
             return Solution(state, solved, certificate)
         found = yield from search(problem, point, (yield from direct(point)))
@@ -76,13 +76,13 @@ def _newton(
 
 
 def _solve_full(problem: LinearProblem, curvature: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-    """Minus the inverse of the Hessian of J times the gradient."""
+    """Return minus the inverse Hessian of J times the gradient."""
     k, width = gradient.shape
     hessian = curvature / problem.total_weight
     hessian[np.diag_indices_from(hessian)] += np.tile(problem.penalty.l2, k)
     used = np.ones(width, dtype=bool) if problem.fit_intercept else np.arange(width) < width - 1
     if isinstance(problem.loss, Softmax):
-        # Scores may shift by a constant in all classes: the gradient has no part there, the Hessian needs one.
+        # A constant added to all classes' scores changes nothing: the gradient is zero there, and the Hessian singular.
         blocks = hessian.reshape(k, width, k, width)
         index = np.arange(width)
         blocks[:, index, :, index] += np.mean(np.diagonal(hessian)) / k
@@ -108,7 +108,7 @@ def _solve_positive(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def _conjugate(problem: LinearProblem, metric: Metric, point: Point) -> Generator[Any, Any, np.ndarray]:
-    """Conjugate gradients on the Newton equation, to a residual that shrinks with the gradient (superlinear)."""
+    """Solve the Newton equation by conjugate gradients, to a residual that shrinks with the gradient (superlinear)."""
     result = np.zeros_like(point.gradient)
     residual = -point.gradient
     search_direction = metric.solve(residual)

@@ -11,7 +11,7 @@ __all__ = ["inverse_product", "is_curved"]
 def inverse_product(
     steps: Sequence[Any], changes: Sequence[Any], gradient: Any, solve: Callable[[Any], Any] = lambda vector: vector
 ) -> Any:
-    """The inverse Hessian that remembered steps and changes of the gradient (oldest first) imply, times `gradient`.
+    """Return `gradient` times the inverse Hessian implied by remembered steps and gradient changes, oldest first.
 
     `solve` applies the inverse of the metric that stands in the place of the identity.
     """
@@ -30,5 +30,5 @@ def inverse_product(
 
 
 def is_curved(step: Any, change: Any) -> bool:
-    """Whether the curvature along a step is safely positive, so that it may be remembered."""
+    """Return whether the curvature along a step is safely positive, so that it may be remembered."""
     return inner(step, change) > 1e-14 * (inner(step, step) * inner(change, change)) ** 0.5

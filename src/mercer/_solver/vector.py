@@ -10,14 +10,14 @@ __all__ = ["inner", "largest_entry"]
 
 
 def inner(a: Any, b: Any) -> float:
-    """The sum of the products of entries."""
+    """Return the sum of the products of entries."""
     if isinstance(a, np.ndarray):
         return float(np.sum(a * b, dtype=np.float64))
     return float(namespace_of(a).sum(a * b))
 
 
 def largest_entry(a: Any) -> float:
-    """The largest absolute entry; zero where there are none, NaN where one is."""
+    """Return the largest absolute entry; zero if there are none, NaN if one is NaN."""
     if isinstance(a, np.ndarray):
         return float(np.max(np.abs(a), initial=0.0))
     xp = namespace_of(a)

@@ -279,9 +279,9 @@ class ClassMoments(Statistic):
         else:
             order = np.argsort(block.y, kind="stable")
             starts = np.concatenate([[0], np.cumsum(np.bincount(block.y, minlength=k))])
-        width = class_sums.padded_width(d)
+        width = class_sums.pad_width(d)
         packed = np.zeros((len(starts) - 1, width, width))
-        scratch = np.empty(class_sums.packed_size(d))
+        scratch = np.empty(class_sums.count_packed(d))
         class_sums.add_products(block.X, order, starts, block.y, np.sqrt(weight), means, scratch, packed)
         return PackedClassMoments(classes, weights, counts, means, packed, self.kind)
 

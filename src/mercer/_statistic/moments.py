@@ -190,10 +190,10 @@ class Moments(Statistic):
         root = _EMPTY if block.weight is None else np.sqrt(block.weight)
         totals = np.array([part.total_weight() for part in block.parts(unit)])
         width = d + Y.shape[1]
-        padded = scatter.padded_width(width)
+        padded = scatter.pad_width(width)
         means, sums = np.zeros((len(totals), width)), np.zeros((len(totals), padded, padded))
         weight = _EMPTY if block.weight is None else block.weight
-        packed = np.empty(scatter.packed_size(width))
+        packed = np.empty(scatter.count_packed(width))
         scatter.moments_run(block.X, Y, unit, weight, root, self.centre, packed, totals, means, sums)
         return PackedMoments(float(totals[0]), means[0].copy(), sums[0].copy() if len(sums) > 1 else sums[0], d)
 

@@ -264,7 +264,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         weighs = self.priors is not None and (self.solver != "svd" or self.store_covariance)
         return "own" if self.shrinkage == "auto" or weighs else "pooled"
 
-    def _summed(self, source: Source) -> Statistic:
+    def _sum_rows(self, source: Source) -> Statistic:
         if self._is_wide(source):
             n_bytes = 16.0 * source.n_rows * source.n_features
             require_memory(type(self).__name__, n_bytes, "a copy of the centred rows", "select columns")
@@ -353,7 +353,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         return within, (yield Dense(lambda: by_eigenvectors(means, centre, priors, within, total, count, name)))
 
     def _fitted(self, state: DiscriminantState) -> dict[str, Any]:
-        return self._kept(state.sums) | self._of(state, state.sums.classes)
+        return self._list_class_attributes(state.sums) | self._of(state, state.sums.classes)
 
     def _of(self, state: DiscriminantState, classes: Array) -> dict[str, Any]:
         """Return the attributes of a state; two classes have one score, that of the second less that of the first."""

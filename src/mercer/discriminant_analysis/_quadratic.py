@@ -232,7 +232,7 @@ class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
         scores = self._map(X, as_scores)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
-    def _summed(self, source: Source) -> Statistic:
+    def _sum_rows(self, source: Source) -> Statistic:
         n_classes = len(number_labels(source.y)[0]) if source.place == "memory" else 2
         # Each thread holds a few of the sums that it merges.
         n_bytes = 8.0 * n_classes * source.n_features**2 * (4 + 6 * source.threads)
@@ -306,7 +306,7 @@ class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
         return message + f"Increase the value of `{parameter}` to reduce the collinearity."
 
     def _fitted(self, state: QuadraticState) -> dict[str, Any]:
-        return self._kept(state.sums) | self._of(state, state.sums.classes)
+        return self._list_class_attributes(state.sums) | self._of(state, state.sums.classes)
 
     def _of(self, state: QuadraticState, classes: Array) -> dict[str, Any]:
         with np.errstate(divide="ignore"):

@@ -165,7 +165,7 @@ class Nystroem(KernelChoice, FeatureMap):
         indices = np.random.default_rng(seed_sequence(self.random_state)).permutation(n)[:count]
         require_memory("Nystroem", 8.0 * count * source.n_features, f"{count} dense rows", "lower n_components")
         rows = yield Take(indices)
-        kernel = self._chosen_kernel(rows)
+        kernel = self._choose_kernel(rows)
         require_memory("Nystroem", 24.0 * count * count, f"the {count} x {count} kernels", "lower n_components")
         if self._is_precomputed:
             rows = rows[:, indices]
@@ -187,7 +187,7 @@ class Nystroem(KernelChoice, FeatureMap):
             "components_": state.components,
             "component_indices_": state.indices,
             "normalization_": state.normalization,
-            "kernel_": self._chosen_kernel(state.components),
+            "kernel_": self._choose_kernel(state.components),
         }
 
     def _map(self, ready: bool) -> KernelSum:

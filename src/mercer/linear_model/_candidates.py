@@ -10,7 +10,7 @@ from mercer.linear_model._logistic.logistic import LogisticRegression
 
 __all__ = ["CANDIDATES"]
 
-# Beyond these the robust fit, which has no closed form, takes longer than it tells.
+# Above these sizes the robust fit, which has no closed form, takes too long for what it adds.
 _MOST_ROBUST_ROWS = 50_000
 
 

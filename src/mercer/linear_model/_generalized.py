@@ -1,8 +1,10 @@
 """Any loss with any penalty, in one estimator: a regressor or a classifier, as the loss says."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
+import numpy as np
 from sklearn.metrics import r2_score
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
@@ -10,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from mercer._base import Estimator, few_rows, fitting, open_new_rows
 from mercer._base.linear.class_labels import label_classes
 from mercer._base.linear.classifier import LinearClassifier
-from mercer._base.linear.named_objectives import LOSSES, PENALTIES, named_loss, named_penalty
+from mercer._base.linear.named_objectives import LOSSES, PENALTIES, find_named_loss, find_named_penalty
 from mercer._base.linear.prediction import SingleTarget, determination
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule
 from mercer._objective import Exponential, Logistic, Loss, Penalty, Perceptron, Poisson, Softmax
@@ -26,11 +28,11 @@ __all__ = ["GeneralizedLinearEstimator"]
 
 
 def _classifies(estimator: Any) -> bool:
-    return named_loss(estimator.loss).target == "labels"
+    return find_named_loss(estimator.loss).target == "labels"
 
 
 def _knows_probabilities(estimator: Any) -> bool:
-    return isinstance(named_loss(estimator.loss), Logistic | Softmax)
+    return isinstance(find_named_loss(estimator.loss), Logistic | Softmax)
 
 
 class GeneralizedLinearEstimator(SingleTarget, LinearClassifier, Estimator):
@@ -184,23 +186,26 @@ default='l2'
         -------
         self : GeneralizedLinearEstimator
         """
-        loss, attributes, source = self._opened(X, y, sample_weight)
-        penalty = named_penalty(self, source.n_features)
+        loss, attributes, source = self._open_targets(X, y, sample_weight)
+        penalty = find_named_penalty(self, source.n_features)
         total = source.total_weight()
         problem = CompositeProblem(loss, penalty, total, source.n_features, self.fit_intercept, self.tol)
         used, solve = choose_solver(self, problem, source)
-        self._precision = source.host_dtype.name
         outcome = self._drive(
-            solve, source, max_steps=max(1, self.max_iter), attributes=attributes | {"solver_used_": used}
+            solve,
+            source,
+            fitted=partial(self._read_state, dtype=source.host_dtype),
+            max_steps=max(1, self.max_iter),
+            attributes=attributes | {"solver_used_": used},
         )
         if penalty is None and isinstance(loss, Logistic | Softmax | Exponential):
             warn_if_separable(self, source, outcome.state.parameters, "penalise with a positive alpha")
         self._conclude(outcome)
         return self
 
-    def _opened(self, X: Any, y: Any, sample_weight: Any) -> tuple[Loss, dict[str, Any], Source]:
-        """The loss for these targets, the classes if there are any, and the rows."""
-        loss = named_loss(self.loss)
+    def _open_targets(self, X: Any, y: Any, sample_weight: Any) -> tuple[Loss, dict[str, Any], Source]:
+        """Return the loss for these targets, the classes if there are any, and the rows."""
+        loss = find_named_loss(self.loss)
         self._check_loss(loss)
         if loss.target == "labels":
             source = self._open(X, y, sample_weight, targets="labels", accept_sparse="csr")
@@ -233,15 +238,16 @@ default='l2'
             )
             raise ParameterError(message)
 
-    def _fitted(self, state: Any) -> dict[str, Any]:
-        parameters = state.parameters.astype(self._precision)
+    def _read_state(self, state: Any, dtype: np.dtype) -> dict[str, Any]:
+        """Return the coefficients and intercepts; those of a regression have no axis of scores."""
+        parameters = state.parameters.astype(dtype)
         coef, intercept = parameters[:, :-1].copy(), parameters[:, -1].copy()
         if _classifies(self):
             return {"coef_": coef, "intercept_": intercept}
         return {"coef_": coef[0], "intercept_": intercept[0] if self.fit_intercept else 0.0}
 
     def predict(self, X: Any) -> Any:
-        """The expected target, or the label, of each row.
+        """Predict the expected target, or the label, of each row.
 
         Parameters
         ----------
@@ -255,13 +261,13 @@ default='l2'
         """
         if _classifies(self):
             return super().predict(X)
-        linked = isinstance(named_loss(self.loss), Poisson)
+        linked = isinstance(find_named_loss(self.loss), Poisson)
         if (rows := few_rows(self, X)) is not None:
-            return _linked(rows @ self.coef_ + self.intercept_, linked)
+            return _apply_link(rows @ self.coef_ + self.intercept_, linked)
         return open_new_rows(self, X, accept_sparse="csr").map(_Predicted(self.coef_, self.intercept_, linked))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The accuracy of a classifier, or R^2 of a regressor.
+        """Return the accuracy of a classifier, or R^2 of a regressor.
 
         Parameters
         ----------
@@ -280,7 +286,7 @@ default='l2'
             return super().score(X, y, sample_weight)
         if place_of(X, y) == "memory":
             return float(r2_score(y, self.predict(X), sample_weight=sample_weight))
-        if isinstance(named_loss(self.loss), Poisson):
+        if isinstance(find_named_loss(self.loss), Poisson):
             message = "GeneralizedLinearEstimator: score of the Poisson loss needs rows in memory. Load them first."
             raise DataError(message)
         return determination(self, X, y, sample_weight)
@@ -313,7 +319,7 @@ default='l2'
         tags.estimator_type = "classifier" if classifies else "regressor"
         tags.classifier_tags = ClassifierTags() if classifies else None
         tags.regressor_tags = None if classifies else RegressorTags()
-        tags.target_tags.positive_only = isinstance(named_loss(self.loss), Poisson)
+        tags.target_tags.positive_only = isinstance(find_named_loss(self.loss), Poisson)
         return tags
 
 
@@ -326,16 +332,16 @@ class _Predicted:
     linked: bool
 
     def __call__(self, block: Block) -> Any:
-        return _linked(block.matmul(self.coef) + self.intercept, self.linked)
+        return _apply_link(block.matmul(self.coef) + self.intercept, self.linked)
 
 
-def _linked(scores: Any, linked: bool) -> Any:
+def _apply_link(scores: Any, linked: bool) -> Any:
     return namespace_of(scores).exp(scores) if linked else scores
 
 
 @dataclass(frozen=True)
 class _Negative(Statistic):
-    """How many targets are negative."""
+    """The number of negative targets."""
 
     def of(self, block: Block) -> int:
         return int(block.xp.sum(block.xp.astype(block.y < 0, block.xp.int64)))

@@ -1,6 +1,7 @@
-"""Huber regression: squares for the many, absolute errors for the outliers, and the scale that tells them apart."""
+"""Huber regression: squared errors, absolute errors for outliers, and the scale that separates the two."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +12,7 @@ from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
 from mercer._source import Block, Source
 from mercer._source.memory import require_memory
 from mercer._source.namespace import to_numpy
-from mercer.linear_model._solvers.composite.scaled_huber import HuberProblem, HuberState, scaled_huber
+from mercer.linear_model._solvers.composite.scaled_huber import HuberProblem, HuberState, minimise_scaled_huber
 
 __all__ = ["HuberRegressor"]
 
@@ -142,10 +143,10 @@ class HuberRegressor(SingleTarget, LinearRegressor):
         )
         problem = HuberProblem(float(self.epsilon), float(self.alpha), self.fit_intercept, self.tol)
         begin = self._last(source)
-        self._precision = source.host_dtype.name
         outcome = self._drive(
-            lambda state: scaled_huber(problem, begin if state is None else state, self.max_iter),
+            lambda state: minimise_scaled_huber(problem, begin if state is None else state, self.max_iter),
             source,
+            fitted=partial(self._read_state, dtype=source.host_dtype),
             max_steps=max(1, self.max_iter),
         )
         self.__dict__.pop("outliers_", None)
@@ -155,7 +156,7 @@ class HuberRegressor(SingleTarget, LinearRegressor):
         return self
 
     def _last(self, source: Source) -> HuberState | None:
-        """The last solution, where the fit should start from it."""
+        """Return the last solution, if the fit should start from it."""
         if not (self.warm_start and hasattr(self, "coef_")) or self.coef_.shape != (source.n_features,):
             return None
         parameters = np.append(to_numpy(self.coef_), to_numpy(self.intercept_)).astype(np.float64)
@@ -170,15 +171,16 @@ class HuberRegressor(SingleTarget, LinearRegressor):
             )
         raise AttributeError(message)
 
-    def _fitted(self, state: HuberState) -> dict[str, Any]:
-        parameters = state.parameters.astype(self._precision)
+    def _read_state(self, state: HuberState, dtype: np.dtype) -> dict[str, Any]:
+        """Return the coefficients, the intercept and the scale."""
+        parameters = state.parameters.astype(dtype)
         intercept = parameters[-1] if self.fit_intercept else 0.0
         return {"coef_": parameters[:-1].copy(), "intercept_": intercept, "scale_": float(state.scale)}
 
 
 @dataclass(frozen=True, eq=False)
 class _Outlying:
-    """Whether the rows of a block are further off than `reach`."""
+    """Whether the absolute residual of each row of a block exceeds `reach`."""
 
     parameters: Any
     reach: float

@@ -1,6 +1,9 @@
 """Quantile regression: the plane below which a given share of the targets lies, the exact optimum of a programme."""
 
+from functools import partial
 from typing import Any, ClassVar
+
+import numpy as np
 
 from mercer._base import fitting
 from mercer._base.linear.prediction import LinearRegressor, SingleTarget
@@ -148,8 +151,8 @@ class QuantileRegressor(SingleTarget, LinearRegressor):
             self.fit_intercept,
             _TOLERANCE,
         )
-        self._precision = source.host_dtype.name
-        outcome = self._drive(lambda state: self._solver(problem, source, state), source)
+        fitted = partial(self._read_state, dtype=source.host_dtype)
+        outcome = self._drive(lambda state: self._solver(problem, source, state), source, fitted=fitted)
         self.solver_used_ = "all rows" if self._whole else "near rows"
         self._conclude(outcome, "set solver='highs' and no solver_options, or raise max_time")
         return self
@@ -178,8 +181,9 @@ class QuantileRegressor(SingleTarget, LinearRegressor):
         options = self.solver_options or {}
         return quantile_program(problem, start, _STEPS, 0, method=method, options=options)
 
-    def _fitted(self, state: Any) -> dict[str, Any]:
-        parameters = state.parameters[0].astype(self._precision)
+    def _read_state(self, state: Any, dtype: np.dtype) -> dict[str, Any]:
+        """Return the coefficients and the intercept, in the precision of the rows."""
+        parameters = state.parameters[0].astype(dtype)
         return {"coef_": parameters[:-1].copy(), "intercept_": parameters[-1] if self.fit_intercept else 0.0}
 
     def __sklearn_tags__(self) -> Any:

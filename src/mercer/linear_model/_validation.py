@@ -9,14 +9,14 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from mercer._source import Source
 from mercer.errors import DataError
 
-__all__ = ["ValidationScore", "held_out_rows"]
+__all__ = ["ValidationScore", "draw_held_out"]
 
 Array = Any
-# Held-out rows scored at a time: a copy of so many rows is all that is made.
+# Held-out rows scored at a time, which bounds the memory of their copy.
 _TILE = 4096
 
 
-def held_out_rows(estimator: Any, source: Source, labels: bool) -> tuple[Array, Array]:
+def draw_held_out(estimator: Any, source: Source, labels: bool) -> tuple[Array, Array]:
     """Draw the rows to learn from, in rising order, and the rows to judge by, stratified by class."""
     seed = estimator.random_state
     if isinstance(seed, np.random.Generator):
@@ -44,7 +44,7 @@ class ValidationScore:
 
     def answer(self, source: Source) -> Array:
         X = source.whole()
-        coef, intercept = self.state.model(self.average)
+        coef, intercept = self.state.choose_model(self.average)
         y = np.asarray(source.y, dtype=np.float64)[self.rows]
         weight = np.ones(len(y)) if source.weight is None else source.weight[self.rows]
         scores = np.concatenate(

@@ -139,7 +139,7 @@ class BernoulliNB(DiscreteNB):
         model.n_features_in_ = q.shape[1]
         return model
 
-    def _summed(self, source: Source) -> Statistic:
+    def _sum_rows(self, source: Source) -> Statistic:
         return ClassTotals(None if self.binarize is None else float(self.binarize))
 
     def _log_probabilities(self, sums: ClassTotalSums) -> Array:

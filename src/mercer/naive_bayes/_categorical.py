@@ -147,7 +147,7 @@ class CategoricalNB(DiscreteNB):
         model._scores = _tabulate(model.feature_log_prob_, model.n_categories_, model.class_log_prior_)
         return model
 
-    def _summed(self, source: Source) -> Statistic:
+    def _sum_rows(self, source: Source) -> Statistic:
         return CategoryCounts(min(_MOST, max(2, count_allowed_bytes() // (16 * source.n_features))))
 
     def _refuse(self, least: float) -> None:
@@ -199,7 +199,7 @@ class CategoricalNB(DiscreteNB):
     def _fitted(self, state: ClassTotalSums) -> dict[str, Any]:
         logarithms = [one.astype(self._dtype) for one in self._log_probabilities(state)]
         prior, sizes = self._log_prior(state.weights).astype(self._dtype), self._sizes(state.totals)
-        return self._kept(state) | {
+        return self._list_class_attributes(state) | {
             "class_count_": state.weights,
             "class_log_prior_": prior,
             "category_count_": self._counts(state),

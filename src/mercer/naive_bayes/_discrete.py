@@ -30,7 +30,7 @@ class DiscreteNB(NaiveBayes):
     class_prior: Any
     _made: tuple[Any, Any]
 
-    def _summed(self, source: Source) -> Statistic:
+    def _sum_rows(self, source: Source) -> Statistic:
         return ClassTotals()
 
     def _log_probabilities(self, sums: Any) -> Any:
@@ -98,7 +98,7 @@ class DiscreteNB(NaiveBayes):
         return (times(sums.weights, prior) + columns) / float(sums.weights.sum())
 
     def _fitted(self, state: ClassTotalSums) -> dict[str, Any]:
-        found = self._kept(state) | {
+        found = self._list_class_attributes(state) | {
             "class_count_": state.weights,
             "feature_count_": state.totals,
             "class_log_prior_": self._log_prior(state.weights).astype(self._dtype),

@@ -112,7 +112,7 @@ class GaussianNB(NaiveBayes):
         model.theta_, model.var_, model.n_features_in_ = means, variances, means.shape[1]
         return model
 
-    def _summed(self, source: Source) -> Statistic:
+    def _sum_rows(self, source: Source) -> Statistic:
         return ClassMoments("diagonal")
 
     def _parameters_of(self, sums: ClassMomentSums) -> tuple[Array, Array, float]:
@@ -146,7 +146,7 @@ class GaussianNB(NaiveBayes):
 
     def _fitted(self, state: ClassMomentSums) -> dict[str, Any]:
         variances, priors, epsilon = self._parameters_of(state)
-        return self._kept(state) | {
+        return self._list_class_attributes(state) | {
             "theta_": state.means.astype(self._dtype),
             "var_": variances.astype(self._dtype),
             "class_count_": state.weights.astype(self._dtype),

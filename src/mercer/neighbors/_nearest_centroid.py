@@ -215,7 +215,7 @@ class NearestCentroid(JointScores, ClassModel):
         """
         return super().predict_log_proba(X)
 
-    def _summed(self, source: Source) -> Statistic:
+    def _sum_rows(self, source: Source) -> Statistic:
         if self.metric == "manhattan":
             self._needs_memory(source, "metric='manhattan'", "use metric='euclidean'")
         return ClassMoments("diagonal")
@@ -282,7 +282,7 @@ class NearestCentroid(JointScores, ClassModel):
             "within_class_std_dev_": spread,
             "class_prior_": self._priors(sums.weights),
         }
-        return self._kept(sums) | {name: value.astype(self._dtype) for name, value in found.items()}
+        return self._list_class_attributes(sums) | {name: value.astype(self._dtype) for name, value in found.items()}
 
     def _scorer(self) -> Any:
         priors = to_numpy(self.class_prior_).astype(np.float64)

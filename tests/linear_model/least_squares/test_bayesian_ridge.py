@@ -13,7 +13,8 @@ from mercer.linear_model import BayesianRidge, LinearRegression, Ridge, alpha_fr
 from mercer.linear_model._solvers.closed_form.evidence import Evidence, Precisions
 from mercer.linear_model._solvers.closed_form.linear_spectrum import _from_moments, _from_triangle
 
-ALPHA, LAMBDA = 4.0, 0.5
+ALPHA = 4.0
+LAMBDA = 0.5
 
 
 @pytest.fixture
@@ -23,14 +24,14 @@ def data():
     return X, X @ [1.0, -2.0, 0.0, 0.5] + 3.0 + 0.5 * random.normal(size=30)
 
 
-def held(**parameters):
+def hold_precisions(**parameters):
     return BayesianRidge(alpha_init=ALPHA, lambda_init=LAMBDA, maximise_evidence=False, **parameters)
 
 
 @pytest.mark.catalogue("LM-09")
 def test_the_posterior_at_given_precisions_is_the_closed_form(data):
     X, y = data
-    model = held(fit_intercept=False).fit(X, y)
+    model = hold_precisions(fit_intercept=False).fit(X, y)
     covariance = np.linalg.inv(ALPHA * X.T @ X + LAMBDA * np.eye(4))
     np.testing.assert_allclose(model.sigma_, covariance, rtol=1e-10)
     np.testing.assert_allclose(model.coef_, ALPHA * covariance @ X.T @ y, rtol=1e-10)
@@ -40,7 +41,7 @@ def test_the_posterior_at_given_precisions_is_the_closed_form(data):
 @pytest.mark.catalogue("LM-09")
 def test_the_evidence_is_the_density_of_the_targets(data):
     X, y = data
-    model = held(fit_intercept=False).fit(X, y)
+    model = hold_precisions(fit_intercept=False).fit(X, y)
     for alpha, lambda_ in ((ALPHA, LAMBDA), (0.3, 20.0)):
         expected = multivariate_normal(np.zeros(30), np.eye(30) / alpha + X @ X.T / lambda_).logpdf(y)
         assert model.log_evidence(alpha, lambda_) == pytest.approx(expected, rel=1e-10)
@@ -51,7 +52,7 @@ def test_the_evidence_is_the_density_of_the_targets(data):
 def test_the_mean_is_ridge_and_a_flat_prior_gives_least_squares(data):
     X, y = data
     ridge = Ridge(alpha=alpha_from_variances(noise=1 / ALPHA, prior=1 / LAMBDA)).fit(X, y)
-    model = held().fit(X, y)
+    model = hold_precisions().fit(X, y)
     np.testing.assert_allclose(model.coef_, ridge.coef_, rtol=1e-10)
     assert model.intercept_ == pytest.approx(ridge.intercept_)
     flat = BayesianRidge(lambda_init=0.0, maximise_evidence=False).fit(X, y)
@@ -61,7 +62,7 @@ def test_the_mean_is_ridge_and_a_flat_prior_gives_least_squares(data):
 @pytest.mark.catalogue("LM-09")
 def test_the_likelihood_is_that_of_gaussian_noise(data):
     X, y = data
-    model = held().fit(X, y)
+    model = hold_precisions().fit(X, y)
     squares = np.sum((y - model.predict(X)) ** 2)
     expected = -squares * ALPHA / 2 - 15 * np.log(2 * np.pi / ALPHA)
     assert model.log_likelihood(X, y) == pytest.approx(expected)
@@ -78,11 +79,11 @@ def test_the_predictive_deviation_exceeds_the_noise_and_grows_away_from_the_data
 
 
 def test_the_predictive_variance_is_that_of_a_model_with_the_intercept_among_its_coefficients(data):
-    """A column of ones with a prior of no precision is what the flat prior on the intercept stands for."""
+    """Use a column of ones with a prior of no precision: the flat prior on the intercept stands for it."""
     X, y = data
     Z = np.column_stack([X, np.ones(30)])
     covariance = np.linalg.inv(ALPHA * Z.T @ Z + np.diag([LAMBDA] * 4 + [1e-12]))
-    _, deviation = held().fit(X, y).predict(X, return_std=True)
+    _, deviation = hold_precisions().fit(X, y).predict(X, return_std=True)
     np.testing.assert_allclose(deviation**2, 1 / ALPHA + np.sum((Z @ covariance) * Z, axis=1), rtol=1e-7)
 
 

@@ -13,7 +13,7 @@ RNG = np.random.default_rng(0)
 
 
 def with_condition(n, d, condition, mean=0.0):
-    """Rows of a given condition number, far from zero if asked, and noisy targets."""
+    """Draw rows of a given condition number, far from zero if asked, and noisy targets."""
     left, _ = np.linalg.qr(RNG.normal(size=(n, d)))
     right, _ = np.linalg.qr(RNG.normal(size=(d, d)))
     X = np.sqrt(n) * (left * np.logspace(0, -np.log10(condition), d)) @ right + mean
@@ -21,7 +21,7 @@ def with_condition(n, d, condition, mean=0.0):
 
 
 def exact_coefficients(X, y):
-    """Least squares in extended precision, by correcting a double-precision answer until it stands still."""
+    """Solve in extended precision, by correcting a double-precision answer until it no longer changes."""
     X, y = X.astype(np.longdouble), y.astype(np.longdouble)
     X, y = X - X.mean(axis=0), y - y.mean()
     inverse = np.linalg.pinv(X.astype(np.float64))

@@ -20,7 +20,8 @@ from mercer.linear_model import (
 )
 
 RNG = np.random.default_rng(0)
-X, Y = RNG.normal(size=(80, 6)) + 1.0, RNG.normal(size=(80, 2))
+X = RNG.normal(size=(80, 6)) + 1.0
+Y = RNG.normal(size=(80, 2))
 
 
 @pytest.mark.catalogue("LM-04")

@@ -8,7 +8,9 @@ from sklearn.linear_model import RidgeClassifierCV as ReferenceCV
 
 from mercer.linear_model import LinearRegression, LogisticRegression, RidgeClassifier, RidgeClassifierCV
 
-X, Y = load_iris(return_X_y=True)
+IRIS = load_iris()
+X = IRIS.data
+Y = IRIS.target
 NAMES = np.array(["setosa", "versicolor", "virginica"])[Y]
 
 

@@ -24,7 +24,7 @@ def make(shape, n_targets=2):
 
 
 def leave_out(X, y, alpha, weight, fit_intercept):
-    """Errors by refitting without one copy of each row."""
+    """Return errors by refitting without one copy of each row."""
     errors = np.empty_like(y)
     for i in range(len(X)):
         less = weight.copy()
@@ -123,7 +123,7 @@ def test_sparse_rows_and_blocks_give_the_same_errors():
 
 @pytest.mark.parametrize("decades", [0.1, 4, 10])
 def test_thin_factors_give_the_errors_of_a_hundred_penalties(decades):
-    """Leverages and fits from the factors against those of each penalty, for columns of like and unlike sizes."""
+    """Compare leverages and fits from the factors with those of each penalty, for columns of like and unlike sizes."""
     random = np.random.default_rng(0)
     X = random.normal(size=(300, 12)) * np.logspace(0, decades / 2, 12)
     y, alphas = random.normal(size=(300, 2)), np.logspace(-3, 6, 100)

@@ -21,7 +21,7 @@ def problem(shape, mean=0.0):
 
 
 def optimum(X, y, weight, alpha, fit_intercept):
-    """The normal equations with an unpenalised column of ones, by a general solver."""
+    """Solve the normal equations with an unpenalised column of ones, by a general solver."""
     rows = np.c_[X, np.ones(len(X))] if fit_intercept else X
     penalty = np.diag([alpha] * X.shape[1] + [0.0] * int(fit_intercept))
     solution = np.linalg.solve(rows.T @ (weight[:, None] * rows) + penalty, rows.T @ (weight[:, None] * y))

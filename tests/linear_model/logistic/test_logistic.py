@@ -16,7 +16,7 @@ from mercer.linear_model import LogisticRegression
 SMOOTH = ("lbfgs", "newton-cg", "newton-cholesky", "sag", "saga")
 
 
-def labelled(n_classes=2, n=300, d=6):
+def draw_labelled(n_classes=2, n=300, d=6):
     return make_classification(n, d, n_informative=4, n_redundant=0, n_classes=n_classes, flip_y=0.1, random_state=0)
 
 
@@ -63,7 +63,7 @@ def test_softmax_reaches_the_minimum_that_a_general_optimiser_finds():
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("solver", SMOOTH)
 def test_every_smooth_solver_reaches_the_same_minimum(solver, n_classes):
-    X, y = labelled(n_classes)
+    X, y = draw_labelled(n_classes)
     model = LogisticRegression(solver=solver, tol=1e-7, max_iter=5000, random_state=0).fit(X, y)
     reference = LogisticRegression(solver="newton-cholesky", tol=1e-10).fit(X, y)
     assert model.converged_
@@ -74,7 +74,7 @@ def test_every_smooth_solver_reaches_the_same_minimum(solver, n_classes):
 @pytest.mark.parametrize("ratio", [0.5, 1.0])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_proximal_newton_and_saga_agree_on_penalties_with_corners(n_classes, ratio):
-    X, y = labelled(n_classes)
+    X, y = draw_labelled(n_classes)
     settings = {"l1_ratio": ratio, "C": 0.05, "tol": 1e-8, "max_iter": 5000, "random_state": 0}
     fast = LogisticRegression(solver="auto", **settings).fit(X, y)
     slow = LogisticRegression(solver="saga", **settings).fit(X, y)
@@ -84,7 +84,7 @@ def test_proximal_newton_and_saga_agree_on_penalties_with_corners(n_classes, rat
 
 
 def test_the_dual_of_liblinear_is_its_primal():
-    X, y = labelled()
+    X, y = draw_labelled()
     for settings in ({}, {"intercept_scaling": 3.0}, {"fit_intercept": False}):
         primal = LogisticRegression(solver="liblinear", tol=1e-7, **settings).fit(X, y)
         dual = LogisticRegression(
@@ -97,7 +97,7 @@ def test_the_dual_of_liblinear_is_its_primal():
 
 @pytest.mark.parametrize("solver", ["lbfgs", "saga"])
 def test_the_gap_bounds_how_far_an_early_stop_is_from_the_minimum(solver):
-    X, y = labelled(3)
+    X, y = draw_labelled(3)
     best = objective(LogisticRegression(solver="newton-cholesky", tol=1e-10).fit(X, y), X, y)
     for steps in (1, 2, 4, 8):
         with warnings.catch_warnings():
@@ -116,7 +116,7 @@ def test_working_sets_find_the_same_model_as_the_whole():
 
 
 def test_badly_scaled_columns_take_no_more_steps():
-    X, y = labelled(n=1000)
+    X, y = draw_labelled(n=1000)
     even = LogisticRegression(C=1e6).fit(X, y)
     odd = LogisticRegression(C=1e6).fit(X * np.logspace(-3, 3, 6) + 100.0, y)
     assert odd.n_iter_[0] <= even.n_iter_[0] + 3
@@ -125,7 +125,7 @@ def test_badly_scaled_columns_take_no_more_steps():
 
 @pytest.mark.parametrize("solver", ["lbfgs", "newton-cholesky", "saga", "auto"])
 def test_sparse_rows_give_the_dense_model(solver):
-    X, y = labelled(3)
+    X, y = draw_labelled(3)
     X[np.abs(X) < 0.7] = 0
     ratio = 1.0 if solver == "auto" else 0.0
     settings = {"solver": solver, "l1_ratio": ratio, "tol": 1e-6, "max_iter": 2000, "random_state": 0}
@@ -151,7 +151,7 @@ def test_log_probabilities_stay_finite_where_probabilities_vanish():
 
 
 def test_what_a_solver_cannot_do_is_an_error():
-    X, y = labelled(3)
+    X, y = draw_labelled(3)
     with pytest.raises(ParameterError, match=r"Solver lbfgs supports only 'l2' or None penalties, got l1 penalty"):
         LogisticRegression(l1_ratio=1.0).fit(X, y)
     with pytest.raises(ParameterError, match=r"Solver lbfgs supports only dual=False"):
@@ -163,6 +163,6 @@ def test_what_a_solver_cannot_do_is_an_error():
 
 
 def test_verbose_prints_a_line_for_each_step(capsys):
-    X, y = labelled()
+    X, y = draw_labelled()
     model = LogisticRegression(verbose=1).fit(X, y)
     assert capsys.readouterr().out.count("LogisticRegression: step") == model.n_iter_[0]

@@ -14,9 +14,11 @@ from sklearn.model_selection import StratifiedKFold
 from mercer.errors import DataError, ParameterError
 from mercer.linear_model import LogisticRegression, LogisticRegressionCV
 
-CANCER, BENIGN = load_breast_cancer(return_X_y=True)
+CANCER = load_breast_cancer().data
 CANCER = (CANCER - CANCER.mean(axis=0)) / CANCER.std(axis=0)
-IRIS, SPECIES = load_iris(return_X_y=True)
+BENIGN = load_breast_cancer().target
+IRIS = load_iris().data
+SPECIES = load_iris().target
 DATA = {"two classes": (CANCER[:200, :6], BENIGN[:200]), "three classes": (IRIS, np.array(["a", "b", "c"])[SPECIES])}
 SETTINGS = {"l1_ratios": (0.0,), "scoring": "neg_log_loss", "use_legacy_attributes": False, "cv": 3}
 

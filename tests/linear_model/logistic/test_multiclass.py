@@ -24,7 +24,7 @@ MODELS = {
 
 @pytest.fixture(scope="module")
 def corners():
-    """Four classes far apart, each on its own side of a line, with names."""
+    """Draw four classes far apart, each on its own side of a line, with names."""
     centres = 12.0 * np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
     X, y = make_blobs(200, centers=centres, cluster_std=1.0, random_state=0)
     return X, np.array(["east", "north", "west", "south"])[y]

@@ -12,7 +12,7 @@ XOR = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 
 
 def separable(margin, n=500, d=4, seed=0):
-    """Rows on both sides of a plane through zero, none nearer to it than the margin."""
+    """Draw rows on both sides of a plane through zero, none nearer to it than the margin."""
     random = np.random.default_rng(seed)
     normal = random.normal(size=d)
     normal /= np.linalg.norm(normal)
@@ -24,7 +24,7 @@ def separable(margin, n=500, d=4, seed=0):
 
 @pytest.mark.catalogue("LM-13")
 def test_three_rows_by_hand():
-    """A score of zero is a mistake: (1, 0), t = 1 gives w = (1, 0), b = 1; (0, 1), t = -1 then w = (1, -1), b = 0."""
+    """Follow by hand: (1, 0), t = 1 gives w = (1, 0), b = 1; then (0, 1), t = -1 gives w = (1, -1), b = 0."""
     X, y = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0]]), [1, -1, 1]
     model = Perceptron(shuffle=False).fit(X, y)
     assert model.coef_.tolist() == [[1.0, -1.0]]
@@ -71,7 +71,7 @@ def test_xor_stops_at_the_cap_and_the_certificate_says_why():
 
 @pytest.mark.catalogue("LM-13")
 def test_an_update_is_a_gradient_step_down_the_perceptron_loss_of_that_row():
-    """Only mistakes cost: summed over all rows -t z would have no minimum."""
+    """Count only mistakes: summed over all rows, -t z would have no minimum."""
     random = np.random.default_rng(0)
     x, w, b = random.normal(size=(1, 3)), random.normal(size=(1, 3)), random.normal(size=1)
     loss = PerceptronLoss()

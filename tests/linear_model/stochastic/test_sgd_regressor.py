@@ -20,7 +20,7 @@ def example(n=400, d=5, seed=0):
 
 @pytest.mark.catalogue("OP-05")
 def test_rates_of_one_over_t_give_the_running_mean():
-    """One constant column and the squared loss: w moves by (y - w) / t."""
+    """Use one constant column and the squared loss: w moves by (y - w) / t."""
     y = np.random.default_rng(0).normal(size=200)
     given = {"fit_intercept": False, "learning_rate": "invscaling", "eta0": 1.0, "power_t": 1.0, "penalty": None}
     model = SGDRegressor(**given, shuffle=False, max_iter=1, tol=None).fit(np.ones((200, 1)), y)
@@ -64,7 +64,7 @@ def test_rows_of_weight_zero_are_as_if_absent():
 
 
 def test_weights_are_repetitions_in_expectation():
-    """Averages of many short runs with a weight of two and with the row twice agree; a weight ignored would not."""
+    """Compare averages of many short runs with a weight of two and with the row twice; a weight ignored would show."""
     X, y = example(40)
     weight = np.where(y > 0, 2.0, 1.0)
     twice = weight.astype(int)

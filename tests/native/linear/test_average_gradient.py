@@ -6,7 +6,10 @@ import numpy
 import pytest
 import scipy.sparse
 
-LOGISTIC, SOFTMAX, SQUARED = 0, 1, 2
+# Losses, by their places in the native code.
+LOGISTIC = 0
+SOFTMAX = 1
+SQUARED = 2
 
 
 @pytest.fixture
@@ -15,7 +18,7 @@ def average_gradient(level):
 
 
 @pytest.fixture
-def centred_gradient(level):
+def native_centred(level):
     return importlib.import_module(f"mercer._native.{level}.centred_gradient")
 
 
@@ -28,7 +31,7 @@ def derive(scores, y, loss):
 
 
 def visit_plainly(X, y, weight, order, loss, share, fit_intercept, step, l1, l2, w, average, table):
-    """Rows with a one for the intercept; the intercept stays put where there is none to fit."""
+    """Visit rows with a one for the intercept, which stays put if it is not fitted."""
     rows = numpy.column_stack([X, numpy.full(len(X), float(fit_intercept))])
     for i in order:
         change = weight[i] * derive(w @ rows[i] + (0 if fit_intercept else w[:, -1]), y[i], loss) - table[i]
@@ -87,7 +90,7 @@ def test_dense_and_sparse_visits_follow_the_recurrence(average_gradient, real, s
 @pytest.mark.parametrize("real", [numpy.float64, numpy.float32])
 @pytest.mark.parametrize("share", [0.0, 20.0])
 @pytest.mark.parametrize("l2", [0.0, 0.01, 8.0])
-def test_sparse_rows_less_their_mean_follow_the_recurrence(centred_gradient, real, share, l2):
+def test_sparse_rows_less_their_mean_follow_the_recurrence(native_centred, real, share, l2):
     X, y, weight, order, _, table, w = make_visits(SQUARED, real)
     w[:, -1] = 0.0
     mean = numpy.linspace(-1.0, 1.0, 9)
@@ -96,7 +99,7 @@ def test_sparse_rows_less_their_mean_follow_the_recurrence(centred_gradient, rea
     visit_plainly(X - mean, y, weight, order, SQUARED, share, False, 0.05, 0.0, l2, *expected)
     rows, scratch = scipy.sparse.csr_array(X), numpy.full((2, 9), numpy.nan)
     given = (mean, y, weight, order, (share, 0.05, l2))
-    centred_gradient.visit_centred(rows.data, rows.indices, rows.indptr, *given, *found, scratch)
+    native_centred.visit_centred(rows.data, rows.indices, rows.indptr, *given, *found, scratch)
     coef, average, remembered = found
     numpy.testing.assert_allclose(coef, expected[0][0, :-1], rtol=1e-9, atol=1e-11)
     numpy.testing.assert_allclose(average - mean * remembered.sum(), expected[1][0, :-1], rtol=1e-9, atol=1e-11)

@@ -54,7 +54,7 @@ SHAPES = {
 
 
 def slope_range(m, shape):
-    """The slopes that a loss has at m, beside a centre of zero."""
+    """Return the least and the largest slope of a loss at m, with a centre of zero."""
     tube, width, low, high = shape
     if width < 0:
         return (-1 / (1 + numpy.exp(m)),) * 2

@@ -8,8 +8,20 @@ import scipy.sparse
 
 from mercer._solver.row_arrays import list_row_arrays
 
-HINGE, SQUARED_HINGE, LOGISTIC, MODIFIED, SQUARED, HUBER, TUBE, SQUARED_TUBE = range(8)
-CONSTANT, OPTIMAL, INVERSE, FIRST, SECOND = range(5)
+# Losses and schedules, by their places in the native code.
+HINGE = 0
+SQUARED_HINGE = 1
+LOGISTIC = 2
+MODIFIED = 3
+SQUARED = 4
+HUBER = 5
+TUBE = 6
+SQUARED_TUBE = 7
+CONSTANT = 0
+OPTIMAL = 1
+INVERSE = 2
+FIRST = 3
+SECOND = 4
 
 
 @pytest.fixture
@@ -18,7 +30,7 @@ def stochastic(level):
 
 
 def losses(loss, shape, y, z):
-    """Value and slope."""
+    """Return the loss and its slope."""
     m, r = y * z, z - y
     tube = max(abs(r) - shape, 0)
     return {
@@ -37,7 +49,7 @@ def losses(loss, shape, y, z):
 
 
 def visit_plainly(X, y, weight, order, loss, shape, schedule, rate, power, origin, l1, l2, average, batch):
-    """Coefficients, intercept, their averages and the summed loss after all batches; pure l1 by its own account."""
+    """Return coefficients, intercept, their averages and the summed loss after all batches."""
     w, b, t, total = numpy.zeros(X.shape[1]), 0.0, 1, 0.0
     mean, mean_b, due, owed = numpy.zeros_like(w), 0.0, 0.0, numpy.zeros_like(w)
     for start in range(0, len(order), batch):

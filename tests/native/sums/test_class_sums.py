@@ -28,15 +28,15 @@ def scatters(X, labels, weight, means, groups):
 
 
 def products(class_sums, X, labels, weight, means, own):
-    """The scatters that native code finds, made whole."""
+    """Return the scatters that native code finds, as full matrices."""
     n, d = X.shape
     k = len(means)
     order = numpy.argsort(labels, kind="stable") if own else numpy.arange(n)
     counts = numpy.bincount(labels, minlength=k)
     starts = numpy.concatenate([[0], numpy.cumsum(counts)]) if own else numpy.array([0, n])
-    width = class_sums.padded_width(d)
+    width = class_sums.pad_width(d)
     out = numpy.zeros((len(starts) - 1, width, width))
-    scratch = numpy.full(class_sums.packed_size(d), numpy.nan)
+    scratch = numpy.full(class_sums.count_packed(d), numpy.nan)
     class_sums.add_products(X, order, starts, labels, numpy.sqrt(weight), means, scratch, out)
     upper = numpy.triu(out[:, :d, :d])
     return upper + numpy.triu(upper, 1).transpose(0, 2, 1), out

@@ -12,7 +12,9 @@ FORMS = {
     2: lambda x: numpy.r_[1, x, x * x],
     3: lambda x: numpy.r_[1, x, numpy.outer(x, x)[numpy.triu_indices(len(x))]],
 }
-UNIT, TILE = 32, 16
+# Rows of a block, and of a tile within it.
+UNIT = 32
+TILE = 16
 
 
 @pytest.fixture

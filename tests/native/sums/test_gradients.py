@@ -9,7 +9,9 @@ from mercer._objective import Logistic, Softmax
 
 REALS = [numpy.float64, numpy.float32]
 EMPTY = numpy.empty(0)
-UNIT, TILE = 32, 16
+# Rows of a block, and of a tile within it.
+UNIT = 32
+TILE = 16
 
 
 @pytest.fixture
@@ -23,7 +25,7 @@ def draw(n, d, k, real):
     return X, generator.normal(size=(k, d + 1)), generator.integers(0, max(2, k), size=n), generator.random(n)
 
 
-def expected_sums(loss, X, y, weight, parameters, part):
+def sum_plainly(loss, X, y, weight, parameters, part):
     rows = X[part].astype(float)
     scores = rows @ parameters[:, :-1].T + parameters[:, -1]
     residual = weight[part, None] * loss.residual(scores, y[part], numpy)
@@ -43,7 +45,7 @@ def test_logistic_sums_are_those_of_the_definition(gradients, shape, real, weigh
     size = weight if weighted else numpy.ones(len(X))
     for block, row in enumerate(sums):
         part = slice(block * UNIT, (block + 1) * UNIT)
-        by_coefficients, by_intercept, value = expected_sums(Logistic(), X, y, size, parameters, part)
+        by_coefficients, by_intercept, value = sum_plainly(Logistic(), X, y, size, parameters, part)
         numpy.testing.assert_allclose(row[:-2], by_coefficients[0], rtol=1e-11, atol=1e-11)
         assert row[-2] == pytest.approx(by_intercept[0], rel=1e-11, abs=1e-12)
         assert row[-1] == pytest.approx(value, rel=1e-11)
@@ -61,7 +63,7 @@ def test_softmax_sums_are_those_of_the_definition(gradients, real, weighted):
     size = weight if weighted else numpy.ones(len(X))
     for block in range(2):
         part = slice(block * UNIT, (block + 1) * UNIT)
-        by_coefficients, by_intercept, value = expected_sums(Softmax(4), X, y, size, parameters, part)
+        by_coefficients, by_intercept, value = sum_plainly(Softmax(4), X, y, size, parameters, part)
         numpy.testing.assert_allclose(sums[block, :, :7], by_coefficients, rtol=1e-11, atol=1e-12)
         numpy.testing.assert_allclose(sums[block, :, 7], by_intercept, rtol=1e-11, atol=1e-12)
         assert sums[block, 0, 8] == pytest.approx(value, rel=1e-12)

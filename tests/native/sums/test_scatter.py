@@ -1,4 +1,4 @@
-"""Moments of a run of blocks: centred, weighted, with further columns, merged along the tree, at every level."""
+"""Moments of a run of blocks: centred, weighted, with further columns, merge along the tree, at every level."""
 
 import importlib
 
@@ -21,13 +21,13 @@ def draw(n, d, k, real):
 
 
 def moments(scatter, X, Y, weight=EMPTY, unit=64, centre=True):
-    """The weight, mean and full scatter that native code finds."""
+    """Return the weight, mean and full scatter that native code finds."""
     width, n = X.shape[1] + Y.shape[1], len(X)
-    m, padded = max(1, -(-n // unit)), scatter.padded_width(width)
+    m, padded = max(1, -(-n // unit)), scatter.pad_width(width)
     size = weight if len(weight) else numpy.ones(n)
     totals = numpy.array([size[i * unit : (i + 1) * unit].sum() for i in range(m)])
     means, sums = numpy.zeros((m, width)), numpy.zeros((m, padded, padded))
-    packed = numpy.full(scatter.packed_size(width), numpy.nan)
+    packed = numpy.full(scatter.count_packed(width), numpy.nan)
     scatter.moments_run(X, Y, unit, weight, numpy.sqrt(weight), centre, packed, totals, means, sums)
     full = numpy.empty((width, width))
     scatter.unfold(sums[0], full)
@@ -65,16 +65,16 @@ def test_a_run_has_the_bits_of_its_blocks_merged_one_by_one(scatter, n_blocks):
     for start in range(0, len(X), 32):
         part, height = moments(scatter, X[start : start + 32], Y[start : start + 32], unit=32), 0
         while stack and stack[-1][0] == height:
-            part, height = merged(scatter, stack.pop()[1], part), height + 1
+            part, height = merge(scatter, stack.pop()[1], part), height + 1
         stack.append((height, part))
     total = stack.pop()[1]
     while stack:
-        total = merged(scatter, stack.pop()[1], total)
+        total = merge(scatter, stack.pop()[1], total)
     for found, expected in zip(whole, total, strict=True):
         numpy.testing.assert_array_equal(found, expected)
 
 
-def merged(scatter, first, second):
+def merge(scatter, first, second):
     weight, mean, full = first[0], first[1].copy(), first[2].copy()
     scatter.merge_moments(full, second[2], mean, second[1].copy(), weight, second[0])
     mirrored = numpy.empty_like(full)

@@ -1,4 +1,4 @@
-"""From the labels of the rows, wherever they are, to classes and to numbers that a loss understands."""
+"""From the labels of the rows, wherever they are, to classes and to the indices that a loss takes."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ __all__ = ["label_classes"]
 
 
 def label_classes(estimator: Any, source: Source) -> tuple[np.ndarray, Source]:
-    """The classes in rising order, and the rows with targets 0.0 and 1.0, or numbers from 0 on, and weighted by class.
+    """Return the classes, sorted, and the rows with class indices (0.0 and 1.0 for two) and class weights.
 
     Labels in memory are seen at once; elsewhere they cost a pass.
     """
@@ -35,7 +35,7 @@ def label_classes(estimator: Any, source: Source) -> tuple[np.ndarray, Source]:
 
 
 def _class_weights(estimator: Any, counts: LabelCounts) -> np.ndarray | None:
-    """A factor for the weight of the rows of each class, as scikit-learn reads ``class_weight``."""
+    """Return a factor for the weights of the rows of each class, as scikit-learn reads ``class_weight``."""
     wish, classes = estimator.class_weight, counts.classes
     if wish is None:
         return None

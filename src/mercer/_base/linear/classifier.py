@@ -9,11 +9,11 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import few_rows, open_new_rows
+from mercer._base.joint_scores import Hits, LargestScore, ScoredRows
 from mercer._objective import Logistic, Softmax
 from mercer._source import Block, place_of
 from mercer._source.namespace import namespace_of
 from mercer._source.placement import is_on_device
-from mercer._statistic import Statistic
 from mercer.errors import DataError
 
 __all__ = ["LinearClassifier", "LinearDecision"]
@@ -27,7 +27,7 @@ class LinearDecision(ClassifierMixin):
     classes_: np.ndarray
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Scores of each row: (n,) for two classes, where a positive one speaks for the second; else (n, n_classes).
+        """Return the scores of each row: (n,) for two classes, positive for the second; else (n, n_classes).
 
         Parameters
         ----------
@@ -39,11 +39,11 @@ class LinearDecision(ClassifierMixin):
         ndarray of shape (n,) or (n, n_classes)
             The scores.
         """
-        scores = self._map(X, lambda scores: scores)
+        scores = self._map(X, _keep_scores)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class of each row, by its largest score.
+        """Predict the class of each row, by its largest score.
 
         Parameters
         ----------
@@ -55,10 +55,10 @@ class LinearDecision(ClassifierMixin):
         ndarray of shape (n,)
             Labels out of ``classes_``.
         """
-        return self._map(X, _Chosen(getattr(self, "classes_", None)))
+        return self._map(X, LargestScore(getattr(self, "classes_", None)))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows whose predicted class is their own.
+        """Return the accuracy: the share of rows whose predicted class is their own.
 
         Parameters
         ----------
@@ -78,25 +78,25 @@ class LinearDecision(ClassifierMixin):
             return super().score(X, y, sample_weight)
         check_is_fitted(self)
         source = self._open(X, y, sample_weight, targets="labels", reset=False)
-        hits = source.reduce(_Hits(_Scored(self._columns(), self.intercept_, _Chosen(self.classes_))))
-        return hits / source.total_weight()
+        predicted = ScoredRows(_LinearScores(self._columns(), self.intercept_), LargestScore(self.classes_))
+        return source.reduce(Hits(predicted)) / source.total_weight()
 
     def _map(self, X: Any, function: Any) -> np.ndarray:
-        """``function(scores)`` for each block of rows."""
+        """Return ``function(scores, dtype)`` for each block of rows."""
         if (rows := few_rows(self, X)) is not None:
-            return function(rows @ self._columns() + self.intercept_)
+            return function(rows @ self._columns() + self.intercept_, rows.dtype)
         source = open_new_rows(self, X, accept_sparse="csr")
-        return source.map(_Scored(self._columns(), self.intercept_, function))
+        return source.map(ScoredRows(_LinearScores(self._columns(), self.intercept_), function))
 
     def _columns(self) -> Any:
         return (self.coef_.toarray() if issparse(self.coef_) else self.coef_).T
 
 
 class LinearClassifier(LinearDecision):
-    """The same with the probabilities of logistic and softmax regression."""
+    """A linear classifier with the probabilities of logistic and softmax regression."""
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The probability of each class for each row.
+        """Compute the probability of each class for each row.
 
         Parameters
         ----------
@@ -111,7 +111,7 @@ class LinearClassifier(LinearDecision):
         return self._map(X, _probabilities)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """The logarithm of the probability of each class for each row.
+        """Compute the logarithm of the probability of each class for each row.
 
         Parameters
         ----------
@@ -158,31 +158,21 @@ class LinearClassifier(LinearDecision):
 
 
 @dataclass(frozen=True, eq=False)
-class _Scored:
-    """A function of the scores of a block's rows."""
+class _LinearScores:
+    """Computes the scores X columns + intercept (n, k) of a block."""
 
     columns: Any
     intercept: Any
-    function: Any
 
     def __call__(self, block: Block) -> Any:
-        return self.function(block.matmul(self.columns) + self.intercept)
+        return block.matmul(self.columns) + self.intercept
 
 
-@dataclass(frozen=True, eq=False)
-class _Chosen:
-    """The label of the largest score in each row."""
-
-    classes: Any
-
-    def __call__(self, scores: Any) -> Any:
-        xp = namespace_of(scores)
-        if scores.shape[1] == 1:
-            return xp.take(self.classes, xp.astype(scores[:, 0] > 0, xp.int64))
-        return xp.take(self.classes, xp.argmax(scores, axis=1))
+def _keep_scores(scores: Any, dtype: Any) -> Any:
+    return scores
 
 
-def _probabilities(scores: Any) -> Any:
+def _probabilities(scores: Any, dtype: Any) -> Any:
     xp = namespace_of(scores)
     if scores.shape[1] == 1:
         second = Logistic().mean(scores, xp)
@@ -190,21 +180,10 @@ def _probabilities(scores: Any) -> Any:
     return Softmax(scores.shape[1]).mean(scores, xp)
 
 
-def _log_probabilities(scores: Any) -> Any:
+def _log_probabilities(scores: Any, dtype: Any) -> Any:
     xp = namespace_of(scores)
     if scores.shape[1] == 1:
         both = xp.concat([scores, -scores], axis=1)
         return -xp.logaddexp(xp.zeros_like(both), both)
     shifted = scores - xp.max(scores, axis=1, keepdims=True)
     return shifted - xp.log(xp.sum(xp.exp(shifted), axis=1, keepdims=True))
-
-
-@dataclass(frozen=True, eq=False)
-class _Hits(Statistic):
-    """The weight of the rows whose predicted label is their own."""
-
-    predicted: _Scored
-
-    def of(self, block: Block) -> float:
-        right = block.xp.astype(self.predicted(block) == block.y, block.wide)
-        return float(block.xp.sum(block.weigh(right)))

@@ -25,7 +25,7 @@ from mercer._objective import (
 )
 from mercer.errors import ParameterError
 
-__all__ = ["LOSSES", "PENALTIES", "named_loss", "named_penalty"]
+__all__ = ["LOSSES", "PENALTIES", "find_named_loss", "find_named_penalty"]
 
 LOSSES: dict[str, Loss] = {
     "squared": Squared(),
@@ -49,15 +49,15 @@ PENALTIES: dict[str, Penalty] = {
 }
 
 
-def named_loss(loss: Any) -> Loss:
-    """The loss of a name; a loss is its own. What is neither stands for the squared loss until ``fit`` refuses it."""
+def find_named_loss(loss: Any) -> Loss:
+    """Return the loss that a name stands for, or a loss itself; the squared loss for what ``fit`` will refuse."""
     if isinstance(loss, Loss):
         return loss
     return LOSSES.get(loss, LOSSES["squared"]) if isinstance(loss, str) else LOSSES["squared"]
 
 
-def named_penalty(estimator: Any, n_features: int) -> Penalty | None:
-    """The penalty of an estimator, times its ``alpha``; None where nothing is penalised."""
+def find_named_penalty(estimator: Any, n_features: int) -> Penalty | None:
+    """Return the penalty of an estimator times its ``alpha``; None if nothing is penalised."""
     wish = estimator.penalty
     penalty = PENALTIES[wish] if isinstance(wish, str) else wish
     if penalty is None:

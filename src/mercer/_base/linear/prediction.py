@@ -33,19 +33,19 @@ class _Fitted:
 
 
 def target_columns(y: np.ndarray) -> np.ndarray:
-    """Targets as float64 columns."""
+    """Return targets as float64 columns."""
     return np.asarray(y if y.ndim == 2 else y[:, None], dtype=np.float64)
 
 
 def determination(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
-    """R^2 of a fitted linear model on rows in any place, in two passes."""
+    """Return R^2 of a fitted linear model on rows in any place, in two passes."""
     check_is_fitted(model)
     source = model._open(X, y, sample_weight, targets="numbers", reset=False)
     coef = np.atleast_2d(to_numpy(model.coef_)).T.astype(np.float64)
     intercept = np.atleast_1d(to_numpy(model.intercept_)).astype(np.float64) + np.zeros(coef.shape[1])
     left = source.reduce(Residual(coef, np.zeros(coef.shape[0]), intercept)).squares
     total = source.reduce(Moments(diagonal=True)).y_scatter
-    # A constant target is predicted perfectly or not at all, as in scikit-learn.
+    # As in scikit-learn, a constant target has R^2 = 1 if predicted exactly and 0 otherwise.
     shares = np.where(total > 0, left / np.where(total > 0, total, 1.0), (left > 0).astype(np.float64))
     return float(np.mean(1.0 - shares))
 
@@ -94,7 +94,7 @@ class LinearRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         return source.map(_Fitted(self.coef_.T if self.coef_.ndim == 2 else self.coef_, self.intercept_))
 
     def residuals(self, X: Any, y: Any) -> np.ndarray:
-        """The targets less the predictions.
+        """Return the targets minus the predictions.
 
         Parameters
         ----------
@@ -113,7 +113,7 @@ class LinearRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         return check_targets(y, fitted.shape[0], "numbers", Placement.of(fitted), type(self).__name__) - fitted
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The coefficient of determination of the predictions, R^2 = 1 - RSS / TSS, averaged over targets.
+        """Return the coefficient of determination, R^2 = 1 - RSS / TSS, averaged over targets.
 
         Parameters
         ----------
@@ -133,7 +133,7 @@ class LinearRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         return determination(self, X, y, sample_weight)
 
     def _linear_attributes(self, state: Any, dtype: Any, flat_coef: bool, flat_intercept: bool) -> dict[str, Any]:
-        """The attributes of a model: one target loses its axis where scikit-learn drops it."""
+        """Return the attributes of a model; one target loses its axis where scikit-learn drops it."""
         coef = state.coef.T.astype(dtype)
         intercept = state.intercept.astype(dtype)
         return {
@@ -143,7 +143,7 @@ class LinearRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         }
 
     def _complete(self, outcome: Outcome) -> None:
-        """A closed form is complete after its one step, even if a watch asked to stop there."""
+        """Mark a closed form as converged after its one step, even if a watch asked to stop there."""
         if isinstance(outcome.state, LinearState) and outcome.interrupt is None:
             outcome.converged, outcome.reason = True, "converged"
             self.converged_ = True

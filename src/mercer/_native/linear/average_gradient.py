@@ -21,7 +21,7 @@ __all__ = ["Method", "State", "visit_dense", "visit_sparse"]
 
 real = cython.fused_type(cython.float, cython.double)
 index = cython.fused_type(cython.int, cython.longlong)
-# Losses; 1 is softmax.
+# Losses as Python code numbers them; 1 is softmax.
 _LOGISTIC = cython.declare(cython.int, 0)
 _SQUARED = cython.declare(cython.int, 2)
 
@@ -163,7 +163,7 @@ def remember(state: State, row: cython.Py_ssize_t, k: cython.Py_ssize_t, weight:
 def move_intercept(
     method: Method, state: State, k: cython.Py_ssize_t, push: cython.double, change: cython.double
 ) -> cython.void:
-    """Step along the column of ones, which has no penalty."""
+    """Move the intercept of score `k`, which has a column of ones and no penalty."""
     last: cython.Py_ssize_t = state.w.shape[1] - 1
     if method.fit_intercept:
         state.w[k, last] -= method.step[last] * (push + state.average[k, last])

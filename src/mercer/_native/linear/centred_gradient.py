@@ -62,7 +62,7 @@ def visit_centred(
     cython.declare(i=cython.Py_ssize_t, j=cython.Py_ssize_t, k=cython.Py_ssize_t, e=cython.Py_ssize_t)
     d: cython.Py_ssize_t = mean.shape[0]
     keep: cython.double = 1.0 / (1.0 + step * l2)
-    # Shrinkage so far, and the two running sums divided by it.
+    # The shrinkage so far, and the two running sums divided by it: 1 per step, and q per step.
     scale: cython.double = 1.0
     steps: cython.double = 0.0
     pushes: cython.double = 0.0
@@ -96,7 +96,7 @@ def visit_centred(
             table[i, 0] += change
             gamma += change
             mean_average += change * mean_row
-            # The average below has the change in it already.
+            # The average used below already contains the change, so SAGA adds share - 1 times it.
             direct = step * (share - 1.0) * change if share != 0.0 else 0.0
             push = step * gamma + direct
             mean_w = keep * (mean_w - step * (mean_average - mean_square * gamma) - direct * (mean_row - mean_square))

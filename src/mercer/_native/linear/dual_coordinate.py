@@ -79,7 +79,7 @@ def solve_logistic(margin: cython.double, square: cython.double) -> cython.doubl
             high = t
         else:
             low = t
-        # Far from zero the slope is 1 and Newton leaps from one end of the bracket to the other.
+        # Far from zero the slope is 1, and Newton's method jumps between the ends of the bracket: bisect.
         if 2.0 * (value if value > 0 else -value) > (last if last > 0 else -last) * slope:
             last = 0.5 * (high - low) if value < 0 else 0.5 * (low - high)
             t = 0.5 * (low + high)
@@ -105,7 +105,7 @@ def step_to(
     best: cython.double
     if shape[_WIDTH] < 0:
         return -inline.expit(solve_logistic(far, step))
-    # A row of zeros meets a corner proper: any quotient of the right sign is clipped to the limit.
+    # A row of zeros has step zero: the quotient only needs the right sign, since it is clipped to the limit.
     width = width if width > 1e-300 else 1e-300
     far -= centre
     if far + shape[_TUBE] < 0:

@@ -2,9 +2,9 @@
 
 The coefficients are w = scale v, so that shrinking all of them by an l2 penalty costs one multiplication. An l1 penalty
 is cumulative: `due` is the total by which every coefficient should have moved towards zero so far, and `owed` the
-signed amount by which each has moved, both in units of v. A column absent from CSR rows therefore makes up for any
-number of steps at once when it is next met. The average of w over n steps is (mass v - lag) / n, where mass sums the
-scales and lag sums the changes of v, each times the mass before the change (Xu, 2011): columns not met cost nothing.
+signed amount by which each has moved, both in units of v. A column absent from CSR rows so makes up for all missed
+steps at once when it is next met. The average of w over n steps is (mass v - lag) / n, where mass sums the scales and
+lag sums the changes of v, each times the mass before the change (Xu, 2011): columns not met cost nothing.
 
 Dense rows come as one flat array with empty `columns` and `pointers`; CSR rows come as their three arrays.
 """

@@ -16,9 +16,9 @@ __all__ = [
     "add_rows",
     "add_squares",
     "add_stored",
+    "count_packed",
     "merge",
-    "packed_size",
-    "padded_width",
+    "pad_width",
 ]
 
 real = cython.fused_type(cython.float, cython.double)
@@ -26,16 +26,16 @@ index = cython.fused_type(cython.int, cython.Py_ssize_t)
 
 # Rows packed at once: 128 rows of a panel of 16 columns are half of a first-level cache.
 TILE = cython.declare(cython.Py_ssize_t, 128)
-# How many stored values ahead their sums are asked for.
+# Stored values: the sums of a value are prefetched that many values ahead.
 AHEAD = cython.declare(cython.Py_ssize_t, 16)
 
 
-def padded_width(d: cython.Py_ssize_t) -> int:
+def pad_width(d: cython.Py_ssize_t) -> int:
     """Return how many rows and columns `add_products` needs for products of d columns."""
     return (d + panels.width() - 1) // panels.width() * panels.width()
 
 
-def packed_size(d: cython.Py_ssize_t) -> int:
+def count_packed(d: cython.Py_ssize_t) -> int:
     """Return the length of the scratch array that `add_products` needs for d columns."""
     return TILE * ((d + panels.width() - 1) // panels.width() * panels.width())
 
@@ -239,8 +239,8 @@ def add_products(
     labels : (n,) the class of each row
     root : (n,) square roots of the weights; or empty
     means : (k, d) class means
-    packed : (packed_size(d),) scratch
-    out : (m, padded_width(d), the same)
+    packed : (count_packed(d),) scratch
+    out : (m, pad_width(d), the same)
     """
     group: cython.Py_ssize_t
     first: cython.Py_ssize_t
@@ -251,7 +251,7 @@ def add_products(
             first = starts[group]
             while first < starts[group + 1]:
                 stop = min(first + TILE, starts[group + 1])
-                # Short tiles lay their rows where longer ones had padding.
+                # The rows of a short tile overwrite the padding of longer ones.
                 if stop - first < TILE or first == starts[group]:
                     packed[:] = 0.0
                 _pack(X, order[first:stop], labels, means, root, packed)

@@ -156,7 +156,7 @@ def expect_run(
     sums: cython.double[:, :, ::1],
     bounds: cython.double[::1],
 ):
-    """Responsibilities of k components for the rows of a run of blocks, and the features they weigh, block by block.
+    """Compute the responsibilities of k components for a run of blocks, and the features they weigh, per block.
 
     Parameters
     ----------

@@ -71,7 +71,7 @@ def logistic_run(
     residuals: cython.double[::1],
     sums: cython.double[:, ::1],
 ):
-    """Logistic losses of a run of blocks and their gradients, block by block.
+    """Compute the logistic losses of a run of blocks and their gradients, block by block.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def softmax_run(
     most: cython.double[::1],
     sums: cython.double[:, :, ::1],
 ):
-    """Softmax losses of a run of blocks and their gradients, block by block.
+    """Compute the softmax losses of a run of blocks and their gradients, block by block.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ def residual_run(
     values: cython.double[:, ::1],
     sums: cython.double[:, :, ::1],
 ):
-    """Residuals r = (y - y_mean) - (x - mean) . coef of a run of blocks, and their products with the rows.
+    """Compute residuals r = (y - y_mean) - (x - mean) . coef of a run of blocks, and their products with the rows.
 
     Parameters
     ----------

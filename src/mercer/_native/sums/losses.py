@@ -7,7 +7,7 @@ if cython.compiled:
 else:
     from mercer._native.shared import inline
 
-__all__ = ["logistic", "softmax", "weighted_logistic"]
+__all__ = ["logistic", "softmax", "weigh_logistic"]
 
 
 def logistic(scores: cython.double[::1], y: cython.const[cython.double][::1]) -> cython.double:
@@ -35,7 +35,7 @@ def logistic(scores: cython.double[::1], y: cython.const[cython.double][::1]) ->
     return total
 
 
-def weighted_logistic(
+def weigh_logistic(
     scores: cython.double[::1], y: cython.const[cython.double][::1], weight: cython.const[cython.double][::1]
 ) -> cython.double:
     """Return the weighted sum of log(1 + exp(z)) - y z; z becomes weight (1 / (1 + exp(-z)) - y)."""

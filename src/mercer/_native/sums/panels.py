@@ -6,7 +6,7 @@ __all__ = ["products", "width"]
 
 
 def width():
-    """Columns of a panel."""
+    """Return the number of columns of a panel."""
     return 4
 
 

@@ -7,7 +7,7 @@ if cython.compiled:
 else:
     from mercer._native.sums import panels
 
-__all__ = ["merge_moments", "moments_run", "packed_size", "padded_width", "unfold"]
+__all__ = ["count_packed", "merge_moments", "moments_run", "pad_width", "unfold"]
 
 real = cython.fused_type(cython.float, cython.double)
 
@@ -15,12 +15,12 @@ real = cython.fused_type(cython.float, cython.double)
 TILE = cython.declare(cython.Py_ssize_t, 128)
 
 
-def padded_width(d: cython.Py_ssize_t) -> int:
+def pad_width(d: cython.Py_ssize_t) -> int:
     """Return how many rows and columns `add_scatter` needs for sums over d columns."""
     return (d + panels.width() - 1) // panels.width() * panels.width()
 
 
-def packed_size(d: cython.Py_ssize_t) -> int:
+def count_packed(d: cython.Py_ssize_t) -> int:
     """Return the length of the scratch array that `add_scatter` needs for d columns."""
     return TILE * ((d + panels.width() - 1) // panels.width() * panels.width())
 
@@ -166,7 +166,7 @@ def moments_run(
     means: cython.double[:, ::1],
     sums: cython.double[:, :, ::1],
 ):
-    """Moments of the rows [x, y] of a run of blocks, summed along the tree of blocks into the first places.
+    """Sum the moments of the rows [x, y] of a run of blocks along the tree of blocks, into the first places.
 
     Parameters
     ----------
@@ -174,10 +174,10 @@ def moments_run(
     Y : (n, k) more columns of the same rows; k may be 0
     weight, root : (n,), and its square root; or empty
     centre : whether means are taken off
-    packed : (packed_size(d + k),) scratch
+    packed : (count_packed(d + k),) scratch
     totals : (m,): the weight of each block; overwritten by partial sums
     means : (m, d + k), zero; the mean is left in the first row
-    sums : (m, padded_width(d + k), the same), zero; the scatter is left in the first, at and right of the diagonal
+    sums : (m, pad_width(d + k), the same), zero; the scatter is left in the first, at and right of the diagonal
     """
     i: cython.Py_ssize_t
     block: cython.Py_ssize_t

@@ -32,7 +32,7 @@ _TAKES = {
 
 
 def choose_solver(estimator: Any, problem: CompositeProblem, source: Source) -> tuple[str, Callable[[Any], Solver]]:
-    """The name of the method, and the solver from a state to resume from."""
+    """Return the name of the method, and a function from a state to resume from to the solver."""
     name, used = type(estimator).__name__, _method(estimator, problem, source)
     begin = _start(estimator, problem)
     if used == "irls":
@@ -46,7 +46,7 @@ def choose_solver(estimator: Any, problem: CompositeProblem, source: Source) -> 
 
 
 def _method(estimator: Any, problem: CompositeProblem, source: Source) -> str:
-    """The solver that was asked for, if it can be; or the one that fits best."""
+    """Return the solver asked for, or the best one for `auto`; raise if it cannot solve the problem."""
     wish, elastic, dual = estimator.solver, problem.elastic is not None, takes_dual(problem)
     if (wish == "irls" and not elastic) or (wish == "dual" and not dual):
         message = (
@@ -63,7 +63,7 @@ def _method(estimator: Any, problem: CompositeProblem, source: Source) -> str:
 
 
 def _start(estimator: Any, problem: CompositeProblem) -> np.ndarray | None:
-    """The last solution, where it is wanted; None for zero coefficients."""
+    """Return the last solution for a warm start; None stands for zero coefficients."""
     if not (estimator.warm_start and hasattr(estimator, "coef_")):
         return None
     coef = estimator.coef_.toarray() if issparse(estimator.coef_) else to_numpy(estimator.coef_)

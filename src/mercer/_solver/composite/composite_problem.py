@@ -54,7 +54,7 @@ class CompositePoint:
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """What one pass over the labelled rows tells, and J at zero coefficients: the yardstick of tolerances.
+    """The moments of the labelled rows, and J at zero coefficients, which tolerances are relative to.
 
     ``scale`` holds the standard deviation of each column and, last, one; ``rest`` the mean conjugate at zero; ``floor``
     the loss of the mean target where scores are zero, beside which rounding is measured if all targets are alike.
@@ -141,7 +141,7 @@ class CompositeProblem:
         return ElasticNet(columns * net.l1, columns * net.l2)
 
     def survey(self) -> Generator[Any, Any, Survey]:
-        """Two passes: moments of rows and targets, and J at zero coefficients."""
+        """Compute the moments of rows and targets, and J at zero coefficients, in two passes."""
         statistic = LabelledScatter(self.loss, diagonal=True)
         moments = statistic.read((yield statistic))
         squares = moments.scatter if self.fit_intercept else moments.scatter + moments.mean**2
@@ -161,13 +161,13 @@ class CompositeProblem:
     def request(
         self, parameters: Array, barrier: float = 0.0, direction: Array = None, envelope: bool = False
     ) -> Statistic:
-        """The pass that :meth:`read` reads; see :class:`SmoothedGradient`."""
+        """Return the pass that :meth:`read` reads; see :class:`SmoothedGradient`."""
         if barrier > 0:
             return SmoothedGradient(self.loss, parameters, barrier, direction, envelope)
         return LossGradient(self.loss, parameters)
 
     def evaluate(self, parameters: Array, barrier: float = 0.0) -> Generator[Any, Any, CompositePoint]:
-        """One pass: the point at `parameters`, with corners of the loss rounded off by `barrier`."""
+        """Compute the point at `parameters` in one pass, with corners of the loss smoothed by `barrier`."""
         return self.read(parameters, (yield self.request(parameters, barrier)))
 
     def read(self, parameters: Array, sums: LossSums | SmoothedSums) -> CompositePoint:
@@ -180,12 +180,12 @@ class CompositeProblem:
         if isinstance(sums, SmoothedSums):
             loss, conjugate = sums.loss / self.total_weight, sums.conjugate / self.total_weight
             return CompositePoint(parameters, loss + penalty, value, slope, conjugate)
-        # Residuals are slopes of the loss, so Fenchel and Young is an equality.
+        # Residuals are slopes of the loss, so the Fenchel-Young inequality is an equality.
         conjugate = float(np.vdot(parameters, slope)) - value
         return CompositePoint(parameters, value + penalty, value, slope, conjugate)
 
     def bound(self, point: CompositePoint, survey: Survey) -> float:
-        """A lower bound of J from the residuals at a point; minus infinity where there is none."""
+        """Return a lower bound of J from the residuals at a point; minus infinity if there is none."""
         if not self.has_gap or not math.isfinite(point.conjugate):
             return -math.inf
         conjugate, dual = point.conjugate, point.slope[:, :-1]
@@ -203,7 +203,7 @@ class CompositeProblem:
         return -conjugate - self.penalty.conjugate(-scale * dual)
 
     def gradient(self, point: CompositePoint) -> Array:
-        """Of the loss and the smooth part of the penalty, elastic nets left out."""
+        """Return the gradient of the loss and of the smooth part of the penalty, without elastic nets."""
         if self.smooth_penalty is None:
             return point.slope
         result = point.slope.copy()
@@ -211,7 +211,7 @@ class CompositeProblem:
         return result
 
     def violation(self, point: CompositePoint, survey: Survey, step: Any = None) -> float:
-        """The largest entry of the proximal gradient, each divided by the deviation of its column."""
+        """Return the largest entry of the proximal gradient, each divided by the deviation of its column."""
         gradient, cornered = self.gradient(point), self.cornered_penalty
         if cornered is not None:
             w = point.parameters[:, :-1]
@@ -221,7 +221,7 @@ class CompositeProblem:
         return float(np.max(np.abs(gradient) / survey.scale))
 
     def slackness(self, point: CompositePoint, survey: Survey, step: Any = None) -> float:
-        """How far a point and its residuals are from the optimality conditions, in shares of what they were at zero."""
+        """Return how far a point and its residuals violate the optimality conditions, relative to zero coefficients."""
         before = self.violation(survey.start, survey, step)
         gradient = self.violation(point, survey, step) / before if before > 0 else 0.0
         yardstick = abs(survey.start.objective)
@@ -230,7 +230,7 @@ class CompositeProblem:
         return max(gradient, lack / yardstick if yardstick > 0 else 0.0)
 
     def certify(self, objective: float, bound: float, slackness: float, survey: Survey) -> Certificate:
-        """A duality gap where there is one, else how far the optimality conditions are from holding."""
+        """Return a duality gap if there is one, else the violation of the optimality conditions."""
         if self.has_gap:
             yardstick = abs(survey.start.objective)
             allowed = self.tol * yardstick + _ROUNDING * max(survey.floor, yardstick)
@@ -241,7 +241,7 @@ class CompositeProblem:
         return Certificate.of("KKT residual", slackness, self.tol + _ROUNDING, statement)
 
     def _lacks_gap(self) -> str:
-        """Why there is no duality gap."""
+        """Return the reason why there is no duality gap."""
         if self.penalty is None:
             return "nothing is penalised, so that dual points would have to be orthogonal to every column exactly"
         if not self.penalty.is_convex:
@@ -249,5 +249,5 @@ class CompositeProblem:
         return "the conjugate of the penalty is infinite almost everywhere, and scaling dual points does not help"
 
     def rests(self, objective: float, survey: Survey) -> bool:
-        """Whether J is so low that zero, which it is nowhere below, is as near as asked for."""
+        """Return whether J is within tolerance of its lower bound, zero."""
         return self.loss.rests_at_zero and objective <= self.tol * abs(survey.start.objective)

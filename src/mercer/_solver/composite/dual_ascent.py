@@ -79,12 +79,12 @@ class _DualValue(Statistic):
 
 
 def _signs(loss: Loss, block: Block) -> Any:
-    """From slopes in the direction of each row to derivatives by its scores, and back."""
+    """Return the factors that turn slopes in a row's direction into derivatives by its scores, and back."""
     return loss.signs(block.y, block.xp) if isinstance(loss, LabelLoss) else 1.0
 
 
 def takes_dual(problem: CompositeProblem) -> bool:
-    """Whether the dual can be maximised coordinate by coordinate: by loss, and by an l2 penalty alike everywhere."""
+    """Return whether the dual can be maximised by coordinates: a suitable loss and one l2 strength for all columns."""
     net = problem.elastic
     if net is None or problem.smooth_penalty is not None or loss_shape(problem.loss) is None:
         return False
@@ -98,7 +98,7 @@ def dual_ascent(
     survey = yield from problem.survey()
     scale = None if problem.fit_intercept else 0.0
     strength = float(problem.elastic.l2[0])
-    # However small the rows, slopes of the size of one must be able to move an intercept by what the targets span.
+    # Even for small rows, slopes of about one must be able to move the intercept over the range of the targets.
     least = strength * (1.0 if problem.loss.is_smooth else survey.start.loss)
     mean = survey.moments.mean if problem.fit_intercept else np.zeros(problem.n_features)
     rows = yield PrepareDual(problem.loss, strength, problem.total_weight, scale, mean, least)
@@ -111,7 +111,7 @@ def dual_ascent(
         settled = []
         for k in range(problem.shape[0]):
             settled.append((yield from _round(rows, k, working, certificate.tolerance)))
-        state = yield from _evaluated(problem, rows, replace(working, settled=np.array(settled)), survey)
+        state = yield from _evaluate(problem, rows, replace(working, settled=np.array(settled)), survey)
         certificate = problem.certify(state.objective, state.bound, math.nan, survey)
         yield Step(state.objective, state, certificate, {"gap": certificate.value})
     return Solution(state, certificate.satisfied, certificate)
@@ -120,10 +120,10 @@ def dual_ascent(
 def _first(
     problem: CompositeProblem, survey: Survey, rows: DualRows, start: Any
 ) -> Generator[Any, Any, DualAscentState]:
-    """Slopes of zero, or those of the loss at parameters to start from."""
+    """Return slopes of zero, or those of the loss at the parameters to start from."""
     begin, n_rows = survey.start.parameters, len(rows.factor)
     slopes, settled = np.zeros((problem.shape[0], n_rows)), np.full(problem.shape[0], math.inf)
-    # Coefficients of zero: the intercept is the score of the mean row too.
+    # With zero coefficients the intercept is also the score of the mean row.
     current = rows.parts(np.zeros_like(begin), begin[:, -1])
     state = DualAscentState(begin, survey.start.objective, -math.inf, current, slopes, settled, 0)
     if start is None:
@@ -131,7 +131,7 @@ def _first(
     slopes = yield Map(_Slopes(problem.loss, start))
     current = rows.parts(np.zeros_like(begin), start[:, :-1] @ rows.mean + start[:, -1])
     state = replace(state, current=current, slopes=np.ascontiguousarray(slopes.T))
-    state = yield from _evaluated(problem, rows, state, survey)
+    state = yield from _evaluate(problem, rows, state, survey)
     point = yield from problem.evaluate(start)
     if point.objective < state.objective:
         state = replace(state, objective=point.objective, parameters=start)
@@ -151,7 +151,7 @@ class _Slopes:
 
 
 def _round(rows: DualRows, k: int, state: DualAscentState, tolerance: float) -> Generator[Any, Any, float]:
-    """Sweeps over the rows of score `k`, fewer and fewer of them, in place; the largest violation that the last met."""
+    """Sweep over the rows of score `k`, ever fewer, in place; return the last sweep's largest violation."""
     n_rows = state.slopes.shape[1]
     random = np.random.default_rng(np.random.SeedSequence(_SEED, spawn_key=(state.n_steps, k)))
     directions = rows.directions(k)
@@ -167,10 +167,10 @@ def _round(rows: DualRows, k: int, state: DualAscentState, tolerance: float) -> 
     return settled
 
 
-def _evaluated(
+def _evaluate(
     problem: CompositeProblem, rows: DualRows, state: DualAscentState, survey: Survey
 ) -> Generator[Any, Any, DualAscentState]:
-    """One pass: J and its lower bound. Parameters are summed afresh, and the centre moves to the present intercept."""
+    """Compute J and its lower bound in one pass, from parameters summed afresh and centred on the intercept."""
     parameters, total, net = rows.parameters(state.current), problem.total_weight, problem.elastic
     if not problem.fit_intercept:
         parameters[:, -1] = 0.0

@@ -1,4 +1,4 @@
-"""Rows as coordinate ascent in the dual sees them, and the visits it asks for; see ``_native/dual_coordinate.py``."""
+"""Rows as dual coordinate ascent sees them, and the visits it asks for; see ``_native/linear/dual_coordinate.py``."""
 
 from collections.abc import Generator
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from mercer._source import Block, Source
 __all__ = ["DualRows", "PrepareDual", "loss_shape", "sweep"]
 
 Array = Any
-# Numbers that one call of native code reads: some 20 ms.
+# Values that one call of native code reads: some 20 ms.
 _CHUNK = 2**24
 
 
 def loss_shape(loss: Loss) -> Array | None:
-    """What native code knows a loss of one score by: tube, width and limits; None if it knows no such loss."""
+    """Return the tube, width and limits by which native code knows a loss of one score; None for other losses."""
     if isinstance(loss, PiecewiseLoss):
         return np.array([loss.tube, loss.width, *loss.limits])
     return np.array([0.0, -1.0, -1.0, 0.0]) if isinstance(loss, Logistic) else None
@@ -53,16 +53,16 @@ class DualRows:
         return np.where(chosen, 1.0, -1.0), np.full(len(self.y), getattr(self.loss, "corner", 0.0))
 
     def parts(self, combination: Array, intercept: Array) -> Array:
-        """What visits keep up to date (k, d + 3), from the sums of rows and of one, each times g, and from b."""
+        """Return the sums that visits keep up to date (k, d + 3), from those of g_j x_j and of g_j, and from b."""
         v = combination[:, :-1]
         return np.concatenate([combination, (v @ self.mean)[:, None], intercept[:, None]], axis=1)
 
     def intercepts(self, parts: Array) -> Array:
-        """The score of the mean row (k,)."""
+        """Return the score of the mean row (k,)."""
         return parts[:, -1] + self.constant * parts[:, -3]
 
     def parameters(self, parts: Array) -> Array:
-        """Coefficients and intercepts (k, d + 1)."""
+        """Return coefficients and intercepts (k, d + 1)."""
         w = parts[:, :-3] - parts[:, -3:-2] * self.mean
         return np.concatenate([w, (self.intercepts(parts) - w @ self.mean)[:, None]], axis=1)
 

@@ -26,7 +26,7 @@ from mercer._statistic.loss import LossCurvature
 
 __all__ = ["IrlsState", "irls"]
 
-# How much the barrier falls once a step promises less than a hundredth of its weight. On five problems of 20 000 x 30
+# Factor by which the barrier falls once a step promises less than 1 % of its weight. On five problems of 20 000 x 30
 # falls by 5 take 19 to 48 steps to a gap of 1e-6, falls by 10 take 36 to 82; a tenth of the weight takes 43 to 77.
 _FALL = 0.2
 _SETTLED = 1e-2
@@ -55,7 +55,7 @@ class IrlsState:
 
 @dataclass(frozen=True, eq=False)
 class _Model:
-    """The smooth function that Newton's method sees at a barrier: value and gradient at a point."""
+    """The smooth function that Newton's method minimises at a barrier: value and gradient at a point."""
 
     problem: CompositeProblem
     barrier: float
@@ -67,7 +67,7 @@ class _Model:
 
     @property
     def _corner_barrier(self) -> float:
-        # A tenth of what the rows have, shared by the columns: measured 3x fewer steps than one barrier for all.
+        # The columns share a tenth of the rows' barrier: measured 3x fewer steps than one barrier for all.
         return 0.1 * self.barrier / self.problem.n_features
 
     def _corners(self, w: Any) -> tuple[Any, Any, Any]:
@@ -95,7 +95,7 @@ class _Model:
         return result
 
     def hessian(self, point: CompositePoint, curvature: Any) -> Any:
-        """Of the loss, by the sums over rows, and of the penalty."""
+        """Return the Hessian of the loss, from its sums over rows, plus that of the penalty."""
         problem, (k, width) = self.problem, self.problem.shape
         result = np.ascontiguousarray(curvature) / problem.total_weight
         blocks = result.reshape(k, width, k, width)
@@ -110,7 +110,7 @@ class _Model:
         return result
 
     def direction(self, point: CompositePoint, curvature: Any, violation: float, lift: float) -> tuple[Any, float]:
-        """The step that minimises the quadratic model, and how steeply the objective falls along it.
+        """Return the step that minimises the quadratic model, and the slope of the objective along it.
 
         A `lift` of the diagonal, in shares of it, shortens steps along directions that have no curvature.
         """
@@ -148,17 +148,17 @@ def irls(
     model = _Model(problem, state.barrier)
     point = yield from problem.evaluate(state.current, state.barrier)
     while True:
-        state = _improved(problem, state, point, survey)
+        state = _keep_better(problem, state, point, survey)
         certificate = _certificate(problem, state, point, survey)
         direction, slope = yield from _direction(problem, model, point, survey)
         done = not slope < -_enough(problem, survey, model.barrier)
         if done and model.barrier > 0:
             ahead = problem.read(point.parameters, (yield problem.request(point.parameters, model.barrier, direction)))
-            state = _improved(problem, state, ahead, survey)
+            state = _keep_better(problem, state, ahead, survey)
             certificate = _certificate(problem, state, ahead, survey)
-        # Past the last barrier nothing helps but more of Newton's method, until rounding ends it.
+        # At the last barrier, continue Newton's method until rounding ends it.
         over = done and (rough is not None or not slope < -1e-10 * model.barrier) and model.barrier <= last
-        # Rows that cost nothing have no curvature to go by: the fit ends where J is as good as zero.
+        # Rows with zero loss have no curvature, so the fit ends once J is within tolerance of zero.
         rests = not problem.has_gap and problem.rests(state.objective, survey)
         if (done and certificate.satisfied) or rests or over or state.n_steps >= max_iter:
             state = yield from _with_zeros(problem, state, survey)
@@ -171,14 +171,14 @@ def irls(
             continue
         found = yield from _search(problem, model, point, direction, slope)
         if found is None:
-            # Rows on straight pieces of the loss pull where no curvature holds against: steps there are endless.
+            # Linear pieces of the loss have slope but no curvature, so the Newton step is unbounded: damp it.
             direction, slope = yield from _direction(problem, model, point, survey, _DAMPED)
             found = yield from _search(problem, model, point, direction, slope)
         if found is None:
             return Solution(state, certificate.satisfied, certificate)
         point = found
         state = replace(state, current=point.parameters, n_steps=state.n_steps + 1)
-        state = _improved(problem, state, point, survey)
+        state = _keep_better(problem, state, point, survey)
         certificate = _certificate(problem, state, point, survey)
         yield Step(state.objective, state, certificate, {certificate.kind.split()[-1]: certificate.value})
 
@@ -186,7 +186,7 @@ def irls(
 def _direction(
     problem: CompositeProblem, model: _Model, point: CompositePoint, survey: Survey, lift: float = 0.0
 ) -> Generator[Any, Any, tuple[Any, float]]:
-    """One pass: the Newton step and the slope along it."""
+    """Compute the Newton step, and the slope along it, in one pass."""
     loss = problem.loss if model.barrier == 0 else Smoothed(problem.loss, model.barrier)
     curvature = yield LossCurvature(loss, point.parameters)
     violation = problem.violation(point, survey)
@@ -194,7 +194,7 @@ def _direction(
 
 
 def _last_barrier(problem: CompositeProblem, survey: Survey) -> float:
-    """At its optimum a barrier leaves a gap of twice its weight for each corner of a row."""
+    """Return the barrier weight at which the gap it leaves, twice its weight per corner of a row, is tolerable."""
     if problem.loss.is_smooth:
         return 0.0
     corners = problem.loss.n_scores * (2 if problem.loss.tube > 0 else 1)
@@ -224,7 +224,7 @@ def _first(problem: CompositeProblem, survey: Survey, start: np.ndarray | None) 
     return IrlsState(survey.start.parameters, survey.start.objective, begin, -math.inf, barrier, 0)
 
 
-def _improved(problem: CompositeProblem, state: IrlsState, point: CompositePoint, survey: Survey) -> IrlsState:
+def _keep_better(problem: CompositeProblem, state: IrlsState, point: CompositePoint, survey: Survey) -> IrlsState:
     """Keep the lower J and the higher bound."""
     state = replace(state, bound=max(state.bound, problem.bound(point, survey)))
     if point.objective < state.objective:
@@ -233,17 +233,17 @@ def _improved(problem: CompositeProblem, state: IrlsState, point: CompositePoint
 
 
 def _enough(problem: CompositeProblem, survey: Survey, barrier: float) -> float:
-    """What a step must promise to be worth taking."""
+    """Return the least decrease that a step must promise to be worth taking."""
     if barrier > 0:
         return _SETTLED * barrier
-    # Squared, since a Newton step promises the square of what the gradient lacks.
+    # Squared, since the decrease that a Newton step promises is quadratic in the gradient.
     return max(1e-2 * problem.tol**2, 1e-16) * abs(survey.start.objective)
 
 
 def _search(
     problem: CompositeProblem, model: _Model, point: CompositePoint, direction: Any, slope: float
 ) -> Generator[Any, Any, CompositePoint | None]:
-    """The first of shorter and shorter steps that keeps a share of the promised decrease; None if there is none."""
+    """Return the first of ever shorter steps that keeps a share of the promised decrease; None if there is none."""
     before = model.value(point)
     slack = 1e-15 * max(abs(before), np.finfo(np.float64).tiny)
     step = 1.0
@@ -264,7 +264,7 @@ def _with_zeros(problem: CompositeProblem, state: IrlsState, survey: Survey) -> 
     net = problem.elastic
     if state.barrier == 0 or not net.has_l1:
         return state
-    # The rounded corner has its full slope but where a coefficient is as small as the barrier makes it.
+    # A smoothed corner has its full slope, except near zero coefficients, within the width of the barrier.
     slopes = _Model(problem, state.barrier)._corners(state.current[:, :-1])[1]
     strict = np.abs(slopes) < (1.0 - 1e-2) * net.l1
     rounded = state.current.copy()

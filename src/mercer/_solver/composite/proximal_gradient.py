@@ -22,7 +22,7 @@ from mercer._statistic.pair import Pair
 
 __all__ = ["ProximalGradientState", "proximal_gradient"]
 
-# How much the width of the parabolas falls at a time, and the least, beside J at zero coefficients.
+# The factor by which the smoothing width falls at a time, and its least value relative to J at zero coefficients.
 _FALL = 0.3
 _LEAST_WIDTH = 1e-12
 _LONGEST = 60
@@ -65,11 +65,11 @@ class _Metric:
         return cls(mean, squares, scalar)
 
     def steps(self, step: float) -> Any:
-        """The step of each coefficient."""
+        """Return the step of each coefficient."""
         return step / (self.squares[0] if self.scalar else self.squares[:-1])
 
-    def centred(self, parameters: Any) -> Any:
-        """Intercepts at the mean of the rows."""
+    def centre(self, parameters: Any) -> Any:
+        """Return the parameters with the intercepts moved to the mean of the rows."""
         result = parameters.copy()
         result[:, -1] += parameters[:, :-1] @ self.mean
         return result
@@ -80,7 +80,7 @@ class _Metric:
         return result
 
     def gradient(self, gradient: Any) -> Any:
-        """By centred parameters."""
+        """Return the gradient by centred parameters."""
         result = gradient.copy()
         result[:, :-1] -= gradient[:, -1:] * self.mean
         return result
@@ -93,14 +93,14 @@ def proximal_gradient(
     survey = yield from problem.survey()
     metric = _Metric.of(problem, survey)
     state = start if isinstance(start, ProximalGradientState) else _first(problem, survey, start)
-    ahead = yield from _evaluated(problem, state.width, state.ahead)
+    ahead = yield from _evaluate(problem, state.width, state.ahead)
     while True:
-        found = yield from _descended(problem, metric, state, ahead)
+        found = yield from _descend(problem, metric, state, ahead)
         if found is None:
             certificate = _certificate(problem, state, ahead, survey, metric)
             return Solution(state, certificate.satisfied, certificate)
         state, point, ahead = found
-        state = _improved(problem, state, point, survey)
+        state = _keep_better(problem, state, point, survey)
         certificate = _certificate(problem, state, point, survey, metric)
         narrower = state.width > 0 and _is_settled(problem, state, point, survey, metric)
         if narrower:
@@ -110,13 +110,13 @@ def proximal_gradient(
         if certificate.satisfied or state.n_steps >= max_iter or exhausted:
             return Solution(state, certificate.satisfied, certificate)
         if narrower:
-            ahead = yield from _evaluated(problem, state.width, state.current)
+            ahead = yield from _evaluate(problem, state.width, state.current)
 
 
 def _is_settled(
     problem: CompositeProblem, state: ProximalGradientState, point: CompositePoint, survey: Survey, metric: _Metric
 ) -> bool:
-    """Whether narrower parabolas promise more than further steps: most of the gap, or none of the gradient, is left."""
+    """Return whether the smoothing, not the number of steps, limits the gap or the gradient that is left."""
     smoothed = _smooth_value(problem, point) - point.objective
     if problem.cornered_penalty is not None:
         smoothed += problem.cornered_penalty.value(point.parameters[:, :-1])
@@ -133,18 +133,18 @@ def _first(problem: CompositeProblem, survey: Survey, start: np.ndarray | None) 
     width = 0.0 if problem.loss.is_smooth else max(0.1 * yardstick, np.finfo(np.float64).tiny)
     span = 1.0 / width if width > 0 else problem.loss.smoothness
     step = 1.0 / span if math.isfinite(span) else 1.0
-    # A penalty may be a constraint that zero breaks: J is finite from the first step on.
+    # If the penalty is a constraint that zero violates, J is finite from the first step on only.
     return ProximalGradientState(begin, math.inf, begin, begin, 1.0, step, -math.inf, width, 0)
 
 
-def _descended(
+def _descend(
     problem: CompositeProblem, metric: _Metric, state: ProximalGradientState, ahead: CompositePoint
 ) -> Generator[Any, Any, tuple[ProximalGradientState, CompositePoint, CompositePoint] | None]:
-    """A step that keeps what its length promises: state, the point reached, and the next one ahead."""
-    gradient, base = metric.gradient(problem.gradient(ahead)), metric.centred(ahead.parameters)
+    """Take a step that decreases J as its length promises; return the state, the point and the next one ahead."""
+    gradient, base = metric.gradient(problem.gradient(ahead)), metric.centre(ahead.parameters)
     height, step = _smooth_value(problem, ahead), state.step
     for _ in range(_LONGEST):
-        moved = _moved(problem, metric, base, gradient, step)
+        moved = _move(problem, metric, base, gradient, step)
         change = moved - base
         size = 0.5 * float(np.sum(metric.squares * change * change)) / step
         target = metric.plain(moved)
@@ -161,8 +161,8 @@ def _descended(
     return None
 
 
-def _moved(problem: CompositeProblem, metric: _Metric, base: Any, gradient: Any, step: float) -> Any:
-    """The proximal gradient step, in centred parameters."""
+def _move(problem: CompositeProblem, metric: _Metric, base: Any, gradient: Any, step: float) -> Any:
+    """Return the proximal gradient step, in centred parameters."""
     result = base - step / metric.squares * gradient
     if problem.cornered_penalty is not None:
         result[:, :-1] = problem.cornered_penalty.prox(result[:, :-1], metric.steps(step))
@@ -174,8 +174,8 @@ def _moved(problem: CompositeProblem, metric: _Metric, base: Any, gradient: Any,
 def _momentum(
     problem: CompositeProblem, metric: _Metric, state: ProximalGradientState, base: Any, moved: Any
 ) -> tuple[Any, float]:
-    """How far beyond the point reached the next gradient is taken, and the next pace; None where there is no push."""
-    last = metric.centred(state.current)
+    """Return how far beyond the point the next gradient is taken, and the next pace; None without momentum."""
+    last = metric.centre(state.current)
     uphill = float(np.sum(metric.squares * (base - moved) * (moved - last))) > 0
     if uphill or (problem.penalty is not None and not problem.penalty.is_convex):
         return None, 1.0
@@ -187,16 +187,16 @@ def _momentum(
 def _both(
     problem: CompositeProblem, width: float, target: Any, forward: Any
 ) -> Generator[Any, Any, tuple[CompositePoint, CompositePoint]]:
-    """The points at both places, in one pass."""
+    """Compute the points at both places in one pass."""
     if forward is target:
-        point = yield from _evaluated(problem, width, target)
+        point = yield from _evaluate(problem, width, target)
         return point, point
     first, second = (problem.request(place, width, envelope=True) for place in (target, forward))
     sums = yield Pair(first, second)
     return problem.read(target, sums.first), problem.read(forward, sums.second)
 
 
-def _evaluated(problem: CompositeProblem, width: float, parameters: Any) -> Generator[Any, Any, CompositePoint]:
+def _evaluate(problem: CompositeProblem, width: float, parameters: Any) -> Generator[Any, Any, CompositePoint]:
     return problem.read(parameters, (yield problem.request(parameters, width, envelope=True)))
 
 
@@ -205,7 +205,7 @@ def _smooth_value(problem: CompositeProblem, point: CompositePoint) -> float:
     return point.loss + (0.0 if smooth is None else smooth.value(point.parameters[:, :-1]))
 
 
-def _improved(
+def _keep_better(
     problem: CompositeProblem, state: ProximalGradientState, point: CompositePoint, survey: Survey
 ) -> ProximalGradientState:
     """Keep the lower J and the higher bound."""

@@ -8,10 +8,12 @@ import numpy as np
 from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._base import Estimator
 from mercer._plain import plain
+from mercer._solver import Outcome
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["Inference", "infer", "inference", "refuse_rank", "term_names", "tested"]
+__all__ = ["Inference", "Inferring", "describe_estimates", "inference", "refuse_rank", "term_names"]
 
 
 @plain
@@ -92,7 +94,7 @@ class Inference:
 
 
 def inference(model: Any, X: Any, y: Any, sample_weight: Any = None, *, confidence: float = 0.95) -> Inference:
-    """Standard errors, confidence intervals, tests, information criteria and influence for a fitted linear model.
+    """Compute standard errors, intervals, tests, information criteria and influence for a fitted linear model.
 
     For least squares the noise is taken to be independent, normal and of one variance; the tests are then exact. For
     logistic regression they hold for many rows. Under a quadratic penalty (Ridge, finite C) the covariance is that of
@@ -140,26 +142,37 @@ def inference(model: Any, X: Any, y: Any, sample_weight: Any = None, *, confiden
     return infer_linear(model, X, y, sample_weight, confidence)
 
 
-def infer(self: Any, X: Any, y: Any, sample_weight: Any = None, *, confidence: float = 0.95) -> Inference:
-    """Standard errors, intervals, tests and influence, kept in ``inference_``; see :func:`inference`.
+class Inferring(Estimator):
+    """A linear model that can tell the errors of its coefficients."""
 
-    Parameters
-    ----------
-    X, y, sample_weight
-        What the model was fitted to.
-    confidence : float, default=0.95
-        Of the intervals.
+    def infer(self, X: Any, y: Any, sample_weight: Any = None, *, confidence: float = 0.95) -> Inference:
+        """Compute standard errors, intervals, tests and influence; keep them in ``inference_``; see :func:`inference`.
 
-    Returns
-    -------
-    Inference
-    """
-    self.inference_ = inference(self, X, y, sample_weight, confidence=confidence)
-    return self.inference_
+        Parameters
+        ----------
+        X, y, sample_weight
+            What the model was fitted to.
+        confidence : float, default=0.95
+            The probability that an interval holds the true coefficient.
+
+        Returns
+        -------
+        Inference
+        """
+        self.inference_ = inference(self, X, y, sample_weight, confidence=confidence)
+        return self.inference_
+
+    def _drive(self, *arguments: Any, **options: Any) -> Outcome:
+        """Fit as any estimator does, and forget what was inferred from an earlier fit."""
+        outcome = super()._drive(*arguments, **options)
+        self.__dict__.pop("inference_", None)
+        return outcome
 
 
-def tested(estimates: np.ndarray, covariance: np.ndarray, freedom: float, confidence: float) -> dict[str, Any]:
-    """The part of an Inference that follows from estimates and their covariance; normal for infinite freedom."""
+def describe_estimates(
+    estimates: np.ndarray, covariance: np.ndarray, freedom: float, confidence: float
+) -> dict[str, Any]:
+    """Return the part of an Inference that follows from estimates and covariance; normal if `freedom` is infinite."""
     errors = np.sqrt(np.maximum(np.diagonal(covariance), 0.0)).reshape(estimates.shape)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = estimates / errors
@@ -180,7 +193,7 @@ def tested(estimates: np.ndarray, covariance: np.ndarray, freedom: float, confid
 
 
 def term_names(model: Any) -> list[str]:
-    """The intercept, where there is one, and the columns."""
+    """Return the names of the intercept, if there is one, and of the columns."""
     names = [f"x{number}" for number in range(model.n_features_in_)]
     names = [str(name) for name in getattr(model, "feature_names_in_", names)]
     return ["intercept", *names] if model.fit_intercept else names

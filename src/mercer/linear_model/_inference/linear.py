@@ -15,7 +15,7 @@ from mercer._solver.relay import answer_requests
 from mercer._source import Block, Source
 from mercer._statistic.products import Residual
 from mercer.errors import ParameterError
-from mercer.linear_model._inference.inference import Inference, refuse_rank, term_names, tested
+from mercer.linear_model._inference.inference import Inference, describe_estimates, refuse_rank, term_names
 from mercer.linear_model._single_target import open_single_target
 from mercer.linear_model._solvers.closed_form.linear_spectrum import (
     LinearSpectrum,
@@ -27,7 +27,7 @@ __all__ = ["infer_linear"]
 
 
 def infer_linear(model: Any, X: Any, y: Any, sample_weight: Any, confidence: float) -> Inference:
-    """The inference of a fitted LinearRegression or Ridge."""
+    """Compute the inference of a fitted LinearRegression or Ridge."""
     name, alpha = type(model).__name__, float(np.ravel(getattr(model, "alpha", 0.0))[0])
     if model.positive:
         message = f"{name}: standard errors do not hold for coefficients at a bound; fit with positive=False."
@@ -51,7 +51,7 @@ def infer_linear(model: Any, X: Any, y: Any, sample_weight: Any, confidence: flo
     estimates = np.append(level, coef) if centre else coef
     return Inference(
         names=term_names(model),
-        **tested(estimates, variance * _covariance(spectrum, alpha, centre), left, confidence),
+        **describe_estimates(estimates, variance * _covariance(spectrum, alpha, centre), left, confidence),
         **_quality(squares, float(spectrum.y_scatter[0]), n, freedom, left, centre),
         noise_variance=variance,
         **(_influence(source, spectrum, alpha, centre, (coef, level), variance, freedom) if dense else {}),
@@ -59,7 +59,7 @@ def infer_linear(model: Any, X: Any, y: Any, sample_weight: Any, confidence: flo
 
 
 def _covariance(spectrum: LinearSpectrum, alpha: float, centre: bool) -> np.ndarray:
-    """Of intercept and coefficients, for noise of variance one."""
+    """Return the covariance of intercept and coefficients under noise of variance one."""
     spread = spectrum.values / (spectrum.values + alpha) ** 2
     inner = (spectrum.directions * spread) @ spectrum.directions.T
     if not centre:
@@ -73,7 +73,7 @@ def _quality(squares: float, total: float, n: float, freedom: float, left: float
     likelihood = -0.5 * n * (math.log(2 * math.pi * squares / n) + 1.0) if squares > 0 else math.inf
     unexplained = squares / total if total > 0 else math.nan
     explaining = freedom - centre
-    # The intercept alone, or nothing, is what the F test compares with.
+    # The F test compares with the model of the intercept alone, or with zero.
     ratio = (total - squares) / explaining / (squares / left) if explaining > 0 and squares > 0 else math.nan
     return {
         "n_samples": n,
@@ -91,7 +91,7 @@ def _quality(squares: float, total: float, n: float, freedom: float, left: float
 
 @dataclass(frozen=True, eq=False)
 class _Leverage:
-    """The leverage of each row, as one of weight one, and its residual."""
+    """The leverage that each row has with weight one, and its residual."""
 
     whitening: np.ndarray
     mean: np.ndarray
@@ -107,7 +107,7 @@ class _Leverage:
 def _influence(
     source: Source, spectrum: LinearSpectrum, alpha: float, centre: bool, fit: tuple, variance: float, freedom: float
 ) -> dict[str, Any]:
-    """Leverages, residuals under the model without one copy of each row, and how far all fitted values then move."""
+    """Compute leverages, residuals under the model without one copy of each row, and Cook's distances."""
     whitening = spectrum.directions / np.sqrt(np.maximum(spectrum.values + alpha, np.finfo(np.float64).tiny))
     share = 1.0 / spectrum.weight if centre else 0.0
     leverage, residual = source.map(_Leverage(whitening, spectrum.mean, share, *fit))

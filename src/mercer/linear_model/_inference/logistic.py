@@ -17,15 +17,15 @@ from mercer._source import Source
 from mercer._statistic.labels import Labels
 from mercer._statistic.loss import LossCurvature, LossGradient
 from mercer.errors import ParameterError
-from mercer.linear_model._inference.inference import Inference, refuse_rank, term_names, tested
+from mercer.linear_model._inference.inference import Inference, describe_estimates, refuse_rank, term_names
 from mercer.linear_model._logistic.penalty import strengths
 
 __all__ = ["infer_logistic"]
 
 
 def infer_logistic(model: Any, X: Any, y: Any, sample_weight: Any, confidence: float) -> Inference:
-    """The inference of a fitted LogisticRegression or LogisticRegressionCV."""
-    C, ratio = _chosen(model)
+    """Compute the inference of a fitted LogisticRegression or LogisticRegressionCV."""
+    C, ratio = _find_strength(model)
     if ratio > 0:
         message = (
             f"{type(model).__name__}: standard errors do not hold for coefficients that an l1 penalty has set to zero; "
@@ -50,33 +50,33 @@ def infer_logistic(model: Any, X: Any, y: Any, sample_weight: Any, confidence: f
     freedom = float(np.sum(inverse * information))
     return Inference(
         names=term_names(model),
-        **tested(estimates[0] if len(coef) == 1 else estimates, covariance, math.inf, confidence),
+        **describe_estimates(estimates[0] if len(coef) == 1 else estimates, covariance, math.inf, confidence),
         **_quality(source, likelihood, total, freedom, model.fit_intercept, len(classes)),
         noise_variance=math.nan,
     )
 
 
-def _chosen(model: Any) -> tuple[float, float]:
-    """C and the l1 ratio, given or chosen by cross-validation."""
+def _find_strength(model: Any) -> tuple[float, float]:
+    """Return C and the l1 ratio, given or chosen by cross-validation."""
     C = float(np.ravel(getattr(model, "C_", getattr(model, "C", 1.0)))[0])
     ratio = np.ravel(getattr(model, "l1_ratio_", getattr(model, "l1_ratio", 0.0)))[0]
     return C, float(ratio or 0.0)
 
 
 def _inverse(model: Any, curvature: np.ndarray, n_scores: int) -> np.ndarray:
-    """The inverse of the curvature on its range, columns brought to one scale first."""
+    """Return the inverse of the curvature on its range, with columns brought to one scale first."""
     diagonal = np.diagonal(curvature)
     scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     values, vectors = np.linalg.eigh(curvature / scale / scale[:, None])
     kept = values > len(values) * np.finfo(np.float64).eps * 100.0 * values[-1]
-    # Softmax without a penalty has one null direction for each column of coefficients, with one for the intercept only.
+    # Softmax without a penalty has a null direction per column; with a penalty, only one for the intercepts.
     allowed = 0 if n_scores == 1 else len(values) // n_scores
     if np.sum(~kept) > allowed:
         refuse_rank(type(model).__name__)
     inverse = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T / scale / scale[:, None]
     if n_scores == 1 or not (~kept).any():
         return inverse
-    # Scaling has turned the null directions: project the shifts out again.
+    # Scaling has rotated the null directions, so project the common shift of all classes out again.
     width = len(values) // n_scores
     projection = np.kron(np.eye(n_scores) - 1.0 / n_scores, np.eye(width))
     return projection @ inverse @ projection

@@ -1,6 +1,7 @@
 """What LassoCV and ElasticNetCV share."""
 
 import warnings
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -64,10 +65,9 @@ class DescentCV(LinearRegressor):
         -------
         self : object
         """
-        alphas = self._checked_alphas()
+        alphas = self._check_alphas()
         source = self._open(X, y, sample_weight, targets="numbers", accept_sparse="csr")
         source = self._one_target(source)
-        self._dtype = source.host_dtype.name
         folds = self._splits(source, sample_weight, params)
         name, ratios = type(self).__name__, self._mixings
         plan = DescentPlan(
@@ -81,13 +81,14 @@ class DescentCV(LinearRegressor):
             tops = [first_alpha(moments, ratio, self.positive, name) for ratio in ratios]
             return np.stack([alpha_grid(top, self.eps, int(self.alphas)) for top in tops])
 
-        outcome = self._drive(lambda start: cross_validate(plan, folds, ratios, grids, start), source)
+        fitted = partial(self._read_state, dtype=source.host_dtype.name)
+        outcome = self._drive(lambda start: cross_validate(plan, folds, ratios, grids, start), source, fitted=fitted)
         self.n_iter_ = outcome.state.sweeps
         self._conclude(outcome)
         return self
 
-    def _checked_alphas(self) -> np.ndarray | None:
-        """The penalties that were given, falling."""
+    def _check_alphas(self) -> np.ndarray | None:
+        """Check the penalties that were given; return them in falling order, or None if only their number was given."""
         if isinstance(self.alphas, Integral):
             return None
         for number, alpha in enumerate(self.alphas):
@@ -113,7 +114,7 @@ class DescentCV(LinearRegressor):
         return source
 
     def _splits(self, source: Source, sample_weight: Any, params: dict[str, Any]) -> list:
-        """The rows of each fold to train and to test on."""
+        """Return the row indices of each fold to train and to test on."""
         arguments: Any = {}
         if sklearn.get_config()["enable_metadata_routing"]:
             arguments = process_routing(self, "fit", sample_weight=sample_weight, **params).splitter.split
@@ -126,7 +127,7 @@ class DescentCV(LinearRegressor):
         return splits(self.cv, source.whole(), source.y, classifier=False, **arguments)
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Which metadata go where: weights to the fit, the rest to the splitter.
+        """Return scikit-learn's router: weights go to the fit, the rest to the splitter.
 
         Returns
         -------
@@ -135,11 +136,12 @@ class DescentCV(LinearRegressor):
         mapping = MethodMapping().add(caller="fit", callee="split")
         return MetadataRouter(owner=self).add_self_request(self).add(splitter=check_cv(self.cv), method_mapping=mapping)
 
-    def _fitted(self, state: FoldsState) -> dict[str, Any]:
-        flat = self._linear_attributes(state, self._dtype, True, True)
+    def _read_state(self, state: FoldsState, dtype: str) -> dict[str, Any]:
+        """Return the fitted attributes of the model of all rows, and what the folds have found."""
+        model = self._linear_attributes(state, dtype, flat_coef=True, flat_intercept=True)
         ratio, alpha = np.unravel_index(state.chosen, state.errors.shape[:2])
         one_grid = len(self._mixings) == 1 or not isinstance(self.alphas, Integral)
-        return flat | {
+        return model | {
             "alpha_": float(state.alphas[ratio, alpha]),
             "alphas_": state.alphas[0] if one_grid else state.alphas,
             "mse_path_": np.squeeze(state.errors),

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Generator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ _GRAM_COLUMNS = 512
 
 
 def suits_gram(source: Source, precompute: Any, subject: str) -> bool:
-    """Whether to descend on the scatter of all columns."""
+    """Return whether to descend on the scatter of all columns."""
     wanted = not isinstance(precompute, bool | str | None) or precompute is True
     if source.place == "memory" and not wanted and source.n_features > _GRAM_COLUMNS:
         return False
@@ -46,7 +47,7 @@ def suits_gram(source: Source, precompute: Any, subject: str) -> bool:
 
 
 def descent_seed(selection: str, random_state: Any) -> tuple[int, ...] | None:
-    """The seed of a random order of coordinates; None for the order of columns."""
+    """Return the seed of a random order of coordinates; None for the order of columns."""
     if selection == "cyclic":
         return None
     return tuple(seed_sequence(random_state).generate_state(4).tolist())
@@ -97,13 +98,14 @@ class DescentRegressor(LinearRegressor):
             )
             warnings.warn(message, UserWarning, stacklevel=4)
         source = self._open(X, y, sample_weight, targets="numbers", accept_sparse="csr")
-        self._flat, self._dtype = (source.n_targets == 1, source.target_shape == ()), source.host_dtype.name
+        flat = source.n_targets == 1, source.target_shape == ()
         begin = self._begin(source)
-        outcome = self._drive(lambda start: self._solver(source, begin, start), source)
+        fitted = partial(self._read_state, dtype=source.host_dtype.name, flat=flat)
+        outcome = self._drive(lambda start: self._solver(source, begin, start), source, fitted=fitted)
         self._complete(outcome)
         if isinstance(outcome.state, DescentState):
             sweeps = outcome.state.sweeps.tolist()
-            self.n_iter_ = sweeps[0] if self._flat[0] else sweeps
+            self.n_iter_ = sweeps[0] if flat[0] else sweeps
         self._conclude(outcome, "raise max_iter or tol")
         return self
 
@@ -113,7 +115,7 @@ class DescentRegressor(LinearRegressor):
         return csr_array(np.atleast_2d(self.coef_))
 
     def _begin(self, source: Source) -> np.ndarray:
-        """The coefficients to begin with, (n_features, n_targets)."""
+        """Return the coefficients to begin with, (n_features, n_targets)."""
         shape = (source.n_targets, source.n_features)
         if not self.warm_start or not hasattr(self, "coef_"):
             return np.zeros(shape[::-1])
@@ -128,26 +130,27 @@ class DescentRegressor(LinearRegressor):
 
     def _solver(self, source: Source, begin: np.ndarray, start: Any) -> Solver:
         if self.alpha == 0 or self._mixing == 0:
-            return closed_form(self, source, None if isinstance(start, DescentState) else start)
+            return solve_closed_form(self, source, None if isinstance(start, DescentState) else start)
         name = type(self).__name__
         gram, on_gram = None, suits_gram(source, self.precompute, name)
         if isinstance(self.precompute, np.ndarray | list | tuple) or hasattr(self.precompute, "__array__"):
-            # As in scikit-learn, of rows whose weights sum to their number.
+            # As in scikit-learn, the matrix belongs to weights that sum to the number of rows.
             share = source.total_weight() / source.n_rows if source.has_weight else 1.0
             gram = np.ascontiguousarray(self.precompute, dtype=np.float64) * share
         plan = DescentPlan(
             name, self.fit_intercept, self.positive, self.tol, self.max_iter, on_gram, gram,
-            self._dtype == "float32", descent_seed(self.selection, self.random_state),
+            source.host_dtype == np.float32, descent_seed(self.selection, self.random_state),
         )  # fmt: skip
         return coordinate_descent(plan, self.alpha, self._mixing, begin, start)
 
-    def _fitted(self, state: Any) -> dict[str, Any]:
-        attributes = self._linear_attributes(state, self._dtype, *self._flat)
+    def _read_state(self, state: Any, dtype: str, flat: tuple[bool, bool]) -> dict[str, Any]:
+        """Return the fitted attributes; `flat` says whether coefficients and intercept lose the axis of targets."""
+        attributes = self._linear_attributes(state, dtype, *flat)
         gaps = state.gaps / state.total if isinstance(state, DescentState) else np.full(state.coef.shape[1], np.nan)
-        return attributes | {"dual_gap_": float(gaps[0]) if self._flat[0] else gaps}
+        return attributes | {"dual_gap_": float(gaps[0]) if flat[0] else gaps}
 
 
-def closed_form(model: Any, source: Source, start: Any) -> Generator[Any, Any, Solution]:
+def solve_closed_form(model: Any, source: Source, start: Any) -> Generator[Any, Any, Solution]:
     """Solve without an l1 penalty, by least squares or ridge, for the objective and the duality gap of `model`."""
     moments = yield Moments(model.fit_intercept, diagonal=True)
     check_sums(type(model).__name__, moments)
@@ -156,14 +159,14 @@ def closed_form(model: Any, source: Source, start: Any) -> Generator[Any, Any, S
         solver = LinearRegression(**parameters)._solver(source, start)
     else:
         ridge = Ridge(tol=min(model.tol, 1e-10), **parameters)
-        ridge.solver_ = ridge._resolved(source)
+        ridge.solver_ = ridge._resolve_solver(source)
         solver = ridge._solver(source, np.full(source.n_targets, total * model.alpha), start)
     solution = yield from relay(solver, lambda step: replace(step, objective=step.objective / (2.0 * total)))
-    return (yield from _judged(model, solution, moments))
+    return (yield from _judge(model, solution, moments))
 
 
-def _judged(model: Any, solution: Solution, moments: MomentSums) -> Generator[Any, Any, Solution]:
-    """A solution without an l1 penalty, with its duality gap; without any penalty, with its gradient."""
+def _judge(model: Any, solution: Solution, moments: MomentSums) -> Generator[Any, Any, Solution]:
+    """Return a solution without an l1 penalty with its duality gap, or, without any penalty, its gradient."""
     state, total, l2 = solution.state, moments.weight, moments.weight * model.alpha
     sums = yield Residual(state.coef, moments.mean, moments.y_mean)
     columns = zip(np.ascontiguousarray(state.coef.T), np.ascontiguousarray(sums.product.T), sums.squares, strict=True)

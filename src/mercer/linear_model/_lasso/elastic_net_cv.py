@@ -170,6 +170,6 @@ class ElasticNetCV(DescentCV):
             message = f"ElasticNetCV: every l1_ratio must be a number in [0, 1]; got {self.l1_ratio!r}."
             raise ParameterError(message)
 
-    def _fitted(self, state: Any) -> dict[str, Any]:
+    def _read_state(self, state: Any, dtype: str) -> dict[str, Any]:
         ratio = state.chosen // state.errors.shape[1]
-        return super()._fitted(state) | {"l1_ratio_": float(self._mixings[ratio])}
+        return super()._read_state(state, dtype) | {"l1_ratio_": float(self._mixings[ratio])}

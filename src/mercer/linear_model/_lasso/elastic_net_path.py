@@ -18,9 +18,9 @@ from mercer._statistic import MomentSums
 from mercer.errors import DataError, ParameterError
 from mercer.linear_model._lasso.descent_regressor import descent_seed, suits_gram
 from mercer.linear_model._lasso.elastic_net import ElasticNet
-from mercer.linear_model._solvers.lasso.coordinate_descent import DescentPlan, follow, open_problems, summed
+from mercer.linear_model._solvers.lasso.coordinate_descent import DescentPlan, follow, open_problems, sum_moments
 
-__all__ = ["alpha_grid", "enet_path", "first_alpha", "lasso_path", "opened_rows"]
+__all__ = ["alpha_grid", "enet_path", "first_alpha", "lasso_path", "open_path_rows"]
 
 _OPTIONS = {
     "tol": 1e-4, "max_iter": 1000, "random_state": None, "selection": "cyclic", "sample_weight": None, "n_jobs": None,
@@ -32,7 +32,7 @@ _RULES = {
 
 
 def lasso_path(X: Any, y: Any, **parameters: Any) -> tuple:
-    """Coefficients of the lasso along a path of penalties.
+    """Compute the coefficients of the lasso along a path of penalties.
 
     :func:`enet_path` with ``l1_ratio=1``; takes and returns what that does.
 
@@ -66,7 +66,7 @@ def enet_path(
     check_input: bool = True,
     **params: Any,
 ) -> tuple:
-    """Coefficients of the elastic net along a path of penalties.
+    """Compute the coefficients of the elastic net along a path of penalties.
 
     The objective is that of :class:`ElasticNet` without an intercept; centre X and y for one.
 
@@ -127,8 +127,8 @@ def enet_path(
     options = _options(params)
     values = options | {"l1_ratio": l1_ratio, "eps": eps, "positive": positive}
     check_parameters("enet_path", _RULES, values)
-    wanted = _wanted_alphas(n_alphas, alphas)
-    source = opened_rows("enet_path", X, y, options["sample_weight"], options["n_jobs"])
+    wanted = _read_alphas(n_alphas, alphas)
+    source = open_path_rows("enet_path", X, y, options["sample_weight"], options["n_jobs"])
     gram = None if isinstance(precompute, bool | str) else np.ascontiguousarray(precompute, dtype=np.float64)
     plan = DescentPlan(
         "enet_path", False, positive, options["tol"], options["max_iter"],
@@ -149,15 +149,15 @@ def enet_path(
 
 
 def alpha_grid(top: float, eps: float, n_alphas: int) -> np.ndarray:
-    """Falling penalties at equal ratios from `top`, where the first coefficient leaves zero, to `eps` times that."""
+    """Return falling penalties at equal ratios from `top`, where the first coefficient leaves zero, to `eps` `top`."""
     if top <= 0:
-        # No penalty lets a coefficient leave zero: scikit-learn's value for all.
+        # No penalty lets a coefficient leave zero; use scikit-learn's value for every penalty.
         return np.full(n_alphas, np.finfo(np.float64).resolution)
     return np.geomspace(top, top * eps, num=n_alphas)
 
 
 def first_alpha(moments: MomentSums, l1_ratio: float, positive: bool, subject: str) -> float:
-    """The penalty at which the first coefficient of the first target leaves zero; zero where none does."""
+    """Return the penalty at which the first coefficient of the first target leaves zero; zero if none does."""
     if l1_ratio == 0:
         message = (
             f"{subject}: Automatic alpha grid generation is not supported for l1_ratio=0. Please supply a grid by "
@@ -165,7 +165,7 @@ def first_alpha(moments: MomentSums, l1_ratio: float, positive: bool, subject: s
         )
         raise ParameterError(message)
     cross, total = moments.cross[:, 0], moments.weight
-    # Means are taken off to this share of them, so columns or targets that are constant leave products of this size.
+    # Centring has this relative error, so constant columns or targets leave products of this size.
     scatter = moments.scatter if moments.scatter.ndim == 1 else np.diagonal(moments.scatter)
     sizes = np.abs(moments.mean) + np.sqrt(scatter / total)
     target = abs(moments.y_mean[0]) + np.sqrt(moments.y_scatter[0] / total)
@@ -178,7 +178,7 @@ def _walk(
     plan: DescentPlan, wanted: Any, l1_ratio: float, eps: float, Xy: Any, coef_init: Any, verbose: bool
 ) -> Generator[Any, Any, tuple]:
     """Follow the path: penalties, coefficients, gaps, sweeps, and how many did not converge."""
-    moments = yield from summed(plan)
+    moments = yield from sum_moments(plan)
     _check_cross(Xy, moments.cross[:, 0])
     if isinstance(wanted, Integral):
         top = first_alpha(moments, l1_ratio, plan.positive, plan.subject)
@@ -206,8 +206,8 @@ def _options(params: dict[str, Any]) -> dict[str, Any]:
     return _OPTIONS | params
 
 
-def _wanted_alphas(n_alphas: Any, alphas: Any) -> Any:
-    """The penalties, or how many; in scikit-learn's words where it has deprecated a spelling."""
+def _read_alphas(n_alphas: Any, alphas: Any) -> Any:
+    """Return the penalties or their number, with scikit-learn's warnings about deprecated spellings."""
     wanted: Any = 100
     if n_alphas != "deprecated":
         message = (
@@ -231,8 +231,8 @@ def _wanted_alphas(n_alphas: Any, alphas: Any) -> Any:
     return wanted
 
 
-def opened_rows(subject: str, X: Any, y: Any, sample_weight: Any, n_jobs: int | None) -> Source:
-    """Rows in memory and one target, checked."""
+def open_path_rows(subject: str, X: Any, y: Any, sample_weight: Any, n_jobs: int | None) -> Source:
+    """Check rows and one target, and open them in memory."""
     X = check_array(X, accept_sparse="csr", dtype=list(FLOATS), order="C")
     y = check_array(y, dtype=FLOATS[0], ensure_2d=False)
     if y.ndim != 1:

@@ -12,14 +12,17 @@ from mercer._solver.relay import answer_requests
 from mercer._source import Source
 from mercer._source.threads import one_blas_thread
 from mercer.linear_model._lasso.descent_regressor import suits_gram
-from mercer.linear_model._lasso.elastic_net_path import first_alpha, opened_rows
-from mercer.linear_model._solvers.lasso.coordinate_descent import DescentPlan, follow, open_problems, summed
+from mercer.linear_model._lasso.elastic_net_path import first_alpha, open_path_rows
+from mercer.linear_model._solvers.lasso.coordinate_descent import DescentPlan, follow, open_problems, sum_moments
 
 __all__ = ["alpha_for_l1_norm"]
 
 _NAME = "alpha_for_l1_norm"
 _RULES = {"l1_norm": Real(0, closed="neither"), "fit_intercept": Boolean(), "positive": Boolean()}
-_TOL, _MAX_ITER = 1e-13, 10_000
+# The relative duality gap of each fit: rounding, so that |coef|_1 is smooth enough for a root finder.
+_TOL = 1e-13
+# The most sweeps of a fit.
+_MAX_ITER = 10_000
 # Penalties below this share of the first count as none.
 _LEAST = 1e-12
 
@@ -34,7 +37,7 @@ def alpha_for_l1_norm(
     sample_weight: Any = None,
     n_jobs: int | None = None,
 ) -> float:
-    """The `alpha` at which :class:`Lasso` has |coef|_1 = `l1_norm`: a budget instead of a price.
+    """Find the `alpha` at which :class:`Lasso` has |coef|_1 = `l1_norm`: a budget instead of a price.
 
     The minimum of |y - X w - b|^2 under |w|_1 <= t is the lasso at the penalty whose coefficients spend t; |coef|_1
     falls as the penalty grows, along straight lines, so there is one. A budget that least squares keeps gives zero.
@@ -69,15 +72,15 @@ def alpha_for_l1_norm(
     """
     values = {"l1_norm": l1_norm, "fit_intercept": fit_intercept, "positive": positive}
     check_parameters(_NAME, _RULES, values)
-    source = opened_rows(_NAME, X, y, sample_weight, n_jobs)
+    source = open_path_rows(_NAME, X, y, sample_weight, n_jobs)
     plan = DescentPlan(_NAME, fit_intercept, positive, _TOL, _MAX_ITER, suits_gram(source, "auto", _NAME))
     with one_blas_thread():
-        return _searched(plan, source, float(l1_norm))
+        return _search_alpha(plan, source, float(l1_norm))
 
 
-def _searched(plan: DescentPlan, source: Source, budget: float) -> float:
-    """The root of |coef(alpha)|_1 - budget; every fit begins with the coefficients of the last."""
-    moments = answer_requests(summed(plan), source)
+def _search_alpha(plan: DescentPlan, source: Source, budget: float) -> float:
+    """Find the root of |coef(alpha)|_1 - budget; every fit begins with the coefficients of the last."""
+    moments = answer_requests(sum_moments(plan), source)
     [problem] = answer_requests(open_problems(plan, [moments], [0]), source)
     goal = plan.tol * float(moments.y_scatter[0])
     missed = []

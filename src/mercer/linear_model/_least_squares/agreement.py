@@ -1,4 +1,4 @@
-"""How well two things agree: the correlation of numbers, and the error of labels."""
+"""Measures of agreement: the correlation of values, and the error of labels."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ __all__ = ["correlation", "empirical_error", "population_error"]
 
 
 def correlation(x: Any, y: Any = None) -> Any:
-    """The correlation coefficient of two variables, or the matrix of those of columns.
+    """Compute the correlation coefficient of two variables, or the matrix of those of columns.
 
     r = sum_t u_t v_t / root(sum_t u_t^2 sum_t v_t^2) with u and v the centred variables: the cosine of the angle
     between them. It is 1 or -1 exactly when one is an affine function of the other.
@@ -44,7 +44,7 @@ def correlation(x: Any, y: Any = None) -> Any:
 
 
 def empirical_error(y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
-    """The share of rows whose label is not the predicted one: the mean 0-1 loss, one less the accuracy.
+    """Return the mean 0-1 loss: the share of rows whose label is not the predicted one, one less the accuracy.
 
     It is piecewise constant in the parameters of a model, its gradient zero wherever there is one, which is why models
     are fitted to losses that bound it from above.
@@ -75,7 +75,7 @@ def empirical_error(y_true: Any, y_pred: Any, sample_weight: Any = None) -> floa
 
 
 def population_error(joint: Any, decisions: Any) -> float:
-    """The error of decisions under a known distribution: the probability that the class is not the one decided for.
+    """Return the probability, under a known distribution, that the class is not the one decided for.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def population_error(joint: Any, decisions: Any) -> float:
 
 
 def _directions(values: np.ndarray) -> np.ndarray:
-    """Centred columns of unit length; NaN where a column is constant."""
+    """Return centred columns of unit length; NaN for a constant column."""
     columns = values if values.ndim == 2 else values[:, None]
     # Scaled first, so that squares neither overflow nor vanish.
     most = np.abs(columns).max(axis=0)

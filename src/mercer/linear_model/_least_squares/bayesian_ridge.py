@@ -3,6 +3,7 @@
 import math
 from collections.abc import Generator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -191,9 +192,11 @@ class BayesianRidge(LinearRegressor):
         require_memory(
             "BayesianRidge", 40 * source.n_features**2, "the posterior covariance", "use Ridge, or select columns"
         )
-        self._dtype = source.host_dtype.name
+        fitted = partial(self._read_state, dtype=source.host_dtype)
         steps = self.max_iter if self.maximise_evidence else 0
-        outcome = self._drive(lambda start: self._solver(source, steps, start), source, max_steps=max(1, steps))
+        outcome = self._drive(
+            lambda start: self._solver(source, steps, start), source, fitted=fitted, max_steps=max(1, steps)
+        )
         self.__dict__.pop("scores_", None)
         if self.compute_score:
             self.scores_ = outcome.state.scores
@@ -215,18 +218,18 @@ class BayesianRidge(LinearRegressor):
         alpha = 1.0 / variance if self.alpha_init is None else self.alpha_init
         return Precisions.within(alpha, 1.0 if self.lambda_init is None else self.lambda_init)
 
-    def _fitted(self, state: EvidenceState) -> dict[str, Any]:
+    def _read_state(self, state: EvidenceState, dtype: np.dtype) -> dict[str, Any]:
+        """Return the fitted attributes, in the precision of the rows."""
         spectrum, at = state.spectrum, state.precisions
         coef = spectrum.coef(at.lambda_ / at.alpha)
-        kind = np.dtype(self._dtype)
         return {
-            "coef_": coef[:, 0].astype(kind),
-            "intercept_": kind.type(spectrum.intercept(coef)[0]) if self.fit_intercept else 0.0,
+            "coef_": coef[:, 0].astype(dtype),
+            "intercept_": dtype.type(spectrum.intercept(coef)[0]) if self.fit_intercept else 0.0,
             "alpha_": at.alpha,
             "lambda_": at.lambda_,
-            "sigma_": _covariance(spectrum, at).astype(kind),
-            "X_offset_": spectrum.mean.astype(kind),
-            "X_scale_": np.ones(len(spectrum.mean), kind),
+            "sigma_": _covariance(spectrum, at).astype(dtype),
+            "X_offset_": spectrum.mean.astype(dtype),
+            "X_scale_": np.ones(len(spectrum.mean), dtype),
             "solver_used_": "evidence" if self.maximise_evidence else "posterior",
             "_evidence": state,
         }
@@ -257,7 +260,7 @@ class BayesianRidge(LinearRegressor):
         return source.map(_Predictive(self.coef_, self.intercept_, self.X_offset_, self.sigma_, floor))
 
     def log_evidence(self, alpha: float | None = None, lambda_: float | None = None) -> float:
-        """The log density of the training targets with the coefficients integrated out, without the Gamma priors.
+        """Return the log density of the training targets with the coefficients integrated out, without Gamma priors.
 
         Parameters
         ----------
@@ -276,7 +279,7 @@ class BayesianRidge(LinearRegressor):
         return Evidence(state.spectrum).value(Precisions.within(alpha, lambda_))
 
     def log_likelihood(self, X: Any, y: Any) -> float:
-        """The log density of targets at the posterior mean, sum_i log N(y_i; prediction_i, 1 / alpha_).
+        """Return the log density of targets at the posterior mean, sum_i log N(y_i; prediction_i, 1 / alpha_).
 
         Parameters
         ----------
@@ -314,7 +317,7 @@ class BayesianRidge(LinearRegressor):
         spectrum, at = self._evidence.spectrum, self._evidence.precisions
         directions, d = spectrum.directions, len(spectrum.mean)
         noise = random.standard_normal((n_samples, d)) / math.sqrt(at.lambda_)
-        # Along each direction the prior's spread shrinks to the posterior's; the rest keep the prior's.
+        # Along each direction of the data the prior's deviation shrinks to the posterior's; others keep the prior's.
         shrink = 1.0 - np.sqrt(at.lambda_ / (at.lambda_ + at.alpha * spectrum.values))
         coefs = spectrum.coef(at.lambda_ / at.alpha)[:, 0] + noise - (noise @ directions * shrink) @ directions.T
         if not self.fit_intercept:
@@ -347,14 +350,14 @@ class _Predictive:
 
 
 def _spectrum(source: Source, centre: bool) -> Generator[Any, Any, LinearSpectrum]:
-    """By the triangle of rows fewer than columns, else by the scatter."""
+    """Return the spectrum by the triangle of the rows if they are fewer than columns, else by the scatter."""
     if source.place == "memory" and not source.is_sparse and source.n_rows < source.n_features:
         return spectrum_of_triangle(centre)
     return spectrum_of_moments(centre)
 
 
 def _covariance(spectrum: LinearSpectrum, at: Precisions) -> np.ndarray:
-    """V diag(1 / (alpha l + lambda)) V^T, and I / lambda in the directions that V leaves out."""
+    """Return V diag(1 / (alpha l + lambda)) V^T, plus I / lambda in the directions that V leaves out."""
     directions, spread = spectrum.directions, 1.0 / (at.alpha * spectrum.values + at.lambda_)
     if directions.shape[0] == directions.shape[1]:
         return (directions * spread) @ directions.T

@@ -6,7 +6,7 @@ __all__ = ["expected_in_sample_error", "expected_out_of_sample_error"]
 
 
 def expected_in_sample_error(n_samples: int, n_features: int, noise_variance: float) -> float:
-    """The mean squared residual on the training rows, sigma^2 (1 - p/n).
+    """Return the mean squared residual on the training rows, sigma^2 (1 - p/n).
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def expected_in_sample_error(n_samples: int, n_features: int, noise_variance: fl
 def expected_out_of_sample_error(
     n_samples: int, n_features: int, noise_variance: float, *, design: str = "fixed"
 ) -> float:
-    """The mean squared error on fresh targets.
+    """Return the mean squared error on fresh targets.
 
     Parameters
     ----------

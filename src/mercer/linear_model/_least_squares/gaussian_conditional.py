@@ -162,8 +162,8 @@ class GaussianConditionalRegressor(LinearRegressor):
     def _learn(self, source: Source, seen: GaussianState | None) -> "GaussianConditionalRegressor":
         width = source.n_features + source.n_targets
         require_memory("GaussianConditionalRegressor", 32 * width**2, "the joint covariance", "select columns")
-        self._flat, self._dtype = source.target_shape == (), source.host_dtype.name
-        outcome = self._drive(lambda start: _condition(seen, source.n_features, self.tol), source)
+        fitted = partial(self._read_state, dtype=source.host_dtype, flat=source.target_shape == ())
+        outcome = self._drive(lambda start: _condition(seen, source.n_features, self.tol), source, fitted=fitted)
         if outcome.interrupt is None:
             outcome.converged, outcome.reason, self.converged_ = True, "converged", True
         if self.rank_ < source.n_features:
@@ -175,20 +175,22 @@ class GaussianConditionalRegressor(LinearRegressor):
         self._conclude(outcome)
         return self
 
-    def _fitted(self, state: GaussianState) -> dict[str, Any]:
-        d, kind = state.coef.shape[0], np.dtype(self._dtype)
+    def _read_state(self, state: GaussianState, dtype: np.dtype, flat: bool) -> dict[str, Any]:
+        """Return the fitted attributes; if `flat`, the targets have no axis."""
+        d = state.coef.shape[0]
         freedom = max(state.weight - self.ddof, np.finfo(np.float64).tiny)
         coef, intercept = state.coef.T, state.mean[d:] - state.mean[:d] @ state.coef
         return {
-            "coef_": (coef[0] if self._flat else coef).astype(kind),
-            "intercept_": kind.type(intercept[0]) if self._flat else intercept.astype(kind),
-            "location_": state.mean.astype(kind),
-            "covariance_": (state.scatter / freedom).astype(kind),
-            "conditional_covariance_": (state.rest / freedom).astype(kind),
+            "coef_": (coef[0] if flat else coef).astype(dtype),
+            "intercept_": dtype.type(intercept[0]) if flat else intercept.astype(dtype),
+            "location_": state.mean.astype(dtype),
+            "covariance_": (state.scatter / freedom).astype(dtype),
+            "conditional_covariance_": (state.rest / freedom).astype(dtype),
             "rank_": state.rank,
             "n_samples_seen_": state.weight,
             "solver_used_": "joint moments",
             "_seen": state,
+            "_flat": flat,
         }
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
@@ -231,7 +233,7 @@ def _condition(seen: GaussianState | None, n_features: int, tol: float) -> Solve
 
 
 def _solve(scatter: np.ndarray, n_features: int, tol: float) -> tuple[np.ndarray, np.ndarray, int]:
-    """Coefficients, the scatter of the targets that they leave, and the rank of the inputs.
+    """Return coefficients, the scatter of the targets that they leave, and the rank of the inputs.
 
     Columns are brought to one scale first, so that their units do not decide which directions count.
     """

@@ -1,6 +1,7 @@
 """Least-squares regression: the best linear unbiased estimator, with its rank, its noise and its errors."""
 
 import warnings
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +19,7 @@ from mercer._source.memory import require_memory
 from mercer._source.namespace import to_numpy
 from mercer._statistic import Moments, MomentSums
 from mercer.errors import DataError
-from mercer.linear_model._inference.inference import infer
+from mercer.linear_model._inference.inference import Inferring
 from mercer.linear_model._least_squares.running import RunningRegressor
 from mercer.linear_model._solvers.closed_form.lsqr import LsqrState, by_lsqr
 from mercer.linear_model._solvers.closed_form.nonnegative import by_nonnegative_sweeps
@@ -41,7 +42,7 @@ _FEW = 2**22
 _SWEEPS = 10_000
 
 
-class LinearRegression(RunningRegressor):
+class LinearRegression(Inferring, RunningRegressor):
     """Linear regression by least squares.
 
     Minimises, for each target,
@@ -144,8 +145,6 @@ class LinearRegression(RunningRegressor):
         self.positive = positive
         self.max_time = max_time
 
-    infer = infer
-
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearRegression":
         """Fit the model.
@@ -171,7 +170,7 @@ class LinearRegression(RunningRegressor):
         return self
 
     def standard_errors(self, X: Any, sample_weight: Any = None) -> tuple[np.ndarray, Any]:
-        """Standard errors of the coefficients and of the intercept, under equal independent noise.
+        """Compute standard errors of the coefficients and of the intercept, under equal independent noise.
 
         These are the roots of the diagonal of residual_variance_ (Z^T W Z)^-1, where Z is X with a column of ones for
         the intercept.
@@ -203,45 +202,31 @@ class LinearRegression(RunningRegressor):
         return source.send((np.sqrt(variance * np.diagonal(inverse)), intercept))
 
     def _learn(self, source: Source) -> Outcome:
-        self._flat, self._dtype = source.target_shape == (), source.host_dtype.name
-        outcome = self._drive(lambda start: self._solver(source, start), source)
+        flat = source.target_shape == ()
+        fitted = partial(self._linear_attributes, dtype=source.host_dtype.name, flat_coef=flat, flat_intercept=flat)
+        outcome = self._drive(lambda start: self._solver(source, start), source, fitted=fitted)
         self._complete(outcome)
         return outcome
 
     def _solver(self, source: Source, start: Any) -> Solver:
+        """Choose the method: sweeps for ``positive``, else sums, steps, a triangle or normal equations."""
         centre, alpha = self.fit_intercept, np.zeros(source.n_targets)
+        n_rows, n_features = source.known_rows or source.n_features, source.n_features
+        # The tolerance separates singular values that count from those that do not, as in scipy.linalg.lstsq.
+        cutoff = max(self.tol, max(n_rows, n_features) * np.finfo(np.float64).eps)
+        by_triangle = partial(self._by_triangle, alpha, cutoff)
+        by_steps = partial(self._by_steps, source, alpha, start)
+        is_sparse = source.is_sparse and n_rows * n_features > _FEW
         if self.positive:
             return by_nonnegative_sweeps(alpha, centre, self.tol, _SWEEPS, start)
-        n_rows = source.known_rows or source.n_features
-
-        def by_steps(_: Any = None) -> Solver:
-            self._needs_memory(source, "least squares of many sparse columns", "use Ridge(solver='sparse_cg')")
-            most = 10 * min(n_rows, source.n_features) + 10
-            return by_lsqr(alpha, target_columns(source.y), centre, self.tol, most, start)
-
-        # The tolerance separates singular values that count from those that do not, as in scipy.linalg.lstsq.
-        cutoff = max(self.tol, max(n_rows, source.n_features) * np.finfo(np.float64).eps)
-
-        def by_triangle(moments: MomentSums | None = None) -> Solver:
-            return by_orthogonal_triangle(alpha, centre, self.tol, cutoff=cutoff, moments=moments)
-
         if source.place == "sums":
-            return by_normal_equations(
-                alpha,
-                centre,
-                self.tol,
-                refine_below=0.0,
-                give_up_below=max(_SINGULAR, 10 * cutoff**2),
-                otherwise=lambda moments: by_eigenvectors(alpha, moments, self.tol, cutoff=cutoff),
-                spectrum=True,
-            )
-        is_sparse = source.is_sparse and n_rows * source.n_features > _FEW
-        if is_sparse and (isinstance(start, LsqrState) or source.n_features > _GRAM_COLUMNS):
+            return self._by_sums(alpha, cutoff)
+        if is_sparse and (isinstance(start, LsqrState) or n_features > _GRAM_COLUMNS):
             return by_steps()
-        if n_rows < source.n_features and not is_sparse:
+        if n_rows < n_features and not is_sparse:
             self._forecast_triangle(source)
             return by_triangle()
-        require_memory("LinearRegression", 24 * source.n_features**2, "the scatter of the columns", "select columns")
+        require_memory("LinearRegression", 24 * n_features**2, "the scatter of the columns", "select columns")
         return by_normal_equations(
             alpha,
             centre,
@@ -252,29 +237,48 @@ class LinearRegression(RunningRegressor):
             spectrum=not is_sparse,
         )
 
+    def _by_steps(self, source: Source, alpha: np.ndarray, start: Any, _: Any = None) -> Solver:
+        """Solve by LSQR, which multiplies with the rows and forms no matrix."""
+        self._needs_memory(source, "least squares of many sparse columns", "use Ridge(solver='sparse_cg')")
+        most = 10 * min(source.known_rows or source.n_features, source.n_features) + 10
+        return by_lsqr(alpha, target_columns(source.y), self.fit_intercept, self.tol, most, start)
+
+    def _by_triangle(self, alpha: np.ndarray, cutoff: float, moments: MomentSums | None = None) -> Solver:
+        """Solve by the singular values of a triangle; those below `cutoff` times the largest count as zero."""
+        return by_orthogonal_triangle(alpha, self.fit_intercept, self.tol, cutoff=cutoff, moments=moments)
+
+    def _by_sums(self, alpha: np.ndarray, cutoff: float) -> Solver:
+        """Solve from sums alone, which no residual of the rows can correct."""
+        return by_normal_equations(
+            alpha,
+            self.fit_intercept,
+            self.tol,
+            refine_below=0.0,
+            give_up_below=max(_SINGULAR, 10 * cutoff**2),
+            otherwise=lambda moments: by_eigenvectors(alpha, moments, self.tol, cutoff=cutoff),
+            spectrum=True,
+        )
+
     def _forecast_triangle(self, source: Source) -> None:
         n_bytes = 5 * 8 * source.n_rows * source.n_features
         require_memory("LinearRegression", n_bytes, "the SVD of more columns than rows", "use Ridge(solver='lsqr')")
 
-    def _fitted(self, state: Any) -> dict[str, Any]:
-        return self._linear_attributes(state, self._dtype, self._flat, self._flat)
-
     def _describe(self, state: Any, source: Source) -> None:
-        """Rank, singular values and noise, where the method knows them; a warning where the answer is one of many."""
+        """Store rank, singular values and noise, if the method knows them; warn if the answer is one of many."""
         for name in ("rank_", "singular_", "residual_variance_"):
             self.__dict__.pop(name, None)
         if not isinstance(state, LinearState):
             return
         freedom = source.total_weight() - state.rank - int(self.fit_intercept)
         variance = state.squares / freedom if freedom > 0 else np.full(state.squares.shape, np.nan)
-        self.residual_variance_ = float(variance[0]) if self._flat else variance
+        self.residual_variance_ = float(variance[0]) if source.target_shape == () else variance
         if state.singular is None:
             return
         self.rank_ = state.rank
-        self.singular_ = state.singular.astype(self._dtype)
+        self.singular_ = state.singular.astype(source.host_dtype)
         if state.rank < source.n_features:
             message = (
-                f"LinearRegression: {source.n_features} columns have rank {state.rank} at tol={self.tol:g}, so many "
-                f"coefficients fit equally well and those of least norm were taken; drop columns, or use Ridge."
+                f"LinearRegression: {source.n_features} columns have rank {state.rank} at tol={self.tol:g}; many "
+                f"coefficients fit equally well, and those of least norm were taken; drop columns, or use Ridge."
             )
             warnings.warn(message, LinAlgWarning, stacklevel=5)

@@ -22,7 +22,7 @@ __all__ = ["hat_matrix", "leave_one_out_residuals", "leverages"]
 
 
 def leverages(X: Any, *, fit_intercept: bool = True, n_jobs: int | None = None) -> np.ndarray:
-    """The leverage of each row: the diagonal of the hat matrix.
+    """Compute the leverage of each row: the diagonal of the hat matrix.
 
     Parameters
     ----------
@@ -44,14 +44,14 @@ def leverages(X: Any, *, fit_intercept: bool = True, n_jobs: int | None = None) 
     >>> leverages([[0.0], [1.0], [2.0], [9.0]]).round(2)
     array([0.43, 0.33, 0.27, 0.97])
     """
-    source = _opened(X, n_jobs)
+    source = _open_rows(X, n_jobs)
     shift, whitening = _whitening(source, fit_intercept)
     extra = 1.0 / source.n_rows if fit_intercept else 0.0
     return source.map(lambda block: np.sum((block.centre(shift) @ whitening) ** 2, axis=1) + extra)
 
 
 def hat_matrix(X: Any, *, fit_intercept: bool = True, n_jobs: int | None = None) -> np.ndarray:
-    """The matrix P that turns targets into fitted values, P y: symmetric, idempotent, its trace the rank.
+    """Compute the matrix P with fitted values P y: symmetric and idempotent, its trace the rank.
 
     Takes what :func:`leverages` takes, and n^2 numbers of memory.
 
@@ -66,7 +66,7 @@ def hat_matrix(X: Any, *, fit_intercept: bool = True, n_jobs: int | None = None)
     >>> round(float(P.trace()), 6)
     2.0
     """
-    source = _opened(X, n_jobs)
+    source = _open_rows(X, n_jobs)
     require_memory(
         "hat_matrix", 16 * source.n_rows**2, "the n x n matrix", "use leverages, which needs its diagonal only"
     )
@@ -77,7 +77,7 @@ def hat_matrix(X: Any, *, fit_intercept: bool = True, n_jobs: int | None = None)
 
 
 def leave_one_out_residuals(X: Any, y: Any, *, fit_intercept: bool = True, n_jobs: int | None = None) -> np.ndarray:
-    """The residual of each row under the model fitted without it, r_i / (1 - h_i), from one fit.
+    """Compute the residual of each row under the model fitted without it, r_i / (1 - h_i), from one fit.
 
     Parameters
     ----------
@@ -105,13 +105,13 @@ def leave_one_out_residuals(X: Any, y: Any, *, fit_intercept: bool = True, n_job
     return residuals / (left if residuals.ndim == 1 else left[:, None])
 
 
-def _opened(X: Any, n_jobs: int | None) -> Source:
+def _open_rows(X: Any, n_jobs: int | None) -> Source:
     X = check_array(X, dtype=list(FLOATS), order="C")
     return open_source(X, threads=n_threads(n_jobs))
 
 
 def _whitening(source: Source, centre: bool) -> tuple[np.ndarray, np.ndarray]:
-    """A shift m and a matrix V / s such that (X - m) V / s has orthonormal columns that span the columns of X."""
+    """Return a shift m and a matrix V / s such that (X - m) V / s is an orthonormal basis of the columns of X."""
     moments = source.reduce(Moments(centre, diagonal=True))
     if not np.isfinite(moments.scatter).all():
         message = "leverages: the squares of the rows overflow; scale the columns down."

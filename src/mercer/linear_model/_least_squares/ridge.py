@@ -1,6 +1,7 @@
 """Ridge regression: least squares with a quadratic penalty, by every classical method."""
 
 import warnings
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +16,7 @@ from mercer._solver.linear_state import LinearState
 from mercer._source import Source
 from mercer._source.memory import require_memory
 from mercer.errors import ParameterError
-from mercer.linear_model._inference.inference import infer
+from mercer.linear_model._inference.inference import Inferring
 from mercer.linear_model._least_squares.running import RunningRegressor
 from mercer.linear_model._solvers.closed_form.conjugate_gradient import by_conjugate_gradient
 from mercer.linear_model._solvers.closed_form.dual_equations import by_dual_equations
@@ -38,7 +39,7 @@ _REFINE_BELOW = 1e-5
 _SINGULAR = 1e-13
 
 
-class Ridge(RunningRegressor):
+class Ridge(Inferring, RunningRegressor):
     """Ridge regression: least squares with a quadratic penalty.
 
     Minimises, for each target,
@@ -167,8 +168,6 @@ class Ridge(RunningRegressor):
         self.max_time = max_time
         self.n_jobs = n_jobs
 
-    infer = infer
-
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "Ridge":
         """Fit the model.
@@ -196,11 +195,11 @@ class Ridge(RunningRegressor):
         return self
 
     def _learn(self, source: Source) -> Outcome:
-        flat = source.target_shape == ()
         alpha = self._penalties(source.n_targets)
-        self._flat, self._dtype = (alpha.shape[0] == 1, flat), source.host_dtype.name
-        self.solver_ = self._resolved(source)
-        outcome = self._drive(lambda start: self._solver(source, alpha, start), source)
+        self.solver_ = self._resolve_solver(source)
+        flat = len(alpha) == 1, source.target_shape == ()
+        fitted = partial(self._read_state, dtype=source.host_dtype.name, flat=flat)
+        outcome = self._drive(lambda start: self._solver(source, alpha, start), source, fitted=fitted)
         self._complete(outcome)
         self.n_iter_ = np.broadcast_to(getattr(outcome.state, "steps", 1), alpha.shape).astype(np.int32)  # type: ignore[assignment]
         return outcome
@@ -238,8 +237,8 @@ class Ridge(RunningRegressor):
             raise ParameterError(message)
         return np.broadcast_to(alpha, (n_targets,)).copy()
 
-    def _resolved(self, source: Source) -> str:
-        """The solver that 'auto' stands for."""
+    def _resolve_solver(self, source: Source) -> str:
+        """Return the solver that 'auto' stands for."""
         if self.solver != "auto":
             return self.solver
         if self.positive:
@@ -272,10 +271,10 @@ class Ridge(RunningRegressor):
             case "svd":
                 self._forecast("the triangle of the rows", 40 * smaller * source.n_features)
                 return by_orthogonal_triangle(alpha, centre, tol, cutoff=_cutoff(source))
-        return self._closed_form(source, alpha, start)
+        return self._solve_closed_form(source, alpha, start)
 
-    def _closed_form(self, source: Source, alpha: np.ndarray, start: Any) -> Solver:
-        """The normal equations of the smaller side, and another solver where they are singular."""
+    def _solve_closed_form(self, source: Source, alpha: np.ndarray, start: Any) -> Solver:
+        """Solve the normal equations of the smaller side, or use another solver if they are singular."""
         centre, tol = self.fit_intercept, self.tol
 
         def otherwise(moments: Any = None) -> Solver:
@@ -302,11 +301,12 @@ class Ridge(RunningRegressor):
     def _forecast(self, purpose: str, n_bytes: float) -> None:
         require_memory("Ridge", n_bytes, purpose, "use solver='lsqr' or 'sparse_cg', which form no such matrix")
 
-    def _fitted(self, state: Any) -> dict[str, Any]:
+    def _read_state(self, state: Any, dtype: str, flat: tuple[bool, bool]) -> dict[str, Any]:
+        """Return the fitted attributes; `flat` says whether coefficients and intercept lose the axis of targets."""
         if isinstance(state, AverageState):
             parameters = state.parameters.T
             state = LinearState(parameters[:-1], parameters[-1], state.method)
-        return self._linear_attributes(state, self._dtype, *self._flat)
+        return self._linear_attributes(state, dtype, *flat)
 
     def _describe(self, state: Any, source: Source) -> None:
         """Say so when the equations were singular and another solver had to take over."""
@@ -328,10 +328,10 @@ class Ridge(RunningRegressor):
 
 
 def _cutoff(source: Source) -> float:
-    """Singular values of unpenalised targets that rounding alone can have made."""
+    """Return the relative size below which singular values of unpenalised targets may be rounding alone."""
     return max(_rows(source), source.n_features) * np.finfo(np.float64).eps
 
 
 def _rows(source: Source) -> int:
-    """The number of rows; a stream that does not know yet is taken to have as many as columns."""
+    """Return the number of rows; a stream that does not know it yet is taken to have as many as columns."""
     return source.known_rows or source.n_features

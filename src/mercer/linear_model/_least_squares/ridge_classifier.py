@@ -1,6 +1,7 @@
 """Classification by least squares: signs for targets, ridge for the rest, the largest score decides."""
 
 import math
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -8,7 +9,6 @@ import numpy as np
 from mercer._base import Estimator, fitting
 from mercer._base.folds import FOLDS
 from mercer._base.parameter import Array, Boolean, Choice, Function, Instance, Integer, Nothing, Real, Rule, Seed, Text
-from mercer._solver import Solver
 from mercer._solver.linear_state import LinearState
 from mercer._source import Source
 from mercer.linear_model._least_squares.ridge import Ridge
@@ -151,11 +151,13 @@ class RidgeClassifier(SignedClassifier, Estimator):
         ridge._check_solver()
         source, _, classes = self._open_signed(X, y, sample_weight, False if self.solver == "svd" else "csr")
         n_scores = 1 if self._is_binary else len(classes)
-        self._dtype = source.host_dtype.name
-        ridge.solver_ = self.solver_ = ridge._resolved(source)
+        ridge.solver_ = self.solver_ = ridge._resolve_solver(source)
         alpha = np.full(n_scores, float(self.alpha))
         outcome = self._drive(
-            lambda start: self._solver(ridge, source, alpha, start), source, attributes={"classes_": classes}
+            lambda start: ridge._solver(source, alpha, start),
+            source,
+            fitted=partial(ridge._read_state, dtype=source.host_dtype.name, flat=(self._is_binary, False)),
+            attributes={"classes_": classes},
         )
         self.n_iter_ = np.broadcast_to(getattr(outcome.state, "steps", 1), alpha.shape).astype(np.int32)  # type: ignore[assignment]
         if isinstance(outcome.state, LinearState) and outcome.interrupt is None:
@@ -164,20 +166,12 @@ class RidgeClassifier(SignedClassifier, Estimator):
         return self
 
     def _regressor(self) -> Ridge:
-        """The regression behind the classifier."""
+        """Return the regression behind the classifier."""
         names = ("alpha", "fit_intercept", "max_iter", "tol", "solver", "positive", "random_state", "n_jobs")
         return Ridge(**{name: getattr(self, name) for name in names})
 
-    def _solver(self, ridge: Ridge, source: Source, alpha: np.ndarray, start: Any) -> Solver:
-        return ridge._solver(source, alpha, start)
-
-    def _fitted(self, state: Any) -> dict[str, Any]:
-        ridge = self._regressor()
-        ridge._flat, ridge._dtype = (self._is_binary, False), self._dtype
-        return ridge._fitted(state)
-
     def _labels(self, source: Source, given: dict[str, Any]) -> Any:
-        return signed_labels(self, source, given)
+        return read_signed_labels(self, source, given)
 
     @property
     def _check_exceptions(self) -> dict[str, str]:  # type: ignore[override]
@@ -306,32 +300,34 @@ class RidgeClassifierCV(SignedClassifier, RidgeSelection):
         source, labels, classes = self._open_signed(X, y, sample_weight, "csr")
         self.classes_ = classes
         weight = None if sample_weight is None else source.weight
-        outcome = self._select(source, labels, weight, params, classes_=classes)
+        fitted = partial(self._read_state, dtype=source.host_dtype.name)
+        outcome = self._select(source, labels, weight, params, fitted, classes_=classes)
         self._conclude(outcome)
         return self
 
-    def _fitted(self, state: RidgeChoice) -> dict[str, Any]:
-        coef, intercept = state.coef.T.astype(self._dtype), state.intercept.astype(self._dtype)
-        found = {"coef_": coef[0] if self._is_binary else coef, "intercept_": intercept if self.fit_intercept else 0.0}
-        return found | self._chosen_alpha(state)
+    def _read_state(self, state: RidgeChoice, dtype: str) -> dict[str, Any]:
+        """Return the fitted attributes, in the precision of the rows."""
+        coef, intercept = state.coef.T.astype(dtype), state.intercept.astype(dtype)
+        model = {"coef_": coef[0] if self._is_binary else coef, "intercept_": intercept if self.fit_intercept else 0.0}
+        return model | self._read_choice(state)
 
-    def _model(self, coef: np.ndarray, intercept: np.ndarray) -> RidgeClassifier:
+    def _make_model(self, coef: np.ndarray, intercept: np.ndarray, source: Source) -> RidgeClassifier:
         model = RidgeClassifier(fit_intercept=self.fit_intercept, n_jobs=1)
         model.n_features_in_, model.classes_, model._multilabel = len(coef), self.classes_, self._multilabel
         model._is_binary = self._is_binary
         model.coef_, model.intercept_ = coef.T, intercept
         return model
 
-    def _given(self, predictions: np.ndarray) -> Any:
+    def _make_given(self, predictions: np.ndarray) -> Any:
         scores = predictions if predictions.ndim == 2 else predictions[:, None]
         return GivenScores(self.classes_, self._multilabel), scores
 
     def _labels(self, source: Source, given: dict[str, Any]) -> Any:
-        return signed_labels(self, source, given)
+        return read_signed_labels(self, source, given)
 
 
-def signed_labels(estimator: Any, source: Source, given: dict[str, Any]) -> Any:
-    """The labels that signs stand for, for callbacks; None where they are not in memory."""
+def read_signed_labels(estimator: Any, source: Source, given: dict[str, Any]) -> Any:
+    """Return the labels that signs stand for, for callbacks; None if they are not in memory."""
     if source.y is None or source.place != "memory":
         return None
     if estimator._multilabel:

@@ -1,6 +1,7 @@
 """Ridge regression whose penalty is chosen by cross-validation."""
 
 import math
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,6 +10,7 @@ from mercer._base import fitting
 from mercer._base.folds import FOLDS
 from mercer._base.linear.prediction import LinearRegressor
 from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Nothing, Real, Rule, Text
+from mercer._source import Source
 from mercer.linear_model._least_squares.ridge import Ridge
 from mercer.linear_model._least_squares.ridge_selection import RidgeSelection
 from mercer.linear_model._solvers.closed_form.ridge_choice import RidgeChoice
@@ -147,19 +149,21 @@ class RidgeCV(RidgeSelection, LinearRegressor):
         self : RidgeCV
         """
         source = self._open(X, y, sample_weight, targets="numbers", accept_sparse="csr")
-        flat = source.target_shape == ()
-        self._flat = (source.n_targets == 1, flat)
+        flat = source.n_targets == 1, source.target_shape == ()
         weight = None if sample_weight is None else source.weight
-        outcome = self._select(source, source.y, weight, params)
+        fitted = partial(self._read_state, dtype=source.host_dtype.name, flat=flat)
+        outcome = self._select(source, source.y, weight, params, fitted)
         self._conclude(outcome)
         return self
 
-    def _fitted(self, state: RidgeChoice) -> dict[str, Any]:
-        return self._linear_attributes(state, self._dtype, *self._flat) | self._chosen_alpha(state)
+    def _read_state(self, state: RidgeChoice, dtype: str, flat: tuple[bool, bool]) -> dict[str, Any]:
+        """Return the fitted attributes; `flat` says whether coefficients and intercept lose the axis of targets."""
+        return self._linear_attributes(state, dtype, *flat) | self._read_choice(state)
 
-    def _model(self, coef: np.ndarray, intercept: np.ndarray) -> Ridge:
+    def _make_model(self, coef: np.ndarray, intercept: np.ndarray, source: Source) -> Ridge:
         model = Ridge(fit_intercept=self.fit_intercept, n_jobs=1)
         model.n_features_in_ = len(coef)
-        model.coef_ = coef[:, 0] if self._flat[1] else coef.T
-        model.intercept_ = intercept[0] if self._flat[1] else intercept
+        flat = source.target_shape == ()
+        model.coef_ = coef[:, 0] if flat else coef.T
+        model.intercept_ = intercept[0] if flat else intercept
         return model

@@ -38,7 +38,7 @@ class _Spectrum:
     y_mean: np.ndarray
 
     def coef(self, alpha: float) -> np.ndarray:
-        """Coefficients, one column per target; directions without data get none, which is the limit alpha -> 0."""
+        """Return coefficients, one column per target; zero along directions without data, the limit alpha -> 0."""
         return self.directions.T @ (self.shrinkage(alpha)[:, None] * self.targets)
 
     def shrinkage(self, alpha: float) -> np.ndarray:
@@ -50,7 +50,7 @@ class _Spectrum:
 def ridge_path(
     X: Any, y: Any, alphas: Any, *, fit_intercept: bool = True, sample_weight: Any = None, n_jobs: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Coefficients and intercepts of ridge regression for every penalty, from one decomposition.
+    """Compute coefficients and intercepts of ridge regression for every penalty, from one decomposition.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def ridge_path(
     if not (alphas >= 0).all():
         message = f"ridge_path: every alpha must be a number in [0, inf); got {alphas.min():g}."
         raise ParameterError(message)
-    spectrum, flat = _decomposed(X, y, fit_intercept, sample_weight, n_jobs)
+    spectrum, flat = _decompose(X, y, fit_intercept, sample_weight, n_jobs)
     with one_blas_thread():
         coefs = np.stack([spectrum.coef(alpha).T for alpha in alphas])
         intercepts = spectrum.y_mean - coefs @ spectrum.mean
@@ -94,7 +94,7 @@ def ridge_path(
 def alpha_for_norm(
     X: Any, y: Any, squared_norm: float, *, fit_intercept: bool = True, sample_weight: Any = None
 ) -> float:
-    """The penalty whose coefficients have |coef|^2 = `squared_norm`: ridge with a budget instead of a price.
+    """Find the penalty whose coefficients have |coef|^2 = `squared_norm`: a budget instead of a price.
 
     |coef(alpha)|^2 falls as alpha grows, so there is one root. A budget that least squares itself keeps gives zero.
 
@@ -119,7 +119,7 @@ def alpha_for_norm(
     if not squared_norm > 0:
         message = f"alpha_for_norm: squared_norm must be a number in (0, inf); got {squared_norm!r}."
         raise ParameterError(message)
-    spectrum, _ = _decomposed(X, y, fit_intercept, sample_weight, None)
+    spectrum, _ = _decompose(X, y, fit_intercept, sample_weight, None)
 
     def excess(alpha: float) -> float:
         return float(np.sum((spectrum.shrinkage(alpha)[:, None] * spectrum.targets) ** 2)) - squared_norm
@@ -132,7 +132,7 @@ def alpha_for_norm(
 
 
 def alpha_per_sample(penalty: float, n_samples: float) -> float:
-    """The `alpha` of (1/n) sum_i (y_i - x_i . c)^2 + penalty |c|^2: n times the penalty.
+    """Return the `alpha` of (1/n) sum_i (y_i - x_i . c)^2 + penalty |c|^2: n times the penalty.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def alpha_per_sample(penalty: float, n_samples: float) -> float:
 
 
 def alpha_from_variances(noise: float, prior: float) -> float:
-    """The `alpha` whose coefficients are the posterior mode under noise N(0, `noise`) and a prior N(0, `prior` I).
+    """Return the `alpha` of the posterior mode under noise N(0, `noise`) and a prior N(0, `prior` I).
 
     Examples
     --------
@@ -156,7 +156,7 @@ def alpha_from_variances(noise: float, prior: float) -> float:
 
 
 def effective_degrees_of_freedom(X: Any, alpha: float, *, fit_intercept: bool = True) -> float:
-    """The trace of the ridge smoother, sum_j d_j^2 / (d_j^2 + alpha); the intercept is not counted.
+    """Return the trace of the ridge smoother, sum_j d_j^2 / (d_j^2 + alpha), without the intercept.
 
     Examples
     --------
@@ -166,12 +166,12 @@ def effective_degrees_of_freedom(X: Any, alpha: float, *, fit_intercept: bool = 
     2.0
     """
     X = check_array(X, dtype=list(FLOATS), order="C")
-    spectrum, _ = _decomposed(X, np.zeros(X.shape[0]), fit_intercept, None, None)
+    spectrum, _ = _decompose(X, np.zeros(X.shape[0]), fit_intercept, None, None)
     return float(np.sum(spectrum.singular * spectrum.shrinkage(alpha)))
 
 
 def penalised_condition_number(largest: float, smallest: float, alpha: float = 0.0) -> float:
-    """The condition number of X^T X + alpha I from the extreme eigenvalues of X^T X.
+    """Return the condition number of X^T X + alpha I from the extreme eigenvalues of X^T X.
 
     Examples
     --------
@@ -182,8 +182,8 @@ def penalised_condition_number(largest: float, smallest: float, alpha: float = 0
     return (largest + alpha) / (smallest + alpha)
 
 
-def _decomposed(X: Any, y: Any, centre: bool, sample_weight: Any, n_jobs: int | None) -> tuple[_Spectrum, bool]:
-    """The spectrum of rows and targets, and whether `y` was flat."""
+def _decompose(X: Any, y: Any, centre: bool, sample_weight: Any, n_jobs: int | None) -> tuple[_Spectrum, bool]:
+    """Compute the spectrum of rows and targets; return it, and whether `y` was flat."""
     X, y = check_X_y(X, y, dtype=list(FLOATS), order="C", multi_output=True, y_numeric=True)
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     source = open_source(X, y, weight, n_threads(n_jobs))

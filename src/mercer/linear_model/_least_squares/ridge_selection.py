@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from functools import partial
 from numbers import Real as RealNumber
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
 
 from mercer._base import Estimator
-from mercer._base.folds import fold_source, of_rows, routed_parameters, router, scorer_of, splits
+from mercer._base.folds import fold_source, of_rows, route_parameters, router, scorer_of, splits
 from mercer._base.linear.prediction import target_columns
 from mercer._solver import Dense, Outcome, Solver
 from mercer._solver.relay import answer_requests
@@ -36,7 +36,7 @@ from mercer.linear_model._solvers.closed_form.ridge_choice import (
 
 __all__ = ["GivenScores", "RidgeSelection"]
 
-# Closed forms: the certificate is held against what rounding leaves of well-scaled problems.
+# The tolerance of the certificates of closed forms: the rounding of well-scaled problems.
 _TOLERANCE = 1e-8
 
 
@@ -52,43 +52,48 @@ class RidgeSelection(Estimator):
     alpha_per_target: bool = False
     _default_scorer = "r2"
 
-    def _model(self, coef: np.ndarray, intercept: np.ndarray) -> Any:
-        """A fitted ridge model with coefficients (d, k), for a scorer."""
+    def _make_model(self, coef: np.ndarray, intercept: np.ndarray, source: Source) -> Any:
+        """Return a ridge model of coefficients (d, k), fitted to targets as those of `source`, for a scorer."""
         raise NotImplementedError  # each of the two defines its own
 
-    def _given(self, predictions: np.ndarray) -> Any:
-        """A model that predicts what it is given, and what to give it."""
+    def _make_given(self, predictions: np.ndarray) -> Any:
+        """Return a model that predicts what it is given, and what to give it so that it predicts `predictions`."""
         return _Given(), predictions
 
     def _select(
-        self, source: Source, labels: Any, sample_weight: Any, parameters: dict[str, Any], **attributes: Any
+        self,
+        source: Source,
+        labels: Any,
+        sample_weight: Any,
+        parameters: dict[str, Any],
+        fitted: Callable[[RidgeChoice], dict[str, Any]],
+        **attributes: Any,
     ) -> Outcome:
         """Choose a penalty for the opened rows, and solve for it; `labels` are the targets that a scorer knows."""
-        alphas = self._checked_alphas()
-        to_scorer, to_splitter = routed_parameters(self, "fit", sample_weight, parameters)
+        alphas = self._check_alphas()
+        to_scorer, to_splitter = route_parameters(self, "fit", sample_weight, parameters)
         if self.gcv_mode == "svd" and source.is_sparse:
             message = f"{type(self).__name__}: The 'svd' mode is not supported for sparse X; 'eigen' is used instead."
             warnings.warn(message, FutureWarning, stacklevel=6)
-        self._dtype = source.host_dtype.name
-        self._stored: Any = None
+        # Leave-one-out errors or predictions, where they are to be stored.
+        stored: dict[str, Any] = {}
         if self.cv is None:
-            judge = partial(self._judge, source, labels, alphas, to_scorer)
+            judge = partial(self._judge, source, labels, to_scorer, stored)
             solve = partial(self._by_leave_one_out, source, alphas, judge)
         else:
             self._check_folds()
             self._needs_memory(source, "cross-validation by folds", "use cv=None")
             folds = splits(self.cv, source.whole(), labels, classifier=is_classifier(self), **to_splitter)
             solve = partial(self._by_folds, source, labels, alphas, folds, to_scorer)
-        outcome = self._drive(lambda start: solve(), source, attributes=attributes)
+        outcome = self._drive(lambda start: solve(), source, fitted=fitted, attributes=attributes)
         if outcome.interrupt is None:
             outcome.converged, outcome.reason, self.converged_ = True, "converged", True
         self.__dict__.pop("cv_results_", None)
         if self.store_cv_results:
-            self.cv_results_ = self._stored
-        del self._stored
+            self.cv_results_ = stored.get("cv_results_")
         return outcome
 
-    def _checked_alphas(self) -> np.ndarray:
+    def _check_alphas(self) -> np.ndarray:
         name, least = type(self).__name__, "> 0.0" if self.cv is None else ">= 0.0"
         values = [self.alphas] if np.ndim(self.alphas) == 0 else list(self.alphas)
         for number, alpha in enumerate(values):
@@ -124,7 +129,7 @@ class RidgeSelection(Estimator):
         return choose_by_scatter(spectrum, alphas, self.fit_intercept, _TOLERANCE, judge, whole, method)
 
     def _uses_gram(self, source: Source) -> bool:
-        """Whether rows are fewer than columns, and the n x n matrix may be formed."""
+        """Return whether rows are fewer than columns, and the n x n matrix may be formed."""
         if source.place != "memory" or source.n_rows > source.n_features or self._uses_triangle(source):
             return False
         require_memory(type(self).__name__, 40 * source.n_rows**2, "the Gram matrix of the rows", "use Ridge")
@@ -143,25 +148,25 @@ class RidgeSelection(Estimator):
         return spectrum_of_moments(self.fit_intercept), "eigen scatter"
 
     def _judge(
-        self, source: Source, labels: Any, alphas: np.ndarray, to_scorer: dict[str, Any], errors: np.ndarray
+        self, source: Source, labels: Any, to_scorer: dict[str, Any], stored: dict[str, Any], errors: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The number of the best penalty of each target, and its score, from leave-one-out errors."""
+        """Return the index of the best penalty of each target, and its score, from leave-one-out errors."""
         n_targets = errors.shape[-1]
         if self.scoring is None:
             if errors.ndim == 3:
                 errors = errors**2 if source.weight is None else source.weight[:, None, None] * errors**2
-                self._store(errors, source)
+                stored["cv_results_"] = self._lay_out(errors, source)
                 errors = errors.sum(axis=0)
             scores = -errors / source.total_weight()
             scores = scores if self.alpha_per_target else scores.mean(axis=1)
         else:
             predictions = target_columns(source.y)[:, None, :] - errors
-            self._store(predictions, source)
+            stored["cv_results_"] = self._lay_out(predictions, source)
             scores = self._scores(predictions, labels, to_scorer)
         return _best(scores, n_targets)
 
     def _scores(self, predictions: np.ndarray, labels: Any, to_scorer: dict[str, Any]) -> np.ndarray:
-        """The scores (a,) of predictions (n, a, k), or (a, k) with a penalty for each target."""
+        """Score predictions (n, a, k): (a,), or (a, k) with a penalty for each target."""
         scorer = scorer_of(self, self._default_scorer)
         numbers = range(predictions.shape[1])
         if self.alpha_per_target:
@@ -171,13 +176,15 @@ class RidgeSelection(Estimator):
                 [[scorer(_Given(), predictions[:, a, j], y[:, j], **to_scorer) for j in columns] for a in numbers]
             )
         flat = predictions.shape[2] == 1 and np.ndim(labels) == 1
-        found = [self._given(predictions[:, a, 0] if flat else predictions[:, a]) for a in numbers]
+        found = [self._make_given(predictions[:, a, 0] if flat else predictions[:, a]) for a in numbers]
         return np.array([scorer(model, given, labels, **to_scorer) for model, given in found])
 
-    def _store(self, values: np.ndarray, source: Source) -> None:
-        if self.store_cv_results:
-            values = np.swapaxes(values, 1, 2).astype(self._dtype)
-            self._stored = values[:, 0] if source.target_shape == () and not is_classifier(self) else values
+    def _lay_out(self, values: np.ndarray, source: Source) -> np.ndarray | None:
+        """Return values (n, a, k) as (n, k, a), or (n, a) for a single target; None if they are not to be stored."""
+        if not self.store_cv_results:
+            return None
+        values = np.swapaxes(values, 1, 2).astype(source.host_dtype)
+        return values[:, 0] if source.target_shape == () and not is_classifier(self) else values
 
     def _by_folds(
         self, source: Source, labels: Any, alphas: np.ndarray, folds: list, to_scorer: dict[str, Any]
@@ -196,7 +203,7 @@ class RidgeSelection(Estimator):
     def _fold_scores(
         self, source: Source, labels: Any, alphas: np.ndarray, folds: list, to_scorer: dict[str, Any]
     ) -> np.ndarray:
-        """Scores (folds, a). Paths are made on all threads; scorers, which may be anyone's, run on one."""
+        """Score the folds (folds, a). Paths run on all threads; scorers, which may not be thread-safe, on one."""
         paths: list[tuple[np.ndarray, np.ndarray]] = []
         by_gram = self._uses_gram(source)
 
@@ -209,12 +216,13 @@ class RidgeSelection(Estimator):
         def scores(test: np.ndarray, coefs: np.ndarray, intercepts: np.ndarray) -> list[float]:
             chosen = of_rows(to_scorer, test, source.n_rows)
             rows, y = source.whole()[test], np.asarray(labels)[test]
-            return [scorer(self._model(*one), rows, y, **chosen) for one in zip(coefs, intercepts)]
+            return [scorer(self._make_model(*model, source), rows, y, **chosen) for model in zip(coefs, intercepts)]
 
         return np.array([scores(test, *found) for (_, test), found in zip(folds, paths)])
 
-    def _chosen_alpha(self, state: RidgeChoice) -> dict[str, Any]:
-        alphas = self._checked_alphas()[state.chosen]
+    def _read_choice(self, state: RidgeChoice) -> dict[str, Any]:
+        """Return the fitted attributes of the penalty chosen."""
+        alphas = self._check_alphas()[state.chosen]
         each = self.alpha_per_target and len(alphas) > 1
         return {
             "alpha_": alphas if each else float(alphas[0]),
@@ -229,19 +237,19 @@ class RidgeSelection(Estimator):
         return tags
 
     def get_metadata_routing(self) -> Any:
-        """Who asks for which metadata; see scikit-learn's guide on metadata routing."""
+        """Return scikit-learn's router; see its guide on metadata routing."""
         return router(self, scorer_of(self, self._default_scorer))
 
 
 def _best(scores: np.ndarray, n_targets: int) -> tuple[np.ndarray, np.ndarray]:
-    """The first of the best scores, for all targets or for each."""
+    """Return the index of the first of the best scores, for all targets or for each, and the score."""
     ranked = np.where(np.isnan(scores), -np.inf, scores)
     best = np.atleast_1d(np.argmax(ranked, axis=0))
     return np.broadcast_to(best, (n_targets,)).copy(), scores.reshape(len(scores), -1)[best, np.arange(len(best))]
 
 
 def _path(source: Source, alphas: np.ndarray, centre: bool, by_gram: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Coefficients (a, d, k) and intercepts (a, k) for every penalty."""
+    """Compute coefficients (a, d, k) and intercepts (a, k) for every penalty."""
     if not by_gram:
         found = answer_requests(spectrum_of_moments(centre), source)
         coefs = np.stack([found.coef(alpha) for alpha in alphas])

@@ -21,7 +21,7 @@ def _works_from_sums(estimator: Any) -> bool:
 class RunningRegressor(LinearRegressor):
     """A linear regressor that can also be fitted batch by batch."""
 
-    # What to do about a fit that ended early.
+    # The advice in the warning about a fit that ended early.
     _cure: ClassVar[str] = "raise max_iter or tol"
 
     @available_if(_works_from_sums)

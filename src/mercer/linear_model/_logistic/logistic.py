@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,7 +21,7 @@ from mercer._source.memory import require_memory
 from mercer._source.namespace import to_numpy
 from mercer._source.threads import one_blas_thread
 from mercer.errors import DataError
-from mercer.linear_model._inference.inference import infer
+from mercer.linear_model._inference.inference import Inferring
 from mercer.linear_model._logistic.penalty import check_solver, read_penalty, strengths
 from mercer.linear_model._logistic.separability import warn_if_separable
 from mercer.linear_model._solvers.composite.proximal_newton import proximal_newton
@@ -28,13 +29,13 @@ from mercer.linear_model._solvers.stochastic.average_gradient import average_gra
 from mercer.linear_model._solvers.stochastic.dual_coordinate import dual_coordinate
 from mercer.linear_model._solvers.stochastic.finite_sum import PenalisedLoss
 
-__all__ = ["LogisticRegression"]
+__all__ = ["LogisticRegression", "read_parameters"]
 
 # From this many parameters on, "auto" no longer forms the Hessian, whose cost grows with their square.
 _WIDEST_HESSIAN = 500
 
 
-class LogisticRegression(LinearClassifier, Estimator):
+class LogisticRegression(LinearClassifier, Inferring):
     """Logistic regression; softmax regression for three classes or more.
 
     Minimises, over the coefficients W (``coef_``) and the intercepts b (``intercept_``),
@@ -185,8 +186,6 @@ class LogisticRegression(LinearClassifier, Estimator):
         self.max_time = max_time
         self.n_jobs = n_jobs
 
-    infer = infer
-
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LogisticRegression":
         """Fit the model.
@@ -215,10 +214,13 @@ class LogisticRegression(LinearClassifier, Estimator):
         penalty = strengths(self, C, ratio, source.n_features, total)
         problem = LinearProblem(loss, penalty, total, self.fit_intercept, self.tol)
         used, solve = self._choose(problem, source)
-        self._precision = source.host_dtype.name
         with one_blas_thread():
             outcome = self._drive(
-                solve, source, max_steps=max(1, self.max_iter), attributes={"classes_": classes, "solver_used_": used}
+                solve,
+                source,
+                fitted=partial(read_parameters, dtype=source.host_dtype),
+                max_steps=max(1, self.max_iter),
+                attributes={"classes_": classes, "solver_used_": used},
             )
         self.n_iter_ = np.array([outcome.state.n_steps], dtype=np.int32)  # type: ignore[assignment]
         if problem.penalty.is_zero:
@@ -236,7 +238,7 @@ class LogisticRegression(LinearClassifier, Estimator):
             raise DataError(message)
 
     def _choose(self, problem: LinearProblem, source: Source) -> tuple[str, Callable[[Any], Solver]]:
-        """The name of the method, and the solver from a state to resume from."""
+        """Return the name of the method, and a function from a state to resume from to the solver."""
         used = self._method(problem)
         if used in ("newton-cholesky", "proximal-newton"):
             n_bytes = 16.0 * min(math.prod(problem.shape), 4096) ** 2 * (1 + source.threads)
@@ -290,10 +292,6 @@ class LogisticRegression(LinearClassifier, Estimator):
             start -= start.mean(axis=0)
         return start
 
-    def _fitted(self, state: Any) -> dict[str, Any]:
-        parameters = state.parameters.astype(self._precision)
-        return {"coef_": parameters[:, :-1].copy(), "intercept_": parameters[:, -1].copy()}
-
     def _labels(self, source: Source, given: dict[str, Any]) -> Any:
         if source.y is None:
             return None
@@ -315,3 +313,9 @@ class LogisticRegression(LinearClassifier, Estimator):
         if self.solver == "liblinear":
             tags.classifier_tags.multi_class = False
         return tags
+
+
+def read_parameters(state: Any, dtype: np.dtype) -> dict[str, Any]:
+    """Return the coefficients (k, d) and intercepts (k,) of a state with parameters (k, d + 1)."""
+    parameters = state.parameters.astype(dtype)
+    return {"coef_": parameters[:, :-1].copy(), "intercept_": parameters[:, -1].copy()}

@@ -1,19 +1,21 @@
 """Logistic regression whose penalty is chosen by cross-validation."""
 
 import math
+from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.metadata_routing import UNUSED
 
 from mercer._base import fitting, seed_sequence
-from mercer._base.folds import FOLDS, routed_parameters, router, scorer_of, splits
+from mercer._base.folds import FOLDS, route_parameters, router, scorer_of, splits
 from mercer._base.linear.class_labels import label_classes
 from mercer._base.parameter import Array, Boolean, Choice, Function, Instance, Integer, Nothing, Real, Rule, Seed, Text
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._solver.newton import NewtonState
 from mercer.linear_model._logistic.choices import Choices, read_choices
-from mercer.linear_model._logistic.logistic import LogisticRegression
+from mercer.linear_model._logistic.logistic import LogisticRegression, read_parameters
 from mercer.linear_model._logistic.paths import Paths, Search, make_problem, worker_of
 
 __all__ = ["LogisticRegressionCV"]
@@ -34,7 +36,7 @@ class LogisticRegressionCV(LogisticRegression):
     Parameters
     ----------
     Cs : an integer in [1, inf) or an array-like, default=10
-        Inverse strengths of the penalty; a number means so many between 1e-4 and 1e4, evenly on a log scale.
+        Inverse strengths of the penalty; an integer is their number between 1e-4 and 1e4, evenly on a log scale.
     l1_ratios : an array-like or one of 'warn' or None, default='warn'
         Shares of the l1 penalty. 'warn' and None mean l2 alone; scikit-learn 1.10 will ask for ``(0,)``.
     fit_intercept : a boolean, default=True
@@ -113,7 +115,7 @@ class LogisticRegressionCV(LogisticRegression):
     scores_: Any
     coefs_paths_: Any
 
-    # Weights are the scorer's: score itself takes no other part in them.
+    # `score` only passes weights on to the scorer.
     __metadata_request__score = {"sample_weight": UNUSED}
     _places: ClassVar[tuple[str, ...]] = ("memory",)
     _parameters: ClassVar[dict[str, Rule]] = {
@@ -202,16 +204,16 @@ class LogisticRegressionCV(LogisticRegression):
         opened = self._open(X, y, sample_weight, targets="labels", accept_sparse="csr")
         classes, source = label_classes(self, opened)
         self._check_class_count(len(classes))
-        to_scorer, to_splitter = routed_parameters(self, "fit", opened.weight, params)
+        to_scorer, to_splitter = route_parameters(self, "fit", opened.weight, params)
         folds = splits(self.cv, opened.whole(), opened.y, classifier=True, **to_splitter)
         search = Search(
             self, source, opened.y, classes, folds, choices.Cs, choices.ratios, self._get_scorer(), to_scorer
         )
-        self._precision = source.host_dtype.name
         found: dict[str, Any] = {}
         outcome = self._drive(
             lambda start: self._search(search, found, start),
             source,
+            fitted=partial(self._read_state, dtype=source.host_dtype),
             max_steps=max(1, self.max_iter),
             attributes={"classes_": classes},
         )
@@ -228,7 +230,7 @@ class LogisticRegressionCV(LogisticRegression):
         total = np.sum(paths.scores, axis=0)
         ratio, C = found["best"] = np.unravel_index(np.argmax(total.T), total.T.shape)[::-1]
         source = search.source
-        # The last child belongs to this fit; the others were the folds'.
+        # The last child seed belongs to this fit; the others belonged to the folds.
         seed = seed_sequence(self.random_state).spawn(paths.scores[..., 0].size + 1)[-1]
         model = worker_of(self, int(seed.generate_state(1)[0]))
         problem = make_problem(
@@ -239,7 +241,7 @@ class LogisticRegressionCV(LogisticRegression):
         return (yield from solve(start))
 
     def _average(self, search: Search, paths: Paths, found: dict[str, Any]) -> Solver:
-        """The mean of the coefficients that scored best on each fold."""
+        """Return the mean of the coefficients that scored best on each fold."""
         n_folds = len(search.folds)
         flat = np.swapaxes(paths.scores, 1, 2).reshape(n_folds, -1).argmax(axis=1)
         C, ratio = np.unravel_index(flat, (len(search.Cs), len(search.ratios)))
@@ -266,7 +268,7 @@ class LogisticRegressionCV(LogisticRegression):
     def _show_as_before(
         self, paths: Paths, parameters: np.ndarray, best: tuple[float, float], choices: Choices
     ) -> None:
-        """Dictionaries by class, C before l1 ratio, and no axis for l1 ratios that were not given."""
+        """Store dictionaries by class, C before l1 ratio, without an axis for l1 ratios that were not given."""
         labels = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
         scores, n_steps = np.swapaxes(paths.scores, 1, 2), np.swapaxes(paths.n_steps, 1, 2)[None]
         coefs = np.moveaxis(parameters, (3, 2), (0, 2))
@@ -281,18 +283,21 @@ class LogisticRegressionCV(LogisticRegression):
         self.coefs_paths_ = dict(zip(labels, coefs))
         self.n_iter_ = n_steps  # type: ignore[assignment]
 
-    def _fitted(self, state: Any) -> dict[str, Any]:
-        """Scores may shift by a constant in all classes: intercepts that no penalty holds are made to sum to zero."""
+    def _read_state(self, state: Any, dtype: np.dtype) -> dict[str, Any]:
+        """Return coefficients and intercepts.
+
+        A constant added to the scores of all classes changes no probability, and no penalty holds the intercepts: those
+        of several classes are shifted to sum to zero.
+        """
         parameters = state.parameters
         if len(parameters) > 1 and self.fit_intercept:
             parameters = parameters.copy()
             parameters[:, -1] -= parameters[:, -1].mean()
-        parameters = parameters.astype(self._precision)
-        return {"coef_": parameters[:, :-1].copy(), "intercept_": parameters[:, -1].copy()}
+        return read_parameters(replace(state, parameters=parameters), dtype)
 
     # As in scikit-learn, weights are named: beside them there may be others that metadata routing carries.
     def score(self, X: Any, y: Any, *, sample_weight: Any = None, **score_params: Any) -> float:  # type: ignore[override]
-        """The score that ``scoring`` names; without it, the accuracy.
+        """Return the score that ``scoring`` names; without it, the accuracy.
 
         Parameters
         ----------
@@ -310,12 +315,12 @@ class LogisticRegressionCV(LogisticRegression):
         float
             The score.
         """
-        to_scorer, _ = routed_parameters(self, "score", sample_weight, score_params)
+        to_scorer, _ = route_parameters(self, "score", sample_weight, score_params)
         return float(self._get_scorer()(self, X, y, **to_scorer))
 
     def _get_scorer(self) -> Any:
         return scorer_of(self, "accuracy")
 
     def get_metadata_routing(self) -> Any:
-        """Who asks for which metadata; see scikit-learn's guide on metadata routing."""
+        """Return scikit-learn's router; see its guide on metadata routing."""
         return router(self, self._get_scorer(), ("fit", "score"))

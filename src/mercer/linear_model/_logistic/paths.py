@@ -81,7 +81,7 @@ class Search:
             try:
                 return self._path(self.folds[fold][0], self.ratios[ratio], seeds[number], watch)
             except BaseException:
-                # Whoever is still at work ends at its next step, so that Ctrl-C does not wait for it.
+                # Other threads end at their next step, so that Ctrl-C does not wait for them.
                 watch.event.set()
                 raise
 
@@ -95,7 +95,7 @@ class Search:
     def _path(
         self, train: np.ndarray, ratio: float, seed: np.random.SeedSequence, watch: "_Stop"
     ) -> tuple[np.ndarray, np.ndarray, int]:
-        """Parameters and steps for each C on the training rows of a fold, and how many fits fell short."""
+        """Compute parameters and steps for each C on the training rows of a fold, and count unconverged fits."""
         source: Any = _Remembering(fold_source(self.source, train, 1))
         total = source.total_weight()
         model = worker_of(self.estimator, int(seed.generate_state(1)[0]))
@@ -104,7 +104,7 @@ class Search:
         for C in self.Cs:
             problem = make_problem(model, self.loss, C, ratio, source.n_features, total)
             _, solve = model._choose(problem, source)
-            # The dual's state is a number for each row, which the coefficients do not give.
+            # The state of the dual has a value per row, which the coefficients do not determine.
             begin = found[-1] if found and not model.dual else None
             outcome = drive(solve(begin), source, [watch])
             found.append(outcome.state.parameters)
@@ -113,11 +113,11 @@ class Search:
         return np.stack(found), np.array(steps, dtype=np.int32), short
 
     def _scores(self, parameters: np.ndarray) -> np.ndarray:
-        # One fold in a call, so that its test rows are gone when those of the next are taken.
+        # One fold per call, so that its test rows are freed before those of the next are copied.
         return np.stack([self._fold_scores(test, found) for (_, test), found in zip(self.folds, parameters)])
 
     def _fold_scores(self, test: np.ndarray, parameters: np.ndarray) -> np.ndarray:
-        """Scores (r, a) of the paths of a fold on its test rows."""
+        """Score the paths of a fold on its test rows (r, a)."""
         chosen = of_rows(self.parameters, test, self.source.n_rows)
         X, y = self.source.whole()[test], np.asarray(self.labels)[test]
         scores = np.empty(parameters.shape[:2])
@@ -126,7 +126,7 @@ class Search:
         return scores
 
     def _score(self, model: LogisticRegression, X: Any, y: Any, chosen: dict[str, Any]) -> float:
-        """The score; a metric that misses classes in the test rows is told of them."""
+        """Score a model; a metric that misses classes in the test rows is told of them."""
         try:
             return self.scorer(model, X, y, **chosen)
         except ValueError as error:
@@ -140,7 +140,7 @@ class Search:
             raise error
 
     def model(self, parameters: np.ndarray) -> LogisticRegression:
-        """A fitted model, for a scorer."""
+        """Return a fitted model, for a scorer."""
         model = worker_of(self.estimator, None)
         model.n_features_in_, model.classes_ = parameters.shape[1] - 1, self.classes
         model.coef_, model.intercept_ = parameters[:, :-1], parameters[:, -1]
@@ -148,13 +148,13 @@ class Search:
 
 
 def worker_of(estimator: Any, seed: int | None) -> LogisticRegression:
-    """A logistic regression with the parameters that an estimator shares with it, one thread, and its own seed."""
+    """Return a logistic regression with the estimator's parameters, one thread, and its own seed."""
     shared = {name: getattr(estimator, name) for name in _SHARED}
     return LogisticRegression(**shared, random_state=seed, n_jobs=1)
 
 
 def make_problem(model: Any, loss: Loss, C: float, ratio: float, n_features: int, total: float) -> LinearProblem:
-    """The penalised mean loss for a C and an l1 ratio."""
+    """Return the penalised mean loss for a C and an l1 ratio."""
     penalty = strengths(model, float(C), float(ratio), n_features, total)
     return LinearProblem(loss, penalty, total, model.fit_intercept, model.tol)
 
@@ -192,7 +192,7 @@ class _Stop:
 
 
 def _deadline(estimator: Any) -> float:
-    """When the folds must be done: the limits of the estimator and of its callbacks, counted from now."""
+    """Return the time by which the folds must be done: the limits of the estimator and its callbacks, from now."""
     limits = [estimator.max_time, *(getattr(one, "seconds", None) for one in getattr(estimator, "_skl_callbacks", []))]
     limits = [limit for limit in limits if limit is not None]
     return time.perf_counter() + min(limits) if limits else math.inf

@@ -69,7 +69,7 @@ def check_solver(estimator: Any, C: float, ratio: float) -> None:
 
 
 def strengths(estimator: Any, C: float, ratio: float, n_features: int, total_weight: float) -> ElasticNet:
-    """Penalty strengths on the scale of the mean loss: 1 / (C S) a column; the intercept's as liblinear has it."""
+    """Return penalty strengths on the scale of the mean loss: 1 / (C S) a column; the intercept's as in liblinear."""
     strength = 0.0 if math.isinf(C) else 1.0 / (C * total_weight)
     columns = np.ones(n_features + 1)
     columns[-1] = 0.0

@@ -1,4 +1,4 @@
-"""Separable classes: without a penalty the losses that never rest have no finite optimum."""
+"""Separable classes: without a penalty, losses that are positive everywhere have no finite optimum."""
 
 import warnings
 from typing import Any

@@ -58,7 +58,7 @@ class Perceptron(StochasticClassifier):
     validation_fraction : a number in (0, 1), default=0.1
         Share of the rows that is held out.
     n_iter_no_change : an integer in [1, inf), default=5
-        The fit ends after so many epochs without progress.
+        The number of epochs without progress after which the fit ends.
     class_weight : one of 'balanced' or an instance of dict or None, default=None
         Factors of the rows of each class; "balanced" makes them inverse to the class frequencies.
     warm_start : a boolean, default=False

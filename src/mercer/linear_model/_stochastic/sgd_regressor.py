@@ -2,6 +2,8 @@
 
 from typing import Any, ClassVar
 
+import numpy as np
+
 from mercer._base import fitting
 from mercer._base.linear.prediction import LinearRegressor, SingleTarget
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule
@@ -63,7 +65,7 @@ default='squared_error'
     validation_fraction : a number in (0, 1), default=0.1
         Share of the rows that is held out.
     n_iter_no_change : an integer in [1, inf), default=5
-        The fit ends after so many epochs without progress.
+        The number of epochs without progress after which the fit ends.
     warm_start : a boolean, default=False
         Whether ``fit`` starts from the last solution.
     average : an integer in [1, inf) or a boolean, default=False
@@ -232,12 +234,13 @@ default='squared_error'
         first = not hasattr(self, "_state")
         source = self._open_single(X, y, sample_weight, reset=first)
         descent = self._descent(False, source)
-        start = self._begin(descent, 1, source.n_features, None, None) if first else self._state.resumed(descent)
+        start = self._begin(descent, 1, source.n_features, None, None) if first else self._state.resume(descent)
         outcome = self._learn(descent, start, start.epochs + 1, source, {})
         if outcome.interrupt is not None:
             self._conclude(outcome)
         return self
 
-    def _fitted(self, state: StochasticState) -> dict[str, Any]:
-        coef, intercept = self._parameters_of(state)
-        return {"coef_": coef[0], "intercept_": intercept, "t_": float(state.t.max())}
+    def _read_state(self, state: StochasticState, dtype: np.dtype) -> dict[str, Any]:
+        """Return the attributes of the one score, whose coefficients have the shape (d,)."""
+        attributes = super()._read_state(state, dtype)
+        return attributes | {"coef_": attributes["coef_"][0]}

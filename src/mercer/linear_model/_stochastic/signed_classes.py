@@ -18,7 +18,7 @@ __all__ = ["SignedClassifier"]
 
 @dataclass(frozen=True, eq=False)
 class _Signs:
-    """Turns numbers of classes, as another labelling gives them, into signs: one column of two classes, else k."""
+    """Turns class indices, as another labelling gives them, into signs: one column for two classes, else k."""
 
     n_classes: int
     numbering: Any = None
@@ -46,7 +46,7 @@ class SignedClassifier(LinearDecision):
     _is_binary: bool
 
     def _open_signed(self, X: Any, y: Any, sample_weight: Any, accept_sparse: Any) -> tuple[Source, Any, np.ndarray]:
-        """Rows with signs for targets, the labels as a scorer knows them, and the classes."""
+        """Open rows with signs for targets; return them, the labels as a scorer knows them, and the classes."""
         if place_of(X, y) == "memory" and y is not None and not isinstance(y, str):
             self._multilabel = type_of_target(y, input_name="y").startswith("multilabel")
             if self._multilabel:
@@ -68,7 +68,7 @@ class SignedClassifier(LinearDecision):
         return source, (dense > 0).astype(np.int64), np.arange(dense.shape[1])
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class of each row, by its largest score; of several labels, each whose score is positive.
+        """Predict the class of each row, by its largest score; of several labels, each whose score is positive.
 
         Parameters
         ----------
@@ -93,6 +93,6 @@ class SignedClassifier(LinearDecision):
         return tags
 
 
-def _positive(scores: Any) -> Any:
+def _positive(scores: Any, dtype: Any) -> Any:
     xp = namespace_of(scores)
     return xp.astype(scores > 0, xp.int64)

@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,14 +12,19 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer._base import Estimator, seed_sequence
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._solver import Outcome
-from mercer._source import Block, Source
+from mercer._source import Source
 from mercer.errors import DataError, ParameterError
-from mercer.linear_model._solvers.stochastic.stochastic_gradient import Descent, StochasticState, stochastic_gradient
-from mercer.linear_model._validation import ValidationScore, held_out_rows
+from mercer.linear_model._solvers.stochastic.stochastic_gradient import (
+    Descent,
+    StochasticState,
+    find_squared_norms,
+    stochastic_gradient,
+)
+from mercer.linear_model._validation import ValidationScore, draw_held_out
 
 __all__ = ["PARAMETERS", "StochasticModel"]
 
-# Native number, and corner or None where epsilon sets the shape.
+# The loss as native code numbers it, and its corner, or None if epsilon sets the shape.
 _LOSSES: dict[str, tuple[int, float | None]] = {
     "hinge": (0, 1.0),
     "perceptron": (0, 0.0),
@@ -32,7 +38,7 @@ _LOSSES: dict[str, tuple[int, float | None]] = {
 }
 _SCHEDULES = {"constant": 0, "adaptive": 0, "optimal": 1, "invscaling": 2, "pa1": 3, "pa2": 4}
 
-# What all of the estimators take.
+# The parameters that all these estimators share.
 PARAMETERS: dict[str, Rule] = {
     "penalty": Choice("l2", "l1", "elasticnet") | Nothing(),
     "alpha": Real(0, math.inf, "left"),
@@ -114,7 +120,7 @@ class StochasticModel(Estimator):
             warnings.warn(message, FutureWarning, stacklevel=6)
 
     def _descent(self, labels: bool, source: Source) -> Descent:
-        """The steps that the parameters ask for, on these rows."""
+        """Return the steps that the parameters ask for, on these rows."""
         number, corner = _LOSSES[self.loss]
         ratio = {"l1": 1.0, "elasticnet": self.l1_ratio or 0.0}.get(self.penalty, 0.0)
         strength = 0.0 if self.penalty is None else float(self.alpha)
@@ -122,7 +128,7 @@ class StochasticModel(Estimator):
         training = judge = None
         if self.early_stopping:
             self._needs_memory(source, "early_stopping=True", "use the callback mercer.watch.EarlyStopping")
-            training, held_out = held_out_rows(self, source, labels)
+            training, held_out = draw_held_out(self, source, labels)
             judge = ValidationScore(held_out, labels, self._averaging())
         return Descent(
             loss=number,
@@ -147,23 +153,23 @@ class StochasticModel(Estimator):
         )
 
     def _averaging(self) -> int:
-        """The step from which parameters are averaged; 0 for never. True counts as 1."""
+        """Return the step from which parameters are averaged; 0 for never. True counts as 1."""
         return int(self.average)
 
     def _begin(
         self, descent: Descent, n_scores: int, n_features: int, coef_init: Any, intercept_init: Any
     ) -> StochasticState:
-        """The state before the first epoch: zero, what the user gives, or the last solution."""
+        """Return the state before the first epoch: zero, what the user gives, or the last solution."""
         if self.warm_start and hasattr(self, "coef_"):
             last = self.coef_.toarray() if issparse(self.coef_) else self.coef_
             coef_init = last if coef_init is None else coef_init
             intercept_init = self.intercept_ if intercept_init is None else intercept_init
-        coef = self._given("coef_init", coef_init, (n_scores, n_features))
-        intercept = self._given("intercept_init", intercept_init, (n_scores,))
+        coef = self._read_given("coef_init", coef_init, (n_scores, n_features))
+        intercept = self._read_given("intercept_init", intercept_init, (n_scores,))
         seed = tuple(seed_sequence(self.random_state).generate_state(4).tolist())
         return StochasticState.begin(coef, intercept, descent, seed)
 
-    def _given(self, what: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
+    def _read_given(self, what: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
         if value is None:
             return np.zeros(shape)
         array = np.asarray(value, dtype=np.float64)
@@ -181,10 +187,10 @@ class StochasticModel(Estimator):
     ) -> Outcome:
         """Drive the epochs and store what they found."""
         name = type(self).__name__
-        self._precision = source.host_dtype.name
         outcome = self._drive(
             lambda state: stochastic_gradient(descent, start if state is None else state, last_epoch, name),
             source,
+            fitted=partial(self._read_state, dtype=source.host_dtype),
             max_steps=last_epoch - start.epochs,
             attributes=attributes,
         )
@@ -194,7 +200,7 @@ class StochasticModel(Estimator):
         return outcome
 
     def _warn_of_divergence(self, source: Source, descent: Descent) -> None:
-        longest = float(np.max(source.map(_squared_lengths)))
+        longest = float(np.max(source.map(find_squared_norms)))
         # Along the longest row, steps of a squared loss are stable below 2 / curvature; half of that is safe.
         rate = 1.0 / ((1.0 if descent.loss == 4 else 2.0) * (longest + float(self.fit_intercept)))
         message = (
@@ -203,13 +209,9 @@ class StochasticModel(Estimator):
         )
         warnings.warn(message, ConvergenceWarning, stacklevel=6)
 
-    def _parameters_of(self, state: StochasticState) -> tuple[np.ndarray, np.ndarray]:
-        """Coefficients and intercepts of the model, in the precision of the rows."""
-        coef, intercept = state.model(self._averaging())
+    def _read_state(self, state: StochasticState, dtype: np.dtype) -> dict[str, Any]:
+        """Return coefficients (k, d) and intercepts (k,) in the precision of the rows, and the number of steps."""
+        coef, intercept = state.choose_model(self._averaging())
         with np.errstate(all="ignore"):
-            return coef.astype(self._precision), intercept.astype(self._precision)
-
-
-def _squared_lengths(block: Block) -> Any:
-    with np.errstate(all="ignore"):
-        return block.sum_squares()
+            model = {"coef_": coef.astype(dtype), "intercept_": intercept.astype(dtype)}
+        return model | {"t_": float(state.t.max())}

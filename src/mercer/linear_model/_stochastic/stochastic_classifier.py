@@ -16,7 +16,6 @@ from mercer._solver import Outcome
 from mercer._source import Block, Labelling, Source
 from mercer._source.namespace import namespace_of
 from mercer.errors import DataError, ParameterError
-from mercer.linear_model._solvers.stochastic.stochastic_gradient import StochasticState
 from mercer.linear_model._stochastic.stochastic import StochasticModel
 
 __all__ = ["StochasticClassifier"]
@@ -93,7 +92,7 @@ class StochasticClassifier(LinearClassifier, StochasticModel):
         """
         self._check_together(by_batches=True)
         first = not hasattr(self, "_state")
-        classes = self._known_classes(classes, first)
+        classes = self._check_classes(classes, first)
         source = self._open(X, y, sample_weight, targets="labels", accept_sparse="csr", reset=first)
         if source.place == "memory":
             check_classification_targets(source.y)
@@ -102,13 +101,13 @@ class StochasticClassifier(LinearClassifier, StochasticModel):
         if first:
             start = self._begin(descent, 1 if len(classes) == 2 else len(classes), source.n_features, None, None)
         else:
-            start = self._state.resumed(descent)
+            start = self._state.resume(descent)
         outcome = self._learn(descent, start, start.epochs + 1, source, {"classes_": classes})
         if outcome.interrupt is not None:
             self._conclude(outcome)
         return self
 
-    def _known_classes(self, classes: Any, first: bool) -> np.ndarray:
+    def _check_classes(self, classes: Any, first: bool) -> np.ndarray:
         name = type(self).__name__
         if first and classes is None:
             message = f"{name}: classes must be passed on the first call to partial_fit; got None. Give all labels."
@@ -140,7 +139,7 @@ class StochasticClassifier(LinearClassifier, StochasticModel):
 
     @available_if(_knows_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The probability of each class for each row, for the losses "log_loss" and "modified_huber".
+        """Compute the probability of each class for each row, for the losses "log_loss" and "modified_huber".
 
         Parameters
         ----------
@@ -157,7 +156,7 @@ class StochasticClassifier(LinearClassifier, StochasticModel):
 
     @available_if(_knows_probabilities)
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """The logarithm of the probability of each class for each row.
+        """Compute the logarithm of the probability of each class for each row.
 
         Parameters
         ----------
@@ -175,10 +174,6 @@ class StochasticClassifier(LinearClassifier, StochasticModel):
     def _certify(self, outcome: Outcome, source: Source) -> None:
         """Look at what the fit left, where that certifies something."""
 
-    def _fitted(self, state: StochasticState) -> dict[str, Any]:
-        coef, intercept = self._parameters_of(state)
-        return {"coef_": coef, "intercept_": intercept, "t_": float(state.t.max())}
-
     def _labels(self, source: Source, given: dict[str, Any]) -> Any:
         return None if source.y is None else given["classes_"][source.y.astype(np.int64)]
 
@@ -190,7 +185,7 @@ class StochasticClassifier(LinearClassifier, StochasticModel):
 
 @dataclass(frozen=True, eq=False)
 class _KnownLabels(Labelling):
-    """Turns labels into numbers, and says so when one is not among the known classes."""
+    """Turns labels into class indices; raises an error if a label is not among the known classes."""
 
     def on(self, block: Block) -> Block:
         known = np.isin(block.y, self.classes)
@@ -210,7 +205,7 @@ class _Shares:
 
     loss: str
 
-    def __call__(self, scores: Any) -> Any:
+    def __call__(self, scores: Any, dtype: Any) -> Any:
         xp = namespace_of(scores)
         if self.loss == "log_loss":
             own, other = Logistic().mean(scores, xp), Logistic().mean(-scores, xp)
@@ -220,5 +215,5 @@ class _Shares:
         if scores.shape[1] == 1:
             return xp.concat([other, own], axis=1)
         total = xp.sum(own, axis=1, keepdims=True)
-        # No class claims the row: all are as likely as each other.
+        # No class has a positive share: give all the same probability.
         return xp.where(total > 0, own / xp.where(total > 0, total, xp.ones_like(total)), 1.0 / scores.shape[1])

@@ -57,10 +57,10 @@ def by_conjugate_gradient(
             if reached or spent:
                 certificate = _certificate(gradient, moments, tolerance)
                 return Solution(state, reached, certificate)
-            state = _restarted(state, gradient, scaling)
+            state = _restart(state, gradient, scaling)
             continue
         sums = yield NormalProduct(state.direction, moments.mean)
-        state = _advanced(state, sums.product + alpha * state.direction, active, scaling, moments)
+        state = _advance(state, sums.product + alpha * state.direction, active, scaling, moments)
         objective = quadratic_objective(moments, state.coef, state.residual)
         yield Step(objective, state, _certificate(state.residual, moments, tolerance))
 
@@ -71,14 +71,14 @@ def _start(moments: MomentSums, scaling: Array) -> ConjugateState:
     return ConjugateState(coef, moments.y_mean, moments.cross, scaling * moments.cross, steps)
 
 
-def _restarted(state: ConjugateState, gradient: Array, scaling: Array) -> ConjugateState:
+def _restart(state: ConjugateState, gradient: Array, scaling: Array) -> ConjugateState:
     return ConjugateState(state.coef, state.intercept, gradient, scaling * gradient, state.steps)
 
 
-def _advanced(
+def _advance(
     state: ConjugateState, product: Array, active: Array, scaling: Array, moments: MomentSums
 ) -> ConjugateState:
-    """One step of Hestenes and Stiefel (1952) for the targets that are `active`; the others rest."""
+    """Take one step of Hestenes and Stiefel (1952) for the `active` targets; the others stay."""
     before = np.sum(state.residual * scaling * state.residual, axis=0)
     curvature = np.sum(state.direction * product, axis=0)
     moving = active & (curvature > 0)
@@ -92,7 +92,7 @@ def _advanced(
 
 
 def _rounding(moments: MomentSums) -> Array:
-    """The size that the gradient has from rounding alone: no method in double precision gets below it."""
+    """Return the size that the gradient has from rounding alone: no method in double precision gets below it."""
     return 4 * np.finfo(np.float64).eps * np.sqrt(moments.scatter.sum() * moments.y_scatter)
 
 

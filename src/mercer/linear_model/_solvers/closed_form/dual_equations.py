@@ -19,7 +19,7 @@ from mercer._source import Block
 from mercer._statistic.products import Residual, TransposeProduct
 from mercer.linear_model._solvers.closed_form.normal_equations import Factors
 
-__all__ = ["by_dual_equations", "centred_gram", "dual_coefficients"]
+__all__ = ["by_dual_equations", "centre_gram", "dual_coefficients"]
 
 Array = Any
 # Columns multiplied at a time: two panels of 256 such rows stay in the second-level cache while they are centred.
@@ -27,9 +27,9 @@ _PANEL = 1024
 _HEAVY = 400
 # Centring by algebra loses this factor in precision at most; beyond it rows are centred before they are multiplied.
 _LARGE_MEAN = 1e3
-# Reciprocal condition below which a Cholesky factor says nothing.
+# Reciprocal condition below which a Cholesky factor has no correct digits.
 _SINGULAR = 1e-14
-# Below this, forming the Gram matrix has cost more digits than its own residual shows: ask the rows themselves.
+# Below this reciprocal condition the Gram matrix lost more digits than its residual shows: use the rows instead.
 _REFINE_BELOW = 1e-7
 
 
@@ -45,7 +45,7 @@ def by_dual_equations(
     root, share = np.sqrt(weight)[:, None], (weight / weight.sum())[:, None]
     y_mean = share[:, 0] @ y if centre else np.zeros(y.shape[1])
     right = root * (y - y_mean)
-    gram, mean = yield from centred_gram(n_rows, share, centre)
+    gram, mean = yield from centre_gram(n_rows, share, centre)
     gram *= root * root.T
     factors = yield Dense(partial(Factors, gram, alpha), n_rows > _HEAVY)
     if factors.condition < _SINGULAR:
@@ -68,8 +68,8 @@ def by_dual_equations(
     return Solution(state, True, certificate)
 
 
-def centred_gram(n_rows: int, share: Array, centre: bool) -> Generator[Any, Any, tuple[Array, Array | None]]:
-    """The Gram matrix of the rows, centred on their weighted mean: K - u 1^T - 1 u^T + share . u, with u = K share.
+def centre_gram(n_rows: int, share: Array, centre: bool) -> Generator[Any, Any, tuple[Array, Array | None]]:
+    """Compute the Gram matrix of rows less their weighted mean: K - u 1^T - 1 u^T + share . u, with u = K share.
 
     Where the mean was so large that rows had to be centred first, it comes back too.
     """
@@ -91,7 +91,7 @@ def centred_gram(n_rows: int, share: Array, centre: bool) -> Generator[Any, Any,
 
 
 def dual_coefficients(dual: Array, share: Array, centre: bool, mean: Array | None) -> Generator[Any, Any, tuple]:
-    """X_c^T dual and the mean of the rows, in one pass."""
+    """Compute X_c^T dual and the mean of the rows, in one pass."""
     if mean is not None:
         return (yield TransposeProduct(dual, mean)), mean
     products = yield TransposeProduct(np.hstack([dual, share]))
@@ -127,14 +127,14 @@ class Product:
 
 
 def _solve(gram: Array, factors: Factors, alpha: Array, y: Array) -> tuple[Array, Array]:
-    """The duals after one correction, and what is left of the equations."""
+    """Return the duals after one correction, and the residual of the equations."""
     dual = factors.solve(y)
     dual += factors.solve(y - gram @ dual - alpha * dual)
     return dual, y - gram @ dual - alpha * dual
 
 
 def _judge(gram: Array, dual: Array, residual: Array, alpha: Array, y: Array, tolerance: float) -> tuple:
-    """Certificate and objective from the Gram matrix: with coef = X_c^T a the gradient is X_c^T `residual`."""
+    """Return certificate and objective from the Gram matrix: with coef = X_c^T a the gradient is X_c^T `residual`."""
     fitted = gram @ dual
     gradient = np.sqrt(np.maximum(np.sum(residual * (gram @ residual), axis=0), 0.0))
     objective = np.sum((y - fitted) ** 2) + np.sum(alpha * np.sum(dual * fitted, axis=0))

@@ -23,8 +23,9 @@ from mercer.linear_model._solvers.closed_form.linear_spectrum import LinearSpect
 __all__ = ["Evidence", "EvidenceState", "Precisions", "maximise_evidence"]
 
 _STATIONARY = "The largest derivative of the log evidence by log alpha and log lambda: zero where it is stationary."
-# Precisions of zero and infinity, as far as numbers go whose products are still numbers.
-_LEAST, _MOST = 1e-150, 1e150
+# The precisions that stand for zero and infinity: products of two of them neither underflow nor overflow.
+_LEAST = 1e-150
+_MOST = 1e150
 _GIVEN = "Norm of alpha X^T r - lambda coef over alpha |X| |y| (X and y centred): zero at the posterior mean."
 
 
@@ -38,7 +39,7 @@ class Precisions:
 
     @classmethod
     def within(cls, alpha: float, lambda_: float) -> "Precisions":
-        """Precisions held to numbers that can be multiplied: a flat prior, or targets without noise, as good as."""
+        """Return precisions clipped to a range in which products do not overflow."""
         return cls(min(max(float(alpha), _LEAST), _MOST), min(max(float(lambda_), _LEAST), _MOST))
 
 
@@ -68,7 +69,7 @@ class Evidence:
     weight_prior: tuple[float, float] = (0.0, 0.0)
 
     def value(self, at: Precisions) -> float:
-        """The log evidence and the log priors."""
+        """Return the log evidence plus the log priors."""
         spectrum, freedom = self.spectrum, self.spectrum.directions.shape[0]
         squares, size, _ = self._parts(at)
         # log |S| over all d directions; those without data keep the prior's precision.
@@ -83,7 +84,7 @@ class Evidence:
         )
 
     def _parts(self, at: Precisions) -> tuple[float, float, float]:
-        """At the posterior mean: the residual sum of squares, |m|^2, and the number of coefficients the data fix."""
+        """Return the residual squares and |m|^2 at the posterior mean m, and the effective number of coefficients."""
         values, along = self.spectrum.values, self.spectrum.along[:, 0]
         total = at.alpha * values + at.lambda_
         mean = at.alpha * along / total
@@ -92,34 +93,34 @@ class Evidence:
         return squares, float(mean @ mean), float(np.sum(at.alpha * values / total))
 
     def slope(self, at: Precisions) -> tuple[float, float]:
-        """Derivatives by log alpha and log lambda."""
+        """Return the derivatives by log alpha and log lambda."""
         squares, size, known = self._parts(at)
         by_alpha = 0.5 * (self.spectrum.weight - known - at.alpha * squares)
         by_lambda = 0.5 * (known - at.lambda_ * size)
         (a, b), (c, d) = self.noise_prior, self.weight_prior
         return by_alpha + a - b * at.alpha, by_lambda + c - d * at.lambda_
 
-    def fixed_point(self, at: Precisions) -> Precisions:
-        """MacKay's step: solve the two stationarity conditions with the rest held; fast, with no promise of ascent."""
+    def take_fixed_point_step(self, at: Precisions) -> Precisions:
+        """Take MacKay's step: solve both stationarity conditions with the rest held; it may lower the evidence."""
         squares, size, known = self._parts(at)
-        return self._balanced(self.spectrum.weight - known, squares, known, size)
+        return self._balance(self.spectrum.weight - known, squares, known, size)
 
     def expectation_step(self, at: Precisions) -> Precisions:
-        """The step of expectation-maximisation: slower, and the evidence never falls."""
+        """Take the step of expectation-maximisation: slower, and the evidence never falls."""
         squares, size, known = self._parts(at)
         freedom = self.spectrum.directions.shape[0]
         spread = (freedom - known) / at.lambda_
-        return self._balanced(self.spectrum.weight, squares + known / at.alpha, freedom, size + spread)
+        return self._balance(self.spectrum.weight, squares + known / at.alpha, freedom, size + spread)
 
-    def _balanced(self, count: float, squares: float, freedom: float, size: float) -> Precisions:
+    def _balance(self, count: float, squares: float, freedom: float, size: float) -> Precisions:
         (a, b), (c, d) = self.noise_prior, self.weight_prior
         alpha = (count + 2 * a) / max(squares + 2 * b, _LEAST)
         lambda_ = (freedom + 2 * c) / max(size + 2 * d, _LEAST)
         return Precisions.within(alpha, lambda_)
 
     def better(self, at: Precisions) -> Precisions:
-        """MacKay's step where it raises the evidence, else that of expectation-maximisation."""
-        quick = self.fixed_point(at)
+        """Take MacKay's step if it raises the evidence, else that of expectation-maximisation."""
+        quick = self.take_fixed_point_step(at)
         return quick if self.value(quick) >= self.value(at) else self.expectation_step(at)
 
 
@@ -156,7 +157,7 @@ def maximise_evidence(
         at = first(found)
         state = EvidenceState(at, found, np.array([evidence.value(at)]))
         if max_iter == 0:
-            return (yield from _given(evidence, state, tol))
+            return (yield from _solve_once(evidence, state, tol))
     else:
         state, evidence = start, Evidence(start.spectrum, *priors)
     coef = _mean(state)
@@ -181,8 +182,8 @@ def _stationarity(evidence: Evidence, at: Precisions, tol: float) -> Certificate
     return Certificate.of("gradient norm", max(map(abs, evidence.slope(at))), tol, _STATIONARY)
 
 
-def _given(evidence: Evidence, state: EvidenceState, tol: float) -> Solver:
-    """One step at given precisions: the posterior in closed form."""
+def _solve_once(evidence: Evidence, state: EvidenceState, tol: float) -> Solver:
+    """Take one step at given precisions: the posterior in closed form."""
     spectrum, ratio = state.spectrum, state.precisions.lambda_ / state.precisions.alpha
     shrunk = spectrum.shrunk(ratio)
     gradient = spectrum.along - (spectrum.values[:, None] + ratio) * shrunk

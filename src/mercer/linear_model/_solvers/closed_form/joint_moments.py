@@ -18,14 +18,14 @@ class JointMoments(Statistic):
     """Weight, mean and scatter of the columns [X, y]."""
 
     def of(self, block: Block) -> MomentSums:
-        return Moments().of(_joined(block))
+        return Moments().of(_join_columns(block))
 
     def on(self, block: Block) -> Any:
-        """By the compiled twin of the moments, where the rows allow it."""
-        return Moments().on(_joined(block))
+        """Sum by the compiled twin of the moments, if the rows allow it."""
+        return Moments().on(_join_columns(block))
 
 
-def _joined(block: Block) -> Block:
+def _join_columns(block: Block) -> Block:
     xp, y = block.xp, targets(block)
     if block.is_sparse:
         rows = csr_array(hstack([block.X.astype(np.float64, copy=False), csr_array(y)], format="csr"))

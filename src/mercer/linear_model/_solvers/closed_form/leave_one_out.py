@@ -60,7 +60,7 @@ class LeaveOneOutErrors:
         leverage = ((rows * rows) @ self.left) @ self.right + self.share
         if block.weight is not None:
             leverage = leverage * xp.minimum(block.weight, xp.ones_like(block.weight))[:, None]
-        # A row that alone determines its fit has nothing left: its residual is zero, and stays so.
+        # A row of leverage one determines its own fit: its residual is zero, and no leave-one-out error exists.
         left = xp.maximum(1.0 - leverage, xp.full_like(leverage, 1e-300))
         fitted = xp.reshape(rows @ self.shrunk, (-1, rank)) @ self.right
         if self.y_mean.shape[0] == 1:
@@ -69,7 +69,7 @@ class LeaveOneOutErrors:
         return xp.reshape(xp.permute_dims(errors, (0, 2, 1)), (block.n, -1))
 
     def along(self, block: Block) -> Array:
-        """The centred rows along the directions."""
+        """Return the centred rows along the directions."""
         if block.is_sparse:
             return block.matmul(self.directions) - self.mean @ self.directions
         return block.centre(self.mean) @ self.directions
@@ -91,7 +91,7 @@ class LeaveOneOut(Statistic):
         return sums[0] if len(sums) == 1 else xp.concat(sums)
 
     def native_run(self, block: Block, unit: int) -> Array:
-        """The same without an array of errors."""
+        """Sum squared errors over a run of blocks, without an array of errors."""
         return self._by_parts(block, unit, self._of_part)
 
     def _of_part(self, block: Block) -> Array:

@@ -43,28 +43,28 @@ class LinearSpectrum:
     y_variance: Array
 
     def coef(self, alpha: Any) -> Array:
-        """Ridge coefficients (d, k) for a penalty, or for one of each target."""
+        """Return ridge coefficients (d, k) for a penalty, or for one of each target."""
         return self.directions @ self.shrunk(alpha)
 
     def shrunk(self, alpha: Any) -> Array:
-        """The coefficients along the directions, b / (l + alpha); none where the rows do not vary."""
+        """Return the coefficients along the directions, b / (l + alpha); zero where the rows do not vary."""
         total = self.values[:, None] + alpha
         shape = np.broadcast_shapes(self.along.shape, total.shape)
         return np.divide(self.along, total, out=np.zeros(shape), where=self.values[:, None] > 0)
 
     def intercept(self, coef: Array) -> Array:
-        """The intercepts (k,) that belong to coefficients (d, k)."""
+        """Return the intercepts (k,) that belong to coefficients (d, k)."""
         return self.y_mean - self.mean @ coef
 
 
 def spectrum_of_moments(centre: bool) -> Generator[Any, Any, LinearSpectrum]:
-    """One pass for the scatter, and its eigenvectors: for any rows in any place, d x d numbers of memory."""
+    """Compute the scatter in one pass, and its eigenvectors: for any rows, with d x d values of memory."""
     moments = yield Moments()
     return (yield Dense(partial(_from_moments, moments, centre), heavy=moments.mean.shape[0] > _HEAVY))
 
 
 def spectrum_of_triangle(centre: bool) -> Generator[Any, Any, LinearSpectrum]:
-    """One pass for the triangle of dense rows, and its singular vectors: nothing is squared, so no digits are lost."""
+    """Compute the triangle of dense rows in one pass, and its singular vectors; without squares no digits are lost."""
     triangle = yield Triangle(centre)
     moments = yield Moments(diagonal=True)
     heavy = min(triangle.factor.shape) > _HEAVY

@@ -50,7 +50,7 @@ def by_lsqr(
     """Minimise until the gradient is `tolerance` times what it was at zero, or the residual `tolerance` times |y|."""
     moments = yield Moments(centre, diagonal=True)
     size, y_size = np.sqrt(moments.scatter.sum()), np.sqrt(moments.y_scatter)
-    # Below some roundings of |X| |y| the gradient is noise.
+    # Below a few roundings of |X| |y| the gradient is noise.
     goal = np.maximum(tolerance * np.linalg.norm(moments.cross, axis=0), 4 * np.finfo(np.float64).eps * size * y_size)
     state = start or _start((yield Residual(np.zeros_like(moments.cross), moments.mean, moments.y_mean)), y, moments)
     while True:
@@ -64,7 +64,7 @@ def by_lsqr(
             return Solution(state, not active.any(), certificate)
         left = np.empty_like(state.left)
         sums = yield Bidiagonal(state.right, moments.mean, state.left, state.length, left)
-        state = _advanced(state, sums, left, active, alpha, moments)
+        state = _advance(state, sums, left, active, alpha, moments)
         scale = size * np.sqrt(moments.y_scatter.sum())
         value = float(np.linalg.norm(state.slope)) / scale if scale else 0.0
         yield Step(float(np.sum(state.phi**2 + state.damped)), state, extra={"gradient_norm": value})
@@ -81,10 +81,10 @@ def _start(sums: ProductSums, y: Array, moments: MomentSums) -> LsqrState:
     return LsqrState(coef, moments.y_mean, left, right, right, length, length, beta, none, length * beta, steps)
 
 
-def _advanced(
+def _advance(
     state: LsqrState, sums: ProductSums, left: Array, active: Array, alpha: Array, moments: MomentSums
 ) -> LsqrState:
-    """One step of the paper's section 5, with the damping rotation of its section 7; targets that rest keep theirs."""
+    """Take one step of the paper's section 5, with the damping rotation of section 7, for the `active` targets."""
     beta = np.sqrt(sums.squares)
     left *= _inverse(beta)
     right = sums.product * _inverse(beta) - beta * state.right
@@ -112,11 +112,11 @@ def _advanced(
         np.abs(phi_left * length * cosine),
         state.steps + 1,
     )
-    return after if active.all() else _merged(state, after, active)
+    return after if active.all() else _merge(state, after, active)
 
 
-def _merged(before: LsqrState, after: LsqrState, active: Array) -> LsqrState:
-    """`after` for active targets, `before` for the others."""
+def _merge(before: LsqrState, after: LsqrState, active: Array) -> LsqrState:
+    """Return `after` for active targets, `before` for the others."""
     names = [name for name in after.__dataclass_fields__ if name != "method"]
     return LsqrState(*(np.where(active, getattr(after, name), getattr(before, name)) for name in names))
 

@@ -53,13 +53,13 @@ def by_nonnegative_sweeps(
     state = NonnegativeState(coef, moments.y_mean - moments.mean @ coef, done)
     lowest = np.inf
     while done < max_iter:
-        coef, exact = yield Dense(partial(_improved, coef, penalty, moments), moments.mean.shape[0] > _HEAVY)
+        coef, exact = yield Dense(partial(_improve, coef, penalty, moments), moments.mean.shape[0] > _HEAVY)
         done += 1
         state = NonnegativeState(coef, moments.y_mean - moments.mean @ coef, done)
-        objective, certificate = _judged(coef, alpha, moments, tolerance)
+        objective, certificate = _judge(coef, alpha, moments, tolerance)
         yield Step(objective, state, certificate)
-        # What ends the sweeps is the problem they solve, with the penalty that makes its answer unique.
-        objective, rest = _judged(coef, penalty, moments, tolerance)
+        # The stopping rule belongs to the problem solved, with the small penalty that makes its answer unique.
+        objective, rest = _judge(coef, penalty, moments, tolerance)
         if exact and (rest.value <= _ROUNDING or (rest.satisfied and objective >= lowest)):
             return Solution(state, certificate.satisfied, certificate)
         lowest = min(lowest, objective)
@@ -67,7 +67,7 @@ def by_nonnegative_sweeps(
 
 
 def _unique(alpha: Array, scatter: Array, tolerance: float) -> Array:
-    """The penalties, raised from zero to a trace where S is singular: then one of many optima is nearly the shortest.
+    """Return the penalties, raised from zero if S is singular: then one of many optima is nearly the shortest.
 
     The trace is a part of the mean eigenvalue that the certificate tolerates; the larger it is, the less the answer
     hangs on rounding.
@@ -81,8 +81,8 @@ def _unique(alpha: Array, scatter: Array, tolerance: float) -> Array:
     return np.maximum(alpha, trace * size.mean() if size.any() else 1.0)
 
 
-def _judged(coef: Array, alpha: Array, moments: MomentSums, tolerance: float) -> tuple[float, Certificate]:
-    """Objective and certificate."""
+def _judge(coef: Array, alpha: Array, moments: MomentSums, tolerance: float) -> tuple[float, Certificate]:
+    """Return the objective and the certificate."""
     gradient = moments.cross - moments.scatter @ coef - alpha * coef
     violation = float(np.linalg.norm(np.where(coef > 0, gradient, np.maximum(gradient, 0.0))))
     scale = float(np.sqrt(np.trace(moments.scatter) * moments.y_scatter.sum()))
@@ -90,8 +90,8 @@ def _judged(coef: Array, alpha: Array, moments: MomentSums, tolerance: float) ->
     return quadratic_objective(moments, coef, gradient), certificate
 
 
-def _improved(coef: Array, alpha: Array, moments: MomentSums) -> tuple[Array, bool]:
-    """One step for every target; whether all of them ended at the minimum over their positive coefficients."""
+def _improve(coef: Array, alpha: Array, moments: MomentSums) -> tuple[Array, bool]:
+    """Take one step for every target; return whether all are at the minimum over their positive coefficients."""
     columns = [
         _column(coef[:, target].copy(), penalty, moments.scatter, moments.cross[:, target])
         for target, penalty in enumerate(alpha)
@@ -111,15 +111,15 @@ def _column(coef: Array, penalty: float, scatter: Array, cross: Array) -> tuple[
     free = np.flatnonzero(coef > 0)
     if not free.size:
         return coef, True
-    move = _solved(scatter[np.ix_(free, free)], penalty, cross[free]) - coef[free]
+    move = _solve_free(scatter[np.ix_(free, free)], penalty, cross[free]) - coef[free]
     falling = move < 0
     share = min(1.0, np.min(-coef[free][falling] / move[falling], initial=1.0))
     coef[free] = np.maximum(coef[free] + share * move, 0.0)
     return coef, share == 1.0
 
 
-def _solved(scatter: Array, penalty: float, cross: Array) -> Array:
-    """The minimum over the free coefficients."""
+def _solve_free(scatter: Array, penalty: float, cross: Array) -> Array:
+    """Return the minimum over the free coefficients."""
     matrix = scatter.copy(order="F")
     matrix.flat[:: matrix.shape[0] + 1] += penalty
     return lapack.dpotrs(lapack.dpotrf(matrix, lower=False, overwrite_a=True)[0], cross, lower=False)[0]

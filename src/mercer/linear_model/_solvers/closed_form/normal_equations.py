@@ -26,7 +26,7 @@ from mercer._statistic.triangle import Triangle, TriangleSums
 __all__ = ["Factors", "by_eigenvectors", "by_normal_equations", "by_orthogonal_triangle"]
 
 Array = Any
-# Of the largest eigenvalue, for each column: what sums over many rows leave where an eigenvalue is zero.
+# Share of the largest eigenvalue, per column: rounding in sums over many rows makes zero eigenvalues this large.
 _ROUNDING = 16 * float(np.finfo(np.float64).eps)
 _HEAVY = 400  # columns from which a factorisation takes long enough (some 10 ms) to deserve its own thread
 
@@ -70,7 +70,7 @@ def by_normal_equations(
         coef, squares = yield from _refine(coef, alpha, moments, factors)
     gradient = moments.cross - moments.scatter @ coef - alpha * coef
     if spectrum and squares is None:
-        squares = _left_squares(coef, moments)
+        squares = _find_residual_squares(coef, moments)
     singular = (yield Dense(partial(_singular_values, moments.scatter), heavy)) if spectrum else None
     intercept = moments.y_mean - moments.mean @ coef
     state = LinearState(coef, intercept, "cholesky", moments.mean.shape[0], singular, squares)
@@ -102,7 +102,7 @@ class Factors:
 
 
 def _refine(coef: Array, alpha: Array, moments: MomentSums, factors: Factors) -> Generator[Any, Any, tuple]:
-    """One correction by the residual of the data: digits lost in forming S come back."""
+    """Correct the coefficients once by the residual of the data: digits lost in forming S come back."""
     sums = yield Residual(coef, moments.mean, moments.y_mean)
     slope = sums.product
     change = yield Dense(partial(factors.solve, slope - alpha * coef))
@@ -115,8 +115,8 @@ def _singular_values(scatter: Array) -> Array:
     return np.sqrt(np.maximum(np.linalg.eigvalsh(scatter)[::-1], 0.0))
 
 
-def _left_squares(coef: Array, moments: MomentSums) -> Array:
-    """|y - X coef|^2 of each target from the moments; what cancels is rounding of |y|^2."""
+def _find_residual_squares(coef: Array, moments: MomentSums) -> Array:
+    """Return |y - X coef|^2 of each target from the moments; what cancels is rounding of |y|^2."""
     return np.maximum(moments.y_scatter - np.sum(coef * (2.0 * moments.cross - moments.scatter @ coef), axis=0), 0.0)
 
 
@@ -130,12 +130,12 @@ def by_eigenvectors(alpha: Array, moments: MomentSums, tolerance: float, *, cuto
     coef, rank, singular = yield Dense(partial(_shrink_scatter, moments, alpha, cutoff), heavy)
     gradient = moments.cross - moments.scatter @ coef - alpha * coef
     intercept = moments.y_mean - moments.mean @ coef
-    state = LinearState(coef, intercept, "eigh", rank, singular, _left_squares(coef, moments))
+    state = LinearState(coef, intercept, "eigh", rank, singular, _find_residual_squares(coef, moments))
     return (yield from _finish(state, gradient, alpha, moments, tolerance))
 
 
 def _shrink_scatter(moments: MomentSums, alpha: Array, cutoff: float) -> tuple:
-    """Coefficients V diag(1 / (s^2 + alpha)) V^T C, the rank and the singular values, from S = V diag(s^2) V^T."""
+    """Return V diag(1 / (s^2 + alpha)) V^T C, the rank and the singular values, from S = V diag(s^2) V^T."""
     values, vectors = eigh(moments.scatter, driver="evd")
     values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
     floor = max(cutoff**2, _ROUNDING * len(values)) * values.max(initial=0.0)
@@ -164,7 +164,7 @@ def by_orthogonal_triangle(
 
 
 def _shrink(triangle: TriangleSums, moments: MomentSums, alpha: Array, cutoff: float) -> tuple:
-    """Coefficients V diag(s / (s^2 + alpha)) U^T y, the rank and the singular values, from the triangle."""
+    """Return V diag(s / (s^2 + alpha)) U^T y, the rank and the singular values, from the triangle."""
     width = moments.mean.shape[0]
     rows, y = triangle.factor[:, :width], triangle.factor[:, width:]
     left, singular, right = svd(rows, full_matrices=False)

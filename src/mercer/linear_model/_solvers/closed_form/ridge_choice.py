@@ -20,7 +20,7 @@ from mercer._solver.linear_state import gradient_certificate
 from mercer._solver.request import Dense, Map
 from mercer._solver.step import Solution, Step
 from mercer._statistic.products import Residual
-from mercer.linear_model._solvers.closed_form.dual_equations import centred_gram, dual_coefficients
+from mercer.linear_model._solvers.closed_form.dual_equations import centre_gram, dual_coefficients
 from mercer.linear_model._solvers.closed_form.leave_one_out import LeaveOneOut, LeaveOneOutErrors
 from mercer.linear_model._solvers.closed_form.linear_spectrum import LinearSpectrum
 
@@ -44,7 +44,7 @@ _PANEL = 2**25
 @plain
 @dataclass(frozen=True)
 class RidgeChoice:
-    """Coefficients (d, k), intercepts, the method, the number of the chosen penalty of each target, and its score."""
+    """Coefficients (d, k), intercepts, the method, the index of the chosen penalty of each target, and its score."""
 
     coef: Array
     intercept: Array
@@ -113,7 +113,7 @@ def _shares(values: Array, alphas: Array) -> tuple[Array, Array]:
 def solve_by_scatter(
     found: LinearSpectrum, alpha: Array, chosen: Array, score: Array, tol: float, method: str
 ) -> Solver:
-    """The coefficients for penalties (k,) that were chosen, from the eigenvectors of the scatter."""
+    """Solve for the chosen penalties (k,), from the eigenvectors of the scatter."""
     coef = found.coef(alpha)
     # One correction by the residuals of the data: what forming the scatter has cost in digits comes back.
     sums = yield Residual(coef, found.mean, found.y_mean)
@@ -143,13 +143,13 @@ class GramSpectrum:
     outside: Array
 
     def dual(self, alpha: Array) -> Array:
-        """Dual coefficients (n, k), one penalty for each target; none in directions without data."""
+        """Return dual coefficients (n, k), one penalty for each target; zero in directions without data."""
         kept = self.values[:, None] > 0
         total = np.where(kept, self.values[:, None] + alpha, 1.0)
         return self.root * (self.vectors @ np.where(kept, self.along / total, 0.0))
 
     def errors(self, alphas: Array) -> Array:
-        """Leave-one-out errors (n, a, k)."""
+        """Return leave-one-out errors (n, a, k)."""
         part = alphas / (self.values[:, None] + alphas)
         scaled, shape = part[:, :, None] * self.along[:, None, :], (len(alphas), self.along.shape[1])
         residual = (self.vectors @ scaled.reshape(len(part), math.prod(shape))).reshape(-1, *shape)
@@ -167,12 +167,12 @@ class GramSpectrum:
 
 
 def gram_spectrum(y: Array, weight: Array, centre: bool) -> Generator[Any, Any, tuple[GramSpectrum, Array | None]]:
-    """The eigenvectors of the Gram matrix of rows in memory; also their mean, where it had to be known."""
+    """Compute the eigenvectors of the Gram matrix of rows in memory, and their mean if it had to be known."""
     n_rows = y.shape[0]
     weight = np.ones(n_rows) if weight is None else weight
     root, share = np.sqrt(weight)[:, None], (weight / weight.sum())[:, None]
     y_mean = share[:, 0] @ y if centre else np.zeros(y.shape[1])
-    gram, mean = yield from centred_gram(n_rows, share, centre)
+    gram, mean = yield from centre_gram(n_rows, share, centre)
     outside = gram[weight == 0]
     gram *= root * root.T
     values, vectors = yield Dense(partial(_decompose, gram, np.sqrt(share) if centre else None), n_rows > _HEAVY)
@@ -181,7 +181,7 @@ def gram_spectrum(y: Array, weight: Array, centre: bool) -> Generator[Any, Any, 
 
 
 def _decompose(gram: Array, intercept: Array | None) -> tuple[Array, Array]:
-    """Eigenvalues and vectors; the intercept's direction, a null vector, is lifted above all others and dropped."""
+    """Return eigenvalues and vectors, without the intercept's null direction, which is lifted above all others."""
     if intercept is not None:
         gram = gram + 1.1 * np.abs(gram).sum(axis=0).max(initial=0.0) * (intercept @ intercept.T)
     values, vectors = np.linalg.eigh(gram)
@@ -212,7 +212,7 @@ def choose_by_gram(
 def solve_by_gram(
     found: GramSpectrum, mean: Array, centre: bool, alpha: Array, chosen: Array, score: Array, tol: float
 ) -> Solver:
-    """The coefficients for penalties (k,) that were chosen, from the eigenvectors of the Gram matrix."""
+    """Solve for the chosen penalties (k,), from the eigenvectors of the Gram matrix."""
     coef, mean = yield from dual_coefficients(found.dual(alpha), found.share, centre, mean)
     state = RidgeChoice(coef, found.y_mean - mean @ coef, "eigen gram", chosen, score)
     y_squares = float(np.sum(found.root**2 * (found.y - found.y_mean) ** 2))

@@ -45,7 +45,7 @@ def proximal_newton(
     point = yield from problem.evaluate(state.parameters)
     certificate = problem.certify(point, moments)
     while True:
-        solved = problem.solved(point, certificate)
+        solved = problem.is_solved(point, certificate)
         if solved or state.n_steps >= max_iter:
             return Solution(state, solved, certificate)
         columns = working_set(problem, point)
@@ -60,7 +60,7 @@ def proximal_newton(
 
 
 def working_set(problem: LinearProblem, point: Point) -> np.ndarray:
-    """Columns (the intercept's left out) that the next model may move, in order."""
+    """Return the columns, without the intercept's, that the next model may move, in order."""
     n_scores, width = problem.shape
     columns = np.arange(width - 1)
     if n_scores * width <= 2 * _WORKING_SET:
@@ -75,7 +75,7 @@ def working_set(problem: LinearProblem, point: Point) -> np.ndarray:
 
 
 def _model_minimum(problem: LinearProblem, point: Point, columns: np.ndarray, curvature: np.ndarray) -> np.ndarray:
-    """The minimum of the second-order model of J over the working set."""
+    """Return the minimum of the second-order model of J over the working set."""
     chosen = np.append(columns, problem.shape[1] - 1) if problem.fit_intercept else columns
     k = problem.shape[0]
     hessian = np.ascontiguousarray(curvature) / problem.total_weight
@@ -85,7 +85,7 @@ def _model_minimum(problem: LinearProblem, point: Point, columns: np.ndarray, cu
     hessian[np.diag_indices_from(hessian)] += np.tile(problem.penalty.l2[chosen], k)
     target = np.ascontiguousarray(point.parameters[:, chosen]).reshape(-1)
     gradient = np.ascontiguousarray(point.gradient[:, chosen]).reshape(-1)
-    # The model need not be solved better than it is good: a hundredth of the present error, its square near the end.
+    # Solve the model to a hundredth of the present error, or to its square near the optimum: it is no more exact.
     error = point.violation
     coordinate.descend(
         hessian, np.tile(problem.penalty.l1[chosen], k), target, gradient, min(0.01, error) * error, _SWEEPS
@@ -96,7 +96,7 @@ def _model_minimum(problem: LinearProblem, point: Point, columns: np.ndarray, cu
 
 
 def _backtrack(problem: LinearProblem, point: Point, direction: np.ndarray) -> Generator[Any, Any, Point | None]:
-    """The first of the steps 1, 1/2, 1/4... that keeps a share of the decrease which the model promises."""
+    """Return the first of the steps 1, 1/2, 1/4... that keeps a share of the decrease the model promises."""
     step = 1.0
     before = problem.penalty.value(point.parameters)
     smooth = float(np.vdot(point.slope, direction))

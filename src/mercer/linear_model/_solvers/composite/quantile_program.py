@@ -30,10 +30,13 @@ __all__ = ["ProgramState", "quantile_program"]
 
 # The share of J at zero coefficients that the last barrier has before the programme.
 _ROUGH = 1e-4
-# Rows of the first programme: this many for each column, and some.
-_PER_COLUMN, _SOME = 10, 500
+# Rows of the first programme for each column.
+_PER_COLUMN = 10
+# Rows of the first programme besides those.
+_SOME = 500
+# The most programmes.
 _ROUNDS = 50
-# The tightest that HiGHS takes.
+# The tightest tolerances that HiGHS accepts.
 _TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
@@ -41,7 +44,7 @@ _TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1
 @dataclass(frozen=True, eq=False)
 class ProgramState:
     """The best parameters (1, d + 1), J there, the best lower bound of J, the plane that tells near rows from far, how
-    near they are, the numbers of rows that joined them, and the steps taken.
+    near they are, the indices of rows that joined them, and the steps taken.
     """
 
     parameters: Any
@@ -79,7 +82,7 @@ def quantile_program(
     options = _TIGHT if options is None else options
     survey = yield from problem.survey()
     state = start
-    if start is None and n_rows is not None and n_rows <= 2 * _wanted(problem):
+    if start is None and n_rows is not None and n_rows <= 2 * _choose_size(problem):
         begin, none = survey.start, np.empty(0, dtype=np.int64)
         state = ProgramState(begin.parameters, begin.objective, -math.inf, begin.parameters, math.inf, none, 0)
     if not isinstance(state, ProgramState):
@@ -90,7 +93,7 @@ def quantile_program(
     certificate = None
     for _ in range(_ROUNDS):
         rows = yield NearRows(problem.loss, state.reference, state.size, state.numbers)
-        found = yield Dense(partial(_solved, problem, survey, rows, method, options), heavy=True)
+        found = yield Dense(partial(_solve_program, problem, survey, rows, method, options), heavy=True)
         if found is None and math.isinf(state.size):
             break
         if found is None:
@@ -101,7 +104,7 @@ def quantile_program(
         check = SideChanges(problem.loss, state.reference, state.size, state.numbers, parameters)
         sides = yield check
         point = _point(problem, rows, parameters, slopes, sides.loss)
-        state, certificate = _judged(problem, state, point, survey)
+        state, certificate = _judge(problem, state, point, survey)
         yield Step(state.objective, state, certificate, {"rows": float(len(rows.y))})
         if certificate.satisfied or not len(sides.numbers):
             return Solution(state, certificate.satisfied, certificate)
@@ -111,24 +114,24 @@ def quantile_program(
     return Solution(state, False, certificate)
 
 
-def _wanted(problem: CompositeProblem) -> int:
+def _choose_size(problem: CompositeProblem) -> int:
     return _PER_COLUMN * (problem.n_features + 1) + _SOME
 
 
 def _near(problem: CompositeProblem, rough: IrlsState, survey: Survey) -> Generator[Any, Any, ProgramState]:
-    """The state from which the programme starts: as many of the nearest rows as are likely to decide."""
+    """Return the state from which the programme starts, with the nearest rows, which are likely to decide."""
     sizes = abs(survey.start.objective) * np.geomspace(1e-8, 1e8, 65)
     counts = yield NearCounts(rough.parameters, sizes)
-    size = float(sizes[min(int(np.searchsorted(counts, _wanted(problem))), len(sizes) - 1)])
+    size = float(sizes[min(int(np.searchsorted(counts, _choose_size(problem))), len(sizes) - 1)])
     none = np.empty(0, dtype=np.int64)
     return ProgramState(rough.parameters, rough.objective, rough.bound, rough.parameters, size, none, rough.n_steps)
 
 
-def _solved(
+def _solve_program(
     problem: CompositeProblem, survey: Survey, rows: RowSums, method: str, options: dict[str, Any]
 ) -> tuple[Any, Any] | None:
-    """Parameters (1, d + 1) and slopes of the near rows that solve the programme; None if nothing is feasible."""
-    # Numbers of the size of one: HiGHS has absolute tolerances. Targets may all be alike, and cost nothing.
+    """Solve the programme; return parameters (1, d + 1) and the near rows' slopes, or None if infeasible."""
+    # HiGHS has absolute tolerances, so scale values to about one. Equal targets have a loss of zero.
     largest = float(np.max(np.abs(rows.y), initial=0.0))
     size = (abs(survey.start.objective) if abs(survey.start.objective) > 1e-12 * largest else largest) or 1.0
     scale = survey.scale[:-1]
@@ -170,7 +173,7 @@ def _solved(
 
 
 def _point(problem: CompositeProblem, rows: RowSums, parameters: Any, slopes: Any, loss: float) -> CompositePoint:
-    """The vertex with the slopes of all rows as its dual point."""
+    """Return the vertex with the slopes of all rows as its dual point."""
     total, heavy = problem.total_weight, rows.weight * slopes
     slope = (rows.gradient + np.append(rows.X.T @ heavy, heavy.sum()))[None, :] / total
     if not problem.fit_intercept:
@@ -180,12 +183,12 @@ def _point(problem: CompositeProblem, rows: RowSums, parameters: Any, slopes: An
     return CompositePoint(parameters, objective, loss / total, slope, conjugate)
 
 
-def _judged(
+def _judge(
     problem: CompositeProblem, state: ProgramState, point: CompositePoint, survey: Survey
 ) -> tuple[ProgramState, Certificate]:
     """Keep the lower J and the higher bound, and say how far apart they are."""
     state = replace(state, bound=max(state.bound, problem.bound(point, survey)), n_steps=state.n_steps + 1)
-    # A vertex as good as the best to rounding is better: its zeros are zeros.
+    # Prefer a vertex that equals the best point to rounding: its zero coefficients are exact.
     if point.objective <= state.objective + 1e-12 * abs(state.objective):
         state = replace(state, parameters=point.parameters, objective=min(point.objective, state.objective))
     slackness = math.nan if problem.has_gap else problem.slackness(point, survey)

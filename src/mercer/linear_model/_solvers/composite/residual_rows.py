@@ -19,7 +19,7 @@ Array = Any
 
 @dataclass(frozen=True, eq=False)
 class NearCounts(Statistic):
-    """How many rows of positive weight have a residual of at most each of some sizes."""
+    """For each of some sizes, the number of rows of positive weight with at most that residual."""
 
     parameters: Array
     sizes: Array
@@ -48,13 +48,13 @@ class RowSums:
     def __add__(self, other: "RowSums") -> "RowSums":
         xp = namespace_of(self.y)
         parts = ("X", "y", "weight", "numbers")
-        joined = [xp.concat([getattr(self, part), getattr(other, part)]) for part in parts]
-        return RowSums(*joined, self.gradient + other.gradient, self.products + other.products)
+        rows = {part: xp.concat([getattr(self, part), getattr(other, part)]) for part in parts}
+        return RowSums(**rows, gradient=self.gradient + other.gradient, products=self.products + other.products)
 
 
 @dataclass(frozen=True, eq=False)
 class NearRows(Statistic):
-    """Rows whose residual is at most `size`, and those of some numbers; of the rest, sums by the side they are on."""
+    """Rows whose residual is at most `size` or whose index is given; of the rest, sums by the side they are on."""
 
     loss: PiecewiseLoss
     parameters: Array
@@ -84,7 +84,7 @@ class NearRows(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class SideSums:
-    """The weighted sum of the losses, and the numbers of rows that have changed sides."""
+    """The weighted sum of the losses, and the indices of rows that have changed sides."""
 
     loss: float
     numbers: Array
@@ -121,7 +121,7 @@ def _residuals(block: Block, parameters: Array) -> Array:
 
 
 def _is_free(block: Block, residual: Array, size: float, numbers: Array) -> Array:
-    """Whether rows are near, or have one of the numbers (in rising order)."""
+    """Return whether rows are near, or their index is in `numbers`, which is sorted."""
     xp = block.xp
     near = xp.abs(residual) <= size
     if numbers.shape[0] == 0:

@@ -29,7 +29,7 @@ from mercer._solver.step import Certificate, Solution, Step
 from mercer._statistic import Moments, MomentSums
 from mercer.linear_model._solvers.composite.scaled_huber_sums import ScaledHuber, ScaledHuberCurvature, ScaledHuberSums
 
-__all__ = ["HuberProblem", "HuberState", "scaled_huber"]
+__all__ = ["HuberProblem", "HuberState", "minimise_scaled_huber"]
 
 _GAP = "J is at most this far above its minimum: a dual point bounds it from below."
 _GRADIENT = (
@@ -39,9 +39,9 @@ _GRADIENT = (
 _TRIALS = 40
 _ROUNDING = 1e-15
 _FEW = 2
-# Trials of a step that can still be taken cautiously.
+# Step lengths tried before the search switches to cautious steps.
 _BRIEF = 8
-# The least scale, beside the deviation of the targets: rows that a plane meets exactly would take it to zero.
+# The least scale relative to the targets' deviation: rows that lie on a plane exactly would take it to zero.
 _LEAST = 1e-10
 _TINY = 10 * float(np.finfo(np.float64).eps)
 _HEAVY = 200  # columns from which a step takes long enough (some 10 ms) to deserve its own thread
@@ -69,7 +69,7 @@ class _Point:
 
 @dataclass(frozen=True, eq=False)
 class HuberProblem:
-    """What is minimised, and to which relative gap `tol`."""
+    """The objective, and the relative gap `tol` to reach."""
 
     epsilon: float
     alpha: float
@@ -77,7 +77,7 @@ class HuberProblem:
     tol: float
 
     def evaluate(self, parameters: Any, scale: float, weight: float) -> Generator[Any, Any, _Point]:
-        """One pass: J and its gradient by coefficients, intercept and scale (d + 2,)."""
+        """Compute J and its gradient by coefficients, intercept and scale (d + 2,) in one pass."""
         sums = yield ScaledHuber(parameters, scale, self.epsilon)
         gradient = np.append(sums.gradient, weight - sums.squares)
         gradient[:-2] += 2.0 * self.alpha * parameters[:-1]
@@ -87,11 +87,11 @@ class HuberProblem:
         return _Point(parameters, scale, objective, gradient, sums)
 
     def bound(self, point: _Point, moments: MomentSums) -> float:
-        """The value of the dual at the slopes of a point, made feasible; see the module."""
+        """Return the value of the dual at the slopes of a point, made feasible; see the module."""
         weight, sums, scale = moments.weight, point.sums, point.scale
         slopes, total = -sums.gradient[:-1], -float(sums.gradient[-1])
         squares = 4.0 * sums.squares
-        # Fenchel and Young is an equality at the slopes of the loss itself.
+        # The Fenchel-Young inequality is an equality at the slopes of the loss itself.
         product = sums.value - scale * (weight - sums.squares) + float(point.parameters[:-1] @ slopes)
         product += float(point.parameters[-1]) * total
         if self.fit_intercept and total != 0.0:
@@ -106,7 +106,7 @@ class HuberProblem:
         return best * product - (0.5 * best**2 * bend if best > 0 else 0.0)
 
     def certify(self, point: _Point, moments: MomentSums, least: float) -> Certificate:
-        """A relative duality gap; without a penalty, the gradient."""
+        """Return a relative duality gap; without a penalty, the gradient."""
         if self.alpha > 0:
             gap = max(0.0, point.objective - self.bound(point, moments))
             allowed = self.tol * abs(point.objective) + moments.weight * least
@@ -119,7 +119,9 @@ class HuberProblem:
         return Certificate.of("gradient norm", float(np.max(gradient)), self.tol, _GRADIENT)
 
 
-def scaled_huber(problem: HuberProblem, start: HuberState | None, max_iter: int) -> Generator[Any, Any, Solution]:
+def minimise_scaled_huber(
+    problem: HuberProblem, start: HuberState | None, max_iter: int
+) -> Generator[Any, Any, Solution]:
     """Minimise from the mean of the targets, or from a state of an earlier run."""
     moments = yield Moments(problem.fit_intercept, diagonal=True)
     spread = math.sqrt(float(moments.y_scatter[0]) / moments.weight)
@@ -136,7 +138,7 @@ def scaled_huber(problem: HuberProblem, start: HuberState | None, max_iter: int)
         sums = yield ScaledHuberCurvature(point.parameters, point.scale, problem.epsilon, state.cautious)
         direction = yield Dense(partial(_direction, problem, point, sums, least), heavy=len(sums) > _HEAVY)
         if -float(point.gradient @ direction) <= _ROUNDING * abs(point.objective):
-            # No step promises more than rounding, which may well be more than the gap that was asked for.
+            # No step promises more than rounding, which may exceed the gap asked for.
             return Solution(state, True, certificate)
         found = yield from _search(problem, point, direction, moments.weight, least, state.cautious)
         if found is None and state.cautious:
@@ -151,7 +153,7 @@ def scaled_huber(problem: HuberProblem, start: HuberState | None, max_iter: int)
 
 
 def _direction(problem: HuberProblem, point: _Point, sums: Any, least: float) -> Any:
-    """The Newton step; the scale falls to a tenth or grows tenfold at most, the rest is best for where it gets to."""
+    """Return the Newton step, with the scale within a factor of ten and the rest optimal for the new scale."""
     hessian = np.array(sums) * (2.0 / point.scale)
     index = np.arange(len(hessian) - 2)
     hessian[index, index] += 2.0 * problem.alpha
@@ -171,7 +173,7 @@ def _direction(problem: HuberProblem, point: _Point, sums: Any, least: float) ->
 def _search(
     problem: HuberProblem, point: _Point, direction: Any, weight: float, least: float, cautious: bool
 ) -> Generator[Any, Any, tuple[_Point, int] | None]:
-    """The first of shorter and shorter steps that keeps a share of the promised decrease, and how many were tried."""
+    """Return the first of ever shorter steps that keeps a share of the promised decrease, and the number tried."""
     slope, step = float(point.gradient @ direction), 1.0
     if not slope < 0:
         return None

@@ -38,7 +38,7 @@ class ScaledHuber(Statistic):
 
     def of(self, block: Block) -> ScaledHuberSums:
         xp = block.xp
-        scaled = _scaled(block, self.parameters, self.scale)
+        scaled = _scale_residuals(block, self.parameters, self.scale)
         inner = xp.clip(scaled, -self.epsilon, self.epsilon)
         value = self.scale * (1.0 - inner * inner + 2.0 * inner * scaled)
         slope = block.weigh(-2.0 * inner)
@@ -60,7 +60,7 @@ class ScaledHuberCurvature(Statistic):
 
     def of(self, block: Block) -> Array:
         xp = block.xp
-        scaled = _scaled(block, self.parameters, self.scale)
+        scaled = _scale_residuals(block, self.parameters, self.scale)
         bent = xp.abs(scaled) < self.epsilon
         outer = self.epsilon / xp.clip(xp.abs(scaled), self.epsilon, None)
         bends = block.weigh(outer if self.cautious else xp.astype(bent, scaled.dtype))
@@ -77,7 +77,7 @@ class ScaledHuberCurvature(Statistic):
         return xp.concat([xp.concat([inner, side], axis=1), xp.concat([side.T, corner], axis=1)], axis=0)
 
 
-def _scaled(block: Block, parameters: Array, scale: float) -> Array:
-    """Residuals in units of the scale."""
+def _scale_residuals(block: Block, parameters: Array, scale: float) -> Array:
+    """Return residuals in units of the scale."""
     scores = block.matmul(parameters[:-1]) + parameters[-1]
     return (block.xp.astype(block.y, scores.dtype) - scores) / scale

@@ -28,7 +28,7 @@ _STRIP = 128
 
 @dataclass(frozen=True, eq=False)
 class WeightedProduct(Statistic):
-    """X^T v for one number v_i a row; weights play no part."""
+    """X^T v for a value v_i per row; weights are not used."""
 
     vector: Array
 
@@ -45,7 +45,7 @@ class WeightedProduct(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class OnThreads:
-    """A request: ``function(number)`` for each number, on all threads."""
+    """A request: call ``function(index)`` for each of `n_items` indices, on all threads."""
 
     function: Any
     n_items: int
@@ -64,40 +64,44 @@ class ColumnStore:
         self.root = None if weight is None else np.sqrt(weight)
         self.size = 0
 
-    def scaled(self, vector: Array) -> Array:
-        """A vector with the roots of the weights multiplied in."""
+    def weigh(self, vector: Array) -> Array:
+        """Multiply a vector by the roots of the weights."""
         return vector if self.root is None else self.root * vector
+
+    def bytes_for(self, size: int) -> int:
+        """Return the memory that `size` columns take."""
+        raise NotImplementedError  # each store below defines its own
 
     def take(self, indices: Array) -> Generator[Any, Any, None]:
         """Append columns of the rows."""
         raise NotImplementedError  # each store below defines its own
 
     def all_products(self, vector: Array) -> Generator[Any, Any, Array]:
-        """X~^T v for every column of the rows, by one pass."""
+        """Compute X~^T v for every column of the rows, in one pass."""
         raise NotImplementedError  # each store below defines its own
 
     def some_products(self, indices: Array, vector: Array) -> Generator[Any, Any, Array]:
-        """X~^T v for some columns of the rows."""
+        """Compute X~^T v for some columns of the rows."""
         raise NotImplementedError  # each store below defines its own
 
     def products(self, vector: Array) -> Array:
-        """X~^T v for the columns taken."""
+        """Return X~^T v for the columns taken."""
         raise NotImplementedError  # each store below defines its own
 
-    def combined(self, w: Array) -> Array:
-        """X~ w for the columns taken."""
+    def combine(self, w: Array) -> Array:
+        """Return X~ w for the columns taken."""
         raise NotImplementedError  # each store below defines its own
 
     def gram_strip(self, first: int, strip: slice) -> Array:
-        """Inner products of the columns from number `first` on with those of a strip."""
+        """Return the inner products of the columns from index `first` on with those of a strip."""
         raise NotImplementedError  # each store below defines its own
 
     def descend(self, order: Array, squares: Array, price: Any, w: Array, residual: Array) -> tuple[float, Array]:
-        """Visit coordinates once; the largest move and the residual after it."""
+        """Visit coordinates once; return the largest move and the residual after it."""
         raise NotImplementedError  # each store below defines its own
 
     def extend_gram(self, G: Array, first: int) -> Generator[Any, Any, None]:
-        """Fill the rows and columns of `G` from number `first` on."""
+        """Fill the rows and columns of `G` from index `first` on."""
 
         def fill(number: int) -> None:
             strip = slice(number * _STRIP, min((number + 1) * _STRIP, self.size))
@@ -136,12 +140,12 @@ class DenseColumns(ColumnStore):
         new[:, rows] = part if self.root is None else part * self.root[rows]
 
     def all_products(self, vector: Array) -> Generator[Any, Any, Array]:
-        heavy = self.scaled(vector)
+        heavy = self.weigh(vector)
         product = yield WeightedProduct(heavy)
         return product - self.mean * heavy.sum()
 
     def some_products(self, indices: Array, vector: Array) -> Generator[Any, Any, Array]:
-        heavy = self.scaled(vector)
+        heavy = self.weigh(vector)
         partial_sums = np.empty((-(-len(heavy) // 256), len(indices)))
 
         def fill(number: int) -> None:
@@ -154,7 +158,7 @@ class DenseColumns(ColumnStore):
     def products(self, vector: Array) -> Array:
         return self.table[: self.size] @ vector
 
-    def combined(self, w: Array) -> Array:
+    def combine(self, w: Array) -> Array:
         used = np.flatnonzero(w)
         if 2 * len(used) > len(w):
             return w @ self.table[: self.size]
@@ -164,12 +168,14 @@ class DenseColumns(ColumnStore):
         return self.table[first : self.size] @ self.table[strip].T
 
     def descend(self, order: Array, squares: Array, price: Any, w: Array, residual: Array) -> tuple[float, Array]:
-        moved = native.column_descent(self.table[: self.size], squares, *price, order, w, residual)
+        moved = native.column_descent(
+            self.table[: self.size], squares, price.l1, price.l2, price.positive, order, w, residual
+        )
         return moved, residual
 
 
 class SparseColumns(ColumnStore):
-    """Columns of a CSC copy of sparse rows; means are taken off by algebra, and nothing is made dense."""
+    """Columns of a CSC copy of sparse rows; means are subtracted algebraically, so that nothing is made dense."""
 
     def __init__(self, rows: Any, mean: Array, weight: Array | None) -> None:
         super().__init__(rows, mean, weight)
@@ -189,7 +195,7 @@ class SparseColumns(ColumnStore):
         yield
 
     def all_products(self, vector: Array) -> Generator[Any, Any, Array]:
-        heavy, X = self.scaled(vector), self.rows
+        heavy, X = self.weigh(vector), self.rows
         product = np.empty(X.shape[1])
         columns = max(1, X.shape[1] // 64)
 
@@ -208,14 +214,14 @@ class SparseColumns(ColumnStore):
         return self._products(self.table, self.chosen, vector)
 
     def _products(self, table: Any, chosen: Array, vector: Array) -> Array:
-        heavy, product = self.scaled(vector), np.empty(len(chosen))
+        heavy, product = self.weigh(vector), np.empty(len(chosen))
         native.sparse_products(table.data, table.indices, table.indptr, heavy, 0, len(chosen), product)
         return product - self.mean[chosen] * heavy.sum()
 
-    def combined(self, w: Array) -> Array:
-        return self.scaled(self._combined(w))
+    def combine(self, w: Array) -> Array:
+        return self.weigh(self._combine(w))
 
-    def _combined(self, w: Array) -> Array:
+    def _combine(self, w: Array) -> Array:
         return self.table @ w - self.mean[self.chosen] @ w
 
     def gram_strip(self, first: int, strip: slice) -> Array:
@@ -225,14 +231,14 @@ class SparseColumns(ColumnStore):
 
     def descend(self, order: Array, squares: Array, price: Any, w: Array, residual: Array) -> tuple[float, Array]:
         before, shift, table = w.copy(), np.zeros(1), self.table
-        # Rows of no weight have no residual to divide; what stands there is multiplied by their weight.
+        # Rows of weight zero are not divided: their entry is multiplied by that weight later.
         u = residual.copy()
         if self.root is not None:
             np.divide(residual, self.root, where=self.root > 0, out=u)
         mean = self.mean[self.chosen]
         stored = table.data, table.indices, table.indptr, mean, self.weights, self.total
         moved = native.sparse_descent(*stored, squares, price, order, w, u, shift)
-        return moved, residual - self.combined(w - before)
+        return moved, residual - self.combine(w - before)
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,7 +249,8 @@ class OpenColumns:
     weights: Sequence[Array | None]
 
     def answer(self, source: Source) -> list[ColumnStore]:
-        rows, kind = source.whole(), DenseColumns
+        rows = source.whole()
+        kind: type[ColumnStore] = DenseColumns
         if issparse(rows):
             require_memory("coordinate descent", 16 * rows.nnz, "a copy of the rows by columns", "select columns")
             rows, kind = rows.tocsc(), SparseColumns

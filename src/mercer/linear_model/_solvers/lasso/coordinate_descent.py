@@ -20,7 +20,7 @@ from mercer._source import Source
 from mercer._statistic import Moments, MomentSums
 from mercer.errors import DataError
 from mercer.linear_model._solvers.lasso.column_store import OpenColumns
-from mercer.linear_model._solvers.lasso.given_gram import given_scatter
+from mercer.linear_model._solvers.lasso.given_gram import adopt_gram
 from mercer.linear_model._solvers.lasso.gram_descent import GramDescent
 from mercer.linear_model._solvers.lasso.price import Price
 from mercer.linear_model._solvers.lasso.sweep_order import Orders
@@ -33,7 +33,7 @@ __all__ = [
     "coordinate_descent",
     "follow",
     "open_problems",
-    "summed",
+    "sum_moments",
 ]
 
 Array = Any
@@ -45,7 +45,7 @@ STATEMENT = (
 
 @dataclass(frozen=True, eq=False)
 class DescentPlan:
-    """What is to be minimised, by what, and how well.
+    """The problem, the method and the tolerances of a coordinate descent.
 
     Attributes
     ----------
@@ -79,18 +79,18 @@ class DescentPlan:
     seed: tuple[int, ...] | None = None
 
     def moments(self) -> Moments:
-        """The statistic to begin with."""
+        """Return the statistic to begin with."""
         return Moments(self.centre, diagonal=not self.on_gram or self.gram is not None)
 
     def price(self, alpha: float, l1_ratio: float, total: float) -> Price:
-        """The penalty, times the sum of the weights."""
+        """Return the penalty, times the sum of the weights."""
         return Price(total * alpha * l1_ratio, total * alpha * (1.0 - l1_ratio), self.positive)
 
 
 @plain
 @dataclass(frozen=True, eq=False)
 class DescentState:
-    """The model (``coef`` is features x targets), how far each target is, and what the current one goes on from."""
+    """The model (``coef`` is features x targets), the progress of each target, and the state of the current one."""
 
     coef: Array
     intercept: Array
@@ -109,7 +109,7 @@ def coordinate_descent(
     plan: DescentPlan, alpha: float, l1_ratio: float, begin: Array, start: DescentState | None
 ) -> Solver:
     """Fit every target from the coefficients `begin`, or from a state of an earlier run."""
-    moments = yield from summed(plan)
+    moments = yield from sum_moments(plan)
     price, goals = plan.price(alpha, l1_ratio, moments.weight), plan.tol * moments.y_scatter
     n_targets = len(goals)
     first = 0 if start is None else start.target
@@ -129,8 +129,8 @@ def coordinate_descent(
         yield from problem.start(state.coef[:, target])
         if not resumed:
             yield from problem.round(price, float(goals[target]), plan.tol, 0)
-            state = _advanced(state, moments, target, problem, price)
-    # Targets wait their turn with what they began with.
+            state = _advance(state, moments, target, problem, price)
+    # Targets not yet solved keep their starting coefficients.
     current = problems[first]
     state = replace(
         state, target=first, settled=current.settled, n_drawn=current.orders.n_drawn, record=current.record()
@@ -143,14 +143,14 @@ def coordinate_descent(
         while not problem.settled and (left := plan.max_iter - int(state.sweeps[target])) > 0:
             most = min(left, max(problem.pace, 2 * int(state.sweeps[target])))
             yield from problem.round(price, goal, plan.tol, most)
-            state = _advanced(state, moments, target, problem, price)
+            state = _advance(state, moments, target, problem, price)
             yield _step(state, moments, goals)
         finished &= problem.settled and problem.gap <= goal
     return Solution(state, bool(finished and np.all(state.gaps <= goals)), _certificate(state, moments, goals))
 
 
-def _advanced(state: DescentState, moments: MomentSums, target: int, problem: Any, price: Price) -> DescentState:
-    """The state after a round of one target."""
+def _advance(state: DescentState, moments: MomentSums, target: int, problem: Any, price: Price) -> DescentState:
+    """Return the state after a round of one target."""
     coef, sweeps, gaps, objectives = (a.copy() for a in (state.coef, state.sweeps, state.gaps, state.objectives))
     coef[:, target] = problem.coef
     sweeps[target] += problem.sweeps
@@ -176,7 +176,7 @@ def _certificate(state: DescentState, moments: MomentSums, goals: Array) -> Cert
 def open_problems(
     plan: DescentPlan, moments: list[MomentSums], targets: list[int], weights: list[Array | None] | None = None
 ) -> Generator[Any, Any, list[Any]]:
-    """One problem for each of some moments, with the targets and the weights they are of."""
+    """Open one problem for each of some moments, with the targets and weights they belong to."""
     if plan.on_gram:
         return [GramDescent(one, target, Orders(plan.seed)) for one, target in zip(moments, targets, strict=True)]
     y, own = yield Targets()
@@ -184,7 +184,7 @@ def open_problems(
     stores = yield OpenColumns([one.mean for one in moments], weights)
     problems = []
     for one, target, store in zip(moments, targets, stores, strict=True):
-        centred = store.scaled(y[:, target] - one.y_mean[target])
+        centred = store.weigh(y[:, target] - one.y_mean[target])
         problems.append(WorkingSet(store, one, target, centred, Orders(plan.seed), plan.subject))
     return problems
 
@@ -198,13 +198,13 @@ class Targets:
         return y.astype(np.float64, copy=False), source.weight
 
 
-def summed(plan: DescentPlan) -> Generator[Any, Any, MomentSums]:
-    """The moments that a plan begins with; an error where sums of squares are not numbers."""
+def sum_moments(plan: DescentPlan) -> Generator[Any, Any, MomentSums]:
+    """Sum the moments that a plan begins with; raise an error if sums of squares are not finite."""
     moments = yield plan.moments()
     check_sums(plan.subject, moments)
     if plan.gram is None:
         return moments
-    return (yield from given_scatter(plan.subject, plan.gram, moments, plan.centre, plan.single))
+    return (yield from adopt_gram(plan.subject, plan.gram, moments, plan.centre, plan.single))
 
 
 def check_sums(subject: str, moments: MomentSums) -> None:

@@ -32,7 +32,7 @@ Array = Any
 
 @dataclass(frozen=True, eq=False)
 class Together:
-    """A request: several generators answered side by side, one on each thread; what they return."""
+    """A request: run several generators, one on each thread; the answer is what they return."""
 
     asking: Sequence[Generator[Any, Any, Any]]
 
@@ -50,7 +50,7 @@ class Together:
 @plain
 @dataclass(frozen=True, eq=False)
 class FoldsState:
-    """The model of all rows, the errors of the folds so far, and where every problem stands."""
+    """The model of all rows, the errors of the folds so far, and the position of every problem."""
 
     coef: Array
     intercept: Array
@@ -147,7 +147,7 @@ class _Walk:
         return state
 
     def advance(self, state: FoldsState) -> Generator[Any, Any, FoldsState]:
-        """One penalty further with every fold, and with all rows where they lag behind."""
+        """Move every fold one penalty further, and the model of all rows if it lags behind."""
         asking = [self._fold(state, number) for number in range(len(self.folds))]
         lags = state.chosen != state.best
         results = yield Together([*asking, *([self.whole(state, state.best)] if lags else [])])
@@ -159,7 +159,7 @@ class _Walk:
         better = state.n_done == 0 or errors[place].mean() < self.mean(state, state.best)
         met = state.met and all(met for _, met in results[: len(self.folds)])
         best = state.n_done if better else state.best
-        return self._noted(replace(state, errors=errors, n_done=state.n_done + 1, best=best, met=met))
+        return self._note(replace(state, errors=errors, n_done=state.n_done + 1, best=best, met=met))
 
     def whole(self, state: FoldsState, number: int) -> Generator[Any, Any, None]:
         """Fit all rows at a penalty."""
@@ -167,17 +167,17 @@ class _Walk:
         problem.total_sweeps = yield from follow(problem, price, self.goals[-1], self.plan.tol, self.plan.max_iter)
 
     def with_model(self, state: FoldsState, number: int) -> FoldsState:
-        """The state with the model of all rows as it now is, for a penalty."""
+        """Return the state with the present model of all rows, for a penalty."""
         problem, moments = self.problems[-1], self.moments[-1]
         coef, settled = problem.coef[:, None], problem.settled
         state = replace(
             state, coef=coef, intercept=moments.y_mean - moments.mean @ coef, gap=problem.gap / moments.weight,
             sweeps=problem.total_sweeps, chosen=number, met=state.met and settled,
         )  # fmt: skip
-        return self._noted(state)
+        return self._note(state)
 
     def mean(self, state: FoldsState, number: int) -> float:
-        """The mean error over the folds at a penalty."""
+        """Return the mean error over the folds at a penalty."""
         return state.errors[np.unravel_index(number, state.errors.shape[:2])].mean()
 
     def certificate(self, state: FoldsState) -> Certificate:
@@ -196,8 +196,8 @@ class _Walk:
         total = self.moments[problem].weight
         return self.plan.price(float(state.alphas[ratio, alpha]), float(self.ratios[ratio]), total)
 
-    def _noted(self, state: FoldsState) -> FoldsState:
-        """With where every problem stands."""
+    def _note(self, state: FoldsState) -> FoldsState:
+        """Return the state with the position of every problem."""
         problems = self.problems
         return replace(
             state, coefs=tuple(problem.coef for problem in problems),

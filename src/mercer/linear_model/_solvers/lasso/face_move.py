@@ -1,4 +1,4 @@
-"""A move to the minimum over the coefficients in use, their signs held: where sweeps creep, it arrives.
+"""A move to the minimum over the coefficients in use, their signs held, where sweeps converge slowly.
 
 On the face of coefficients with given signs s the objective is a quadratic with the minimum
 (G_AA + l2 I)^-1 (X_A^T y - l1 s). Coefficients that would change sign on the way there go to zero, all at once where
@@ -26,7 +26,7 @@ def to_face_minimum(G: Array, linear: Array, w: Array, q: Array, price: Price) -
     if not 0 < len(used) <= _LARGEST:
         return
     here, signs = w[used], np.sign(w[used])
-    step = _solved(G[np.ix_(used, used)], q[used] - price.l2 * here - price.l1 * signs, price.l2)
+    step = _solve(G[np.ix_(used, used)], q[used] - price.l2 * here - price.l1 * signs, price.l2)
     if step is None:
         return
     target = here + step
@@ -39,10 +39,10 @@ def to_face_minimum(G: Array, linear: Array, w: Array, q: Array, price: Price) -
             return
 
 
-def _solved(matrix: Array, right: Array, l2: float) -> Array | None:
-    """The solution of (matrix + l2 I) x = right; None where the matrix is no longer positive definite to rounding."""
-    # A trace of the diagonal keeps columns that others determine from failing: the move is then one of a proximal
-    # method, which still goes down.
+def _solve(matrix: Array, right: Array, l2: float) -> Array | None:
+    """Solve (matrix + l2 I) x = right; return None if the matrix is not positive definite to rounding."""
+    # A small part of the diagonal is added so that dependent columns do not fail; the move is then a step of a proximal
+    # method, which still decreases the objective.
     matrix.flat[:: len(matrix) + 1] += l2 + _TRACE * float(np.trace(matrix)) / len(matrix)
     factor, failed = lapack.dpotrf(matrix.T, lower=False, overwrite_a=True, clean=False)
     if failed:
@@ -52,7 +52,7 @@ def _solved(matrix: Array, right: Array, l2: float) -> Array | None:
 
 
 def _cut(here: Array, target: Array, kept: Array) -> Array:
-    """The point on the way to the target where the first coefficient becomes zero."""
+    """Return the point on the way to the target where the first coefficient becomes zero."""
     shares = np.where(kept, np.inf, here / np.where(kept, 1.0, here - target))
     first = int(np.argmin(shares))
     if kept[first]:
@@ -63,5 +63,5 @@ def _cut(here: Array, target: Array, kept: Array) -> Array:
 
 
 def _height(w: Array, linear: Array, slopes: Array, price: Price) -> float:
-    """The objective up to |y|^2 / 2."""
+    """Return the objective up to |y|^2 / 2."""
     return price.of(w) - 0.5 * float(w @ (linear + slopes))

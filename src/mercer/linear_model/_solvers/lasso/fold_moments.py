@@ -17,27 +17,27 @@ Array = Any
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """Moments of the rows to train on, their weights where all rows are kept in sight, and the rows to test on."""
+    """Moments of the training rows, their weights if rows are masked rather than cut, and the test rows."""
 
     moments: MomentSums
     weight: Array | None
     test: Any
 
     def error(self, w: Array) -> float:
-        """Weighted mean squared error of coefficients on the rows to test on."""
+        """Return the weighted mean squared error of coefficients on the test rows."""
         intercept = float(self.moments.y_mean[0] - self.moments.mean @ w)
         return self.test.error(w, intercept)
 
 
 @dataclass(frozen=True, eq=False)
 class SummedRows:
-    """Rows to test on of which only the moments are left."""
+    """The moments of the test rows, which suffice for their squared error."""
 
     moments: MomentSums
 
     def error(self, w: Array, intercept: float) -> float:
         sums = self.moments
-        # |y - X w|^2 about the means, and the miss of the means.
+        # |y - X w|^2 of centred data, plus the error of the means.
         spread = sums.y_scatter[0] - w @ (2.0 * sums.cross[:, 0] - sums.scatter @ w)
         miss = sums.y_mean[0] - sums.mean @ w - intercept
         return max(0.0, float(spread)) / sums.weight + float(miss) ** 2
@@ -45,7 +45,7 @@ class SummedRows:
 
 @dataclass(frozen=True, eq=False)
 class ChosenRows:
-    """Rows to test on, by their numbers; sparse ones are cut out once."""
+    """Test rows, by index; sparse ones are copied once."""
 
     X: Any
     y: Array
@@ -78,14 +78,14 @@ class FoldMoments:
                 message = f"{self.subject}: every fold needs rows of positive weight to train and to test on; got none."
                 raise DataError(message)
         if not self.whole:
-            return [self._masked(source, *split) for split in self.splits], self._summed(source, None)
-        tests = [self._summed(source, test) for _, test in self.splits]
+            return [self._mask(source, *split) for split in self.splits], self._sum_rows(source, None)
+        tests = [self._sum_rows(source, test) for _, test in self.splits]
         if self._is_partition(source.n_rows):
             trains = [_total([*tests[:k], *tests[k + 1 :]]) for k in range(len(tests))]
             everything = _total(tests)
         else:
-            trains = [self._summed(source, train) for train, _ in self.splits]
-            everything = self._summed(source, None)
+            trains = [self._sum_rows(source, train) for train, _ in self.splits]
+            everything = self._sum_rows(source, None)
         folds = [Fold(train, None, SummedRows(test)) for train, test in zip(trains, tests, strict=True)]
         return folds, everything
 
@@ -99,24 +99,24 @@ class FoldMoments:
             and all(not np.isin(test, train).any() for train, test in self.splits)
         )
 
-    def _summed(self, source: Source, rows: Array | None) -> MomentSums:
+    def _sum_rows(self, source: Source, rows: Array | None) -> MomentSums:
         if rows is not None:
             weight = None if source.weight is None else source.weight[rows]
             source = open_source(_rows(source.whole(), rows), source.y[rows], weight, source.threads)
         sums = source.reduce(Moments(self.centre, diagonal=not self.whole))
         return MomentSums(sums.weight, sums.mean, sums.scatter, sums.y_mean, sums.cross, sums.y_scatter)
 
-    def _masked(self, source: Source, train: Array, test: Array) -> Fold:
+    def _mask(self, source: Source, train: Array, test: Array) -> Fold:
         X, own = source.whole(), source.weight
         weight = np.bincount(train, minlength=source.n_rows).astype(np.float64)
         weight = weight if own is None else weight * own
-        sums = self._summed(open_source(X, source.y, weight, source.threads), None)
+        sums = self._sum_rows(open_source(X, source.y, weight, source.threads), None)
         rows = X[test] if issparse(X) else X
         return Fold(sums, weight, ChosenRows(rows, source.y[test], None if own is None else own[test], test))
 
 
 def _rows(X: Any, rows: Array) -> Any:
-    """Rows by number; consecutive ones without a copy."""
+    """Return rows by index; consecutive ones without a copy."""
     if len(rows) and rows[-1] - rows[0] + 1 == len(rows) and (np.diff(rows) == 1).all():
         return X[rows[0] : rows[-1] + 1]
     return X[rows]

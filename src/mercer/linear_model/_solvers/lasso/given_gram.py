@@ -9,15 +9,15 @@ import numpy as np
 from mercer._statistic import Moments, MomentSums
 from mercer.errors import DataError
 
-__all__ = ["given_scatter"]
+__all__ = ["adopt_gram"]
 
 Array = Any
 
 
-def given_scatter(
+def adopt_gram(
     subject: str, gram: Array, moments: MomentSums, centre: bool, single: bool
 ) -> Generator[Any, Any, MomentSums]:
-    """The moments of rows whose scatter is `gram`, from those with its diagonal.
+    """Return the moments of rows whose scatter is `gram`, from those with its diagonal.
 
     A Gram matrix of rows from which means have yet to be taken is not their scatter; then the scatter is summed up,
     with a warning. `single` says that the rows, hence the matrix, may be rounded to float32.

@@ -15,14 +15,16 @@ __all__ = ["GramDescent", "descend_gram"]
 Array = Any
 # Iterates that are extrapolated from, as in Bertrand and Massias (2021).
 _MEMORY = 5
-# Sweeps between two moves to the minimum over the coefficients in use: ten, or where many are in use one for each
-# eight of them, since a move costs a cube and a sweep a square. On 1000 x 5000 rows, elastic net down to 545
-# coefficients in five folds, that takes 2.1 s of one core, against 2.5 s with ten sweeps throughout.
-_FIRST_TURN, _MOVESHARE = 10, 8
+# Sweeps between two moves to the minimum over the coefficients in use, if few are in use.
+_FIRST_TURN = 10
+# If many are in use, one sweep for each eight of them, since a move costs their cube and a sweep a square. On
+# 1000 x 5000 rows, elastic net down to 545 coefficients in five folds, that takes 2.1 s of one core, against 2.5 s with
+# ten sweeps.
+_MOVESHARE = 8
 
 
 def descend_gram(problem: Any, G: Array, linear: Array, price: Price, goal: float, small: float, most: int) -> None:
-    """At most `most` sweeps over `problem.w`, with its slopes in `problem.q`; G is m x m, or m rows that are longer.
+    """Sweep over `problem.w` at most `most` times, with slopes in `problem.q`; G is (m, m) or has longer rows.
 
     Sweeps find which coefficients are zero; every so often a move takes the others to their minimum.
     """
@@ -30,7 +32,7 @@ def descend_gram(problem: Any, G: Array, linear: Array, price: Price, goal: floa
     turn = max(_FIRST_TURN, int(np.count_nonzero(problem.w)) // _MOVESHARE)
     record = np.empty((2, _MEMORY + 1, m))
     scratch = record[0], record[1], np.empty(_MEMORY), np.empty((_MEMORY, _MEMORY))
-    # A call takes some 10 ms at most, so that Ctrl-C is seen.
+    # A call takes 10 ms at most, so that Ctrl-C is noticed.
     longest = _MEMORY * max(1, 2**22 // max(1, m * m))
     while problem.sweeps < most and not problem.settled:
         chunk = min(most - problem.sweeps, turn - since, longest)
@@ -84,7 +86,7 @@ class GramDescent:
         yield
 
     def record(self) -> tuple[Array, ...]:
-        """What the next round depends on besides the coefficients: nothing."""
+        """Return what the next round depends on besides the coefficients: nothing."""
         return ()
 
     def restore(self) -> Generator[Any, Any, None]:
@@ -93,11 +95,11 @@ class GramDescent:
         yield
 
     def objective(self, price: Price) -> float:
-        """What is minimised, as last judged."""
+        """Return the objective at the last judged point."""
         return 0.5 * self._residual_squares() + price.of(self.w)
 
     def round(self, price: Price, goal: float, small: float, most: int) -> Generator[Any, Any, None]:
-        """At most `most` sweeps, and the gap they reach."""
+        """Sweep at most `most` times, and compute the gap reached."""
         used = np.flatnonzero(self.w)
         # Taken afresh, so that a fit resumed here goes on with the same bits.
         self.q = self.linear - self.w[used] @ self.G[used]

@@ -17,9 +17,9 @@ class Price(NamedTuple):
     positive: bool
 
     def of(self, w: Array) -> float:
-        """The penalty."""
+        """Return the penalty of coefficients."""
         return self.l1 * float(np.abs(w).sum()) + 0.5 * self.l2 * float(w @ w)
 
     def upward(self, slopes: Array) -> Array:
-        """Slopes as the bound l1 sees them: of either sign, unless coefficients cannot be negative."""
+        """Return the slopes that l1 bounds: absolute values, or the slopes themselves if coefficients are positive."""
         return slopes if self.positive else np.abs(slopes)

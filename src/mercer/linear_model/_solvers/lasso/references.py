@@ -36,18 +36,18 @@ class References:
         self.norms = norms
         self.lengths = np.linalg.norm(vectors, axis=1)
         self.orthogonal, self.triangle = np.linalg.qr(vectors.T)
-        # A reference that the others determine, or a target of zeros, takes no part; any coefficients give a bound.
+        # A reference that depends on the others, or a zero target, is left out: any coefficients give a valid bound.
         pivots = np.abs(np.diagonal(self.triangle))
         largest = float(pivots.max(initial=0.0))
         self.triangle[np.diag_indices_from(self.triangle)] += np.where(pivots <= 1e-14 * largest, largest or 1.0, 0.0)
 
-    def joined(self, vector: Array, product: Array) -> "References":
-        """With one more, and without the oldest where there would be too many."""
+    def join_reference(self, vector: Array, product: Array) -> "References":
+        """Return the references with one more, and without the oldest if there would be too many."""
         vectors = np.concatenate([self.vectors[1 - _REMEMBERED :], vector[None]])
         return References(vectors, np.concatenate([self.products[1 - _REMEMBERED :], product[None]]), self.norms)
 
     def estimate(self, residual: Array) -> tuple[Array, Array]:
-        """The products of every column with a residual, and by how much each may be off."""
+        """Estimate the products of every column with a residual; return them and bounds on their errors."""
         coefficients = np.linalg.solve(self.triangle, self.orthogonal.T @ residual)
         distance = float(np.linalg.norm(residual - coefficients @ self.vectors))
         rounding = _ROUNDING * float(np.abs(coefficients) @ self.lengths)

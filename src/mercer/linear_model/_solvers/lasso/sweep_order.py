@@ -9,13 +9,13 @@ __all__ = ["Orders"]
 
 @dataclass
 class Orders:
-    """Cyclic, or drawn at random with replacement from the seed and the number of the draw."""
+    """Orders of visits: cyclic, or drawn with replacement from the seed and the index of the draw."""
 
     seed: tuple[int, ...] | None = None
     n_drawn: int = 0
 
     def draw(self, size: int, sweeps: int) -> np.ndarray:
-        """Orders for the next sweeps over `size` coordinates; one row where all are alike."""
+        """Draw orders for the next sweeps over `size` coordinates; one row if all are alike."""
         if self.seed is None:
             return np.arange(size)[None]
         random = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(self.n_drawn,)))

@@ -24,17 +24,18 @@ __all__ = ["WorkingSet"]
 
 Array = Any
 Asking = Generator[Any, Any, None]
-# Columns from which a Gram matrix may cost more than it saves, unless there are more rows than half of them.
+# From this many columns on, a Gram matrix may cost more than it saves, unless the rows exceed half the columns.
 _GRAM_SIZE = 1000
-# Columns that may enter at once, whatever the number in use.
+# Columns that may enter at once even if fewer are in use.
 _FIRST = 64
-# Columns with slopes above this share of their bound enter with those that break it: on a path they would come next.
+# Columns with slopes above this share of their bound enter with those that violate it: on a path they come next.
 # On 2000 x 10000 rows, 100 penalties: 164 rounds at 0.98, 125 at 0.9, 115 at 0.8 with a quarter more columns.
 _NEAR = 0.9
-# One column in so many may be in doubt before a pass over all rows is cheaper than gathering those.
+# If more than one column in this number is in doubt, a pass over all rows is cheaper than gathering those columns.
 _DOUBTFUL = 64
-# Sweeps between two looks at the slopes of columns that stand still, where there is no Gram matrix.
+# Sweeps over the moving columns between two visits to the others, without a Gram matrix.
 _ROUND = 10
+# Iterates that are extrapolated from, as in Bertrand and Massias (2021).
 _MEMORY = 5
 
 
@@ -71,7 +72,8 @@ class WorkingSet:
         self.outside = np.ones(len(self.cross), dtype=bool)
         self.w = self.q = np.empty(0)
         self.G = np.empty((0, 0))
-        self.residual, self.broken = y, None
+        self.residual = y
+        self.broken: Array = None
         self.gap, self.sweeps, self.settled, self.n_passes = np.inf, 0, False, 0
 
     @property
@@ -89,7 +91,7 @@ class WorkingSet:
         self.w = np.ascontiguousarray(coef[self.columns])
 
     def record(self) -> tuple[Array, ...]:
-        """What the next round depends on besides the coefficients."""
+        """Return what the next round depends on besides the coefficients."""
         return self.columns, self.batches, self.references.vectors, self.references.products
 
     def restore(self, columns: Array, batches: Array, vectors: Array, products: Array) -> Asking:
@@ -99,11 +101,11 @@ class WorkingSet:
         self.references = References(vectors, products, self.norms)
 
     def objective(self, price: Price) -> float:
-        """What is minimised, as last judged."""
+        """Return the objective at the last judged point."""
         return 0.5 * float(self.residual @ self.residual) + price.of(self.w)
 
     def round(self, price: Price, goal: float, small: float, most: int) -> Asking:
-        """At most `most` sweeps over the working set, the gap they reach, and the columns that break it most."""
+        """Sweep at most `most` times over the working set, compute the gap, and add the worst columns."""
         self.sweeps, self.settled = 0, self.w.size == 0
         if most and self.w.size:
             descend = self._descend_gram if self.has_gram else self._descend_columns
@@ -144,7 +146,7 @@ class WorkingSet:
 
     def _descend_columns(self, price: Price, goal: float, small: float, most: int) -> None:
         squares = self.norms[self.columns] ** 2
-        self.residual = self.y - self.store.combined(self.w)
+        self.residual = self.y - self.store.combine(self.w)
         while self.sweeps < most and not self.settled:
             slopes = self.store.products(self.residual)
             live = np.flatnonzero((self.w != 0) | (price.upward(slopes) > price.l1))
@@ -165,27 +167,27 @@ class WorkingSet:
             self.settled = moved == 0.0 or (gap <= goal and bool(still))
 
     def _leap(self, record: list[Array], price: Price) -> None:
-        """Anderson's extrapolation of the iterates, taken if it lies lower."""
+        """Move to Anderson's extrapolation of the iterates, if it lies lower."""
         iterates, share = np.stack(record), np.empty(len(record) - 1)
         if not native.mixture(iterates, share, np.empty((len(share), len(share)))):
             return
         w = share @ iterates[1:]
         if price.positive and w.min() < 0:
             return
-        residual = self.y - self.store.combined(w)
+        residual = self.y - self.store.combine(w)
         if 0.5 * float(residual @ residual) + price.of(w) < self.objective(price):
             self.w, self.residual = w, residual
 
     def _slopes(self) -> Array:
-        """The slopes of the working set at its coefficients."""
+        """Return the slopes of the working set at its coefficients."""
         if not self.has_gram:
             return self.store.products(self.residual)
         used = np.flatnonzero(self.w)
         return self.cross[self.columns] - self.w[used] @ self.G[used, : len(self.w)]
 
     def _judge(self, price: Price) -> Asking:
-        """The duality gap over all columns; the rows are asked of those that the references leave in doubt."""
-        self.residual = self.y - self.store.combined(self.w) if self.w.size else self.y
+        """Compute the duality gap over all columns, with true slopes for those that the references leave in doubt."""
+        self.residual = self.y - self.store.combine(self.w) if self.w.size else self.y
         self.q = self._slopes() if self.w.size else self.w
         highest = max(price.l1, float(price.upward(self.q - price.l2 * self.w).max(initial=0.0)))
         known, error = self.references.estimate(self.residual)
@@ -201,7 +203,7 @@ class WorkingSet:
         self.gap = native.duality_gap(self.w, self.q, squared, *price, beyond, excess)
 
     def _ask(self, doubtful: Array, bound: Array, price: Price) -> Asking:
-        """The true slopes of the columns in doubt, or of all, which makes a reference of the residual."""
+        """Compute the true slopes of the columns in doubt, or of all, which makes the residual a reference."""
         if len(doubtful) <= max(_FIRST, len(bound) // _DOUBTFUL):
             slopes = yield from self.store.some_products(doubtful, self.residual)
             bound[doubtful] = price.upward(slopes)
@@ -210,7 +212,7 @@ class WorkingSet:
             return
         slopes = yield from self.store.all_products(self.residual)
         self.n_passes += 1
-        self.references = self.references.joined(self.residual, slopes)
+        self.references = self.references.join_reference(self.residual, slopes)
         bound[:] = price.upward(slopes)
         self.broken = np.where(self.outside, bound, 0.0)
 

@@ -22,7 +22,7 @@ from mercer.linear_model._solvers.stochastic.finite_sum import Course, FiniteSum
 
 __all__ = ["AverageState", "average_gradient"]
 
-# Numbers touched in one native call: some 10 ms of work, after which Ctrl-C is heard.
+# Values read in one native call: some 10 ms of work, after which Ctrl-C is noticed.
 _CHUNK = 2**22
 
 
@@ -57,14 +57,17 @@ def average_gradient(
 ) -> Solver:
     """Minimise `total` by `method`, "sag" or "saga", from parameters or from a state of an earlier run."""
     course = yield from total.prepare(averaged=method == "sag")
-    resumed = isinstance(start, AverageState)
-    point = yield from total.evaluate(start.parameters if resumed else start)
-    state = start if resumed else _begin(point.parameters, start, course.n_rows, total.n_scores, seed, method)
+    if isinstance(start, AverageState):
+        state = start
+        point = yield from total.evaluate(state.parameters)
+    else:
+        point = yield from total.evaluate(start)
+        state = _begin(point.parameters, start, course.n_rows, total.n_scores, seed, method)
     while True:
-        active = total.unsolved(point, state.change)
+        active = total.find_unsolved(point, state.change)
         if not active.any() or state.n_steps >= max_iter:
             return Solution(state, not active.any(), total.certify(point))
-        # A step's state is kept by watches: the epoch writes to copies.
+        # Watches keep the state of a step, so the epoch writes to copies.
         working = replace(
             state,
             current=state.current.copy(),
@@ -83,7 +86,7 @@ def average_gradient(
 def _begin(
     parameters: np.ndarray, start: np.ndarray, n_rows: int, n_scores: int, seed: tuple[int, ...], method: str
 ) -> AverageState:
-    """The state at `start`; nothing is remembered yet.
+    """Return the state at `start`; nothing is remembered yet.
 
     Remembering the true residuals at the start instead takes a sixth to a half more epochs (SAGA) and twice as many
     (SAG) for the logistic loss: far from the optimum they mislead for as long as their rows are not met.
@@ -96,8 +99,10 @@ def _begin(
 def _order(state: AverageState) -> np.ndarray:
     n_rows = state.table.shape[1]
     random = np.random.default_rng(np.random.SeedSequence(state.seed, spawn_key=(state.n_steps,)))
-    # SAG's memory resonates with an order in which no row comes twice (it diverges at 1 / L); SAGA gains from one.
-    return random.integers(n_rows, size=n_rows, dtype=np.intp) if state.method == "sag" else random.permutation(n_rows)
+    # SAG diverges at step 1 / L if no row comes twice in an epoch, so it draws with replacement; SAGA gains without.
+    if state.method == "sag":
+        return np.asarray(random.integers(n_rows, size=n_rows, dtype=np.intp))
+    return random.permutation(n_rows)
 
 
 @dataclass(frozen=True, eq=False)

@@ -55,15 +55,16 @@ def dual_coordinate(
     statistic = LabelledScatter(problem.loss, diagonal=True)
     moments = statistic.read((yield statistic))
     rows = yield PrepareDual(problem.loss, strength, problem.total_weight, scale, np.zeros(problem.shape[1] - 1))
-    state = start
-    if not isinstance(start, DualCoordinateState):
+    if isinstance(start, DualCoordinateState):
+        state = start
+    else:
         slopes = np.full((1, n_rows), _START)
         parts = yield from _parts(rows, slopes)
         state = DualCoordinateState(rows.parameters(parts), parts, slopes, 0, seed)
     point = yield from problem.evaluate(state.parameters)
     certificate = problem.certify(point, moments)
     while True:
-        solved = problem.solved(point, certificate)
+        solved = problem.is_solved(point, certificate)
         if solved or state.n_steps >= max_iter:
             return Solution(state, solved, certificate)
         working = replace(state, current=state.current.copy(), slopes=state.slopes.copy(), n_steps=state.n_steps + 1)
@@ -78,7 +79,7 @@ def dual_coordinate(
 
 
 def _parts(rows: DualRows, slopes: np.ndarray) -> Generator[Any, Any, np.ndarray]:
-    """The sums that slopes stand for."""
+    """Sum the rows that slopes weigh; see :meth:`DualRows.parts`."""
     coefficients = -rows.factor * rows.directions(0)[0] * slopes[0]
     total = yield _Combination(coefficients)
     return rows.parts(np.append(total, coefficients.sum())[None, :], np.zeros(1))

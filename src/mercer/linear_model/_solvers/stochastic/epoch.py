@@ -15,14 +15,14 @@ from mercer.linear_model._solvers.stochastic.row_order import draw_order, keep_o
 __all__ = ["Epoch", "EpochSums"]
 
 Array = Any
-# Numbers touched in one native call: some milliseconds of work, after which Ctrl-C is heard and threads meet.
+# Values read in one native call: some milliseconds of work, after which Ctrl-C is noticed and threads meet.
 _CHUNK = 2**20
 _NOTHING = np.zeros(0)
 
 
 @dataclass(frozen=True, eq=False)
 class EpochSums:
-    """Of each score: the mean loss met on the way, that of all-zero scores, and the number of updates."""
+    """For each score: the mean loss at the visits, that of all-zero scores, and the number of updates."""
 
     loss: Array
     loss_at_zero: Array
@@ -45,7 +45,7 @@ class Epoch:
         return walk.finish()
 
     def _order(self, source: Source) -> Array:
-        """The rows that take part; those of weight zero are absent."""
+        """Return the indices of the rows that take part; those of weight zero do not."""
         rows = np.arange(source.n_rows) if self.descent.training is None else self.descent.training
         return rows if source.weight is None else rows[source.weight[rows] > 0]
 

@@ -30,7 +30,7 @@ Array = Any
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """What every visit needs: the loss by its native number, steps and l2 strengths (groups, d + 1), l1 (d + 1).
+    """What every visit needs: the loss as native code numbers it, steps and l2 strengths (groups, d + 1), l1 (d + 1).
 
     ``mean`` is taken off the rows where there is one; ``targets`` turns the source's targets into (groups, n).
     """
@@ -53,22 +53,22 @@ class FiniteSum(Protocol):
     n_scores: int
 
     def prepare(self, averaged: bool) -> Generator[Any, Any, Course]:
-        """The passes before the first epoch."""
+        """Make the passes before the first epoch."""
 
     def evaluate(self, parameters: Array) -> Generator[Any, Any, Any]:
-        """One pass: the point at `parameters`, whose ``parameters`` are those of the model."""
+        """Compute the point at `parameters` in one pass; its ``parameters`` are those of the model."""
 
-    def unsolved(self, point: Any, change: float) -> Array:
-        """Which groups are short of their goal, given the relative change of parameters in the last epoch."""
+    def find_unsolved(self, point: Any, change: float) -> Array:
+        """Return which groups are short of their goal, given the last epoch's relative change of parameters."""
 
     def better(self, new: Any, old: Any) -> Any:
-        """The better of two points."""
+        """Return the better of two points."""
 
     def certify(self, point: Any) -> Certificate:
-        """How far the point can be from the optimum."""
+        """Return how far the point can be from the optimum."""
 
     def step(self, point: Any, state: Any) -> Step:
-        """The record of an epoch."""
+        """Return the record of an epoch."""
 
 
 class PenalisedLoss:
@@ -106,8 +106,8 @@ class PenalisedLoss:
             _as_one_group,
         )
 
-    def unsolved(self, point: Point, change: float) -> Array:
-        return np.array([not (self.problem.solved(point, self.certify(point)) and change <= self.problem.tol)])
+    def find_unsolved(self, point: Point, change: float) -> Array:
+        return np.array([not (self.problem.is_solved(point, self.certify(point)) and change <= self.problem.tol)])
 
     def certify(self, point: Point) -> Certificate:
         return self.problem.certify(point, self.moments)
@@ -126,7 +126,7 @@ class RidgePoint:
 
 
 class RidgeTargets:
-    """Ridge regressions of several targets, solved when each gradient is `tolerance` times what it was at zero."""
+    """Ridge regressions of several targets, solved once each gradient is `tolerance` times that at zero."""
 
     n_scores = 1
 
@@ -153,10 +153,10 @@ class RidgeTargets:
             0 * everywhere,
             l2,
             moments.mean,
-            self._centred,
+            self._centre_targets,
         )
 
-    def _centred(self, y: Array) -> Array:
+    def _centre_targets(self, y: Array) -> Array:
         columns = np.asarray(y if y.ndim == 2 else y[:, None], dtype=np.float64)
         return np.ascontiguousarray((columns - self.moments.y_mean).T)
 
@@ -168,11 +168,11 @@ class RidgeTargets:
         objective = sums.squares + self.alpha * np.sum(coef**2, axis=0)
         return RidgePoint(np.column_stack([coef.T, intercept]), objective, gradient)
 
-    def unsolved(self, point: RidgePoint, change: float) -> Array:
+    def find_unsolved(self, point: RidgePoint, change: float) -> Array:
         return point.gradient > self.goal
 
     def better(self, new: RidgePoint, old: RidgePoint) -> RidgePoint:
-        """For each target the lower objective; where rounding hides which, the smaller gradient."""
+        """Return the lower objective of each target; if rounding hides which, the smaller gradient."""
         alike = np.abs(new.objective - old.objective) <= ROUNDING * np.maximum(1.0, np.abs(old.objective))
         take = np.where(alike, new.gradient < old.gradient, new.objective < old.objective)
         return RidgePoint(
@@ -194,7 +194,7 @@ def _as_one_group(y: Array) -> Array:
 
 
 def _lengths(block: Block, scale: Array, mean: Array | None = None, constant: float = 0.0) -> Array:
-    """The weighted squared length of each row less the mean, in columns divided by `scale`, beside a constant."""
+    """Return the weighted squared length of each row less `mean`, in columns divided by `scale`, plus a constant."""
     factor = scale**-2.0
     if block.is_sparse:
         lengths = block.X.multiply(block.X) @ factor
@@ -207,6 +207,6 @@ def _lengths(block: Block, scale: Array, mean: Array | None = None, constant: fl
 
 
 def _longest_step(smoothness: Any, convexity: Any, n_rows: int, averaged: bool) -> Any:
-    """SAG takes 1 / L in practice; SAGA's theory asks for 1 / (2 (L + n mu)), at least 1 / (3 L)."""
+    """Return the step: 1 / L for SAG, as in practice; for SAGA 1 / (2 (L + n mu)), at least 1 / (3 L), as in theory."""
     divisor = np.where(averaged, smoothness, 2.0 * smoothness + np.minimum(2.0 * n_rows * convexity, smoothness))
     return np.divide(1.0, divisor, out=np.zeros_like(divisor), where=divisor > 0)

@@ -14,17 +14,19 @@ import numpy as np
 __all__ = ["RowOrder", "draw_order", "keep_order"]
 
 Array = Any
-# Up to so many numbers (16 MiB) rows are in the third-level cache, and any order is as good.
+# Values: rows with at most this many (16 MiB) are in the third-level cache, where any order is as good.
 _CACHED = 2**21
-# Numbers in a run (8 KiB) and in a window (512 KiB).
-_RUN, _WINDOW = 2**10, 2**16
-# How many visits ahead a row is asked for where there are no windows.
+# Values in a run of neighbouring rows (8 KiB).
+_RUN = 2**10
+# Values in a window (512 KiB), which fits the second-level cache.
+_WINDOW = 2**16
+# Visits: without windows a row is prefetched that many visits ahead.
 _DISTANCE = 32
 
 
 @dataclass(frozen=True, eq=False)
 class RowOrder:
-    """Rows in the order of visits; in the order they are fetched in; and by how many visits fetching is ahead."""
+    """Rows in the order of visits and in the order of prefetches, and the visits by which prefetches are ahead."""
 
     visits: Array
     fetches: Array
@@ -32,13 +34,13 @@ class RowOrder:
 
 
 def keep_order(rows: Array) -> RowOrder:
-    """The rows as they come."""
+    """Return the rows in the given order."""
     rows = np.ascontiguousarray(rows, dtype=np.intp)
     return RowOrder(rows, rows, _DISTANCE)
 
 
 def draw_order(rows: Array, n_stored: float, random: np.random.Generator) -> RowOrder:
-    """A random order of some rows with `n_stored` numbers each."""
+    """Draw a random order of some rows with `n_stored` values each."""
     if len(rows) * n_stored <= _CACHED or n_stored >= _RUN:
         return keep_order(random.permutation(rows))
     run, window = -int(-_RUN // n_stored), int(_WINDOW // n_stored)
@@ -46,6 +48,6 @@ def draw_order(rows: Array, n_stored: float, random: np.random.Generator) -> Row
     places = (random.permutation(n_runs)[:, None] * run + np.arange(run)).reshape(-1)
     fetches = np.ascontiguousarray(rows[places[places < len(rows)]], dtype=np.intp)
     whole = len(fetches) // window * window
-    # Which runs meet in a window is random, so one way of mixing serves all windows.
+    # The runs of a window are drawn at random, so one permutation within windows serves all of them.
     mixed = fetches[:whole].reshape(-1, window)[:, random.permutation(window)].reshape(-1)
     return RowOrder(np.concatenate([mixed, random.permutation(fetches[whole:])]), fetches, window)

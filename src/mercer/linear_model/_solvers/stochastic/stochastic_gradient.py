@@ -19,7 +19,7 @@ from mercer._source import Block
 from mercer.errors import DataError
 from mercer.linear_model._solvers.stochastic.epoch import Epoch, EpochSums
 
-__all__ = ["Descent", "StochasticState", "stochastic_gradient"]
+__all__ = ["Descent", "StochasticState", "find_squared_norms", "stochastic_gradient"]
 
 Array = Any
 _STATEMENT = (
@@ -27,9 +27,9 @@ _STATEMENT = (
 )
 # Below this an adaptive rate is not lowered further.
 _LOWEST_RATE = 1e-6
-# Beyond this slope native steps are clipped.
+# The slope at which native steps are clipped; see ``_STEEPEST`` in the native module.
 _STEEPEST = 1e12
-# A running loss that many times the loss of all-zero scores, and rising, is on its way to infinity.
+# A loss this many times that of all-zero scores, and rising, diverges.
 _DIVERGED = 1e6
 
 
@@ -61,7 +61,7 @@ class StochasticState:
 
     @classmethod
     def begin(cls, coef: Array, intercept: Array, descent: "Descent", seed: tuple[int, ...]) -> "StochasticState":
-        """The state before the first epoch."""
+        """Return the state before the first epoch."""
         k, d = coef.shape
         return cls(
             coef,
@@ -80,22 +80,22 @@ class StochasticState:
             seed,
         )
 
-    def model(self, average: int) -> tuple[Array, Array]:
-        """The coefficients and intercepts to predict with: the averages of those scores whose averaging has begun."""
+    def choose_model(self, average: int) -> tuple[Array, Array]:
+        """Return coefficients and intercepts to predict with: averages for scores whose averaging has begun."""
         begun = (self.t > average) if average else np.zeros(len(self.t), dtype=bool)
         if not begun.any():
             return self.coef, self.intercept
         coef = np.where(begun[:, None], self.average_coef, self.coef)
         return coef, np.where(begun, self.average_intercept, self.intercept)
 
-    def resumed(self, descent: "Descent") -> "StochasticState":
-        """The state as the start of further epochs on other rows; what parameters have switched on starts at zero."""
+    def resume(self, descent: "Descent") -> "StochasticState":
+        """Return the state as the start of further epochs on other rows; newly enabled averages start at zero."""
         k, d = self.coef.shape
         average = np.zeros((k, d)) if descent.average and not self.average_coef.size else self.average_coef
         return replace(
             self,
             average_coef=average if descent.average else np.zeros((k, 0)),
-            # A new account: what was owed is owed by the earlier rows.
+            # The account of the l1 penalty starts anew: the debts belong to the earlier rows.
             owed=np.zeros((k, d if descent.l1 > 0 else 0)),
             due=np.zeros(k),
             best=np.full(k, np.inf),
@@ -106,7 +106,7 @@ class StochasticState:
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """What is minimised and by which steps.
+    """The objective and the steps of a stochastic gradient descent.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ class Descent:
         return self.loss not in (1, 4, 7)
 
     def penalties(self, coef: Array) -> Array:
-        """The penalty of each score's coefficients."""
+        """Return the penalty of each score's coefficients."""
         with np.errstate(all="ignore"):
             return self.l1 * np.abs(coef).sum(axis=1) + 0.5 * self.l2 * np.square(coef).sum(axis=1)
 
@@ -169,10 +169,10 @@ def stochastic_gradient(descent: Descent, state: StochasticState, last_epoch: in
     while state.active.any() and state.epochs < last_epoch:
         before = state
         state, sums = yield Epoch(descent, before)
-        _check_finite(state, subject, None if _is_finite(state, sums) else (yield Map(_squared_lengths)))
+        _check_finite(state, subject, None if _is_finite(state, sums) else (yield Map(find_squared_norms)))
         _check_reach(descent, sums, subject)
         score = None if descent.judge is None else (yield replace(descent.judge, state=state))
-        state = _judged(descent, before, state, sums, score)
+        state = _update_rules(descent, before, state, sums, score)
         extra = {"updates": float(sums.updates.sum())}
         if score is not None:
             extra["validation_score"] = float(np.mean(score))
@@ -182,10 +182,10 @@ def stochastic_gradient(descent: Descent, state: StochasticState, last_epoch: in
     return Solution(state, bool(not state.active.any() or descent.tol is None), certificate)
 
 
-def _judged(
+def _update_rules(
     descent: Descent, before: StochasticState, state: StochasticState, sums: EpochSums, score: Array | None
 ) -> StochasticState:
-    """The state with its stopping rules brought up to date."""
+    """Return the state with its stopping rules brought up to date."""
     active = before.active
     objective = np.where(active, sums.loss + descent.penalties(state.coef), before.last)
     watched = objective if score is None else -score
@@ -204,7 +204,7 @@ def _judged(
 
 
 def _is_lost(descent: Descent, before: StochasticState, state: StochasticState, sums: EpochSums) -> bool:
-    """Whether the losses run away: far above those of all-zero scores, twice running and rising."""
+    """Return whether the losses diverge: far above those of all-zero scores in two epochs, and rising."""
     if descent.slope_is_bounded or descent.schedule == 1:
         return False
     far = _DIVERGED * sums.loss_at_zero
@@ -229,7 +229,7 @@ def _check_finite(state: StochasticState, subject: str, lengths: Array | None) -
 
 
 def _check_reach(descent: Descent, sums: EpochSums, subject: str) -> None:
-    """An error where residuals are so large that their steps are clipped: such targets are not reached."""
+    """Raise an error if residuals are so large that their steps are clipped: such targets are never reached."""
     if descent.slope_is_bounded or not np.any(sums.loss_at_zero > 0.5 * _STEEPEST**2):
         return
     message = (
@@ -240,6 +240,7 @@ def _check_reach(descent: Descent, sums: EpochSums, subject: str) -> None:
     raise DataError(message)
 
 
-def _squared_lengths(block: Block) -> Array:
+def find_squared_norms(block: Block) -> Array:
+    """Return the squared norm of each row; infinite where it overflows."""
     with np.errstate(all="ignore"):
         return block.sum_squares()
