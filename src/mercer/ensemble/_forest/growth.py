@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from mercer._base.tree_problem import Problem, balanced_factor
+from mercer._base.tree_problem import Problem, balance_classes
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
@@ -143,7 +143,7 @@ class ForestGrowth:
         if self.n_drawn is None:
             return self.problem.full_weight
         counts = drawn_counts(seed, self.problem.X.shape[0], self.n_drawn, self.weight).astype(np.float64)
-        return counts * balanced_factor(self.problem.labels, counts) if self.balanced else counts
+        return counts * balance_classes(self.problem.labels, counts) if self.balanced else counts
 
     def _grow(self, columns: Columns, seed: int, threads: int, goes_on: Callable[[], bool]) -> Grown:
         weight = self._weights(seed)
