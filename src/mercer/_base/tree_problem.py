@@ -52,7 +52,7 @@ class Problem:
         return self.weight if self.class_factor is None else self.weight * self.class_factor
 
     def attributes(self) -> dict[str, Any]:
-        """The fitted attributes that do not depend on a tree."""
+        """Return the fitted attributes that do not depend on a tree."""
         found: dict[str, Any] = {"n_outputs_": self.labels.shape[1], "_categories": self.categories}
         if self.classes:
             alone = len(self.classes) == 1
@@ -61,7 +61,7 @@ class Problem:
         return found
 
     def target(self, criterion: str, weight: Array) -> Any:
-        """What a tree is to predict, with these weights."""
+        """Return what a tree is to predict, with these weights."""
         if self.classes:
             return class_target(self.labels, self.n_classes, weight, criterion)
         return value_target(self.labels, weight, criterion)
@@ -69,7 +69,7 @@ class Problem:
     def encode(
         self, threads: int, subject: str, coarse: bool = False, random: bool = False, weight: Array | None = None
     ) -> Columns:
-        """The columns as ranks, or as they are where cuts are random and nothing else asks for ranks.
+        """Return the columns as ranks, or as they are where cuts are random and nothing else asks for ranks.
 
         With `coarse` also in steps of about equally many rows, or of equal weight, in whole numbers.
         """
@@ -125,7 +125,7 @@ def open_problem(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
 
 
 def _with_categories(estimator: Any, X: Any, name: str) -> tuple[Any, CategoryTable | None]:
-    """Rows with numbers for categories, and what these stand for."""
+    """Return rows with codes for categories, and the table of what these stand for."""
     wish = estimator.categorical_features
     if wish is None:
         return X, None
@@ -167,17 +167,20 @@ def _check_counts(name: str, y: Array, weight: Array) -> None:
 
 
 def _class_factor(estimator: Any, y: Array, labels: Array, weight: Array) -> Array | None:
-    """The weight that each row's classes give it; balanced by weight, so that weights stay repetitions."""
+    """Return the factor of each row's weight that ``class_weight`` asks for; None if it asks for none.
+
+    Balanced factors follow from weights, so that a weight of two still is the row twice.
+    """
     wish = estimator.class_weight
     if wish is None or wish == "balanced_subsample":
         return None
     if wish != "balanced":
         return compute_sample_weight(wish, y)
-    return balanced_factor(labels, weight)
+    return balance_classes(labels, weight)
 
 
-def balanced_factor(labels: Array, weight: Array) -> Array:
-    """A factor for each row that makes the classes of each output weigh the same."""
+def balance_classes(labels: Array, weight: Array) -> Array:
+    """Return a factor for each row that makes the classes of each output weigh the same."""
     factor = np.ones(len(labels))
     for column in labels.T:
         totals = np.bincount(column, weight)
@@ -189,7 +192,7 @@ def balanced_factor(labels: Array, weight: Array) -> Array:
 
 
 def rules_of(estimator: Any, problem: Problem) -> Rules:
-    """The limits that an estimator's parameters set."""
+    """Return the rules of growth that an estimator's parameters set."""
     n, d = problem.X.shape
     leaf, split = estimator.min_samples_leaf, estimator.min_samples_split
     min_leaf = int(leaf) if isinstance(leaf, Integral) else math.ceil(leaf * n)
@@ -208,7 +211,7 @@ def rules_of(estimator: Any, problem: Problem) -> Rules:
 
 
 def features_looked_at(wish: Any, d: int) -> int:
-    """How many features a split looks at."""
+    """Return how many features a split looks at."""
     if wish is None:
         return d
     if wish == "sqrt":
@@ -219,7 +222,7 @@ def features_looked_at(wish: Any, d: int) -> int:
 
 
 def _signs(estimator: Any, problem: Problem) -> Array:
-    """The order that each feature must keep, checked."""
+    """Check ``monotonic_cst`` and return the sign of each feature; empty if there are no constraints."""
     if estimator.monotonic_cst is None:
         return np.zeros(0, np.int8)
     name = type(estimator).__name__

@@ -12,7 +12,7 @@ __all__ = ["CategoryTable", "is_frame"]
 
 
 def is_frame(X: Any) -> bool:
-    """Whether rows are a table with named columns of different kinds."""
+    """Return whether rows are a table with named columns of different kinds."""
     return hasattr(X, "columns") and hasattr(X, "shape")
 
 
@@ -37,14 +37,14 @@ class CategoryTable:
             self.categories = [None] * values.shape[1]
             return values
         columns = self._columns(X, reset=True)
-        marked = self._marked(X, columns)
+        marked = self._mark_columns(X, columns)
         self.categories = [
             np.unique(_present(column)) if mark else None for column, mark in zip(columns, marked, strict=True)
         ]
         return self._table(columns)
 
     def read(self, X: Any) -> np.ndarray:
-        """Read rows for a fitted model; categories of which it knows nothing become numbers that no branch has."""
+        """Read rows for a fitted model; unknown categories become codes that no branch has."""
         if all(known is None for known in self.categories or []) and not is_frame(X):
             return self._numbers(X, reset=False)
         return self._table(self._columns(X, reset=False))
@@ -64,7 +64,7 @@ class CategoryTable:
         table = validate_data(self.estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
         return [_plain(table[:, j]) for j in range(table.shape[1])]
 
-    def _marked(self, X: Any, columns: list[np.ndarray]) -> list[bool]:
+    def _mark_columns(self, X: Any, columns: list[np.ndarray]) -> list[bool]:
         chosen = self.estimator.categorical_features
         if isinstance(chosen, str) or chosen is None:
             return [column.dtype.kind not in "iufb" for column in columns]

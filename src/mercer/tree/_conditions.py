@@ -44,7 +44,7 @@ class Condition:
         return f"{json.dumps(self.name)} {self.operator} {value}" + (" or missing" if self.or_missing else "")
 
     def met(self, column: np.ndarray) -> np.ndarray:
-        """Which entries of the column meet the condition."""
+        """Return which entries of the column meet the condition."""
         if column.dtype.kind in "iufb":
             missing = np.isnan(column.astype(np.float64))
         else:
@@ -70,7 +70,7 @@ def _compare(numbers: np.ndarray, operator: str, value: Any) -> np.ndarray:
 
 
 def feature_labels(model: Any, names: Any = None) -> list[str]:
-    """The names of a model's columns: as given, as learnt, or x0, x1..."""
+    """Return the names of a model's columns: as given, as learnt, or x0, x1..."""
     if names is None:
         names = getattr(model, "feature_names_in_", None)
     if names is None:
@@ -82,7 +82,7 @@ def feature_labels(model: Any, names: Any = None) -> list[str]:
 
 
 def node_conditions(model: Any, names: Any = None) -> tuple[NodeView, list[Condition | None]]:
-    """The nodes of a tree, and for each the condition that leads to it from its parent; None for the root."""
+    """Return the nodes of a tree, and for each the condition that leads to it from its parent; None for the root."""
     nodes, labels = view(model), feature_labels(model, names)
     tree = model.tree_
     make = _multiway_condition if isinstance(tree, MultiwayTree) else _binary_condition

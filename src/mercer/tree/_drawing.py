@@ -13,7 +13,12 @@ __all__ = ["COLOURS", "place_nodes", "tree_svg"]
 
 # One colour for each class, told apart also by those who see few colours; used in turn.
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb")
-_WIDTH, _HEIGHT, _GAP = 132, 46, 46
+# Width of a node's box in pixels.
+_WIDTH = 132
+# Height of a node's box in pixels: two lines of text and a bar of class shares.
+_HEIGHT = 46
+# Pixels between two levels: room for the labels of the edges.
+_GAP = 46
 
 
 def tree_svg(
@@ -69,7 +74,7 @@ def tree_svg(
 
 
 def place_nodes(parents: np.ndarray, max_depth: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """Leaves side by side from left to right, parents above the middle of their children; depth -1 is not drawn.
+    """Place leaves from left to right and parents above the middle of their children; depth -1 is not drawn.
 
     Children have larger numbers than their parents.
     """

@@ -106,7 +106,7 @@ def prune_pessimistic(model: Any, *, confidence: float = 0.25) -> Any:
 
 
 def _cut_from_below(nodes: NodeView, own: np.ndarray) -> np.ndarray:
-    """Which nodes become leaves: those that cost no more alone than the best of their branch."""
+    """Return which nodes become leaves: those that cost no more as a leaf than the best of their branch."""
     best, cut = own.copy(), np.zeros(len(own), dtype=bool)
     for node in range(len(own) - 1, -1, -1):
         below = nodes.children[node]

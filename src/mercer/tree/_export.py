@@ -217,7 +217,7 @@ def export_graphviz(
 
 
 def _asks_for_numbers(model: Any) -> bool:
-    """Whether each split sends values up to a threshold left and the others right."""
+    """Return whether each split sends values up to a threshold left and the others right."""
     tree = model.tree_
     return hasattr(tree, "children_left") and not len(getattr(tree, "categories", ()))
 
@@ -234,7 +234,7 @@ def _check_looks(looks: dict[str, Any]) -> None:
 
 
 def _graph(model: Any, max_depth: int | None, precision: int, feature_names: Any, class_names: Any) -> str:
-    """The program for a tree of any kind, with conditions on the edges."""
+    """Return the program for a tree of any kind, with conditions on the edges."""
     nodes, conditions = node_conditions(model, feature_labels(model, feature_names))
     classes = _class_labels(nodes, class_names)
     lines = ["digraph Tree {", 'node [shape=box, fontname="helvetica"];', 'edge [fontname="helvetica"];']
@@ -246,12 +246,12 @@ def _graph(model: Any, max_depth: int | None, precision: int, feature_names: Any
             continue
         share = ", ".join(f"{one:.{precision}g}" for one in nodes.value[node])
         answer = f"value {share}" if classes is None else f"{classes[int(nodes.value[node].argmax())]}\\n[{share}]"
-        label = _quoted(f"{answer}\\nimpurity {nodes.impurity[node]:.{precision}g}, weight {nodes.weight[node]:g}")
+        label = _quote(f"{answer}\\nimpurity {nodes.impurity[node]:.{precision}g}, weight {nodes.weight[node]:g}")
         lines.append(f"{node} [label={label}];")
         if parent >= 0:
-            lines.append(f"{parent} -> {node} [label={_quoted(_condition_text(conditions[node], precision))}];")
+            lines.append(f"{parent} -> {node} [label={_quote(_condition_text(conditions[node], precision))}];")
     return "\n".join([*lines, "}"])
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return '"' + text.replace('"', '\\"') + '"'

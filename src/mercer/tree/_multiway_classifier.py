@@ -51,7 +51,7 @@ class MultiwayTreeClassifier(ClassifierMixin, Estimator):
     min_samples_split : an integer in [2, inf), default=2
         Nodes of fewer rows are not split.
     min_samples_leaf : an integer in [1, inf), default=1
-        A split must leave every branch so many rows.
+        The fewest rows of a branch.
     min_gain : a number in [0, inf), default=0.0
         Splits that gain less are not made. Zero splits impure nodes also where nothing is gained at once.
     n_jobs : an integer in (-inf, inf) or None, default=None
@@ -190,7 +190,7 @@ class MultiwayTreeClassifier(ClassifierMixin, Estimator):
         return {"tree_": state}
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Class shares of the leaf that each row reaches, or of the leaves that its parts reach.
+        """Return class shares of the leaf that each row reaches, or of the leaves that its parts reach.
 
         Parameters
         ----------
@@ -208,7 +208,7 @@ class MultiwayTreeClassifier(ClassifierMixin, Estimator):
         return shares.astype(values.dtype, copy=False)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class of largest share; the first among equals.
+        """Return the class of largest share; the first among equals.
 
         Parameters
         ----------
@@ -223,7 +223,7 @@ class MultiwayTreeClassifier(ClassifierMixin, Estimator):
         return self.classes_[shares.argmax(axis=1)]
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Logarithms of :meth:`predict_proba`.
+        """Return logarithms of :meth:`predict_proba`.
 
         Parameters
         ----------
@@ -238,7 +238,7 @@ class MultiwayTreeClassifier(ClassifierMixin, Estimator):
             return np.log(self.predict_proba(X))
 
     def apply(self, X: Any) -> np.ndarray:
-        """The leaf that the largest part of each row reaches.
+        """Return the leaf that the largest part of each row reaches.
 
         Parameters
         ----------
@@ -257,12 +257,12 @@ class MultiwayTreeClassifier(ClassifierMixin, Estimator):
         return leaf
 
     def get_depth(self) -> int:
-        """The most splits on a path."""
+        """Return the largest number of splits on a path from the root."""
         check_is_fitted(self)
         return self.tree_.max_depth
 
     def get_n_leaves(self) -> int:
-        """The number of leaves."""
+        """Return the number of leaves."""
         check_is_fitted(self)
         return self.tree_.n_leaves
 

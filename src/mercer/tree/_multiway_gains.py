@@ -21,7 +21,7 @@ class Gain:
 
 
 def impurities(weights: Any, criterion: str) -> np.ndarray:
-    """The impurity of class weights along the last axis: entropy in bits, or Gini; zero without weight."""
+    """Return the impurity of class weights along the last axis: entropy in bits, or Gini; zero without weight."""
     weights = np.asarray(weights, dtype=np.float64)
     total = weights.sum(axis=-1)
     if criterion == "gini":
@@ -33,7 +33,7 @@ def impurities(weights: Any, criterion: str) -> np.ndarray:
 
 
 def quality(branches: np.ndarray, missing: np.ndarray, criterion: str, fractional: bool) -> tuple[Any, Any]:
-    """The gain and the split information of class weights by branch, (..., branches, K), and of missing rows (..., K).
+    """Return gain and split information of class weights by branch (..., branches, K) and of missing rows (..., K).
 
     Missing rows are a branch of their own; or, where they are shared among branches, the gain is that of the known
     rows times their share.
@@ -55,7 +55,7 @@ def quality(branches: np.ndarray, missing: np.ndarray, criterion: str, fractiona
 def categorical_gain(
     codes: np.ndarray, classes: np.ndarray, n_codes: int, criterion: str, fractional: bool, least: int
 ) -> Gain | None:
-    """The gain of a branch for each category; None where fewer than two branches have enough rows.
+    """Return the gain of a branch for each category; None where fewer than two branches have enough rows.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def categorical_gain(
 def numeric_gains(
     values: np.ndarray, classes: np.ndarray, criterion: str, fractional: bool, least: int
 ) -> list[Gain | None]:
-    """The best threshold of each column, half-way between two values; None where no threshold splits.
+    """Return the best threshold of each column, half-way between two values; None where no threshold splits.
 
     Parameters
     ----------

@@ -73,11 +73,11 @@ class MultiwayTree:
         return {name: value for name, value in vars(self).items() if name not in ("depths", "children")}
 
     def shares(self) -> np.ndarray:
-        """Class shares of the training rows of each node."""
+        """Return class shares of the training rows of each node."""
         return self.weights / self.weights.sum(axis=1, keepdims=True)
 
     def parts(self, values: np.ndarray) -> list[tuple[int, np.ndarray, np.ndarray]]:
-        """For each leaf that rows reach: its number, the rows, and which part of each gets there.
+        """Yield for each leaf that rows reach its index, the rows, and the share of each row that gets there.
 
         A missing value without a branch of its own, and a category that the node has not seen, goes down all branches
         in the proportion of their training weights.
@@ -104,7 +104,7 @@ class MultiwayTree:
 
 
 def branches_of(values: np.ndarray, threshold: float) -> np.ndarray:
-    """The branch of each value: categories are their own numbers; -1 where missing."""
+    """Return the branch of each value: categories are their own numbers; -1 where missing."""
     known = values == values
     taken = values if np.isnan(threshold) else (values > threshold)
     return np.where(known, np.where(known, taken, 0), MISSING).astype(np.int64)
@@ -127,7 +127,7 @@ class Growth:
     min_gain: float
 
     def gains(self, values: np.ndarray, classes: np.ndarray, free: np.ndarray) -> list[Gain | None]:
-        """The gain of each column that may be split here."""
+        """Return the gain of each column that may be split here."""
         found: list[Gain | None] = [None] * values.shape[1]
         numeric = np.flatnonzero(free & (self.n_categories == 0))
         if len(numeric):
@@ -141,7 +141,7 @@ class Growth:
         return found
 
     def choose(self, found: list[Gain | None]) -> int | None:
-        """The column to split: of largest gain; or of largest gain ratio among those that gain the mean or more."""
+        """Return the column of largest gain, or of largest gain ratio among those that gain the mean or more."""
         usable = [(j, one) for j, one in enumerate(found) if one is not None and one.gain >= self.min_gain]
         if not usable:
             return None
@@ -186,7 +186,7 @@ def grow(growth: Growth, values: np.ndarray, labels: np.ndarray, weight: np.ndar
 
 
 def _divide(values: np.ndarray, own: np.ndarray, threshold: float, fractional: bool) -> list[tuple[int, Any, Any]]:
-    """The branches of a node: which, its rows, and their weights."""
+    """Return the branches of a node: which, its rows, and their weights."""
     branch = branches_of(values, threshold)
     keys = [int(key) for key in np.unique(branch) if key != MISSING or not fractional]
     missing = np.flatnonzero(branch == MISSING)

@@ -49,7 +49,7 @@ class NodeView:
         return self.impurity * self.weight / self.weight[0]
 
     def parts(self, X: Any) -> list[tuple[int, np.ndarray, np.ndarray]]:
-        """For each leaf that rows reach: its number, the rows, and which part of each gets there."""
+        """Yield for each leaf that rows reach its index, the rows, and the share of each row that gets there."""
         tree = self.model.tree_
         if isinstance(tree, MultiwayTree):
             return tree.parts(self.model._read(X))
@@ -59,7 +59,7 @@ class NodeView:
         ]
 
     def answers(self, parts: list[tuple[int, np.ndarray, np.ndarray]], n_rows: int, cut: np.ndarray) -> np.ndarray:
-        """What the tree answers for rows once some nodes are made leaves."""
+        """Return what the tree answers for rows once some nodes are made leaves."""
         out = np.zeros((n_rows, self.value.shape[1]))
         last = self.ends(cut)
         for leaf, rows, part in parts:
@@ -67,7 +67,7 @@ class NodeView:
         return out
 
     def ends(self, cut: np.ndarray) -> np.ndarray:
-        """For each node the uppermost cut node on its path, or itself."""
+        """Return the uppermost cut node on the path to each node, or the node itself."""
         last = np.arange(len(self.parent))
         for node in range(1, len(self.parent)):
             above = last[self.parent[node]]
@@ -76,7 +76,7 @@ class NodeView:
 
 
 def view(model: Any) -> NodeView:
-    """The nodes of a fitted tree."""
+    """Return the nodes of a fitted tree."""
     check_is_fitted(model)
     tree: Any = getattr(model, "tree_", None)
     if isinstance(tree, MultiwayTree):
@@ -98,7 +98,7 @@ def view(model: Any) -> NodeView:
 
 
 def cut_model(nodes: NodeView, cut: np.ndarray) -> Any:
-    """A fitted copy of a tree in which some nodes are leaves and nothing hangs below them."""
+    """Return a fitted copy of a tree in which some nodes are leaves and nothing hangs below them."""
     model, tree = copy(nodes.model), nodes.model.tree_
     if isinstance(tree, BinaryTree):
         pruned: Any = cut_branches(tree, cut)
@@ -113,14 +113,14 @@ def cut_model(nodes: NodeView, cut: np.ndarray) -> Any:
     return model
 
 
-def _kept(nodes: NodeView, cut: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Which nodes stay, which of them become leaves, and the new numbers."""
+def _keep_nodes(nodes: NodeView, cut: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return which nodes stay, which of them become leaves, and the new numbers."""
     kept = nodes.ends(cut) == np.arange(len(cut))
     return kept, cut & kept, np.cumsum(kept) - 1
 
 
 def _cut_multiway(tree: MultiwayTree, nodes: NodeView, cut: np.ndarray) -> MultiwayTree:
-    kept, leaf, numbers = _kept(nodes, cut)
+    kept, leaf, numbers = _keep_nodes(nodes, cut)
     parent = np.where(tree.parent < 0, -1, numbers[tree.parent])[kept]
     feature = np.where(leaf, -1, tree.feature)[kept]
     threshold = np.where(leaf, np.nan, tree.threshold)[kept]
@@ -129,8 +129,8 @@ def _cut_multiway(tree: MultiwayTree, nodes: NodeView, cut: np.ndarray) -> Multi
 
 
 def _cut_scikit(tree: Any, nodes: NodeView, cut: np.ndarray) -> Any:
-    """scikit-learn's tree is rebuilt from the state that it is pickled by."""
-    kept, leaf, numbers = _kept(nodes, cut)
+    """Rebuild scikit-learn's tree from the state that it is pickled by."""
+    kept, leaf, numbers = _keep_nodes(nodes, cut)
     state = dict(tree.__getstate__())
     table = state["nodes"].copy()
     for side in ("left_child", "right_child"):

@@ -128,7 +128,7 @@ def _check(label: str, **numbers: int | None) -> None:
 
 
 def _read(graph: str) -> list[Box]:
-    """The boxes of a program for Graphviz, in which nodes and then the edges to them are listed depth first."""
+    """Return the boxes of a program for Graphviz, in which nodes and then the edges to them are listed depth first."""
     texts: dict[str, tuple[str, str]] = {}
     numbers: dict[str, int] = {}
     boxes: list[Box] = []
@@ -149,7 +149,7 @@ def _read(graph: str) -> list[Box]:
 def _boxes(
     model: Any, max_depth: int | None, feature_names: Any, class_names: Any, precision: int, filled: bool, **looks: Any
 ) -> list[Box]:
-    """The boxes of a tree with conditions on its branches."""
+    """Return the boxes of a tree with conditions on its branches."""
     nodes, conditions = node_conditions(model, feature_labels(model, feature_names))
     names = None if class_names is None else _class_labels(nodes, None if class_names is True else class_names)
     if class_names is True and names is not None:
@@ -178,7 +178,7 @@ def _text(
     node_ids: bool,
     proportion: bool,
 ) -> str:
-    """What is known of a node, line by line."""
+    """Return what is known of a node, line by line."""
     value, weight = nodes.value[node], nodes.weight[node]
     counts = value if proportion or nodes.classes is None else value * weight
     digits = ", ".join(f"{number:.{precision}f}".rstrip("0").rstrip(".") for number in counts)
@@ -195,7 +195,7 @@ def _text(
 
 
 def _colour(nodes: NodeView, node: int) -> str:
-    """The colour of a node's answer, the paler the less sure it is, or the lower the number."""
+    """Return the colour of a node's answer: paler for a less certain class or a lower value."""
     value = nodes.value[node]
     if nodes.classes is None:
         low, high = nodes.value.min(), nodes.value.max()

@@ -53,7 +53,7 @@ def prune_cost_complexity(
     Parameters
     ----------
     estimator : estimator
-        A decision tree of mercer or scikit-learn, of which a copy is fitted.
+        A decision tree of mercer or scikit-learn; a copy of it is fitted.
     X : array-like of shape (n_samples, n_features)
         Rows.
     y : array-like of shape (n_samples,)
@@ -88,7 +88,7 @@ def prune_cost_complexity(
     """
     y = column_or_1d(y)
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    whole = view(_grown(estimator, X, y, weight))
+    whole = view(_grow(estimator, X, y, weight))
     alphas, cuts = weakest_links(whole)
     # A penalty between two critical ones stands for all of them; the geometric mean is Breiman's choice.
     tried = np.sqrt(alphas * np.append(alphas[1:], np.inf))
@@ -110,7 +110,7 @@ def prune_cost_complexity(
 
 
 def weakest_links(nodes: NodeView) -> tuple[np.ndarray, list[np.ndarray]]:
-    """The penalties at which branches go, and which nodes are then leaves; the first is zero, the whole tree."""
+    """Return the penalties at which branches go, and which nodes are then leaves; the first is zero, the whole tree."""
     own, n = nodes.cost, len(nodes.parent)
     cut = np.zeros(n, dtype=bool)
     alphas, cuts = [0.0], [cut.copy()]
@@ -135,7 +135,7 @@ def weakest_links(nodes: NodeView) -> tuple[np.ndarray, list[np.ndarray]]:
     return np.array(alphas), cuts
 
 
-def _grown(estimator: Any, X: Any, y: np.ndarray, weight: np.ndarray | None) -> Any:
+def _grow(estimator: Any, X: Any, y: np.ndarray, weight: np.ndarray | None) -> Any:
     model = clone(estimator)
     if "ccp_alpha" in model.get_params():
         model.set_params(ccp_alpha=0.0)
@@ -144,7 +144,7 @@ def _grown(estimator: Any, X: Any, y: np.ndarray, weight: np.ndarray | None) -> 
 
 def _fold_errors(estimator: Any, X: Any, y: Any, weight: Any, fold: Any, tried: np.ndarray) -> np.ndarray:
     train, test = fold
-    nodes = view(_grown(estimator, _rows(X, train), y[train], None if weight is None else weight[train]))
+    nodes = view(_grow(estimator, _rows(X, train), y[train], None if weight is None else weight[train]))
     alphas, cuts = weakest_links(nodes)
     parts = nodes.parts(_rows(X, test))
     own = np.ones(len(test)) if weight is None else weight[test]

@@ -38,7 +38,7 @@ class Rule:
         return f"if {when} then {json.dumps(self.answer)} ({self.weight!r})"
 
     def met(self, columns: list[np.ndarray]) -> np.ndarray:
-        """Which rows meet all conditions."""
+        """Return which rows meet all conditions."""
         found = np.ones(len(columns[0]), dtype=bool)
         for one in self.conditions:
             found &= one.met(columns[one.feature])
@@ -47,7 +47,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class RuleSet:
-    """The rules of a tree, of which each row meets one.
+    """The rules of a tree; each row meets one of them.
 
     ``str`` writes a line for each rule, which :func:`parse_rules` reads back.
     """
@@ -68,7 +68,7 @@ class RuleSet:
         return self.rules[number]
 
     def apply(self, X: Any) -> np.ndarray:
-        """The number of the rule that each row meets; -1 where a category is in no rule."""
+        """Return the number of the rule that each row meets; -1 where a category is in no rule."""
         columns = _columns(X)
         found = np.full(len(columns[0]), -1)
         for number, rule in enumerate(self.rules):
@@ -76,7 +76,7 @@ class RuleSet:
         return found
 
     def predict(self, X: Any) -> np.ndarray:
-        """The answer of the rule that each row meets."""
+        """Return the answer of the rule that each row meets."""
         place = self.apply(X)
         if (place < 0).any():
             message = f"RuleSet: row {int(np.argmax(place < 0))} meets no rule: it has a category that no rule knows."
@@ -85,7 +85,7 @@ class RuleSet:
 
 
 def rules(model: Any, *, feature_names: Any = None) -> RuleSet:
-    """The rules of a fitted tree, one for each leaf.
+    """Return the rules of a fitted tree, one for each leaf.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def _parse_condition(text: str, names: list[str]) -> Condition:
 
 
 def leaf_regions(model: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The box of space that each leaf of a tree with numeric splits answers for.
+    """Return the box of space that each leaf of a tree with numeric splits answers for.
 
     Parameters
     ----------

@@ -131,7 +131,7 @@ class DecisionStump(ClassifierMixin, Estimator):
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Class shares of the side that each row is on.
+        """Return class shares of the side that each row is on.
 
         Parameters
         ----------
@@ -146,7 +146,7 @@ class DecisionStump(ClassifierMixin, Estimator):
         return self.value_[self._stump.sides(rows)].astype(rows.dtype, copy=False)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Logarithms of :meth:`predict_proba`.
+        """Return logarithms of :meth:`predict_proba`.
 
         Parameters
         ----------
@@ -160,7 +160,7 @@ class DecisionStump(ClassifierMixin, Estimator):
             return np.log(self.predict_proba(X))
 
     def predict(self, X: Any) -> np.ndarray:
-        """The commonest class of the side that each row is on; the first among equals.
+        """Return the commonest class of the side that each row is on; the first among equals.
 
         Parameters
         ----------
@@ -174,7 +174,7 @@ class DecisionStump(ClassifierMixin, Estimator):
         return self.classes_[self._stump.commonest()[self._stump.sides(rows)]]
 
     def apply(self, X: Any) -> np.ndarray:
-        """The leaf that each row reaches: 1 left, 2 right; 0 where nothing is split.
+        """Return the leaf that each row reaches: 1 left, 2 right; 0 where nothing is split.
 
         Parameters
         ----------
@@ -188,11 +188,11 @@ class DecisionStump(ClassifierMixin, Estimator):
         return self._stump.sides(rows) + int(self._stump.feature >= 0)
 
     def get_depth(self) -> int:
-        """1, or 0 where nothing is split."""
+        """Return 1, or 0 where nothing is split."""
         return self.tree_.max_depth
 
     def get_n_leaves(self) -> int:
-        """2, or 1 where nothing is split."""
+        """Return 2, or 1 where nothing is split."""
         return self.tree_.n_leaves
 
     @property
@@ -234,7 +234,7 @@ class DecisionStump(ClassifierMixin, Estimator):
 
 
 def _impurities(weights: np.ndarray, criterion: str) -> np.ndarray:
-    """The impurity of each row of class weights; zero without weight."""
+    """Return the impurity of each row of class weights; zero without weight."""
     total = weights.sum(axis=1, keepdims=True)
     shares = weights / np.where(total > 0, total, 1.0)
     if criterion == "gini":

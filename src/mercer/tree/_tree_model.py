@@ -17,7 +17,7 @@ from mercer._base.tree_problem import check_values, open_problem, rules_of
 from mercer._base.validation import check_rows
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
-from mercer._solver.tree.assembly import GrowthState, assemble, resumed_levels, state_of
+from mercer._solver.tree.assembly import GrowthState, assemble, resume_levels, state_of
 from mercer._solver.tree.best_first import grow_best_first
 from mercer._solver.tree.binary_tree import LEAF, BinaryTree
 from mercer._solver.tree.growth import Growth
@@ -87,7 +87,7 @@ class TreeModel(MultiOutputMixin, Estimator):
         growth: Growth = yield Dense(start)
         whole = growth.whole_weight
         if state is not None:
-            growth.levels = resumed_levels(state)
+            growth.levels = resume_levels(state)
             growth.n_nodes = int(state.sizes.sum())
             growth.words, growth.n_words = [state.words], len(state.words)
         elif self.max_leaf_nodes is not None:
@@ -107,7 +107,7 @@ class TreeModel(MultiOutputMixin, Estimator):
         return {"tree_": prune(tree, self.ccp_alpha)}
 
     def _rows(self, X: Any) -> Array:
-        """Rows to predict for, checked; a few of NumPy need no more than a look."""
+        """Check rows to predict for; a few rows of a NumPy array need fewer checks."""
         table = self.__dict__.get("_categories")
         if table is None and (rows := few_rows(self, X)) is not None:
             return rows

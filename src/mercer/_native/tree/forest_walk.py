@@ -122,7 +122,7 @@ def send_packed(
     active: cython.int[::1],
     count: cython.Py_ssize_t,
 ) -> cython.void:
-    """As :func:`send_down` for numeric splits; who has arrived leaves the list of those that move.
+    """Send rows down as :func:`send_down` does, by numeric splits; what has reached a leaf leaves the list `active`.
 
     Those that go down together are rows in one tree (`next_row` is 1, `next_tree` 0), or one row in several trees.
     """
@@ -170,7 +170,7 @@ def add_packed_values(
     active: cython.int[::1],
     sums: cython.double[:, ::1],
 ):
-    """As :func:`add_values` for all rows of X, where no split is by categories.
+    """Add values as :func:`add_values` does for all rows of X, where no split is by categories.
 
     `thresholds` (nodes, 2) and `links` (nodes, 4) are two views of one record of 16 bytes, in one line of the cache:
     a threshold; then twice the feature plus one if a missing value goes left, and the right child counted over all

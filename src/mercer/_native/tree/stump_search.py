@@ -31,7 +31,7 @@ def search_two(
     scores: cython.double[::1],
     places: cython.longlong[::1],
 ):
-    """For columns `first` to `last`, without unlisted rows, the cut of largest Gini gain between two classes.
+    """Find the cut of largest Gini gain between two classes in columns `first` to `last`, which list all rows.
 
     With L the weight left of the cut, of it l in the second class, and T and t those of all rows, the gain is in the
     proportion (l T - L t)^2 / (L (T - L)); two such fractions are compared by their products.
@@ -93,7 +93,7 @@ def search(
     places: cython.longlong[::1],
     missing_left: cython.int[::1],
 ):
-    """For columns `first` to `last` the cut of largest score, for any number of classes and with unlisted rows.
+    """Find the cut of largest score in columns `first` to `last`, for any number of classes and with unlisted rows.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def search(
 def judge(
     sums: cython.double[:, ::1], totals: cython.const[cython.double][::1], criterion: cython.int
 ) -> cython.double:
-    """The gain of a cut with class weights ``sums[3]`` and ``sums[4]``; -1 if a side is empty."""
+    """Return the gain of a cut with class weights ``sums[3]`` and ``sums[4]``; -1 if a side is empty."""
     k: cython.Py_ssize_t
     left: cython.double = 0.0
     right: cython.double = 0.0
@@ -198,7 +198,7 @@ def judge(
 @cython.nogil
 @cython.exceptval(check=False)
 def purity(so_far: cython.double, share: cython.double, criterion: cython.int) -> cython.double:
-    """The purity of a node with one more class: sum of squares, of p log p, or the largest share."""
+    """Return the purity of a node with one more class: sum of squares, of p log p, or the largest share."""
     if criterion == 0:
         return so_far + share * share
     if criterion == 1:

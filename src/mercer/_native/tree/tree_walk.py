@@ -11,7 +11,7 @@ real = cython.fused_type(cython.float, cython.double)
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def below(
+def find_child(
     X: cython.const[real][:, ::1],
     i: cython.Py_ssize_t,
     node: cython.Py_ssize_t,
@@ -21,7 +21,7 @@ def below(
     sides: cython.const[cython.uchar][::1],
     words: cython.const[cython.longlong][::1],
 ) -> cython.Py_ssize_t:
-    """The child that row i goes to: the left one follows its parent.
+    """Return the child that row i goes to: the left one follows its parent.
 
     A threshold is that of a column, or, with a side of 2 or 3, where in `words` the categories that go left begin: how
     many words there are, and then a bit for each category. Bit 0 of the side says where a missing value, or a category
@@ -61,7 +61,7 @@ def find_leaves(
         for i in range(X.shape[0]):
             node = 0
             while rights[node] >= 0:
-                node = below(X, i, node, features, rights, thresholds, sides, words)
+                node = find_child(X, i, node, features, rights, thresholds, sides, words)
             leaves[i] = node
 
 
@@ -85,6 +85,6 @@ def mark_paths(
             place = starts[i]
             nodes[place] = 0
             while rights[node] >= 0:
-                node = below(X, i, node, features, rights, thresholds, sides, words)
+                node = find_child(X, i, node, features, rights, thresholds, sides, words)
                 place += 1
                 nodes[place] = node

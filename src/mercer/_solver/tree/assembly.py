@@ -11,7 +11,7 @@ from mercer._solver.tree.binary_tree import LEAF, BinaryTree
 from mercer._solver.tree.growth import Growth, Level
 from mercer._solver.tree.target import Described
 
-__all__ = ["GrowthState", "assemble", "nodes_of", "resumed_levels", "shaped", "state_of"]
+__all__ = ["GrowthState", "assemble", "nodes_of", "resume_levels", "shape_values", "state_of"]
 
 Array = Any
 _NODE_FIELDS = ("left", "right", "feature", "threshold", "missing_left", "categories")
@@ -33,7 +33,7 @@ class GrowthState:
 
 
 def state_of(growth: Growth) -> GrowthState:
-    """What is needed to grow on, or to predict."""
+    """Return what a growth needs to be continued or assembled."""
     last = growth.levels[-1]
     sizes = np.array([len(level.starts) for level in growth.levels])
     words = np.concatenate([np.zeros(0, np.int64), *growth.words])
@@ -43,7 +43,7 @@ def state_of(growth: Growth) -> GrowthState:
 
 
 def nodes_of(levels: list[Level]) -> dict[str, Array]:
-    """The arrays of all levels, one after the other."""
+    """Return the arrays of all levels, one after the other."""
     nodes = {name: np.concatenate([getattr(level, name) for level in levels]) for name in _NODE_FIELDS}
     nodes["n_rows"] = np.concatenate([level.stops - level.starts for level in levels])
     for name in ("weights", "values", "impurity", "pure"):
@@ -51,8 +51,8 @@ def nodes_of(levels: list[Level]) -> dict[str, Array]:
     return nodes
 
 
-def resumed_levels(state: GrowthState) -> list[Level]:
-    """The levels of a state; only the last has rows."""
+def resume_levels(state: GrowthState) -> list[Level]:
+    """Return the levels of a state; only the last has rows."""
     ends = np.cumsum(state.sizes)
     levels = []
     for depth, (first, end) in enumerate(zip(ends - state.sizes, ends)):
@@ -72,13 +72,13 @@ def resumed_levels(state: GrowthState) -> list[Level]:
 
 
 def assemble(state: GrowthState, n_features: int, n_classes: Array) -> BinaryTree:
-    """The tree that a state holds, its nodes numbered depth first."""
+    """Return the tree that a state holds, its nodes numbered depth first."""
     nodes = state.nodes
     left, right = nodes["left"], nodes["right"]
     numbers, sizes = np.empty(len(left), np.int64), np.empty(len(left), np.int64)
     node_rows.number_nodes(left, right, sizes, numbers)
 
-    def placed(values: Array) -> Array:
+    def place(values: Array) -> Array:
         out = np.empty_like(values)
         out[numbers] = values
         return out
@@ -87,26 +87,26 @@ def assemble(state: GrowthState, n_features: int, n_classes: Array) -> BinaryTre
     return BinaryTree(
         n_features=n_features,
         n_classes=n_classes,
-        children_left=placed(left.astype(np.int32)),
-        children_right=placed(right.astype(np.int32)),
-        feature=placed(nodes["feature"].astype(np.int32)),
-        threshold=placed(nodes["threshold"]),
-        missing_go_to_left=placed(nodes["missing_left"]),
-        impurity=placed(nodes["impurity"]),
-        n_node_samples=placed(nodes["n_rows"].astype(np.int32)),
-        weighted_n_node_samples=placed(nodes["weights"]),
-        value=shaped(placed(nodes["values"]), n_classes),
-        categories=placed(nodes["categories"]) if len(state.words) else np.zeros(0, np.int64),
+        children_left=place(left.astype(np.int32)),
+        children_right=place(right.astype(np.int32)),
+        feature=place(nodes["feature"].astype(np.int32)),
+        threshold=place(nodes["threshold"]),
+        missing_go_to_left=place(nodes["missing_left"]),
+        impurity=place(nodes["impurity"]),
+        n_node_samples=place(nodes["n_rows"].astype(np.int32)),
+        weighted_n_node_samples=place(nodes["weights"]),
+        value=shape_values(place(nodes["values"]), n_classes),
+        categories=place(nodes["categories"]) if len(state.words) else np.zeros(0, np.int64),
         words=state.words,
     )
 
 
-def shaped(values: Array, n_classes: Array) -> Array:
-    """Values by output: (nodes, outputs, classes), with zeros where an output has fewer classes."""
+def shape_values(values: Array, n_classes: Array) -> Array:
+    """Return values by output: (nodes, outputs, classes), with zeros where an output has fewer classes."""
     if (n_classes == n_classes[0]).all():
         return values.reshape(len(values), len(n_classes), int(n_classes[0]))
-    shaped = np.zeros((len(values), len(n_classes), int(n_classes.max())))
+    padded = np.zeros((len(values), len(n_classes), int(n_classes.max())))
     ends = np.cumsum(n_classes)
     for output, (count, end) in enumerate(zip(n_classes, ends)):
-        shaped[:, output, :count] = values[:, end - count : end]
-    return shaped
+        padded[:, output, :count] = values[:, end - count : end]
+    return padded

@@ -14,9 +14,14 @@ from mercer._source.threads import run_numbered
 __all__ = ["BinaryTree"]
 
 Array = Any
-LEAF, UNDEFINED = -1, -2
-# Rows sent down in one call, and those of a sparse matrix made dense at a time.
-_RUN, _DENSE_CELLS = 4096, 2**20
+# The children of a leaf, as in scikit-learn.
+LEAF = -1
+# The feature and the threshold of a leaf, as in scikit-learn.
+UNDEFINED = -2
+# Rows sent down a tree in one native call: well below a millisecond.
+_RUN = 4096
+# Cells of a sparse matrix that are made dense at a time: 8 MiB.
+_DENSE_CELLS = 2**20
 
 
 @plain
@@ -111,7 +116,7 @@ class BinaryTree:
         return {name: value for name, value in vars(self).items() if name not in ("_packed", "depths")}
 
     def apply(self, X: Array, threads: int = 1) -> Array:
-        """The leaf of each row."""
+        """Return the leaf of each row."""
         leaves = np.empty(X.shape[0], np.int64)
         packed = self._packed
         if X.shape[0] <= _RUN and not issparse(X):
@@ -127,12 +132,12 @@ class BinaryTree:
         return leaves
 
     def predict(self, X: Array, threads: int = 1) -> Array:
-        """The value of each row's leaf: (n, n_outputs, max_n_classes), without the second axis if it is one."""
+        """Return the value of each row's leaf: (n, n_outputs, max_n_classes), without the second axis if it is one."""
         values = self.value.take(self.apply(X, threads), axis=0)
         return values[:, 0] if self.n_outputs == 1 else values
 
     def decision_path(self, X: Array) -> csr_array:
-        """Which nodes each row passes: a sparse matrix of ones."""
+        """Return which nodes each row passes: a sparse matrix of ones."""
         leaves = self.apply(X)
         ends = np.concatenate([[0], np.cumsum(self.depths[leaves] + 1)])
         nodes, step = np.empty(ends[-1], np.int64), _step(X)
@@ -143,7 +148,7 @@ class BinaryTree:
         return csr_array((data, nodes, ends), shape=(X.shape[0], self.node_count))
 
     def compute_feature_importances(self, normalize: bool = True) -> Array:
-        """How much the splits by each feature lower the impurity, as shares of their sum."""
+        """Return how much the splits by each feature lower the impurity, as shares of their sum."""
         inner = np.flatnonzero(self.children_left != LEAF)
         left, right = self.children_left[inner], self.children_right[inner]
         cost = self.weighted_n_node_samples * self.impurity

@@ -22,25 +22,25 @@ class CategoryTable:
     categories: list[Array]
 
     def kinds(self, d: int) -> Array:
-        """One for categorical columns, zero for others."""
+        """Return one for categorical columns, zero for others."""
         kinds = np.zeros(d, np.uint8)
         kinds[self.columns] = 1
         return kinds
 
     def encode(self, X: Any, subject: str) -> Any:
-        """Rows with numbers for categories: NaN where one is missing, the number after the last where it is unknown."""
-        given = _taken(X, self.columns.tolist(), subject)
+        """Return rows with codes for categories: NaN where one is missing, the code after the last if it is unknown."""
+        given = _take_columns(X, self.columns.tolist(), subject)
         codes = [_codes(values, known) for values, known in zip(given, self.categories)]
-        return _replaced(X, self.columns.tolist(), codes)
+        return _replace_columns(X, self.columns.tolist(), codes)
 
 
 def learn_categories(wish: Any, X: Any, subject: str) -> CategoryTable:
-    """The categories of the columns that a user named: by number, mask, name, or the types of a frame."""
+    """Return the categories of the columns that a user named: by number, mask, name, or the types of a frame."""
     names, categorical = _types(X)
     d = len(names) if names is not None else np.shape(X)[1]
-    columns = _named_columns(wish, names, categorical, d, subject)
+    columns = _find_columns(wish, names, categorical, d, subject)
     found = []
-    for values, column in zip(_taken(X, columns, subject), columns):
+    for values, column in zip(_take_columns(X, columns, subject), columns):
         known = values[~_missing(values)]
         try:
             found.append(np.unique(known))
@@ -54,7 +54,7 @@ def learn_categories(wish: Any, X: Any, subject: str) -> CategoryTable:
 
 
 def _types(X: Any) -> tuple[list[str] | None, list[int]]:
-    """The names of a frame's columns and the numbers of those that hold categories; None for what is no frame."""
+    """Return the names of a frame's columns and the indices of those of categories; None and [] if `X` is no frame."""
     if not hasattr(X, "columns") and not hasattr(X, "column_names"):
         return None, []
     import narwhals
@@ -64,7 +64,7 @@ def _types(X: Any) -> tuple[list[str] | None, list[int]]:
     return list(frame.columns), [j for j, kind in enumerate(frame.schema.values()) if isinstance(kind, words)]
 
 
-def _named_columns(wish: Any, names: list[str] | None, categorical: list[int], d: int, subject: str) -> list[int]:
+def _find_columns(wish: Any, names: list[str] | None, categorical: list[int], d: int, subject: str) -> list[int]:
     if isinstance(wish, str):
         if wish != "from_dtype" or names is None:
             got = "an array" if wish == "from_dtype" else repr(wish)
@@ -88,7 +88,7 @@ def _named_columns(wish: Any, names: list[str] | None, categorical: list[int], d
     raise DataError(message)
 
 
-def _taken(X: Any, columns: list[int], subject: str) -> list[Array]:
+def _take_columns(X: Any, columns: list[int], subject: str) -> list[Array]:
     if hasattr(X, "columns") or hasattr(X, "column_names"):
         import narwhals
 
@@ -101,7 +101,7 @@ def _taken(X: Any, columns: list[int], subject: str) -> list[Array]:
     return [rows[:, j] for j in columns]
 
 
-def _replaced(X: Any, columns: list[int], codes: list[Array]) -> Any:
+def _replace_columns(X: Any, columns: list[int], codes: list[Array]) -> Any:
     if hasattr(X, "columns") or hasattr(X, "column_names"):
         import narwhals
 
@@ -140,7 +140,7 @@ def _codes(values: Array, known: Array) -> Array:
 
 
 def words_of(numbers: Array, is_left: Array) -> Array:
-    """The categories that a node has seen, and those that go left, as bits: how many pairs of words, and these."""
+    """Return the number of pairs of words, and the pairs: bits of the categories seen and of those that go left."""
     n_pairs = int(numbers.max()) // 32 + 1
     words = np.zeros((n_pairs, 2), np.int64)
     bits = np.int64(1) << (numbers % 32)

@@ -72,7 +72,7 @@ class Columns:
         return np.diff(self.offsets) + (self.missing[0] >= 0)
 
     def thresholds(self, features: Array, lower: Array, upper: Array) -> Array:
-        """Half way between two ranks of each feature; infinity where there is no upper one."""
+        """Return the middle between the values of two ranks of each feature; infinity where there is no upper rank."""
         starts = self.offsets.take(features)
         open_above = upper >= self.offsets.take(features + 1) - starts
         low = self.table.take(starts + lower)
@@ -84,7 +84,7 @@ class Columns:
 
 
 def keep_columns(X: Array, subject: str) -> Columns:
-    """The values of a dense matrix, column by column; NaN is missing."""
+    """Return the values of a dense matrix, column by column; NaN is missing."""
     n, d = X.shape
     require_memory(subject, n * d * X.itemsize, f"the columns of {n} x {d} values", "fit fewer rows")
     nothing = np.zeros((0, 0), np.uint8), np.zeros((0, 0), np.int32), np.zeros(0, np.uint8)
@@ -148,7 +148,7 @@ def encode_columns(
 
 
 def _by_rows(codes: Array, width: int, threads: int) -> Array:
-    """Codes by rows, some rows at a time, which stay in the cache; columns beyond those of the codes are zero."""
+    """Return the codes by rows, transposed in blocks that stay in the cache; padded with zeros to `width` columns."""
     d, n = codes.shape
     matrix = np.zeros((n, width), codes.dtype)
 
@@ -212,7 +212,7 @@ def _coarsen(codes: Array, lengths: Array, threads: int, weight: Array | None) -
 
 
 def _steps(counts: Array) -> Array:
-    """The step of each rank."""
+    """Return the step of each rank."""
     present = counts > 0
     if np.count_nonzero(present) <= _MOST_COARSE:
         # Values of rows without weight have no step of their own, as if the rows were not there.

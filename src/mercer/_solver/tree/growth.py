@@ -24,7 +24,7 @@ EPSILON = np.finfo(np.float64).eps
 
 
 class StoppedError(Exception):
-    """Whoever asked for a tree does not want it any more."""
+    """Growth was asked to stop before the tree was complete."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ class Level:
         self.categories = np.full(k, -1, np.int64)
 
 
-def mixed(x: Array) -> Array:
-    """Numbers below 2^32 made of others, as if at random; as in the native code."""
+def mix_seeds(x: Array) -> Array:
+    """Return pseudorandom integers below 2^32 that depend on `x` alone; the same as in ``code_order.pxd``."""
     x = x & 0xFFFFFFFF
     x = x ^ (x >> 16)
     x = (x * 0x7FEB352D) & 0xFFFFFFFF
@@ -109,7 +109,7 @@ class Growth:
         return float(self.levels[0].known.weights[0])
 
     def splittable(self, level: Level) -> Array:
-        """The nodes that the rules allow to look for a split."""
+        """Return the nodes that the rules allow to look for a split."""
         rules, counts = self.rules, level.stops - level.starts
         can = ~level.known.pure & (counts >= max(rules.min_rows_split, 2 * rules.min_rows_leaf))
         can &= level.known.weights >= 2 * rules.min_weight_leaf
@@ -138,7 +138,7 @@ class Growth:
         return True
 
     def search(self, level: Level, at: Array) -> Array:
-        """The best split of some nodes: gain, feature (-1 for none), cut as a rank, side; too small a gain is none."""
+        """Return the best split of the nodes `at`: gain, feature (-1 for none or too small a gain), rank, side."""
         best = np.empty((len(at), 5))
         starts, stops = level.starts[at], level.stops[at]
         parts = self._parts(stops - starts)
@@ -171,7 +171,7 @@ class Growth:
         level.goes[at] = search_categories(self.columns, self.target, self.rules, level, at, best)
 
     def _parts(self, counts: Array) -> list[tuple[slice, Array, Array | None]]:
-        """Work for one call each: a run of nodes, or a run of features of a large node, with a table of its own."""
+        """Return the work of each call: a run of nodes, or a run of features of a large node with its own table."""
         d, looked = self.columns.n_features, self.rules.max_features
         all_features = np.arange(d, dtype=np.int32)
         parts: list[tuple[slice, Array, Array | None]] = []
@@ -195,7 +195,7 @@ class Growth:
 
     @staticmethod
     def _join(parts: list[tuple[slice, Array, Array | None]], best: Array) -> None:
-        """Of the splits of a node by several runs of features, keep the best, and of equals the first."""
+        """Keep the best of the splits of a node by several runs of features, and the first of equals."""
         for nodes, features, out in parts:
             if out is None:
                 continue
@@ -245,7 +245,8 @@ class Growth:
             level.threshold[at] = self.columns.thresholds(features, lower, upper)
         self._note_categories(level, at, features, cuts)
         level.missing_left[at] = np.where(sides == 2, heavier, sides)
-        seeds = np.stack([mixed(level.seeds[at] + 0x51ED2701), mixed(level.seeds[at] + 0x2545F491)], axis=1).ravel()
+        # The constants are those of `seed_child` in node_steps.pxd.
+        seeds = mix_seeds(level.seeds[at][:, None] + np.array([0x51ED2701, 0x2545F491])).ravel()
         bounds = self._bounds(level.bounds[at], known, features)
         return Level(rows, begins, ends, seeds, bounds, known, level.depth + 1)
 
@@ -272,14 +273,14 @@ class Growth:
         return Described(*(np.concatenate([getattr(one, name) for one in found]) for name in names))
 
     def _bounds(self, bounds: Array, known: Described, features: Array) -> Array:
-        """What the children's values may be: on either side of the middle where a constraint asks for an order."""
+        """Return the bounds of the children's values: the middle of both where a constraint asks for an order."""
         children = np.repeat(bounds, 2, axis=0)
         signs = self.rules.signs
         if len(signs) == 0:
             return children
         # Values are first kept within what their parent may be, so that the middle is, too.
         known.values[:] = self.target.clip(known.values, children)
-        values = self.target.bounded(known.values)
+        values = self.target.scale_bounded(known.values)
         middle = (values[::2] + values[1::2]) / 2
         rising, falling = signs[features] > 0, signs[features] < 0
         for child, upper, lower in ((0, rising, falling), (1, falling, rising)):
@@ -290,7 +291,7 @@ class Growth:
 
 
 def _runs(counts: Array, most: int) -> list[slice]:
-    """Runs of consecutive nodes, each of about `most` rows."""
+    """Return runs of consecutive nodes, each of about `most` rows."""
     before = np.cumsum(counts) - counts
     edges = np.flatnonzero(np.diff(before // most)) + 1
     return [slice(a, b) for a, b in zip([0, *edges.tolist()], [*edges.tolist(), len(counts)])]

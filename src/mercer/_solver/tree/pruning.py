@@ -44,7 +44,7 @@ class _Links:
         return (self.own[node] - self.branch[node]) / (self.leaves[node] - 1)
 
     def weakest(self) -> tuple[float, int] | None:
-        """The weakest link that is left, and its strength."""
+        """Return the weakest link that is left, and its strength."""
         while self.heap:
             strength, node = self.heap[0]
             if not self.gone[node] and self.leaves[node] > 1 and self.strength(node) == strength:
@@ -67,7 +67,7 @@ class _Links:
 
 
 def pruning_path(tree: BinaryTree) -> tuple[Array, Array]:
-    """The strengths at which branches go, and the weighted impurity of the leaves that are then left."""
+    """Return the strengths at which branches go, and the weighted impurity of the leaves that are then left."""
     links = _Links(tree)
     alphas, impurities = [0.0], [links.branch[0]]
     while (link := links.weakest()) is not None:
@@ -78,7 +78,7 @@ def pruning_path(tree: BinaryTree) -> tuple[Array, Array]:
 
 
 def prune(tree: BinaryTree, alpha: float) -> BinaryTree:
-    """The smallest tree that minimises the weighted impurity of the leaves plus `alpha` for each."""
+    """Return the smallest tree that minimises the weighted impurity of the leaves plus `alpha` for each."""
     if alpha == 0.0:
         return tree
     links = _Links(tree)
@@ -90,7 +90,7 @@ def prune(tree: BinaryTree, alpha: float) -> BinaryTree:
 
 
 def cut_branches(tree: BinaryTree, cut: Array) -> BinaryTree:
-    """The tree with some nodes made leaves: what hung below them is gone."""
+    """Return the tree with the nodes `cut` made leaves, without what was below them."""
     gone = np.zeros(tree.node_count, bool)
     for node in range(tree.node_count):
         if (cut[node] or gone[node]) and tree.children_left[node] != LEAF:

@@ -45,11 +45,11 @@ class Stump:
         return np.where(total > 0, self.weights / np.where(total > 0, total, 1.0), whole)
 
     def commonest(self) -> np.ndarray:
-        """The number of the commonest class of each side; the first among equals."""
+        """Return the index of the most frequent class of each side; the first among equals."""
         return self.shares.argmax(axis=1)
 
     def sides(self, X: Any) -> np.ndarray:
-        """0 for rows on the left, 1 for rows on the right."""
+        """Return 0 for rows on the left, 1 for rows on the right."""
         if self.feature < 0:
             return np.zeros(X.shape[0], dtype=np.intp)
         values = X[:, [self.feature]].toarray()[:, 0] if issparse(X) else X[:, self.feature]
@@ -83,7 +83,7 @@ class SortedColumns:
     threads: int
 
     def best_stump(self, labels: np.ndarray, weight: np.ndarray, n_classes: int, criterion: str) -> Stump:
-        """The split of largest gain; the lowest column, and in it the lowest threshold, among equals.
+        """Return the split of largest gain; the lowest column, and in it the lowest threshold, among equals.
 
         Parameters
         ----------
@@ -136,7 +136,7 @@ class SortedColumns:
         return Stump(feature, threshold, left, sums, counts)
 
     def _threshold(self, feature: int, place: int) -> float:
-        """Half-way between the values beside the cut, or the lower one where that rounds to the upper."""
+        """Return the middle of the values beside the cut, or the lower value where the middle rounds to the upper."""
         if place + 1 == self.starts[feature + 1]:
             return float("inf")
         codes = self.order[place : place + 2]
@@ -157,10 +157,10 @@ def sort_columns(subject: str, X: Any, weight: np.ndarray | None, threads: int) 
 
     def sort(j: int) -> np.ndarray:
         if issparse(table):
-            return _sorted_sparse(table, j, kept)
+            return _sort_sparse(table, j, kept)
         rows = None if kept is None else np.flatnonzero(kept)
         values = np.ascontiguousarray(table[:, j] if rows is None else table[rows, j])
-        return _sorted_entries(values, rows)
+        return _sort_entries(values, rows)
 
     run_numbered(sort, d, threads, columns.append)
     starts = np.concatenate([[0], np.cumsum([len(column) for column in columns])]).astype(np.int64)
@@ -169,7 +169,7 @@ def sort_columns(subject: str, X: Any, weight: np.ndarray | None, threads: int) 
     return SortedColumns(X, np.concatenate(columns), starts, complete, threads)
 
 
-def _sorted_entries(values: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
+def _sort_entries(values: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
     present = values == values
     if not present.all():
         rows = np.flatnonzero(present) if rows is None else rows[present]
@@ -186,14 +186,14 @@ def _sorted_entries(values: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
     return (2 * chosen + rising).astype(np.int32)
 
 
-def _sorted_sparse(table: Any, j: int, kept: np.ndarray | None) -> np.ndarray:
+def _sort_sparse(table: Any, j: int, kept: np.ndarray | None) -> np.ndarray:
     span = slice(table.indptr[j], table.indptr[j + 1])
     rows, values = table.indices[span], table.data[span]
     stored = values != 0 if kept is None else (values != 0) & kept[rows]
     rows, values = rows[stored], values[stored]
     order = np.argsort(rows, kind="stable")
     rows, values = rows[order], values[order]
-    entries = _sorted_entries(values, rows)
+    entries = _sort_entries(values, rows)
     n_kept = table.shape[0] if kept is None else int(np.count_nonzero(kept))
     if len(rows) == n_kept:
         return entries

@@ -11,7 +11,11 @@ from mercer._native.tree import node_rows
 __all__ = ["ClassTarget", "Described", "ValueTarget", "class_target", "value_target"]
 
 Array = Any
-SQUARES, ENTROPY, POISSON, ABSOLUTE = 0, 1, 2, 3
+# Kinds of impurity; the first three are those of impurity.pxd.
+SQUARES = 0
+ENTROPY = 1
+POISSON = 2
+ABSOLUTE = 3
 # Sums of scaled numbers stay below this, half the range where float64 holds every integer.
 _MOST_BITS = 52
 # Targets are ranked only where medians are looked for.
@@ -73,15 +77,15 @@ class ClassTarget:
         node_rows.describe_classes(rows, starts, stops, self.labels, self.weight, counts, weights)
         begins = self.first_slots[:-1]
         pure = (np.maximum.reduceat(counts, begins, axis=1) == weights[:, None]).all(axis=1)
-        return self.described(weights, counts, pure)
+        return self.describe_sums(weights, counts, pure)
 
     @property
     def n_numbers(self) -> int:
         """How many numbers besides its weight describe a node."""
         return int(self.first_slots[-1])
 
-    def described(self, weights: Array, counts: Array, pure: Array) -> Described:
-        """Nodes by their weights and those of their classes."""
+    def describe_sums(self, weights: Array, counts: Array, pure: Array) -> Described:
+        """Return values and impurities of nodes with these weights and class weights `counts`."""
         fractions = counts / weights[:, None]
         with np.errstate(divide="ignore", invalid="ignore"):
             terms = fractions**2 if self.kind == SQUARES else fractions * np.log2(fractions)
@@ -92,12 +96,12 @@ class ClassTarget:
         impurity[pure] = 0.0
         return Described(weights, fractions, impurity, pure)
 
-    def bounded(self, values: Array) -> Array:
-        """The numbers that monotone constraints bound, in the units of the search."""
+    def scale_bounded(self, values: Array) -> Array:
+        """Return the values that monotone constraints bound, in the units of the search."""
         return 2 * values[:, 1] - 1 if self.is_signed else values[:, 1]
 
     def clip(self, values: Array, bounds: Array) -> Array:
-        """Values kept within bounds."""
+        """Clip `values` to `bounds`, which are in the units of the search."""
         bounds = (bounds + 1) / 2 if self.is_signed else bounds
         second = np.clip(values[:, 1], bounds[:, 0], bounds[:, 1])
         return np.stack([1.0 - second, second], axis=1)
@@ -147,20 +151,20 @@ class ValueTarget:
             node_rows.describe_medians(
                 *(rows, starts, stops, self.ranks, self.targets, self.scaled, self.weight, keys, means, variances)
             )
-        return self.described(weights, np.hstack([means, variances]), equal.astype(bool))
+        return self.describe_sums(weights, np.hstack([means, variances]), equal.astype(bool))
 
     @property
     def n_numbers(self) -> int:
         """How many numbers besides its weight describe a node."""
         return 2 * self.n_outputs
 
-    def described(self, weights: Array, numbers: Array, pure: Array) -> Described:
-        """Nodes by their weights, the means of their targets and the variances, where these are the impurity."""
+    def describe_sums(self, weights: Array, numbers: Array, pure: Array) -> Described:
+        """Return values and impurities of nodes with these weights and, in `numbers`, means and variances."""
         impurity = np.maximum(numbers[:, self.n_outputs :], 0.0).mean(axis=1)
         return Described(weights, numbers[:, : self.n_outputs], np.where(pure, 0.0, impurity), pure)
 
     def _deviance(self, rows: Array, starts: Array, stops: Array, means: Array, weights: Array) -> Array:
-        """Half the mean deviance: the mean of y log(y / mean)."""
+        """Return half the mean deviance: the mean of y log(y / mean)."""
         y, result = self.targets, np.empty(len(starts))
         for t in range(len(starts)):
             own = rows[starts[t] : stops[t]]
@@ -169,17 +173,17 @@ class ValueTarget:
             result[t] = (self.weight[own] @ terms).mean() / weights[t]
         return np.maximum(result, 0.0)
 
-    def bounded(self, values: Array) -> Array:
-        """The numbers that monotone constraints bound, in the units of the search."""
+    def scale_bounded(self, values: Array) -> Array:
+        """Return the values that monotone constraints bound, in the units of the search."""
         return (values[:, 0] - self.origin[0]) / self.step
 
     def clip(self, values: Array, bounds: Array) -> Array:
-        """Values kept within bounds."""
+        """Clip `values` to `bounds`, which are in the units of the search."""
         return np.clip(values, bounds[:, :1] * self.step + self.origin, bounds[:, 1:] * self.step + self.origin)
 
 
-def _scaled_weight(weight: Array) -> tuple[Array, float]:
-    """Weights as whole numbers, and what one of them is worth."""
+def _scale_weight(weight: Array) -> tuple[Array, float]:
+    """Return weights in whole steps, and the size of a step."""
     total = float(weight.sum())
     if total < 2.0 ** (_MOST_BITS - 2) and np.array_equal(weight, np.floor(weight)):
         return weight, 1.0
@@ -189,10 +193,10 @@ def _scaled_weight(weight: Array) -> tuple[Array, float]:
 
 
 def class_target(labels: Array, n_classes: Array, weight: Array, criterion: str) -> ClassTarget:
-    """Labels, numbered from zero in each column, and weights."""
+    """Make the target of classes `labels`, which count from zero in each column, with weights."""
     first = np.concatenate([[0], np.cumsum(n_classes)])
     slots = np.ascontiguousarray(labels + first[:-1], dtype=np.int32)
-    scaled, step = _scaled_weight(weight)
+    scaled, step = _scale_weight(weight)
     kind = SQUARES if criterion == "gini" else ENTROPY
     unit = step / len(n_classes) / (1.0 if kind == SQUARES else math.log(2.0))
     exact = kind == SQUARES and float(scaled.sum()) < 2.0**26
@@ -204,8 +208,8 @@ def class_target(labels: Array, n_classes: Array, weight: Array, criterion: str)
 
 
 def value_target(y: Array, weight: Array, criterion: str) -> ValueTarget:
-    """Numbers, a column for each output, and weights."""
-    scaled, weight_step = _scaled_weight(weight)
+    """Make the target of numeric `y`, a column for each output, with weights."""
+    scaled, weight_step = _scale_weight(weight)
     counted = y[weight > 0]
     low, high = counted.min(axis=0), counted.max(axis=0)
     # The middle of the range does not depend on the order of rows or on how often one is repeated.

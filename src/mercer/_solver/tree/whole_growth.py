@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mercer._native.tree import node_rows, node_search
-from mercer._solver.tree.assembly import assemble, nodes_of, shaped, state_of
+from mercer._solver.tree.assembly import assemble, nodes_of, shape_values, state_of
 from mercer._solver.tree.binary_tree import LEAF, UNDEFINED, BinaryTree
 from mercer._solver.tree.growth import EPSILON, Growth
 from mercer._solver.tree.search import Room, is_single, make_node, make_records
@@ -146,7 +146,7 @@ class Thicket:
         order = np.empty(count, np.int64)
         order[places] = np.arange(count)
         links, numbers, right = links.take(order, axis=0), self.numbers.take(order, axis=0), right.take(order)
-        known = self.growth.target.described(numbers[:, 1].copy(), numbers[:, 2:], links[:, 6] != 0)
+        known = self.growth.target.describe_sums(numbers[:, 1].copy(), numbers[:, 2:], links[:, 6] != 0)
         for name in ("weights", "values", "impurity"):
             getattr(known, name)[places[:top]] = above[name]
         is_inner = links[:, 0] != LEAF
@@ -169,7 +169,7 @@ class Thicket:
             impurity=known.impurity,
             n_node_samples=links[:, 5].copy(),
             weighted_n_node_samples=known.weights,
-            value=shaped(np.ascontiguousarray(known.values), n_classes),
+            value=shape_values(np.ascontiguousarray(known.values), n_classes),
             categories=np.zeros(0, np.int64),
             words=np.zeros(0, np.int64),
         )

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from mercer._base.tree_problem import Problem, balanced_factor
+from mercer._base.tree_problem import Problem, balance_classes
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
@@ -171,7 +171,7 @@ class ForestGrowth:
         if self.bootstrap.n_drawn is None:
             return self.problem.full_weight
         counts = self.bootstrap.count(seed).astype(np.float64)
-        return counts * balanced_factor(self.problem.labels, counts) if self.bootstrap.balanced else counts
+        return counts * balance_classes(self.problem.labels, counts) if self.bootstrap.balanced else counts
 
     def _grow_tree(self, columns: Columns, seed: int, threads: int, goes_on: Callable[[], bool]) -> GrownTree:
         weight, problem = self._weigh_rows(seed), self.problem
