@@ -205,6 +205,7 @@ class GaussianProcessClassifier(ClassPrediction, Climbing, ClassifierMixin, Esti
                 f"is present)"
             )
             raise DataError(message)
+        # Four n x n matrices of float64 are in use at a time.
         forecast(type(self).__name__, 32.0 * len(y) ** 2, f"the {len(y)} x {len(y)} covariance", "fit to fewer rows")
         points = X.astype(np.float64, copy=False) if takes_vectors(self._prior()) else X
         weight = np.ones(len(y)) if weight is None else weight

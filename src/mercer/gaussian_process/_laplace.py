@@ -132,6 +132,7 @@ class LaplaceEvidence(Evidence):
             if factors is None:
                 return None
             pi, root, L, slope = factors
+            # Newton's step in the form that never inverts K: a = b - W^(1/2) B^-1 W^(1/2) K b (Rasmussen, 3.4.3).
             b = root**2 * f + slope
             new = b - root * solve(L, (root * (K @ b))[:, None])[:, 0]
             new_f, share = K @ new, 1.0
@@ -176,6 +177,7 @@ class LaplaceEvidence(Evidence):
             explained[part] = np.einsum("ij,ij->j", half, half)
 
         run_numbered(columns, -(-n // _COLUMNS), threads)
+        # Third derivatives of the log-likelihood: log |B| depends on the mode through W.
         third = self.weight * mode.pi * (1.0 - mode.pi) * (1.0 - 2.0 * mode.pi)
         s = -0.5 * (np.einsum("ii->i", K) - explained) * third
         q = s - root * (V.T @ (V @ (root * (K @ s))))

@@ -93,6 +93,7 @@ class Laplacian(Kernel):
         if self.gamma is None:
             return super().hyperparameters
         bounds = self.length_scale_bounds
+        # Bounds are given for the length scale; gamma is its inverse, so they swap.
         if not isinstance(bounds, str):
             bounds = tuple(1.0 / np.asarray(bounds, dtype=np.float64).ravel()[::-1])
         return [Hyperparameter("gamma", bounds)]
@@ -167,6 +168,7 @@ class Periodic(Radial):
         for name in self._free:
             self._check_positive(name, getattr(self, name))
         X = require_dense(X, "Periodic")
+        # |(cos a, sin a) - (cos b, sin b)|^2 = 4 sin^2((a - b) / 2): the kernel is Gaussian in these points.
         angles = 2.0 * math.pi / self.periodicity * X.astype(np.float64)
         circles = np.concatenate([np.cos(angles), np.sin(angles)], axis=1) / self.length_scale
         rows = np.ascontiguousarray(circles, dtype=X.dtype)

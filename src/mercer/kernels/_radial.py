@@ -44,6 +44,8 @@ class Radial(Kernel):
             inverse = np.broadcast_to(1.0 / unit, X.shape[1]).astype(X.dtype)
             rows = (X @ diags_array(inverse)).tocsr()
             return Prepared(rows, lengths(rows), unit=unit)
+        # Dense rows are centred, since |x - y|^2 = |x|^2 + |y|^2 - 2 x.y loses fewer digits near the origin. A set that is
+        # compared with another one (`like`) has its shift.
         if like is not None and like.shift is not None:
             X = X if X.dtype == like.dtype else X.astype(np.result_type(X.dtype, like.dtype))
             shift = like.shift
@@ -70,6 +72,7 @@ class Radial(Kernel):
         tile = products(rows, others, make_tile(rows, others, out))
         profile = self.make_profile(rows.rows.shape[1])
         profile.fill(tile, *_cast_squares(tile, rows, others))
+        # Rounding leaves a small distance of a row to itself, whose root would show in kernels with a cusp.
         if rows.token is others.token:
             tile[find_same_rows(rows, others)] = profile.factor
         return tile
@@ -127,6 +130,7 @@ class Radial(Kernel):
         rows, others = self._align(rows, others)
         free = [one for one in self.hyperparameters if not one.fixed]
         profile = self.make_profile(rows.rows.shape[1])
+        # dk/dlog(length) of the Gaussian kernel is k times squared differences: the values serve as slopes.
         needs_values = profile.slope_is_value or any(one.name not in ("length_scale", "gamma") for one in free)
         values = self.between(rows, others) if K is None and needs_values else K
         found = []

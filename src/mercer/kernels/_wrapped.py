@@ -76,6 +76,7 @@ class Pairwise(_Whole):
     gamma: float | None = None
 
     def _values(self, X: Array, Y: Array) -> Array:
+        # The additive kernel has no gamma.
         given = {} if self.gamma is None or self.metric == "additive_chi2" else {"gamma": self.gamma}
         return pairwise_kernels(X, Y, metric=self.metric, **given)
 
