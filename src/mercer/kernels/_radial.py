@@ -44,8 +44,8 @@ class Radial(Kernel):
             inverse = np.broadcast_to(1.0 / unit, X.shape[1]).astype(X.dtype)
             rows = (X @ diags_array(inverse)).tocsr()
             return Prepared(rows, lengths(rows), unit=unit)
-        # Dense rows are centred, since |x - y|^2 = |x|^2 + |y|^2 - 2 x.y loses fewer digits near the origin. A set that is
-        # compared with another one (`like`) has its shift.
+        # Dense rows are centred, since |x - y|^2 = |x|^2 + |y|^2 - 2 x.y loses fewer digits near the origin. A set that
+        # is compared with another one (`like`) has its shift.
         if like is not None and like.shift is not None:
             X = X if X.dtype == like.dtype else X.astype(np.result_type(X.dtype, like.dtype))
             shift = like.shift
