@@ -98,12 +98,12 @@ class LaplaceEvidence(Evidence):
             return -np.inf, nothing
         return mode.value, self._compute_slope(kernel, rows, K, mode, threads) if slope else nothing
 
-    def fitted(self, kernel: Kernel, numbers: Array, threads: int) -> LaplaceModel:
-        """Return the record that predictions need; `numbers` are the indices of the rows."""
+    def fitted(self, kernel: Kernel, rows: Array, threads: int) -> LaplaceModel:
+        """Return the record that predictions need; `rows` are the indices of its rows among those of the fit."""
         mode = self._find_mode(self._fill_kernel_matrix(kernel, kernel.prepare(self.X), threads), threads)
         assert mode is not None, "a climb ends only where there is a mode"
         return LaplaceModel(
-            numbers, self.t, self.weight, mode.pi, mode.root, np.tril(mode.L), mode.slope, mode.f, mode.value
+            rows, self.t, self.weight, mode.pi, mode.root, np.tril(mode.L), mode.slope, mode.f, mode.value
         )
 
     def _fill_kernel_matrix(self, kernel: Kernel, rows: Any, threads: int) -> Array:

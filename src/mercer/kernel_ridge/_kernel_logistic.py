@@ -119,7 +119,7 @@ class KernelLogisticRegression(KernelChoice, ClassifierMixin, Estimator):
         "n_jobs": Integer() | Nothing(),
     }
     _law_exceptions: ClassVar[dict[str, str]] = {
-        "memory": "the kernels of all pairs of rows are n^2 numbers, forecast before they are taken"
+        "memory": "the kernel values of all pairs of rows are n^2 floats, forecast before they are computed"
     }
 
     def __init__(

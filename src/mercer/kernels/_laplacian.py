@@ -118,8 +118,8 @@ class Laplacian(Kernel):
             return values, sign * slopes
         values = form.between(rows, others)
         slopes = form.compute_gaps(rows, others) * values[:, :, None]
-        one = slopes if self.hyperparameters[0].n_elements > 1 else slopes.sum(axis=2, keepdims=True)
-        return values, sign * one
+        slopes = slopes if self.hyperparameters[0].n_elements > 1 else slopes.sum(axis=2, keepdims=True)
+        return values, sign * slopes
 
     def tile_sums(self, rows: Prepared, others: Prepared, weights: Array, K: Array = None) -> Array:
         if self.norm == "euclidean" and len(self.theta):
@@ -177,7 +177,9 @@ class Periodic(Radial):
     def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
         values = self.between(rows, others)
         steps = {"length_scale": self._differentiate_length, "periodicity": self._differentiate_period}
-        found = [values * steps[one.name](rows, others) for one in self.hyperparameters if not one.fixed]
+        found = [
+            values * steps[parameter.name](rows, others) for parameter in self.hyperparameters if not parameter.fixed
+        ]
         return values, np.stack(found, axis=2) if found else np.empty((*values.shape, 0))
 
     def tile_sums(self, rows: Prepared, others: Prepared, weights: Array, K: Array = None) -> Array:

@@ -115,39 +115,41 @@ class Radial(Kernel):
         values = self.between(rows, others)
         slopes = self._fill_slopes(rows, others)
         found = []
-        for one in self.hyperparameters:
-            if one.fixed:
+        for parameter in self.hyperparameters:
+            if parameter.fixed:
                 continue
-            if one.name in ("length_scale", "gamma"):
+            if parameter.name in ("length_scale", "gamma"):
                 parts = square_gaps(rows, others) * slopes[:, :, None]
-                parts = parts if one.n_elements > 1 else parts.sum(axis=2, keepdims=True)
-                found.append(parts if one.name == "length_scale" else -0.5 * parts)
+                parts = parts if parameter.n_elements > 1 else parts.sum(axis=2, keepdims=True)
+                found.append(parts if parameter.name == "length_scale" else -0.5 * parts)
             else:
                 found.append(self.compute_shape_slopes(np, values, rows.rows.shape[1])[:, :, None])
         return values, np.concatenate(found, axis=2) if found else np.empty((*values.shape, 0))
 
     def tile_sums(self, rows: Prepared, others: Prepared, weights: Array, K: Array = None) -> Array:
         rows, others = self._align(rows, others)
-        free = [one for one in self.hyperparameters if not one.fixed]
+        free = [parameter for parameter in self.hyperparameters if not parameter.fixed]
         profile = self.make_profile(rows.rows.shape[1])
         # dk/dlog(length) of the Gaussian kernel is k times squared differences: the values serve as slopes.
-        needs_values = profile.slope_is_value or any(one.name not in ("length_scale", "gamma") for one in free)
+        needs_values = profile.slope_is_value or any(
+            parameter.name not in ("length_scale", "gamma") for parameter in free
+        )
         values = self.between(rows, others) if K is None and needs_values else K
         found = []
-        for one in free:
-            if one.name in ("length_scale", "gamma"):
+        for parameter in free:
+            if parameter.name in ("length_scale", "gamma"):
                 slopes = values if profile.slope_is_value else self._fill_slopes(rows, others)
                 sums = sum_gaps(weights * slopes, rows.rows, others.rows)
-                sums = sums if one.n_elements > 1 else sums.sum(keepdims=True)
-                found.append(sums if one.name == "length_scale" else -0.5 * sums)
+                sums = sums if parameter.n_elements > 1 else sums.sum(keepdims=True)
+                found.append(sums if parameter.name == "length_scale" else -0.5 * sums)
             else:
                 slopes = self.compute_shape_slopes(np, values, rows.rows.shape[1])
                 found.append(np.array([np.vdot(weights, slopes)]))
         return np.concatenate(found) if found else np.empty(0)
 
     def slope_products(self, rows: Prepared, others: Prepared, vectors: Array, K: Array = None) -> Array:
-        free = [one for one in self.hyperparameters if not one.fixed]
-        if [one.name for one in free] != ["length_scale"]:
+        free = [parameter for parameter in self.hyperparameters if not parameter.fixed]
+        if [parameter.name for parameter in free] != ["length_scale"]:
             return super().slope_products(rows, others, vectors)
         rows, others = self._align(rows, others)
         known = K is not None and self.make_profile(rows.rows.shape[1]).slope_is_value

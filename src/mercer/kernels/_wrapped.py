@@ -162,8 +162,10 @@ class ScikitKernel(Kernel):
     @property
     def hyperparameters(self) -> list[Hyperparameter]:
         return [
-            Hyperparameter(f"kernel__{one.name}", "fixed" if one.fixed else one.bounds, one.n_elements)
-            for one in self.kernel.hyperparameters
+            Hyperparameter(
+                f"kernel__{parameter.name}", "fixed" if parameter.fixed else parameter.bounds, parameter.n_elements
+            )
+            for parameter in self.kernel.hyperparameters
         ]
 
     @property
