@@ -152,3 +152,11 @@ def test_what_cannot_be_had_together_is_said(friedman):
         SVDD(C=0.001).fit(X)
     with pytest.raises(DataError, match=r"SVDD: scores need k\(x, x\)"):
         SVDD(kernel="precomputed").fit(np.eye(3)).predict(np.eye(3))
+
+
+def test_a_warm_start_on_another_number_of_rows_starts_from_zero():
+    X = np.linspace(0.0, 6.0, 60)[:, None]
+    y = np.sin(X[:, 0])
+    warm = SVR(C=10.0, gamma=1.0, warm_start=True).fit(X, y).fit(X[:40], y[:40])
+    cold = SVR(C=10.0, gamma=1.0).fit(X[:40], y[:40])
+    np.testing.assert_array_equal(warm.dual_coef_, cold.dual_coef_)

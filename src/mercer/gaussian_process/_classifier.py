@@ -205,6 +205,7 @@ class GaussianProcessClassifier(ClassPrediction, Climbing, ClassifierMixin, Esti
                 f"is present)"
             )
             raise DataError(message)
+        # Four n x n matrices of float64 are in use at a time.
         require_memory(
             type(self).__name__, 32.0 * len(y) ** 2, f"the {len(y)} x {len(y)} covariance", "fit to fewer rows"
         )

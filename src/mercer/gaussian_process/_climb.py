@@ -142,8 +142,8 @@ def climb(
     while (state.status == 0).any() and state.n_evaluations < max_iter:
         going = np.flatnonzero(state.status == 0)
         trials = _list_trials(state, bounds)
-        asked = [evidences[one // len(starts)] for one in going]
-        found = yield Evaluations(asked, [kernel.with_theta(trials[one]) for one in going])
+        asked = [evidences[start // len(starts)] for start in going]
+        found = yield Evaluations(asked, [kernel.with_theta(trials[start]) for start in going])
         state = _advance(state, going, trials, found, bounds, tol)
         _check_evidence(state, kernel)
         yield _make_step(state, bounds, tol, exact)
@@ -217,9 +217,9 @@ def _apply_changes(state: ClimbState, changes: dict[int, dict[str, Any]]) -> Cli
     """Return the state after an evaluation, with `changes` by start and by array."""
     names = {name for change in changes.values() for name in change}
     arrays = {name: getattr(state, name).copy() for name in names}
-    for one, change in changes.items():
+    for start, change in changes.items():
         for name, new in change.items():
-            arrays[name][one] = new
+            arrays[name][start] = new
     return replace(state, n_evaluations=state.n_evaluations + 1, **arrays)
 
 
@@ -228,12 +228,12 @@ def _advance(
 ) -> ClimbState:
     """Return the state after an evaluation of every start that still climbs (`going`)."""
     changes = {}
-    for one, measured in zip(going, found, strict=True):
-        place = {name: getattr(state, name)[one] for name in _PLACE}
+    for start, measured in zip(going, found, strict=True):
+        place = {name: getattr(state, name)[start] for name in _PLACE}
         if place["value"] == -np.inf:
-            changes[int(one)] = _place_start(trials[one], measured, tol, bounds)
+            changes[int(start)] = _place_start(trials[start], measured, tol, bounds)
         else:
-            changes[int(one)] = _judge_move(place, trials[one], measured, tol, bounds)
+            changes[int(start)] = _judge_move(place, trials[start], measured, tol, bounds)
     return _apply_changes(state, changes)
 
 
@@ -249,7 +249,7 @@ def _place_start(trial: Array, found: Measurement, tol: float, bounds: Array) ->
 
 def _describe_place(theta: Array, found: Measurement, B: Array | None, radius: float, bounds: Array) -> dict[str, Any]:
     """Return a place with the gain predicted from it, by the learnt curvatures and those that the evidence gives."""
-    curvatures = [one for one in (B, found.information) if one is not None]
+    curvatures = [matrix for matrix in (B, found.information) if matrix is not None]
     prospect = predict_gain(theta, found.slope, curvatures, bounds)
     place = {"theta": theta, "value": found.value, "slope": found.slope, "radius": radius}
     place |= {"prospect": prospect, "rounding": found.rounding}
@@ -337,12 +337,12 @@ def _certify(state: ClimbState, bounds: Array, tol: float, exact: bool = True) -
     if not exact:
         return Certificate.none(ESTIMATED)
     best = state.best
-    slopes = [project_slope(state.theta[one], state.slope[one], bounds) for one in best]
+    slopes = [project_slope(state.theta[start], state.slope[start], bounds) for start in best]
     return certify_climb(np.array(slopes), state.prospect[best], state.rounding[best], tol)
 
 
 def _make_step(state: ClimbState, bounds: Array, tol: float, exact: bool = True) -> Step:
-    slopes = [project_slope(state.theta[one], state.slope[one], bounds) for one in state.best]
+    slopes = [project_slope(state.theta[start], state.slope[start], bounds) for start in state.best]
     value = float(state.value[state.best].sum())
     extra = {"gradient": float(np.abs(slopes).max(initial=0.0))}
     return Step(value, state, _certify(state, bounds, tol, exact), extra)

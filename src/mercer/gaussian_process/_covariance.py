@@ -143,8 +143,8 @@ class Foreign(Kernel):
     @property
     def hyperparameters(self) -> list[Hyperparameter]:
         return [
-            Hyperparameter(one.name, "fixed" if one.fixed else one.bounds, one.n_elements)
-            for one in self.kernel.hyperparameters
+            Hyperparameter(parameter.name, "fixed" if parameter.fixed else parameter.bounds, parameter.n_elements)
+            for parameter in self.kernel.hyperparameters
         ]
 
     @property

@@ -196,6 +196,7 @@ class ExactEvidence(Evidence):
                 diagonal += d / self.weight - d
             jitter = share * float(diagonal.mean())
             diagonal += jitter
+            # A failed factorisation has overwritten the matrix, so each jitter fills it anew.
             if factorise(C, threads) == 0 and np.isfinite(diagonal).all():
                 alpha = solve(C, self.Y)
                 return C, alpha, self._compute_value(C, alpha, d), jitter

@@ -98,12 +98,12 @@ class LaplaceEvidence(Evidence):
             return -np.inf, nothing
         return mode.value, self._compute_slope(kernel, rows, K, mode, threads) if slope else nothing
 
-    def fitted(self, kernel: Kernel, numbers: Array, threads: int) -> LaplaceModel:
-        """Return the record that predictions need; `numbers` are the indices of the rows."""
+    def fitted(self, kernel: Kernel, rows: Array, threads: int) -> LaplaceModel:
+        """Return the record that predictions need; `rows` are the indices of its rows among those of the fit."""
         mode = self._find_mode(self._fill_kernel_matrix(kernel, kernel.prepare(self.X), threads), threads)
         assert mode is not None, "a climb ends only where there is a mode"
         return LaplaceModel(
-            numbers, self.t, self.weight, mode.pi, mode.root, np.tril(mode.L), mode.slope, mode.f, mode.value
+            rows, self.t, self.weight, mode.pi, mode.root, np.tril(mode.L), mode.slope, mode.f, mode.value
         )
 
     def _fill_kernel_matrix(self, kernel: Kernel, rows: Any, threads: int) -> Array:
@@ -132,6 +132,7 @@ class LaplaceEvidence(Evidence):
             if factors is None:
                 return None
             pi, root, L, slope = factors
+            # Newton's step in the form that never inverts K: a = b - W^(1/2) B^-1 W^(1/2) K b (Rasmussen, 3.4.3).
             b = root**2 * f + slope
             new = b - root * solve(L, (root * (K @ b))[:, None])[:, 0]
             new_f, share = K @ new, 1.0
@@ -176,6 +177,7 @@ class LaplaceEvidence(Evidence):
             explained[part] = np.einsum("ij,ij->j", half, half)
 
         run_numbered(columns, -(-n // _COLUMNS), threads)
+        # Third derivatives of the log-likelihood: log |B| depends on the mode through W.
         third = self.weight * mode.pi * (1.0 - mode.pi) * (1.0 - 2.0 * mode.pi)
         s = -0.5 * (np.einsum("ii->i", K) - explained) * third
         q = s - root * (V.T @ (V @ (root * (K @ s))))

@@ -142,6 +142,7 @@ class ProcessPrediction(Estimator):
         kernel = make_covariance(self.kernel_, type(self).__name__)
         own = compute_own_noise(kernel, kernel.prepare(self.X_train_), self.X_train_)
         weight = 1.0 if self.weight_ is None else self.weight_
+        # 1 / (C^-1)_ii is the variance of the left-out target; its noise is subtracted, white noise added again.
         variance = 1.0 / precision[:, 0] - (self.noise_variance_ + own) / weight + own
         std = np.sqrt(np.maximum(variance, 0.0))[:, None] * np.ones(Y.shape[1])
         shape = self.y_train_.shape

@@ -269,6 +269,7 @@ class GaussianProcessRegressor(ProcessPrediction, Climbing, MultiOutputMixin, Re
             d = noise + compute_device_noise(make_covariance(kernel, name), xp, xp.astype(X, wide))
             check_noise(name, to_numpy(xp.min(d)))
         X = xp.asarray(X, copy=True) if self.copy_X_train else X
+        # Scales are computed on the host: they are two values for each target.
         mean, std = compute_scales(to_numpy(y), None if weight is None else to_numpy(weight), self.normalize_y)
         y = (y - put(mean if y.ndim > 1 else mean[0])) / put(std if y.ndim > 1 else std[0])
         check_device_room(name, X)
@@ -290,6 +291,7 @@ class GaussianProcessRegressor(ProcessPrediction, Climbing, MultiOutputMixin, Re
         if used == "exact":
             check_room(name, n, 2.0, _CURE)
             return ExactEvidence(X, Y, noise, weight), chosen
+        # The first child of the seed draws the restarts.
         seed = seed_sequence(self.random_state).spawn(2)[1]
         count = min(self.n_inducing, n)
         if used == "iterative":

@@ -179,6 +179,7 @@ class Nystroem(KernelChoice, FeatureMap):
         else:
             matrix = kernel_matrix(kernel, kernel.prepare(wide_rows(rows)), self._threads())
         values, vectors = eigh(matrix, overwrite_a=True, check_finite=False)
+        # Eigenvalues near zero are raised to `_LEAST`, as in scikit-learn: their inverse roots stay bounded.
         size = np.where(values < 0, -1.0, 1.0) / np.sqrt(np.maximum(np.abs(values), _LEAST))
         return (vectors * size) @ vectors.T
 
@@ -192,6 +193,7 @@ class Nystroem(KernelChoice, FeatureMap):
 
     def _map(self, ready: bool) -> KernelSum:
         if self._is_precomputed:
+            # Rows of kernel values have a column for each row of the fit; only those of the components count.
             weights = np.zeros((self.n_features_in_, len(self.component_indices_)), dtype=self.normalization_.dtype)
             weights[self.component_indices_] = self.normalization_.T
             return KernelSum(self.kernel_, self.components_, weights)

@@ -169,13 +169,16 @@ class _RBFNetwork(Estimator):
         """Return the width of each centre, as the parameter `width` asks; `share` are the weights of the rows."""
         if not isinstance(self.width, str):
             return np.full(len(centres), float(self.width))
+        # All pairs of up to 2000 centres are 32 MB of float64; beyond, the widths follow from the spread of the rows.
         gaps = np.linalg.norm(centres[:, None] - centres[None], axis=2) if len(centres) <= 2000 else None
         spread = np.average((rows - np.average(rows, axis=0, weights=share)) ** 2, axis=0, weights=share).sum()
         size = max(float(np.sqrt(spread)), 1e-77)
         if gaps is None or len(centres) == 1:
+            # M balls of this radius fill a region of the size of the rows.
             nearest = np.full(len(centres), size / len(centres) ** (1.0 / rows.shape[1]))
         else:
             np.fill_diagonal(gaps, np.inf)
+            # Equal centres have no distance to measure a width by.
             gaps[gaps == 0] = np.inf
             nearest = gaps.min(axis=1)
             nearest = np.where(np.isfinite(nearest), nearest, size)
@@ -200,6 +203,7 @@ class _RBFNetwork(Estimator):
             mean, middle = share @ active / share.sum(), share @ targets / share.sum()
         roots = np.sqrt(share)[:, None]
         active, right = roots * (active - mean), roots * (targets - middle)
+        # With activations U S V', the weights are V (S / (S^2 + alpha)) U' y; directions of rounding are left out.
         left, values, turned = np.linalg.svd(active, full_matrices=False)
         kept = values > max(active.shape) * np.finfo(np.float64).eps * values.max(initial=0.0)
         damped = np.where(kept, values / np.where(kept, values**2 + self.alpha, 1.0), 0.0)

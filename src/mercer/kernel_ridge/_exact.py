@@ -177,6 +177,7 @@ class Spectrum:
     def solve(self, alpha: float, sides: Array) -> tuple[Array, Array]:
         """Return the solutions for one penalty and the diagonal of the inverse; where singular, those of least norm."""
         shifted = self.values + alpha
+        # Eigenvalues below the rounding of the largest one are zero; their inverses would be noise.
         kept = shifted > len(shifted) * np.finfo(np.float64).eps * max(float(np.abs(self.values).max()), 1e-300)
         inverse = np.where(kept, 1.0 / np.where(kept, shifted, 1.0), 0.0)
         found = self.vectors @ (inverse[:, None] * (self.vectors.T @ sides))
@@ -211,8 +212,10 @@ def solve_exactly(task: Task) -> Solver:
     rows, y, weight = yield Gather(task.subject)
     n = rows.shape[0]
     cure = "use solver='falkon', which needs no such matrix"
+    # An eigendecomposition holds the matrix, the eigenvectors and workspace of the same size.
     copies = 3.0 if task.method == "eigen" else 1.0
     require_memory(task.subject, copies * 8.0 * n * n, f"the {n} x {n} kernels", cure)
+    # With several penalties the matrix is restored from its upper triangle after each factorisation.
     lower = task.method == "cholesky" and len(np.unique(task.alpha)) == 1
     equations = yield Dense(lambda: Equations.of(task.kernel, rows, y, weight, task.threads, lower))
     sides = equations.list_sides(task.intercept)
@@ -284,12 +287,15 @@ def assemble(task: Task, equations: Equations, rows: Array, answers: Any, method
         found, inverse = answers[float(task.alpha[t])]
         u, right = found[:, t], equations.right[:, t]
         if task.intercept:
+            # Stationarity in b asks that s'u = 0 for the coefficients of y - b: s'(u - b v) = 0 gives b.
             v = found[:, -1]
             intercept[t] = (equations.roots @ u) / (equations.roots @ v)
             u = u - intercept[t] * v
+            # The diagonal of the inverse after the constant is projected out (a rank-one change).
             inverse = None if inverse is None else inverse - v**2 / (equations.roots @ v)
         objective += float(task.alpha[t]) * float(u @ (right - intercept[t] * equations.roots))
         dual[:, t] = equations.roots * u
         if left_out is not None:
+            # The residual of row i by the model of all other rows is u_i / (A^-1)_ii.
             left_out[:, t] = (right - u / np.where(inverse > 0, inverse, 1.0)) / safe
     return KernelRidgeState(rows, dual, intercept, left_out, method), objective

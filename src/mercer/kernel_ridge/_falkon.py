@@ -116,6 +116,7 @@ class KernelProduct(Statistic):
 
         `column` gives type, device and shape of an array with a value for each row.
         """
+        # A zero of the right type and device stands for the sums that this pass does not compute.
         scale = 0.0 * column[:1, :1]
         if self.vectors is not None:
             inner = forth(self.vectors)
@@ -191,6 +192,7 @@ class Preconditioner:
         count = len(matrix)
         matrix[np.diag_indices(count)] += compute_jitter(matrix, centres.dtype)
         upper = _factorise_upper(matrix, task.threads)
+        # With the centres as a sample of all rows, K_zn W K_nz is about (weight / M) K_zz^2 = T^T (weight / M T T^T) T.
         products, inner = multiply_triangles(upper, task.threads), {}
         products *= weight / count
         for alpha in np.unique(task.alpha):
@@ -253,11 +255,13 @@ def solve_with_centres(task: FalkonTask, state: Any = None) -> Solver:
     first = np.maximum(np.linalg.norm(state.start, axis=0), np.finfo(np.float64).tiny)
     left = float((np.linalg.norm(state.residual, axis=0) / first).max())
     while state.steps < task.max_iter and left > task.tol:
+        # Conjugate gradients on (A^-T T^-T) H (T^-1 A^-1), one column for each target: the pass gives H times p.
         p = state.direction
         sums = yield KernelProduct(task.kernel, state.centres, precondition.forward(alpha, p))
         image = precondition.backward(alpha, sums.product) + precondition.multiply_penalty(alpha, p)
         before = (state.residual**2).sum(axis=0)
         curvature = (p * image).sum(axis=0)
+        # A column that has converged, or met a direction without curvature, stays while the others go on.
         moving = (np.sqrt(before) > task.tol * first) & (curvature > 0)
         length = np.where(moving, before / np.where(moving, curvature, 1.0), 0.0)
         solution, residual = state.solution + length * p, state.residual - length * image

@@ -119,7 +119,7 @@ class KernelLogisticRegression(KernelChoice, ClassifierMixin, Estimator):
         "n_jobs": Integer() | Nothing(),
     }
     _law_exceptions: ClassVar[dict[str, str]] = {
-        "memory": "the kernels of all pairs of rows are n^2 numbers, forecast before they are taken"
+        "memory": "the kernel values of all pairs of rows are n^2 floats, forecast before they are computed"
     }
 
     def __init__(
@@ -217,6 +217,7 @@ class KernelLogisticRegression(KernelChoice, ClassifierMixin, Estimator):
                 f"rows is {values[0]:.3g}. Use a Mercer kernel."
             )
             raise DataError(message)
+        # Smaller eigenvalues are rounding; the largest is kept even where all are zero.
         kept = values > n * np.finfo(np.float64).eps * max(float(values[-1]), 1e-300)
         kept[-1] = True
         roots = np.sqrt(np.maximum(values[kept], np.finfo(np.float64).tiny))

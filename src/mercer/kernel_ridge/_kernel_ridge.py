@@ -112,7 +112,7 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
     """
 
     _law_exceptions: ClassVar[dict[str, str]] = {
-        "memory": "the kernels of all pairs of rows are n^2 numbers, forecast before they are taken"
+        "memory": "the kernel values of all pairs of rows are n^2 floats, forecast before they are computed"
     }
     solver_used_: str
     _parameters: ClassVar[dict[str, Rule]] = {

@@ -165,6 +165,7 @@ class KernelRidgeCV(KernelRidge):
         sides, n_targets = equations.list_sides(self.fit_intercept), equations.right.shape[1]
         targets = np.asarray(y, dtype=np.float64).reshape(n, -1)
         share = np.ones(n) / n if weight is None else weight / weight.sum()
+        # One eigendecomposition serves all penalties: each then costs n^2.
         errors = np.empty((len(alpha), n_targets))
         for trial, penalty in enumerate(alpha):
             answers = {float(penalty): spectrum.solve(float(penalty), sides)}

@@ -127,6 +127,7 @@ def warn_of_scale(subject: str, kernel: Kernel, X: Array) -> None:
     """Warn if a stationary kernel of these rows is numerically the identity, or all ones; say what scale would suit."""
     if isinstance(kernel, Precomputed) or not kernel.stationary or X.shape[0] < 3:
         return
+    # Every step-th row: a sample without a seed, spread over sorted rows.
     step = max(1, X.shape[0] // _SAMPLE)
     rows = floating(X)[::step][:_SAMPLE]
     values = kernel(rows)

@@ -29,6 +29,7 @@ def square_distances(xp: Any, X: Array, Y: Array) -> Array:
     squares, others = xp.sum(X * X, axis=1, keepdims=True), xp.sum(Y * Y, axis=1, keepdims=True)
     left = xp.concat([-2.0 * X, squares, xp.ones_like(squares)], axis=1)
     s = left @ xp.concat([Y, xp.ones_like(others), others], axis=1).T
+    # Rounding may leave a negative distance between equal rows.
     return xp.maximum(s, xp.zeros_like(s[:1, :1]))
 
 
@@ -48,6 +49,7 @@ def sum_gaps(weights: Array, X: Array, Y: Array) -> Array:
     """Return for each column the weighted sum of squared differences, by one product."""
     X, Y = _make_dense(X), _make_dense(Y)
     weights = weights.astype(np.float64, copy=False)
+    # sum_ij w_ij (x_ik - y_jk)^2, expanded: no array of shape (n, m, d) is made.
     across = np.einsum("ik,ik->k", X, weights @ Y)
     return weights.sum(axis=1) @ X**2 + weights.sum(axis=0) @ Y**2 - 2.0 * across
 

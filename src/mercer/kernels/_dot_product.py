@@ -65,9 +65,9 @@ class Cosine(Linear):
         return (y[None, :, :] - (x @ y.T)[:, :, None] * x[:, None, :]) / sizes[:, None, None]
 
     def of(self, xp: Any, X: Array, Y: Array) -> Array:
-        one = xp.ones_like(X[:1, :1])
+        parameter = xp.ones_like(X[:1, :1])
         sizes = [xp.sqrt(xp.sum(Z * Z, axis=1))[:, None] for Z in (X, Y)]
-        X, Y = (Z / xp.where(size > 0, size, one) for Z, size in zip((X, Y), sizes))
+        X, Y = (Z / xp.where(size > 0, size, parameter) for Z, size in zip((X, Y), sizes))
         return X @ Y.T
 
 
@@ -139,7 +139,7 @@ class Polynomial(Kernel):
     def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
         inner, slopes = self._compute_inner(rows, others)
         steps = {"coef0": self.coef0 * slopes, "gamma": self.gamma * inner * slopes}
-        found = [steps[one.name] for one in self.hyperparameters if not one.fixed]
+        found = [steps[parameter.name] for parameter in self.hyperparameters if not parameter.fixed]
         return self.between(rows, others), np.stack(found, axis=2) if found else np.empty((*inner.shape, 0))
 
     def differentiate_rows(self, X: Array, Y: Array) -> Array:
@@ -188,7 +188,7 @@ class Sigmoid(Kernel):
         values = self.between(rows, others)
         slopes = 1.0 - values**2
         steps = {"coef0": self.coef0 * slopes, "gamma": self.gamma * inner * slopes}
-        found = [steps[one.name] for one in self.hyperparameters if not one.fixed]
+        found = [steps[parameter.name] for parameter in self.hyperparameters if not parameter.fixed]
         return values, np.stack(found, axis=2) if found else np.empty((*inner.shape, 0))
 
     def differentiate_rows(self, X: Array, Y: Array) -> Array:

@@ -172,27 +172,31 @@ class Kernel:
     @property
     def theta(self) -> Array:
         """Logarithms of the hyper-parameters that are not fixed."""
-        free = [np.ravel(np.asarray(self._value(one.name), float)) for one in self.hyperparameters if not one.fixed]
+        free = [
+            np.ravel(np.asarray(self._value(parameter.name), float))
+            for parameter in self.hyperparameters
+            if not parameter.fixed
+        ]
         return np.log(np.concatenate(free)) if free else np.empty(0)
 
     @property
     def bounds(self) -> Array:
         """Logarithms of the bounds of theta, a pair in each row."""
         free = [
-            np.broadcast_to(np.atleast_2d(np.asarray(one.bounds, float)), (one.n_elements, 2))
-            for one in self.hyperparameters
-            if not one.fixed
+            np.broadcast_to(np.atleast_2d(np.asarray(parameter.bounds, float)), (parameter.n_elements, 2))
+            for parameter in self.hyperparameters
+            if not parameter.fixed
         ]
         return np.log(np.concatenate(free)) if free else np.empty((0, 2))
 
     def with_theta(self, theta: Array) -> "Kernel":
         """Return this kernel with other free hyper-parameters."""
         theta, changed, at = np.exp(np.asarray(theta, dtype=np.float64)), {}, 0
-        for one in self.hyperparameters:
-            if not one.fixed:
-                part = theta[at : at + one.n_elements]
-                changed[one.name] = part if np.ndim(self._value(one.name)) else float(part[0])
-                at += one.n_elements
+        for parameter in self.hyperparameters:
+            if not parameter.fixed:
+                part = theta[at : at + parameter.n_elements]
+                changed[parameter.name] = part if np.ndim(self._value(parameter.name)) else float(part[0])
+                at += parameter.n_elements
         if at != len(theta):
             message = f"{type(self).__name__}: theta must have {at} numbers; got {len(theta)}."
             raise DataError(message)
@@ -203,7 +207,7 @@ class Kernel:
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the hyper-parameters by name; of parts too, as ``part__name``, when `deep`."""
-        found = {one.name: getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]
+        found = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
         if deep:
             inner = {name: part.get_params() for name, part in found.items() if hasattr(part, "get_params")}
             found |= {f"{name}__{key}": value for name, known in inner.items() for key, value in known.items()}

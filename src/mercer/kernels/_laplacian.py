@@ -93,6 +93,7 @@ class Laplacian(Kernel):
         if self.gamma is None:
             return super().hyperparameters
         bounds = self.length_scale_bounds
+        # Bounds are given for the length scale; gamma is its inverse, so they swap.
         if not isinstance(bounds, str):
             bounds = tuple(1.0 / np.asarray(bounds, dtype=np.float64).ravel()[::-1])
         return [Hyperparameter("gamma", bounds)]
@@ -117,8 +118,8 @@ class Laplacian(Kernel):
             return values, sign * slopes
         values = form.between(rows, others)
         slopes = form.compute_gaps(rows, others) * values[:, :, None]
-        one = slopes if self.hyperparameters[0].n_elements > 1 else slopes.sum(axis=2, keepdims=True)
-        return values, sign * one
+        slopes = slopes if self.hyperparameters[0].n_elements > 1 else slopes.sum(axis=2, keepdims=True)
+        return values, sign * slopes
 
     def tile_sums(self, rows: Prepared, others: Prepared, weights: Array, K: Array = None) -> Array:
         if self.norm == "euclidean" and len(self.theta):
@@ -167,6 +168,7 @@ class Periodic(Radial):
         for name in self._free:
             self._check_positive(name, getattr(self, name))
         X = require_dense(X, "Periodic")
+        # |(cos a, sin a) - (cos b, sin b)|^2 = 4 sin^2((a - b) / 2): the kernel is Gaussian in these points.
         angles = 2.0 * math.pi / self.periodicity * X.astype(np.float64)
         circles = np.concatenate([np.cos(angles), np.sin(angles)], axis=1) / self.length_scale
         rows = np.ascontiguousarray(circles, dtype=X.dtype)
@@ -175,7 +177,9 @@ class Periodic(Radial):
     def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
         values = self.between(rows, others)
         steps = {"length_scale": self._differentiate_length, "periodicity": self._differentiate_period}
-        found = [values * steps[one.name](rows, others) for one in self.hyperparameters if not one.fixed]
+        found = [
+            values * steps[parameter.name](rows, others) for parameter in self.hyperparameters if not parameter.fixed
+        ]
         return values, np.stack(found, axis=2) if found else np.empty((*values.shape, 0))
 
     def tile_sums(self, rows: Prepared, others: Prepared, weights: Array, K: Array = None) -> Array:

@@ -78,6 +78,7 @@ def lengths(rows: Array) -> Array:
     if issparse(rows):
         squares = rows.astype(np.float64, copy=False).power(2).sum(axis=1)
         return np.asarray(squares).ravel().astype(rows.dtype)
+    # vecdot of float32 would sum in float32.
     if rows.dtype == np.float64:
         return np.vecdot(rows, rows)
     return np.einsum("ij,ij->i", rows, rows, dtype=np.float64).astype(rows.dtype)
@@ -100,6 +101,7 @@ def find_same_rows(rows: Prepared, others: Prepared) -> tuple[Array, Array]:
         return others.numbers, np.arange(len(others))
     if not (len(rows) and len(others)) or _are_apart(rows.numbers, others.numbers):
         return none, none
+    # Indices may repeat on both sides: a sorted search gives the range of equal ones for each row.
     order = np.argsort(others.numbers, kind="stable")
     ordered = others.numbers[order]
     begin = np.searchsorted(ordered, rows.numbers, side="left")

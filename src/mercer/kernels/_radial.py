@@ -44,6 +44,8 @@ class Radial(Kernel):
             inverse = np.broadcast_to(1.0 / unit, X.shape[1]).astype(X.dtype)
             rows = (X @ diags_array(inverse)).tocsr()
             return Prepared(rows, lengths(rows), unit=unit)
+        # Dense rows are centred, since |x - y|^2 = |x|^2 + |y|^2 - 2 x.y loses fewer digits near the origin. A set that
+        # is compared with another one (`like`) has its shift.
         if like is not None and like.shift is not None:
             X = X if X.dtype == like.dtype else X.astype(np.result_type(X.dtype, like.dtype))
             shift = like.shift
@@ -70,6 +72,7 @@ class Radial(Kernel):
         tile = products(rows, others, make_tile(rows, others, out))
         profile = self.make_profile(rows.rows.shape[1])
         profile.fill(tile, *_cast_squares(tile, rows, others))
+        # Rounding leaves a small distance of a row to itself, whose root would show in kernels with a cusp.
         if rows.token is others.token:
             tile[find_same_rows(rows, others)] = profile.factor
         return tile
@@ -112,38 +115,41 @@ class Radial(Kernel):
         values = self.between(rows, others)
         slopes = self._fill_slopes(rows, others)
         found = []
-        for one in self.hyperparameters:
-            if one.fixed:
+        for parameter in self.hyperparameters:
+            if parameter.fixed:
                 continue
-            if one.name in ("length_scale", "gamma"):
+            if parameter.name in ("length_scale", "gamma"):
                 parts = square_gaps(rows, others) * slopes[:, :, None]
-                parts = parts if one.n_elements > 1 else parts.sum(axis=2, keepdims=True)
-                found.append(parts if one.name == "length_scale" else -0.5 * parts)
+                parts = parts if parameter.n_elements > 1 else parts.sum(axis=2, keepdims=True)
+                found.append(parts if parameter.name == "length_scale" else -0.5 * parts)
             else:
                 found.append(self.compute_shape_slopes(np, values, rows.rows.shape[1])[:, :, None])
         return values, np.concatenate(found, axis=2) if found else np.empty((*values.shape, 0))
 
     def tile_sums(self, rows: Prepared, others: Prepared, weights: Array, K: Array = None) -> Array:
         rows, others = self._align(rows, others)
-        free = [one for one in self.hyperparameters if not one.fixed]
+        free = [parameter for parameter in self.hyperparameters if not parameter.fixed]
         profile = self.make_profile(rows.rows.shape[1])
-        needs_values = profile.slope_is_value or any(one.name not in ("length_scale", "gamma") for one in free)
+        # dk/dlog(length) of the Gaussian kernel is k times squared differences: the values serve as slopes.
+        needs_values = profile.slope_is_value or any(
+            parameter.name not in ("length_scale", "gamma") for parameter in free
+        )
         values = self.between(rows, others) if K is None and needs_values else K
         found = []
-        for one in free:
-            if one.name in ("length_scale", "gamma"):
+        for parameter in free:
+            if parameter.name in ("length_scale", "gamma"):
                 slopes = values if profile.slope_is_value else self._fill_slopes(rows, others)
                 sums = sum_gaps(weights * slopes, rows.rows, others.rows)
-                sums = sums if one.n_elements > 1 else sums.sum(keepdims=True)
-                found.append(sums if one.name == "length_scale" else -0.5 * sums)
+                sums = sums if parameter.n_elements > 1 else sums.sum(keepdims=True)
+                found.append(sums if parameter.name == "length_scale" else -0.5 * sums)
             else:
                 slopes = self.compute_shape_slopes(np, values, rows.rows.shape[1])
                 found.append(np.array([np.vdot(weights, slopes)]))
         return np.concatenate(found) if found else np.empty(0)
 
     def slope_products(self, rows: Prepared, others: Prepared, vectors: Array, K: Array = None) -> Array:
-        free = [one for one in self.hyperparameters if not one.fixed]
-        if [one.name for one in free] != ["length_scale"]:
+        free = [parameter for parameter in self.hyperparameters if not parameter.fixed]
+        if [parameter.name for parameter in free] != ["length_scale"]:
             return super().slope_products(rows, others, vectors)
         rows, others = self._align(rows, others)
         known = K is not None and self.make_profile(rows.rows.shape[1]).slope_is_value

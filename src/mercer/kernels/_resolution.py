@@ -90,6 +90,7 @@ def resolve_gamma(gamma: Any, rows: Any) -> float:
     if gamma != "scale":
         return 1.0 / n_features
     if issparse(rows):
+        # The zeros that are not stored count too: each adds mean^2 to the sum of squares.
         values = rows.data.astype(np.float64, copy=False)
         size = rows.shape[0] * n_features
         mean = values.sum() / size

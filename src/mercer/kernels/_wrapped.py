@@ -76,6 +76,7 @@ class Pairwise(_Whole):
     gamma: float | None = None
 
     def _values(self, X: Array, Y: Array) -> Array:
+        # The additive kernel has no gamma.
         given = {} if self.gamma is None or self.metric == "additive_chi2" else {"gamma": self.gamma}
         return pairwise_kernels(X, Y, metric=self.metric, **given)
 
@@ -161,8 +162,10 @@ class ScikitKernel(Kernel):
     @property
     def hyperparameters(self) -> list[Hyperparameter]:
         return [
-            Hyperparameter(f"kernel__{one.name}", "fixed" if one.fixed else one.bounds, one.n_elements)
-            for one in self.kernel.hyperparameters
+            Hyperparameter(
+                f"kernel__{parameter.name}", "fixed" if parameter.fixed else parameter.bounds, parameter.n_elements
+            )
+            for parameter in self.kernel.hyperparameters
         ]
 
     @property

@@ -78,6 +78,7 @@ def prepare_classes(machine: Any, opened: OpenedRows, C: float, scheme: str) -> 
     class_weight = balance_classes(machine, classes, codes, opened.weight)
     bounds = np.zeros(opened.source.n_rows)
     bounds[opened.used] = C * opened.weight * class_weight[codes]
+    # A class weight of zero takes the rows of its class out of all machines.
     counted = bounds[opened.used] > 0
     members = tuple(opened.used[counted & (codes == k)] for k in range(len(classes)))
     return ClassProblem(classes, class_weight, ClassLayout(members, scheme), bounds)
@@ -123,6 +124,7 @@ def make_joint_machine(opened: OpenedRows, problem: ClassProblem, settings: Sett
     """Return the solver of the one machine for all classes."""
     layout = problem.layout
     rows, n_classes = np.concatenate(layout.members), len(problem.classes)
+    # The rows are sorted by class, so their own classes are runs.
     own = np.repeat(np.arange(n_classes), [len(members) for members in layout.members])
     limits = (settings.tol, settings.max_iter, settings.subject)
     return JointMachine(opened.gram, rows, own, problem.bounds[rows], n_classes, *limits)

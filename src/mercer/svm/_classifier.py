@@ -133,6 +133,7 @@ class MachineClassifier(ClassifierMixin, KernelMachine):
 
     def _choose_classes(self, scores: Array) -> Array:
         """Return the index in ``classes_`` of the class of each row."""
+        # With two classes a positive score is for the second, and zero for the first.
         if self._n_classes == 2:
             return (scores[:, 0] > 0).astype(np.intp)
         if not self._is_one_against_one:

@@ -59,6 +59,7 @@ class LinearMachine(Estimator):
         """Drive the solver that suits `loss` and `penalty`, and store; watches see the rows as they were given."""
         source = self._add_constant(given)
         total = source.total_weight()
+        # The solvers minimise the mean loss plus a penalty: both sides are divided by C times the sum of weights.
         scaled = PENALTIES[penalty].scaled(1.0 / (self.C * total))
         problem = CompositeProblem(loss, scaled, total, source.n_features, False, self.tol)
         used, solve = choose_solver(self, problem, source)

@@ -190,6 +190,7 @@ class LinearSVC(LinearDecision, LinearMachine):
         rows, blocks = source.whole(), [source.block(index) for index in range(source.n_blocks)]
         weight = np.concatenate([np.ones(block.n) if block.weight is None else block.weight for block in blocks])
         own = np.concatenate([block.y for block in blocks]).astype(np.intp)
+        # Rows of weight zero have coefficients zero: the dual leaves them out.
         used = np.flatnonzero(weight > 0)
         gram, bounds = Gram(as_kernel("linear"), rows, source.threads), self.C * weight[used]
         limits = (self.tol, self.max_iter * len(used), type(self).__name__)

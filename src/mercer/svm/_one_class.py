@@ -129,6 +129,7 @@ class OneClassSVM(OutlierMixin, SingleMachine):
         """
         opened = open_kernel_rows(self, X, None, sample_weight, None)
         box, zero = opened.weight, np.zeros(len(opened.weight))
+        # Pair steps keep the sum of coefficients, so the start fixes it at nu n.
         program = DualProgram(opened.used, zero, zero, box, fill_bounds(box, self.nu * box.sum()))
         outcome = self._solve_program(opened, program, read=partial(_read_offset, opened.dtype))
         self._conclude(outcome, CURE)

@@ -153,7 +153,9 @@ class DeviceScores:
     def __call__(self, block: Block) -> Array:
         xp = block.xp
         kind = xp.result_type(block.X, self.support)
-        support, shift, coefficients = (xp.astype(one, kind) for one in (self.support, self.shift, self.coefficients))
+        support, shift, coefficients = (
+            xp.astype(array, kind) for array in (self.support, self.shift, self.coefficients)
+        )
         if coefficients.shape[1] <= _MOST_SUMMED and min(support.shape[0], block.X.shape[0]) > 0:
             sums = self.sums(support, xp)
             if sums.program is not None:

@@ -68,6 +68,7 @@ def _read_machine(
     """Return the fitted attributes at the `state` of the solver `machines`."""
     program, b, slope = next(machines.parts(state))
     whole = np.zeros(opened.source.n_rows)
+    # A row of nu-regression has a coefficient above and one below the tube; f needs their sum.
     np.add.at(whole, program.rows, b)
     support = np.flatnonzero(whole)
     return {

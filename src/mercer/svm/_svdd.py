@@ -148,6 +148,7 @@ class SVDD(OutlierMixin, SingleMachine):
         # `tol` is a share of the largest k(x, x); the program is half the dual, so its slopes are half as large too.
         unit = max(float(np.abs(own).max(initial=0.0)), 1e-300)
         settings = replace(self._make_settings(), tol=0.5 * self.tol * unit)
+        # Half of the dual: b'Kb / 2 - sum_i b_i k_ii / 2, with sum b = 1 kept from the start.
         program = DualProgram(opened.used, -0.5 * own, zero, box, fill_bounds(box, 1.0))
         outcome = self._solve_program(opened, program, read=_read_radius, settings=settings, known={"offset_": 0.0})
         self._conclude(outcome, CURE)

@@ -174,6 +174,7 @@ class SVR(RegressionMachine):
             # Squared losses have no upper bound; their dual adds b_i^2 / (4 C_i) to the objective.
             ridge, box = 0.5 / box, np.full(len(box), np.inf)
         start = self._choose_start(opened, box)
+        # One coefficient b_i = a_i - a*_i for each row: the term epsilon |b_i| has a kink at zero.
         program = DualProgram(opened.used, -targets, -box, box, start, self.epsilon, ridge=ridge)
         outcome = self._solve_program(opened, program)
         self._conclude(outcome, CURE)
