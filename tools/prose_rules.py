@@ -32,7 +32,7 @@ IRREGULAR = {
 }  # fmt: skip
 VERBS_IN_ED = {"embed", "exceed", "feed", "need", "proceed", "seed", "shed", "speed"}
 # Names that a protocol of the package or of Python fixes.
-FIXED_NAMES = {"_fitted", "fitted", "is_fitted"}
+FIXED_NAMES = {"_fitted", "expected_log_likelihood", "fitted", "is_fitted", "refused"}
 
 
 def list_breaches(path):

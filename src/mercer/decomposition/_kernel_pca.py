@@ -212,7 +212,7 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         warn_of_scale(type(self).__name__, kernel, rows)
         self._check_shape(rows)
         self._dtype = source.host_dtype.name
-        self.solver_used_ = self._resolved(rows.shape[0])
+        self.solver_used_ = self._resolve(rows.shape[0])
         gamma = 1.0 / rows.shape[1] if self.gamma is None else self.gamma
         known = {"kernel_": kernel, "gamma_": gamma, "X_fit_": rows.copy() if self.copy_X else rows}
         outcome = self._drive(lambda start: self._solver(rows, kernel, start), source, attributes=known)
@@ -229,7 +229,7 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             )
             raise DataError(message)
 
-    def _resolved(self, n: int) -> str:
+    def _resolve(self, n: int) -> str:
         if self.eigen_solver != "auto":
             return self.eigen_solver
         wanted = n if self.n_components is None else min(n, self.n_components)
@@ -254,7 +254,7 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         if self.solver_used_ == "randomized":
             product = partial(multiply, matrix, threads=threads)
             return (yield from self._by_blocks(product, n, first if state is None else state))
-        values, vectors = yield Dense(lambda: self._decomposed(matrix, count), heavy=True)
+        values, vectors = yield Dense(lambda: self._decompose(matrix, count), heavy=True)
         left = yield Dense(lambda: largest_residual(matrix, values, vectors, threads))
         found = replace(first, values=values, vectors=vectors, residual=left)
         # Eigenvalues of a dense decomposition are exact to rounding; its residuals are those of n operations.
@@ -272,7 +272,7 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         rounds = block_krylov(product, n, count, tol, limit, seed, state.krylov)
         return (yield from by_blocks(rounds, state, tol, fixed))
 
-    def _decomposed(self, matrix: Array, count: int) -> tuple[Array, Array]:
+    def _decompose(self, matrix: Array, count: int) -> tuple[Array, Array]:
         n = len(matrix)
         if self.solver_used_ == "arpack" and count < n:
             start = np.random.default_rng(seed_sequence(self.random_state)).uniform(-1.0, 1.0, n)
@@ -283,7 +283,7 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return values[::-1], vectors[:, ::-1]
 
     def _fitted(self, state: KernelPCAState) -> dict[str, Any]:
-        values, vectors = self._checked(np.array(state.values)), np.array(state.vectors)
+        values, vectors = self._check_values(np.array(state.values)), np.array(state.vectors)
         places = np.abs(vectors).argmax(axis=0)
         vectors *= np.where(vectors[places, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
         if self.remove_zero_eig or self.n_components is None:
@@ -294,8 +294,8 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             "kernel_means_": np.asarray(state.means).astype(self._dtype),
         }
 
-    def _checked(self, values: Array) -> Array:
-        """Eigenvalues without what rounding made; an error where they show that the kernel is none."""
+    def _check_values(self, values: Array) -> Array:
+        """Return eigenvalues without rounding errors; raise where they show that the kernel is not positive."""
         largest, precision = float(values.max()), 1e-12 if self._dtype == "float64" else 2e-7
         lowest = float(values.min())
         if lowest < -1e-5 * max(largest, 1e-300) and lowest < -1e-10:
@@ -308,7 +308,7 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return np.where(values > precision * largest, values, 0.0)
 
     def _axes(self) -> tuple[Array, Array]:
-        """Coefficients of the axes, and what is taken from sums of kernels so that they are centred."""
+        """Return the coefficients of the axes, and what is subtracted from sums of kernels to centre them."""
         kept = self.eigenvalues_ > 0
         axes = np.zeros_like(self.eigenvectors_)
         axes[:, kept] = self.eigenvectors_[:, kept] / np.sqrt(self.eigenvalues_[kept])

@@ -47,7 +47,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     init : one of 'k-medoids++', 'build', 'random' or an array-like, default='k-medoids++'
         The first medoids: ``'k-medoids++'`` draws rows in proportion to their distance from those drawn before,
         ``'build'`` adds the row that lowers T most, k times (nothing is drawn, k passes over all pairs), ``'random'``
-        draws rows. An array holds the numbers of k rows, or k positions of which the nearest rows are taken.
+        draws rows. An array holds the indices of k rows, or k positions: the rows nearest to them are taken.
     max_iter : an integer in [1, inf), default=300
         Most passes over all rows; for ``'pam'``, most swaps.
     n_draws : an integer in [1, inf), default=5
@@ -214,7 +214,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         if self.method != "clara":
             return
         if not isinstance(self.init, str):
-            message = f"{name}: method='clara' starts in samples, of which init must be a name; got an array."
+            message = f"{name}: method='clara' starts in samples, so init must be a name; got an array."
             raise ParameterError(message)
         if self.draw_size is not None and self.draw_size < self.n_clusters:
             message = (
