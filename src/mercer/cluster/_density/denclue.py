@@ -144,13 +144,15 @@ class DENCLUE(ClusterMixin, Estimator):
         """
         source = self._open(X, None, sample_weight)
         rows, weight = source.whole(), source.weight
-        self.bandwidth_ = self._bandwidth(source)
-        self._fit_rows, self._fit_weight = rows, weight
-        density = self._density()
-        tree = density.tree
+        bandwidth = self._bandwidth(source)
+        tree = SpaceTree(rows, self._threads(), "DENCLUE")
+        density = GaussianDensity(tree, weight, bandwidth)
         ascent = Ascent(density, None if weight is None else weight[tree.order], self.tol, self.max_iter)
         first = ascent.start(tree.rows(0, tree.n))
-        outcome = self._drive(lambda state: ascent.solve(state or first), source, max_steps=self.max_iter)
+        known = {"bandwidth_": bandwidth, "_fit_rows": rows, "_fit_weight": weight}
+        outcome = self._drive(
+            lambda state: ascent.solve(state or first), source, max_steps=self.max_iter, attributes=known
+        )
         self._store(outcome.state, density)
         self._conclude(outcome)
         return self

@@ -1,6 +1,7 @@
 """Agglomerative clustering."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -179,10 +180,13 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         graph = None
         if self.connectivity is not None:
             graph = Graph.of(type(self).__name__, rows, self.connectivity, self.metric)
-        self._rows = rows
         given = {"n_leaves_": len(rows), "n_connected_components_": 1 if graph is None else graph.n_components}
-        outcome = self._drive(lambda start: self._solver(source, graph, start), source, attributes=given)
-        del self._rows
+        outcome = self._drive(
+            lambda start: self._solver(source, graph, start),
+            source,
+            fitted=partial(self._attributes_of, X=rows),
+            attributes=given,
+        )
         self._conclude(outcome, cure="raise max_time")
         return self
 
@@ -242,8 +246,8 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
             full = self.n_clusters is None or self.n_clusters < max(100, 0.02 * n)
         return 1 if full or self.n_clusters is None else self.n_clusters
 
-    def _fitted(self, merges: Merges) -> dict[str, Any]:
-        X = self._rows
+    def _attributes_of(self, merges: Merges, X: Array) -> dict[str, Any]:
+        """Return the fitted attributes of some merges of the rows, or distances, `X`."""
         in_order = self.linkage in ("centroid", "median") or self.connectivity is not None
         tree = Tree.of(merges, len(X), in_order)
         number = self.n_clusters

@@ -1,6 +1,7 @@
 """k-medoids clustering."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -166,15 +167,15 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         self
         """
         source = self._open(X, None, sample_weight)
-        rows = self._rows = source.whole()
+        rows = source.whole()
         if self._precomputed:
             check_distances(type(self).__name__, rows)
         weight = source.weight
         board = Board(open_distances(rows, self.metric, self.metric_params), weight, self._threads())
         self._check_choices(len(board.candidates))
         self.__dict__.pop("cluster_centers_", None)
-        outcome = self._drive(self._search(board), source, max_steps=self.max_iter)
-        del self._rows
+        fitted = partial(self._attributes_of, rows=rows)
+        outcome = self._drive(self._search(board), source, fitted=fitted, max_steps=self.max_iter)
         if not np.array_equal(board.medoids, self.medoid_indices_):
             board.place(self.medoid_indices_)
         self.labels_, self.inertia_ = board.nearest, board.total
@@ -226,11 +227,10 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     def _precomputed(self) -> bool:
         return isinstance(self.metric, str) and self.metric == "precomputed"
 
-    def _fitted(self, state: MedoidState) -> dict[str, Any]:
-        found = {"medoid_indices_": state.medoids}
-        if not self._precomputed:
-            found["cluster_centers_"] = self._rows[state.medoids]
-        return found
+    def _attributes_of(self, state: MedoidState, rows: Array) -> dict[str, Any]:
+        """Return the fitted attributes of a state: the medoids, and their rows unless distances were given."""
+        attributes = {"medoid_indices_": state.medoids}
+        return attributes if self._precomputed else attributes | {"cluster_centers_": rows[state.medoids]}
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
         """Fit to `X` and return ``labels_``."""
