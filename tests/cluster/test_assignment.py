@@ -6,8 +6,8 @@ import scipy.sparse
 
 from mercer._native.space import assignment
 from mercer._solver.centres.assignment import Assignment, Farthest, Memory
-from mercer._solver.centres.centres import Centres, nearest
-from mercer._solver.centres.plus_plus import Nearness, Potentials
+from mercer._solver.centres.centres import Centres
+from mercer._solver.centres.first_centres import Nearness, Potentials
 from mercer._source import ArraySource, open_source
 from mercer._source.block import DenseBlock
 
@@ -60,11 +60,11 @@ def test_labels_are_those_of_direct_distances_even_between_near_equals(dtype):
     X = (random.integers(0, 4, size=(5000, 6)) + 1000).astype(dtype)
     centres = np.ascontiguousarray(X[:40] + dtype(0.5))
     labels, distances = np.empty(5000, np.int32), np.empty(5000)
-    assignment.search_directly(X, centres, labels, distances)
-    found, squared = nearest(DenseBlock(X, 0), Centres(centres))
+    assignment.search_by_distances(X, centres, labels, distances)
+    found, squared = Centres(centres).find_nearest(DenseBlock(X, 0))
     np.testing.assert_array_equal(found, labels)
     np.testing.assert_array_equal(squared, distances)
-    one_by_one = [nearest(DenseBlock(X[i : i + 1], 0), Centres(centres))[0][0] for i in range(100)]
+    one_by_one = [Centres(centres).find_nearest(DenseBlock(X[i : i + 1], 0))[0][0] for i in range(100)]
     np.testing.assert_array_equal(one_by_one, labels[:100])
 
 
@@ -95,7 +95,7 @@ def test_sparse_rows_have_the_sums_of_dense_ones():
 def test_the_farthest_rows_come_in_order_and_have_weight():
     X, centres, weight = make()
     weight[::2] = 0
-    distances = nearest(DenseBlock(X, 0), Centres(centres))[1]
+    distances = Centres(centres).find_nearest(DenseBlock(X, 0))[1]
     expected = np.argsort(-np.where(weight > 0, distances, -1), stable=True)[:5]
     found = ArraySource(X, weight=weight).reduce(Farthest(Centres(centres), 5))
     np.testing.assert_array_equal(found.numbers, expected)
@@ -109,5 +109,5 @@ def test_odd_shapes_are_searched_whole(shape):
     random = np.random.default_rng(0)
     X, centres = random.normal(size=(n, d)), random.normal(size=(k, d))
     labels, distances = np.empty(n, np.int32), np.empty(n)
-    Centres(centres).search(X, labels, distances)
+    Centres(centres).search_by_products(X, labels, distances)
     np.testing.assert_array_equal(labels, ((X[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1))

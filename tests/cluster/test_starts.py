@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from mercer._solver.centres.starts import around_the_mean, in_the_box
+from mercer._solver.centres.first_centres import around_the_mean, in_the_box
 from mercer._solver.relay import answer_requests
 from mercer._source import open_source
 from mercer.cluster import KMeans, kmeans_plusplus

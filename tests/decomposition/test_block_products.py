@@ -7,7 +7,7 @@ from sklearn.datasets import make_blobs
 from mercer._solver import tiled_matrix
 from mercer._solver.tiled_matrix import KernelStrips, kernel_matrix
 from mercer.decomposition import KernelPCA
-from mercer.decomposition._block_krylov import _orthonormal, centred
+from mercer.decomposition._block_krylov import _orthonormal, multiply_centred
 from mercer.kernels import RBF, Matern, White
 
 RANDOM = np.random.default_rng(0)
@@ -27,7 +27,7 @@ def test_strips_multiply_as_the_matrix_does_with_the_same_bits_on_any_threads(n,
 def test_centred_products_are_those_of_the_centred_matrix():
     root, B = RANDOM.normal(size=(40, 40)), RANDOM.normal(size=(40, 3))
     K, H = root @ root.T + 100.0, np.eye(40) - 1.0 / 40
-    np.testing.assert_allclose(centred(lambda block: K @ block, B), H @ K @ H @ B, atol=1e-10)
+    np.testing.assert_allclose(multiply_centred(lambda block: K @ block, B), H @ K @ H @ B, atol=1e-10)
 
 
 def test_a_new_block_is_orthonormal_and_apart_from_the_basis():

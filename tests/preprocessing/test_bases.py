@@ -9,10 +9,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, SplineTransformer
 
 from mercer._source.block import DenseBlock
+from mercer._statistic.extent import Extent
 from mercer.errors import DataError, ParameterError
 from mercer.linear_model import LinearRegression, LogisticRegression
 from mercer.preprocessing import FourierBasis, PolynomialBasis, RadialBasis, SplineBasis
-from mercer.preprocessing._basis import Extent
 
 X = np.random.default_rng(0).uniform(-2.0, 5.0, size=(60, 3))
 

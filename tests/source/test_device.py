@@ -11,8 +11,7 @@ from array_api_compat import array_namespace
 
 from mercer._solver.centres.assignment import Assignment, Farthest
 from mercer._solver.centres.centres import Centres
-from mercer._solver.centres.row_draw import RowDraw, WeightedRows
-from mercer._solver.centres.starts import Box, Race
+from mercer._solver.centres.row_draw import Race, RowDraw, WeightedRows
 from mercer._source import ArraySource, open_place, place_of
 from mercer._source.block import DenseBlock, rows_per_block
 from mercer._source.device.source import DeviceSource, open_device, rows_per_device_block
@@ -21,6 +20,7 @@ from mercer._source.groups import Groups
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import HOST, Placement
 from mercer._statistic import Moments, Statistic
+from mercer._statistic.extent import Extent
 from mercer._statistic.labels import Labels, Rows
 from mercer._statistic.products import Residual
 from mercer._statistic.triangle import Triangle
@@ -92,7 +92,7 @@ def test_least_scores_are_those_of_all_scores_at_once_in_any_tiles(kind, monkeyp
 def test_among_equal_scores_the_lowest_label_wins():
     X = torch.zeros((5, 2), dtype=torch.float32)
     centres = Centres(torch.asarray([[1.0, 0.0], [-1.0, 0.0], [1.0, 0.0], [-1.0, 0.0]]))
-    assert centres.nearest(TorchBlock(X, 0, xp=array_namespace(X)))[0].tolist() == [0] * 5
+    assert centres.search_by_array(TorchBlock(X, 0, xp=array_namespace(X)))[0].tolist() == [0] * 5
 
 
 @pytest.mark.parametrize("library", PLACES)
@@ -104,7 +104,7 @@ def test_statistics_agree_with_memory_over_several_blocks(library, weighted, dty
     memory = ArraySource(X, y, weight)
     there = opened(PLACES[library], X, y, weight, rows=128)
     centres = Centres(X[:9].copy())
-    statistics = [Moments(), Moments(diagonal=True), Moments(centre=False), Rows(), Box(), Assignment(centres)]
+    statistics = [Moments(), Moments(diagonal=True), Moments(centre=False), Rows(), Extent(), Assignment(centres)]
     statistics += [Residual(np.ones((6, 1)), X.mean(axis=0), np.zeros(1)), Farthest(centres, 5)]
     for statistic in statistics:
         assert_alike(there.reduce(statistic), memory.reduce(statistic), 1e-5 if dtype == np.float32 else 1e-10)

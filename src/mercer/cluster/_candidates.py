@@ -23,7 +23,7 @@ def _density(shape: Shape) -> Any:
 
 
 def _sizes(shape: Shape) -> dict[str, list[int]]:
-    """Groups of at least a fiftieth or a tenth of the rows: smaller ones are odd rows."""
+    """Return two least sizes of a group, a fiftieth and a tenth of the rows: smaller groups are odd rows."""
     return {"min_cluster_size": sorted({max(5, shape.n_rows // share) for share in (100, 50, 20, 10)})}
 
 

@@ -53,7 +53,7 @@ def check_distances(subject: str, D: Array) -> None:
 
 
 def metric_options(X: Array, metric: Any, options: dict[str, Any] | None) -> dict[str, Any]:
-    """The arguments of a metric; what SciPy would take from the rows of one call is taken from all of them."""
+    """Return the arguments of a metric; what SciPy would take from the rows of one call is taken from all of them."""
     options = dict(options or {})
     if metric == "seuclidean" and "V" not in options:
         options["V"] = np.var(X, axis=0, ddof=1, dtype=np.float64)
@@ -63,7 +63,7 @@ def metric_options(X: Array, metric: Any, options: dict[str, Any] | None) -> dic
 
 
 def measure_metric(subject: str, X: Array, Y: Array, metric: Any, options: dict[str, Any]) -> Array:
-    """The distances of the rows of `X` to those of `Y`, by a function of two rows or by name."""
+    """Return the distances of the rows of `X` to those of `Y`, by a function of two rows or by name."""
     name = _SCIPY_NAMES.get(metric, metric) if isinstance(metric, str) else metric
     if name in _SKLEARN_NAMES:
         return np.ascontiguousarray(pairwise_distances(X, Y, metric=name, **options), dtype=np.float64)

@@ -8,7 +8,7 @@ from sklearn.utils import check_array
 from mercer._base import seed_sequence
 from mercer._base.parameter import Integer, Nothing, Seed, check_parameters
 from mercer._base.validation import check_weight
-from mercer._solver.centres.plus_plus import plus_plus
+from mercer._solver.centres.first_centres import plus_plus
 from mercer._solver.relay import answer_requests
 from mercer._source import Source, open_place, open_source, place_of
 from mercer._source.threads import n_threads
@@ -89,7 +89,7 @@ def kmeans_plusplus(
         Taken for compatibility: checked for its length, and not needed.
     random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
     n_local_trials : an integer in [1, inf) or None, default=None
-        Rows tried for each centre, of which the best is kept; None means 2 + log k, 1 is plain k-means++.
+        Rows tried for each centre; the best is kept. None means 2 + log k, 1 is plain k-means++.
     n_jobs : an integer in (-inf, inf) or None, default=None
         Threads; changes no result.
 
@@ -113,7 +113,7 @@ def kmeans_plusplus(
         "n_jobs": Integer() | Nothing(),
     }
     check_parameters("kmeans_plusplus", rules, locals())
-    source = _opened(X, sample_weight, n_threads(n_jobs))
+    source = _open_rows(X, sample_weight, n_threads(n_jobs))
     if source.n_rows < n_clusters:
         message = f"kmeans_plusplus: n_samples={source.n_rows} should be >= n_clusters={n_clusters}. Lower n_clusters."
         raise DataError(message)
@@ -127,7 +127,7 @@ def kmeans_plusplus(
     return source.send(answer_requests(plus_plus(n_clusters, generator, n_local_trials), source))
 
 
-def _opened(X: Any, weight: Any, threads: int) -> Source:
+def _open_rows(X: Any, weight: Any, threads: int) -> Source:
     if (place := place_of(X)) != "memory":
         return open_place(place, X, None, weight, subject="kmeans_plusplus", targets=None, threads=threads)
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")

@@ -71,11 +71,11 @@ class Metric:
         return isinstance(self.name, str) and self.name == "euclidean" and not self.arguments
 
     def suits_tree(self, tree: str) -> bool:
-        """Whether scikit-learn's tree of that name knows this metric."""
+        """Return whether scikit-learn's tree of that name knows this metric."""
         return isinstance(self.given, str) and self.given in TREES[tree].valid_metrics
 
-    def settled(self, X: Array) -> "Metric":
-        """With the scales that are taken from the rows fixed, so that distances may be asked for part by part."""
+    def settle_scales(self, X: Array) -> "Metric":
+        """Return the metric with scales fixed that depend on the rows, so that distances may be computed in parts."""
         if issparse(X):
             return self
         if self.name == "seuclidean" and "V" not in self.arguments:
@@ -87,7 +87,7 @@ class Metric:
         return self
 
     def distances(self, rows: Array, X: Array) -> Array:
-        """All distances from some rows to all of X, as float64.
+        """Return all distances from some rows to all of X, as float64.
 
         Euclidean ones are summed from differences: those of two rows are then equal both ways, and a tie stays a tie.
         """
@@ -98,12 +98,12 @@ class Metric:
         return np.ascontiguousarray(found, np.float64)
 
     def tree(self, kind: str, X: Array, leaf_size: int) -> Any:
-        """scikit-learn's search tree over X."""
+        """Return scikit-learn's search tree over X."""
         return TREES[kind](X, leaf_size=leaf_size, metric=self.name, **self.arguments)
 
 
 def _narrow(rows: Array) -> Array:
-    """Sparse rows with the short indices that scikit-learn's distances ask for; others as they are."""
+    """Return sparse rows with the 32-bit indices that scikit-learn's distances need; others as they are."""
     if not issparse(rows) or rows.indices.dtype == np.int32 or max(rows.nnz, rows.shape[1]) >= 2**31:
         return rows
     return type(rows)((rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int32)), rows.shape)

@@ -15,12 +15,14 @@ Array = Any
 LANES = 64
 # Rows of a matrix that are filled in one call.
 _RUN = 32
-# Squares of numbers beyond these, times the sizes of two clusters, are not finite, or lose their digits.
-_LARGEST, _SMALLEST = 1e120, 1e-120
+# The square of a larger value, times the sizes of two clusters, may overflow.
+_LARGEST = 1e120
+# The square of a smaller value, times the sizes of two clusters, may lose its digits.
+_SMALLEST = 1e-120
 
 
 def safe_scale(X: Array) -> float:
-    """A power of two by which rows are multiplied so that the squares of their entries are ordinary numbers."""
+    """Return a power of two by which rows are multiplied so that the squares of their entries are normal numbers."""
     largest = float(max(np.max(X, initial=0.0), -np.min(X, initial=0.0)))
     if largest == 0.0 or _SMALLEST < largest < _LARGEST:
         return 1.0
@@ -28,7 +30,7 @@ def safe_scale(X: Array) -> float:
 
 
 def pack_points(X: Array) -> Array:
-    """Rows in panels of LANES, feature by feature; lanes without a row hold infinity."""
+    """Return rows in panels of LANES, feature by feature; lanes without a row hold infinity."""
     n, d = X.shape
     panels = -(-n // LANES)
     padded = np.full((panels * LANES, d), np.inf)
@@ -37,7 +39,7 @@ def pack_points(X: Array) -> Array:
 
 
 def unpack_points(panels: Array) -> Array:
-    """The points of all lanes, a row each."""
+    """Return the points of all lanes, a row each."""
     return panels.transpose(0, 2, 1).reshape(-1, panels.shape[1])
 
 
@@ -48,7 +50,7 @@ def measure_points(panels: Array, rows: Array, out: Array) -> Array:
 
 
 def square_matrix(subject: str, X: Array, metric: Any, threads: int) -> Array:
-    """The n x n distances of rows."""
+    """Return the n x n distances of rows."""
     n = len(X)
     matrix = np.empty((n, n))
     if isinstance(metric, str) and metric in ("euclidean", "l2"):

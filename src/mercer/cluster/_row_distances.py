@@ -24,11 +24,11 @@ class RowDistances:
     takes_memory = False
 
     def lines(self, rows: Array, out: Array | None = None) -> Array:
-        """The distances of each of `rows`, numbers in rising order, to all rows: (b, n), in `out` if it helps."""
+        """Return the distances of `rows`, indices in rising order, to all rows: (b, n), in `out` if that helps."""
         raise NotImplementedError  # each kind below defines its own
 
     def among(self, rows: Array) -> "RowDistances":
-        """The distances of some rows to one another."""
+        """Return the distances of some rows to one another."""
         raise NotImplementedError  # each kind below defines its own
 
 
@@ -66,7 +66,7 @@ class PointDistances(RowDistances):
         return self.reach(self.rows[rows], out)
 
     def reach(self, X: Array, out: Array | None = None) -> Array:
-        """The distances of other rows to all of these."""
+        """Return the distances of other rows to all of these."""
         out = np.empty((len(X), self.n)) if out is None else out[: len(X)]
         scaled = X.astype(np.float64, copy=False)
         scaled = np.ascontiguousarray(scaled if self.scale == 1.0 else scaled * self.scale)
@@ -95,7 +95,7 @@ class MeasuredDistances(RowDistances):
         return self.reach(self.rows[rows])
 
     def reach(self, X: Array) -> Array:
-        """The distances of other rows to all of these."""
+        """Return the distances of other rows to all of these."""
         return measure_metric("KMedoids", X, self.rows, self.metric, self.options)
 
     def among(self, rows: Array) -> "MeasuredDistances":
@@ -103,7 +103,7 @@ class MeasuredDistances(RowDistances):
 
 
 def open_distances(X: Array, metric: Any, options: dict[str, Any] | None) -> Any:
-    """The distances of rows, or those that `X` holds."""
+    """Return the distances of rows, or those that `X` holds."""
     if isinstance(metric, str) and metric == "precomputed":
         return GivenDistances(X)
     if isinstance(metric, str) and metric in ("euclidean", "l2") and not options:

@@ -39,7 +39,7 @@ class PrincipalAxes:
 
 @dataclass(frozen=True)
 class Task:
-    """How many axes, of which rows, how exactly."""
+    """What is asked of a solver: the number of axes, the rows and the accuracy."""
 
     subject: str
     n_components: Any
@@ -62,7 +62,7 @@ class Task:
         return max(10, self.n_features) * float(np.finfo(np.float64).eps)
 
     def degrees(self, weight: float) -> float:
-        """What a sum of squares is divided by to make a variance."""
+        """Return what a sum of squares is divided by to make a variance."""
         if weight <= self.ddof:
             message = (
                 f"{self.subject}: a variance needs a total weight above ddof={self.ddof}; got n_samples={weight:g}. "
@@ -72,7 +72,7 @@ class Task:
         return weight - self.ddof
 
     def scale(self, weight: float, mean: Array, squares: Array) -> Array:
-        """The standard deviation of each column, 1 for a constant one; None when rows are not scaled."""
+        """Return the standard deviation of each column, 1 for a constant one; None when rows are not scaled."""
         degrees = self.degrees(weight)
         if not self.scaled:
             return None
@@ -123,7 +123,7 @@ def complete(axes: Array, count: int) -> Array:
 
 
 def residuals_of(products: Array, axes: Array, sizes: Array) -> Array:
-    """|A v_k - s_k v_k| / max s for each k, from ``products[k] = A v_k``."""
+    """Return |A v_k - s_k v_k| / max s for each k, from ``products[k] = A v_k``."""
     largest = sizes.max(initial=0.0)
     if largest == 0:
         return np.zeros(len(sizes))
@@ -133,7 +133,7 @@ def residuals_of(products: Array, axes: Array, sizes: Array) -> Array:
 
 
 def certify(residuals: Array, tolerance: float) -> Certificate:
-    """How far the axes are from eigenvectors."""
+    """Return the certificate: how far the axes are from eigenvectors."""
     return Certificate.of(
         "residual",
         residuals.max(initial=0.0),

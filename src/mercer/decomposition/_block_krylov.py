@@ -14,7 +14,7 @@ from scipy.linalg import eigh
 from mercer._plain import plain
 from mercer._solver import Dense, Step
 
-__all__ = ["KrylovState", "block_krylov", "centre", "centred"]
+__all__ = ["KrylovState", "block_krylov", "centre", "multiply_centred"]
 
 Array = Any
 # More columns than wanted in a block, and blocks that are kept before a restart.
@@ -51,13 +51,13 @@ def block_krylov(
         none = np.empty((n, 0))
         state = KrylovState(none, none, np.empty((0, 0)), block, None, None, np.inf, 0)
     while state.steps < max_iter and state.residual > tol and state.block.shape[1] > 0:
-        state = yield Dense(lambda state=state: _extended(product, state, count))  # type: ignore[misc]
+        state = yield Dense(lambda state=state: _extend(product, state, count))  # type: ignore[misc]
         yield Step(float(np.maximum(state.values, 0.0).sum()), state)
     return state
 
 
-def _extended(product: Callable[[Array], Array], state: KrylovState, count: int) -> KrylovState:
-    """One more block in the basis."""
+def _extend(product: Callable[[Array], Array], state: KrylovState, count: int) -> KrylovState:
+    """Add one more block to the basis."""
     known, width = state.basis.shape[1], state.block.shape[1]
     image = product(state.block)
     basis, images = np.column_stack([state.basis, state.block]), np.column_stack([state.images, image])
@@ -80,7 +80,7 @@ def _extended(product: Callable[[Array], Array], state: KrylovState, count: int)
 
 
 def _orthonormal(block: Array, basis: Array) -> Array:
-    """The part of a block that is not in the span of the basis yet; fewer columns where there is nothing left.
+    """Return the part of a block that is not in the span of the basis yet; fewer columns where there is nothing left.
 
     Columns of unit length are made orthonormal by the eigenvectors of their products, which a second round makes exact
     to rounding. What the second projection takes half away of was rounding of the first.
@@ -108,7 +108,7 @@ def centre(matrix: Array) -> tuple[Array, float]:
     return columns, total
 
 
-def centred(product: Callable[[Array], Array], block: Array) -> Array:
-    """The centred kernels times a block, by products of those that are not: (1 - 11^T / n) K (1 - 11^T / n) B."""
+def multiply_centred(product: Callable[[Array], Array], block: Array) -> Array:
+    """Return (1 - 11^T / n) K (1 - 11^T / n) B, the centred kernels times a block; ``product(B)`` is K B."""
     image = product(block - block.mean(axis=0))
     return image - image.mean(axis=0)

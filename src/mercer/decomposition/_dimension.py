@@ -11,7 +11,7 @@ Array = Any
 
 
 def choose_dimension(spectrum: Array, wish: Any, weight: float) -> int:
-    """The number of components that `wish` (``n_components``) means for variances in falling order."""
+    """Return the number of components that `wish` (``n_components``) means for variances in falling order."""
     if wish == "mle":
         return weigh_evidence(spectrum, weight)
     if wish == "elbow":
@@ -20,7 +20,7 @@ def choose_dimension(spectrum: Array, wish: Any, weight: float) -> int:
 
 
 def reach_share(spectrum: Array, share: float) -> int:
-    """The fewest components whose variances sum to more than `share` of the total."""
+    """Return the fewest components whose variances sum to more than `share` of the total."""
     total = spectrum.sum()
     if total == 0:
         return 1
@@ -29,7 +29,7 @@ def reach_share(spectrum: Array, share: float) -> int:
 
 
 def find_elbow(spectrum: Array) -> int:
-    """Where the scree plot bends: the split into a high and a low group of greatest profile likelihood.
+    """Find where the scree plot bends: the split into a high and a low group of greatest profile likelihood.
 
     Both groups are Gaussian with means of their own and one variance (Zhu and Ghodsi, 2006), so the likelihood falls
     with the pooled sum of squares about the two means.
@@ -45,7 +45,7 @@ def find_elbow(spectrum: Array) -> int:
 
 
 def weigh_evidence(spectrum: Array, weight: float) -> int:
-    """The dimension of greatest evidence, by the Laplace approximation of Minka (2000, eq. 30).
+    """Return the dimension of greatest evidence, by the Laplace approximation of Minka (2000, eq. 30).
 
     For each k below d the evidence needs sums over pairs i < k, i < j of log (l_i - l_j)(1/m_j - 1/m_i), where m is l
     with its tail replaced by the mean of the tail, v. Pairs inside the head do not depend on k and the others split

@@ -15,7 +15,7 @@ from mercer._statistic import Moments, MomentSums
 from mercer._statistic.triangle import Triangle
 from mercer.decomposition._axes import PrincipalAxes, Task, certify, residuals_of, settle
 from mercer.decomposition._dimension import choose_dimension
-from mercer.decomposition._statistics import Lift, ScatterProduct, centred_gram
+from mercer.decomposition._statistics import Lift, ScatterProduct, make_centred_gram
 
 __all__ = ["covariance_eigh", "full", "gram", "measure"]
 
@@ -41,7 +41,7 @@ def measure(task: Task, *, diagonal: bool) -> Any:
 
 
 def covariance_eigh(task: Task, start: PrincipalAxes | None) -> Solver:
-    """Eigenvectors of the covariance matrix: one pass, then O(d^3)."""
+    """Compute eigenvectors of the covariance matrix: one pass, then O(d^3)."""
     if start is None:
         sums, _, scale = yield from measure(task, diagonal=False)
         scatter = sums.scatter if scale is None else sums.scatter / scale[:, None] / scale[None, :]
@@ -55,7 +55,7 @@ def covariance_eigh(task: Task, start: PrincipalAxes | None) -> Solver:
 
 
 def full(task: Task, start: PrincipalAxes | None) -> Solver:
-    """Singular vectors of the centred rows, through their triangular factor: one pass, then O(d^3)."""
+    """Compute singular vectors of the centred rows from their triangular factor: one pass, then O(d^3)."""
     if start is None:
         numbers = min(task.limit, task.n_features) * task.n_features
         require_memory(
@@ -78,13 +78,13 @@ def full(task: Task, start: PrincipalAxes | None) -> Solver:
 
 
 def gram(task: Task, start: PrincipalAxes | None, n_rows: int = 0) -> Solver:
-    """Eigenvectors of the n x n matrix of inner products, lifted to feature space: for d much above n."""
+    """Compute eigenvectors of the n x n inner products and map them to feature space: for d much above n."""
     if start is None:
         require_memory(
             task.subject, 3.0 * 8 * n_rows**2, f"the {n_rows} x {n_rows} Gram matrix", "use svd_solver='randomized'"
         )
         sums, _, scale = yield from measure(task, diagonal=True)
-        inner = yield Tiles(centred_gram(sums.mean, scale), np.empty((n_rows, n_rows)))
+        inner = yield Tiles(make_centred_gram(sums.mean, scale), np.empty((n_rows, n_rows)))
         vectors, sizes, rest = yield Dense(lambda: _leading(inner, task, sums.weight), n_rows > _HEAVY)
         unit = 1.0 if scale is None else scale[:, None]
         lifted = (yield Lift(sums.mean, vectors.T)) / unit
@@ -99,7 +99,7 @@ def gram(task: Task, start: PrincipalAxes | None, n_rows: int = 0) -> Solver:
 
 
 def _leading(matrix: Array, task: Task, weight: float) -> tuple[Array, Array, float]:
-    """The wanted eigenvectors (as rows) and eigenvalues of a scatter or Gram matrix, largest first, and the rest.
+    """Return the leading eigenvectors (as rows) and eigenvalues of a scatter or Gram matrix, and the sum of the rest.
 
     Weights can promise more eigenvalues than a Gram matrix has; those are zero, and have no vector here.
     """
@@ -120,7 +120,7 @@ def _leading(matrix: Array, task: Task, weight: float) -> tuple[Array, Array, fl
 
 
 def _choose(values: Array, task: Task, weight: float) -> tuple[Array, float]:
-    """As many of the sizes as are wanted, padded with zeros where the data has fewer, and the sum of the others."""
+    """Return the leading sizes, padded with zeros where the data has fewer, and the sum of the others."""
     spectrum = np.append(values, np.zeros(task.limit - len(values)))
     count = choose_dimension(spectrum, task.n_components, weight)
     return spectrum[:count], float(spectrum[count:].sum())

@@ -44,7 +44,7 @@ class RunningAxes:
     dtype: str = "float64"
 
     def with_batch(self, block: Block) -> "Stack":
-        """What one more batch makes of the state, in array operations, where its rows are."""
+        """Return the state after one more batch, by array operations, where its rows are."""
         xp, n_batch = block.xp, block.n
         rows = xp.astype(block.X, block.wide, copy=False)
         batch_mean = xp.mean(rows, axis=0)
@@ -71,7 +71,7 @@ class Stack:
     triangle: Array
 
     def axes(self, count: int, dtype: str) -> RunningAxes:
-        """The state, cut to `count` axes."""
+        """Return the state, cut to `count` axes."""
         _, values, axes = svd(self.triangle, full_matrices=False, check_finite=False)
         axes = fix_signs(axes[:count])
         return RunningAxes(self.n_seen, self.mean, self.variance, axes, values[:count], dtype)
@@ -292,7 +292,7 @@ class IncrementalPCA(Projection, Estimator):
         return self
 
     def _count(self, n_rows: int, n_features: int, axes: Array) -> int:
-        """The number of components, within what the batch and the axes so far allow."""
+        """Return the number of components, within what the batch and the axes so far allow."""
         wish = self.n_components
         if wish is None:
             return min(n_rows, n_features) if axes is None else axes.shape[0]

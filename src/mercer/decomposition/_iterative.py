@@ -20,7 +20,7 @@ from mercer.decomposition._axes import PrincipalAxes, Task, certify, residuals_o
 from mercer.decomposition._direct import measure
 from mercer.decomposition._statistics import ScatterProduct
 
-__all__ = ["arpack", "power", "randomized"]
+__all__ = ["arpack", "iterate_subspace", "power"]
 
 Array = Any
 # What svd_solver="power" stops at when tol is 0: an eigenvector good to ten digits where the next eigenvalue is far.
@@ -38,7 +38,7 @@ class _Scatter:
     matrix: Array = None
 
     def times(self, basis: Array) -> Any:
-        """The request whose answer is ``S basis``."""
+        """Return the request whose answer is ``S basis``."""
         if self.matrix is not None:
             return Dense(lambda: self.matrix @ basis)
         return _ScaledProduct(self, basis)
@@ -66,8 +66,8 @@ def _open(task: Task, n_products: int) -> Any:
     return _Scatter(sums.weight, sums.mean, scale, total, matrix)
 
 
-def randomized(task: Task, start: PrincipalAxes | None) -> Solver:
-    """Subspace iteration from random vectors (Halko, Martinsson and Tropp 2011), with Ritz values after each product.
+def iterate_subspace(task: Task, start: PrincipalAxes | None) -> Solver:
+    """Iterate a subspace from random vectors (Halko, Martinsson and Tropp 2011), with Ritz values after each product.
 
     ``iterations`` power iterations make iterations + 2 products: the first gives the range, the last the Ritz values
     of the final subspace.
@@ -93,7 +93,7 @@ def randomized(task: Task, start: PrincipalAxes | None) -> Solver:
 
 
 def _orthonormal_product(task: Task, scatter: _Scatter, basis: Array) -> Any:
-    """An orthonormal Q with the span of `basis`, and S Q."""
+    """Return an orthonormal Q with the span of `basis`, and S Q."""
     orthonormal, triangle = yield Dense(lambda: np.linalg.qr(basis))
     if task.normalizer == "QR":
         return orthonormal, (yield scatter.times(orthonormal))
@@ -103,7 +103,7 @@ def _orthonormal_product(task: Task, scatter: _Scatter, basis: Array) -> Any:
 
 
 def _ritz(task: Task, orthonormal: Array, product: Array) -> tuple[Array, Array, Array, Array]:
-    """The best axes in the span of orthonormal Q, given S Q; and the basis of the next iteration, by the normaliser."""
+    """Return the best axes in the span of orthonormal Q, given S Q, and the basis of the next iteration."""
     inner = orthonormal.T @ product
     values, mixing = np.linalg.eigh((inner + inner.T) / 2)
     chosen = mixing[:, ::-1][:, : task.n_components]
@@ -117,7 +117,7 @@ def _ritz(task: Task, orthonormal: Array, product: Array) -> tuple[Array, Array,
 
 
 def power(task: Task, start: PrincipalAxes | None, first: Array = None) -> Solver:
-    """Power iteration v <- S v / |S v|, one component after the other, each orthogonal to those before it.
+    """Iterate v <- S v / |S v|, one component after the other, each orthogonal to those before it.
 
     For v orthogonal to the eigenvectors found, S v is the product with the deflated matrix S - sum_i s_i v_i v_i^T. The
     error shrinks at each step by the ratio of the next eigenvalue to this one; a start orthogonal to an eigenvector
@@ -147,7 +147,7 @@ def power(task: Task, start: PrincipalAxes | None, first: Array = None) -> Solve
 
 
 def _with_current(task: Task, state: Any, basis: Array, product: Array) -> tuple[Array, Array, Array]:
-    """Axes, sizes and residuals of the components found and of the vector just multiplied."""
+    """Return axes, sizes and residuals of the components found and of the vector just multiplied."""
     found = basis.shape[0] - 1
     vector, size = basis[-1], max(0.0, float(basis[-1] @ product))
     sizes = np.append(state.sizes[:found] if found else np.empty(0), size)
@@ -158,20 +158,20 @@ def _with_current(task: Task, state: Any, basis: Array, product: Array) -> tuple
 
 
 def _project(vector: Array, basis: Array) -> Array:
-    """The part of `vector` orthogonal to the rows of `basis`; twice, since once leaves rounding of its own size."""
+    """Project `vector` twice on the complement of the rows of `basis`: once leaves rounding of its own size."""
     for _ in range(2):
         vector = vector - (basis @ vector) @ basis
     return vector
 
 
 def _unit(row: Array, otherwise: Array = None) -> Array:
-    """`row` over its length, or `otherwise` where it has none: a direction without variance stays as it is."""
+    """Return `row` over its length, or `otherwise` where it has none: a direction without variance stays as it is."""
     length = float(np.sqrt((row**2).sum()))
     return row / length if length > 0 else otherwise
 
 
 def arpack(task: Task, start: PrincipalAxes | None) -> Solver:
-    """ARPACK's implicitly restarted Lanczos method (Lehoucq, Sorensen and Yang 1998) on products with S."""
+    """Run ARPACK's implicitly restarted Lanczos method (Lehoucq, Sorensen and Yang 1998) on products with S."""
     state = start
     tolerance = max(task.tol, max(100, task.n_features) * float(np.finfo(task.dtype).eps))
     if state is None:

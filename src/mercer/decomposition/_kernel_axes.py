@@ -12,7 +12,7 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.relay import relay
 from mercer._solver.tiled_matrix import KernelStrips, kernel_matrix, multiply
-from mercer.decomposition._block_krylov import KrylovState, centred
+from mercer.decomposition._block_krylov import KrylovState, multiply_centred
 from mercer.kernels import Kernel, Precomputed
 
 __all__ = ["STATEMENT", "TOLERANCE", "KernelPCAState", "by_blocks", "fill_kernels", "largest_residual", "strip_kernels"]
@@ -61,21 +61,21 @@ def _certify(residual: float, tol: float) -> Certificate:
 
 
 def fill_kernels(kernel: Kernel, rows: Array, threads: int) -> Array:
-    """The kernels of all pairs in float64, or a copy of those given."""
+    """Return the kernels of all pairs in float64, or a copy of those given."""
     if isinstance(kernel, Precomputed):
         return np.array(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64, order="C")
     return kernel_matrix(kernel, kernel.prepare(wide_rows(rows)), threads)
 
 
 def strip_kernels(kernel: Kernel, rows: Array, threads: int) -> tuple[Callable[[Array], Array], Array]:
-    """The product of the centred kernels with a block, each pair of rows kept once, and the mean kernel of each row."""
+    """Return the product of the centred kernels with a block, and the mean kernel of each row; pairs are kept once."""
     kernels, n = KernelStrips.of(kernel, kernel.prepare(wide_rows(rows)), threads), rows.shape[0]
     product = partial(kernels.multiply, threads=threads)
-    return partial(centred, product), product(np.full((n, 1), 1.0 / n))[:, 0]
+    return partial(multiply_centred, product), product(np.full((n, 1), 1.0 / n))[:, 0]
 
 
 def largest_residual(matrix: Array, values: Array, vectors: Array, threads: int) -> float:
-    """The largest residual of some of the eigenvectors: the first and the last hundred."""
+    """Return the largest residual of some of the eigenvectors: the first and the last hundred."""
     some = np.unique(np.r_[: min(100, len(values)), max(0, len(values) - 100) : len(values)])
     left = multiply(matrix, np.ascontiguousarray(vectors[:, some]), threads) - vectors[:, some] * values[some]
     return float(np.linalg.norm(left, axis=0).max() / max(float(np.abs(values).max()), 1e-300))

@@ -211,13 +211,14 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         kernel = self._choose_kernel(rows)
         warn_of_scale(type(self).__name__, kernel, rows)
         self._check_shape(rows)
-        self._dtype = source.host_dtype.name
-        self.solver_used_ = self._resolved(rows.shape[0])
+        dtype, used = source.host_dtype.name, self._resolve(rows.shape[0])
         gamma = 1.0 / rows.shape[1] if self.gamma is None else self.gamma
         known = {"kernel_": kernel, "gamma_": gamma, "X_fit_": rows.copy() if self.copy_X else rows}
-        outcome = self._drive(lambda start: self._solver(rows, kernel, start), source, attributes=known)
+        known |= {"solver_used_": used, "_dtype": dtype}
+        solve, fitted = partial(self._solver, rows, kernel, used), partial(self._attributes_of, dtype=dtype)
+        outcome = self._drive(solve, source, fitted=fitted, attributes=known)
         if self.fit_inverse_transform:
-            self._learn_inverse(source, rows)
+            self._learn_inverse(source, rows, dtype)
         self._conclude(outcome, cure="raise max_iter or tol")
         return self
 
@@ -229,17 +230,17 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             )
             raise DataError(message)
 
-    def _resolved(self, n: int) -> str:
+    def _resolve(self, n: int) -> str:
         if self.eigen_solver != "auto":
             return self.eigen_solver
         wanted = n if self.n_components is None else min(n, self.n_components)
         # Up to 300 rows a dense decomposition takes some milliseconds, and beyond a fifth of all blocks gain nothing.
         return "randomized" if n > 300 and 5 * wanted < n else "dense"
 
-    def _solver(self, rows: Array, kernel: Kernel, state: KernelPCAState | None) -> Solver:
+    def _solver(self, rows: Array, kernel: Kernel, used: str, state: KernelPCAState | None) -> Solver:
         n, threads = rows.shape[0], self._threads()
-        strips = self.solver_used_ == "randomized" and not self._is_precomputed
-        copies = 0.5 if strips else 3.0 if self.solver_used_ == "dense" else 1.0
+        strips = used == "randomized" and not self._is_precomputed
+        copies = 0.5 if strips else 3.0 if used == "dense" else 1.0
         require_memory(
             type(self).__name__, copies * 8.0 * n * n, f"the {n} x {n} kernels", "give fewer rows, or use Nystroem"
         )
@@ -251,10 +252,10 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         means, total = yield Dense(lambda: centre(matrix))
         count = n if self.n_components is None else min(n, self.n_components)
         first = KernelPCAState(means, total, None, None, np.inf)
-        if self.solver_used_ == "randomized":
+        if used == "randomized":
             product = partial(multiply, matrix, threads=threads)
             return (yield from self._by_blocks(product, n, first if state is None else state))
-        values, vectors = yield Dense(lambda: self._decomposed(matrix, count), heavy=True)
+        values, vectors = yield Dense(lambda: self._decompose(matrix, count, used), heavy=True)
         left = yield Dense(lambda: largest_residual(matrix, values, vectors, threads))
         found = replace(first, values=values, vectors=vectors, residual=left)
         # Eigenvalues of a dense decomposition are exact to rounding; its residuals are those of n operations.
@@ -272,9 +273,9 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         rounds = block_krylov(product, n, count, tol, limit, seed, state.krylov)
         return (yield from by_blocks(rounds, state, tol, fixed))
 
-    def _decomposed(self, matrix: Array, count: int) -> tuple[Array, Array]:
+    def _decompose(self, matrix: Array, count: int, used: str) -> tuple[Array, Array]:
         n = len(matrix)
-        if self.solver_used_ == "arpack" and count < n:
+        if used == "arpack" and count < n:
             start = np.random.default_rng(seed_sequence(self.random_state)).uniform(-1.0, 1.0, n)
             product = LinearOperator((n, n), lambda x: multiply(matrix, x.reshape(n, -1), self._threads()), dtype=float)
             values, vectors = eigsh(product, count, which="LA", tol=self.tol, maxiter=self.max_iter, v0=start)
@@ -282,21 +283,22 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             values, vectors = eigh(matrix, subset_by_index=[n - count, n - 1], check_finite=False)
         return values[::-1], vectors[:, ::-1]
 
-    def _fitted(self, state: KernelPCAState) -> dict[str, Any]:
-        values, vectors = self._checked(np.array(state.values)), np.array(state.vectors)
+    def _attributes_of(self, state: KernelPCAState, dtype: str) -> dict[str, Any]:
+        """Return the fitted attributes of a state, as arrays of `dtype`; the largest entry of an axis is positive."""
+        values, vectors = self._check_values(np.array(state.values), dtype), np.array(state.vectors)
         places = np.abs(vectors).argmax(axis=0)
         vectors *= np.where(vectors[places, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
         if self.remove_zero_eig or self.n_components is None:
             values, vectors = values[values > 0], vectors[:, values > 0]
         return {
-            "eigenvalues_": values.astype(self._dtype),
-            "eigenvectors_": vectors.astype(self._dtype),
-            "kernel_means_": np.asarray(state.means).astype(self._dtype),
+            "eigenvalues_": values.astype(dtype),
+            "eigenvectors_": vectors.astype(dtype),
+            "kernel_means_": np.asarray(state.means).astype(dtype),
         }
 
-    def _checked(self, values: Array) -> Array:
-        """Eigenvalues without what rounding made; an error where they show that the kernel is none."""
-        largest, precision = float(values.max()), 1e-12 if self._dtype == "float64" else 2e-7
+    def _check_values(self, values: Array, dtype: str) -> Array:
+        """Return eigenvalues without rounding errors; raise where they show that the kernel is not positive."""
+        largest, precision = float(values.max()), 1e-12 if dtype == "float64" else 2e-7
         lowest = float(values.min())
         if lowest < -1e-5 * max(largest, 1e-300) and lowest < -1e-10:
             message = (
@@ -308,7 +310,7 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return np.where(values > precision * largest, values, 0.0)
 
     def _axes(self) -> tuple[Array, Array]:
-        """Coefficients of the axes, and what is taken from sums of kernels so that they are centred."""
+        """Return the coefficients of the axes, and what is subtracted from sums of kernels to centre them."""
         kept = self.eigenvalues_ > 0
         axes = np.zeros_like(self.eigenvectors_)
         axes[:, kept] = self.eigenvectors_[:, kept] / np.sqrt(self.eigenvalues_[kept])
@@ -375,7 +377,8 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         X = check_array(X, dtype=[np.float64, np.float32], order="C", input_name="X")
         return KernelSum(self.kernel_, self.X_transformed_fit_, self.dual_coef_).of_rows(X)
 
-    def _learn_inverse(self, source: Source, rows: Array) -> None:
+    def _learn_inverse(self, source: Source, rows: Array, dtype: str) -> None:
+        """Solve for the map from scores back to rows, by kernel ridge regression."""
         scores = (self.eigenvectors_ * np.sqrt(self.eigenvalues_)).astype(np.float64)
 
         def coefficients() -> Array:
@@ -384,8 +387,8 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             factor(matrix, self._threads())
             return solve(matrix, wide_rows(rows.toarray() if hasattr(rows, "toarray") else rows))
 
-        self.X_transformed_fit_ = scores.astype(self._dtype)
-        self.dual_coef_ = Dense(coefficients).answer(source).astype(self._dtype)
+        self.X_transformed_fit_ = scores.astype(dtype)
+        self.dual_coef_ = Dense(coefficients).answer(source).astype(dtype)
 
     @property
     def _n_features_out(self) -> int:

@@ -21,7 +21,7 @@ from mercer._source import Source
 from mercer._statistic.labels import Rows
 from mercer.decomposition._axes import PrincipalAxes, Task
 from mercer.decomposition._direct import covariance_eigh, full, gram
-from mercer.decomposition._iterative import arpack, power, randomized
+from mercer.decomposition._iterative import arpack, iterate_subspace, power
 from mercer.decomposition._policy import SPARSE, check_count, choose_solver, count_iterations, works_from_sums
 from mercer.decomposition._projection import Projection
 from mercer.errors import DataError
@@ -192,7 +192,7 @@ class PCA(Projection, Estimator):
         """
         forget_batches(self)
         # The solver's first pass sees NaN and infinity in its sums, so that no pass of its own looks for them.
-        source = self._open(X, sample_weight=sample_weight, accept_sparse=self._accepted(X), ensure_all_finite=False)
+        source = self._open(X, sample_weight=sample_weight, accept_sparse=self._accept(X), ensure_all_finite=False)
         outcome = self._learn(source)
         self._check_enough_rows(source)
         self._conclude(outcome, "raise iterated_power or tol")
@@ -240,20 +240,20 @@ class PCA(Projection, Estimator):
             "covariance_eigh": covariance_eigh,
             "gram": partial(gram, n_rows=source.n_rows if solver == "gram" else 0),
             "arpack": arpack,
-            "randomized": randomized,
+            "randomized": iterate_subspace,
             "power": power,
         }
         with np.errstate(invalid="ignore", over="ignore"):
             return self._drive(partial(methods[solver], task), source, attributes={"solver_used_": solver})
 
     def _without_gram(self, source: Source) -> str:
-        """The Gram matrix meets row with row, for which all rows must be at hand; elsewhere another solver does."""
+        """Return the solver for wide rows: the Gram matrix needs all rows in memory, so elsewhere it is randomised."""
         if self.svd_solver == "gram":
             self._needs_memory(source, "svd_solver='gram'", "use svd_solver='randomized'")
         return "gram" if source.place == "memory" else "randomized"
 
     def _check_enough_rows(self, source: Source) -> None:
-        """A stream tells only at its end how many rows it has."""
+        """Check the number of rows again: a stream knows it only at its end."""
         if source.place == "stream" and source.n_rows < source.n_features:
             message = (
                 f"PCA: {source.description} has {source.n_rows} rows and {source.n_features} columns; a stream must "
@@ -261,7 +261,7 @@ class PCA(Projection, Estimator):
             )
             raise DataError(message)
 
-    def _accepted(self, X: Any) -> Any:
+    def _accept(self, X: Any) -> Any:
         if issparse(X) and self.svd_solver not in SPARSE:
             message = (
                 f"PCA: sparse rows need svd_solver to be one of {', '.join(map(repr, SPARSE))}; got "
@@ -326,7 +326,7 @@ _MANY = 2**40
 
 
 def _effective_rows(source: Source) -> int:
-    """Rows as repetitions count them, and at least those of positive weight: fractions may sum to less."""
+    """Return the number of rows as repetitions count them, and at least those of positive weight."""
     if source.known_rows is None and source.place == "stream":
         return _MANY
     if not source.has_weight:

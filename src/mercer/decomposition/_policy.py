@@ -11,7 +11,7 @@ SPARSE = ("auto", "covariance_eigh", "arpack", "randomized", "power")
 
 
 def choose_solver(asked: str, wish: Any, n_rows: int, n_features: int, *, is_sparse: bool) -> str:
-    """The solver that ``"auto"`` means: scikit-learn's choice, and its mirror image for wide rows."""
+    """Return the solver that ``"auto"`` means: scikit-learn's choice, and its mirror image for wide rows."""
     if asked != "auto":
         return asked
     if is_sparse:
@@ -26,7 +26,7 @@ def choose_solver(asked: str, wish: Any, n_rows: int, n_features: int, *, is_spa
 
 
 def check_count(wish: Any, solver: str, n_rows: int, n_features: int) -> Any:
-    """``n_components`` with None resolved, within what the solver can give."""
+    """Return ``n_components`` with None resolved; raise if the solver cannot give as many."""
     limit = min(n_rows, n_features)
     shape = f"(n_samples={n_rows}, n_features={n_features})"
     if wish is None:
@@ -57,7 +57,7 @@ def check_count(wish: Any, solver: str, n_rows: int, n_features: int) -> Any:
 
 
 def count_iterations(asked: Any, solver: str, wish: Any, limit: int) -> int:
-    """Power iterations of the randomised solver; the most per component of the power method."""
+    """Return the power iterations of the randomised solver, or the most per component of the power method."""
     if asked != "auto":
         return max(1, asked) if solver == "power" else asked
     if solver == "power":
@@ -67,7 +67,7 @@ def count_iterations(asked: Any, solver: str, wish: Any, limit: int) -> int:
 
 
 def works_from_sums(estimator: Any) -> bool:
-    """Whether the model is a function of the moments alone, so that it can be fitted batch by batch; else raise."""
+    """Check whether the model depends on the moments alone, so that it can be fitted batch by batch; else raise."""
     if estimator.svd_solver in ("auto", "covariance_eigh"):
         return True
     message = (

@@ -91,10 +91,10 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
                 f"{self._n_features_out}, one per component; give what transform returned."
             )
             raise DataError(message)
-        return source.map(lambda block: self._restored(block.X))
+        return source.map(lambda block: self._restore(block.X))
 
     def score_samples(self, X: Any) -> Array:
-        """Log-likelihood of each row under the probabilistic model.
+        """Return the log-likelihood of each row under the probabilistic model.
 
         Parameters
         ----------
@@ -114,22 +114,22 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return float(namespace_of(densities).mean(densities))
 
     def get_covariance(self) -> Array:
-        """Covariance of the probabilistic model, of shape (n_features, n_features); whitening does not change it."""
+        """Return the covariance of the probabilistic model, (n_features, n_features); whitening does not change it."""
         check_is_fitted(self)
         variances, noise = self._variances()
         scale = self._scale()
-        return self._spread(variances - noise, noise, None if scale is None else _wide(scale))
+        return self._expand(variances - noise, noise, None if scale is None else _wide(scale))
 
     def get_precision(self) -> Array:
-        """Inverse of :meth:`get_covariance`, from the components without inverting a matrix."""
+        """Return the inverse of :meth:`get_covariance`, from the components without inverting a matrix."""
         check_is_fitted(self)
         variances, noise = self._variances(floor=True)
         rest = 0.0 if self.components_.shape[0] == self.components_.shape[1] else 1.0 / noise
         scale = self._scale()
-        return self._spread(1.0 / variances - rest, rest, None if scale is None else 1.0 / _wide(scale))
+        return self._expand(1.0 / variances - rest, rest, None if scale is None else 1.0 / _wide(scale))
 
-    def _spread(self, along: Array, across: float, scale: Array) -> Array:
-        """W^T diag(along) W + across I, rows and columns times `scale`, in the type of the components."""
+    def _expand(self, along: Array, across: float, scale: Array) -> Array:
+        """Return W^T diag(along) W + across I, rows and columns times `scale`, in the type of the components."""
         xp, W = namespace_of(self.components_), _wide(self.components_)
         matrix = (W.T * along) @ W + across * xp.eye(W.shape[1], dtype=W.dtype, device=W.device)
         if scale is not None:
@@ -137,7 +137,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return xp.astype(matrix, self.components_.dtype, copy=False)
 
     def _scale(self) -> Array:
-        """What centred columns are divided by; None for nothing."""
+        """Return what centred columns are divided by; None for nothing."""
         return getattr(self, "scale_", None)
 
     @property
@@ -145,7 +145,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return self.components_.shape[1] if isinstance(self.whiten, str) else self.components_.shape[0]
 
     def _variances(self, *, floor: bool = False) -> tuple[Array, float]:
-        """Variances along the components and across them; with `floor` none is below rounding of the largest."""
+        """Return the variances along and across the components; with `floor` none is below rounding of the largest."""
         variances, noise = _wide(self.explained_variance_), float(self.noise_variance_)
         xp = namespace_of(variances)
         if floor:
@@ -174,14 +174,14 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return namespace_of(scores).matmul(scores, self.components_) if isinstance(self.whiten, str) else scores
 
     def _deviations(self) -> Array:
-        """Standard deviations that whitening divides by: floored, so that rank-deficient data stays finite."""
+        """Return the standard deviations that whitening divides by, floored: rank-deficient data stays finite."""
         variances = self.explained_variance_
         xp = namespace_of(variances)
         if self.whiten_floor and variances.shape[0]:
             variances = xp.maximum(variances, self.whiten_floor * xp.max(variances))
         return xp.clip(xp.sqrt(variances), float(xp.finfo(variances.dtype).eps), None)
 
-    def _restored(self, scores: Array) -> Array:
+    def _restore(self, scores: Array) -> Array:
         matmul = namespace_of(scores).matmul
         if isinstance(self.whiten, str):
             scores = matmul(scores, self.components_.T)
@@ -210,5 +210,5 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
 
 def _wide(array: Array) -> Array:
-    """The widest type that the device of `array` has."""
+    """Return the widest type that the device of `array` has."""
     return namespace_of(array).astype(array, Placement.of(array).wide, copy=False)

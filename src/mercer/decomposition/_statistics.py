@@ -6,7 +6,7 @@ from typing import Any
 from mercer._source import Block
 from mercer._statistic import Statistic
 
-__all__ = ["Lift", "ScatterProduct", "centred_gram"]
+__all__ = ["Lift", "ScatterProduct", "make_centred_gram"]
 
 Array = Any
 
@@ -41,8 +41,8 @@ class Lift(Statistic):
         return block.centre(self.mean).T @ vectors
 
 
-def centred_gram(mean: Array, scale: Array) -> Any:
-    """A function of two blocks: the inner products of their centred, scaled rows, each times the root of its weight."""
+def make_centred_gram(mean: Array, scale: Array) -> Any:
+    """Return a function of two blocks: products of centred, scaled rows, each times the root of its weight."""
 
     def rows_of(block: Block) -> Array:
         rows = block.centre(mean) if scale is None else block.centre(mean) / scale

@@ -5,12 +5,14 @@ from typing import Any
 import numpy as np
 
 from mercer._source.threads import n_threads, run_numbered
-from mercer.metrics._groups import Grouping, grouped_rows
+from mercer.metrics._groups import Grouping, group_rows
 
 __all__ = ["calinski_harabasz_score", "davies_bouldin_score", "dunn_index", "within_scatter"]
 
 Array = Any
-_ROWS, _COLUMNS = 256, 4096
+# Rows in a work item, and rows that they are compared with at a time: their products stay in the cache.
+_ROWS = 256
+_COLUMNS = 4096
 
 
 def within_scatter(X: Any, labels: Any) -> float:
@@ -31,7 +33,7 @@ def within_scatter(X: Any, labels: Any) -> float:
     >>> within_scatter([[0.0], [1.0], [10.0], [11.0]], [0, 0, 1, 1])
     1.0
     """
-    X, groups = grouped_rows("within_scatter", X, labels)
+    X, groups = group_rows("within_scatter", X, labels)
     return float(np.sum(_gaps(X, groups) ** 2))
 
 
@@ -58,7 +60,7 @@ def calinski_harabasz_score(X: Any, labels: Any) -> float:
     >>> calinski_harabasz_score([[0.0], [1.0], [10.0], [11.0]], [0, 0, 1, 1])
     200.0
     """
-    X, groups = grouped_rows("calinski_harabasz_score", X, labels)
+    X, groups = group_rows("calinski_harabasz_score", X, labels)
     within = float(np.sum(_gaps(X, groups) ** 2))
     gaps = groups.means(X) - np.mean(X, axis=0, dtype=np.float64)
     between = float(np.sum(groups.counts[:, None] * gaps**2))
@@ -91,7 +93,7 @@ def davies_bouldin_score(X: Any, labels: Any) -> float:
     >>> davies_bouldin_score([[0.0], [1.0], [10.0], [11.0]], [0, 0, 1, 1])
     0.1
     """
-    X, groups = grouped_rows("davies_bouldin_score", X, labels)
+    X, groups = group_rows("davies_bouldin_score", X, labels)
     lengths = _gaps(X, groups, squared=False)
     spread = np.bincount(groups.labels, lengths) / groups.counts
     means = groups.means(X)
@@ -131,14 +133,14 @@ def dunn_index(X: Any, labels: Any, *, n_jobs: int | None = None) -> float:
     >>> dunn_index([[0.0], [1.0], [10.0], [11.0]], [0, 0, 1, 1])
     9.0
     """
-    X, groups = grouped_rows("dunn_index", X, labels)
+    X, groups = group_rows("dunn_index", X, labels)
     rows = X[groups.order].astype(np.float64)
     rows -= rows.mean(axis=0)
     labels, norms = groups.labels[groups.order], np.einsum("ij,ij->i", rows, rows)
     ends: list[tuple[float, float]] = []
 
     def extremes(number: int) -> tuple[float, float]:
-        """The least and the largest squared distance from some rows to those after them, in other groups and their own.
+        """Return the least squared distance of rows to later rows of other groups, and the largest to their own.
 
         Near rows cancel in products: the nearest pair is measured again, directly.
         """
@@ -161,6 +163,6 @@ def dunn_index(X: Any, labels: Any, *, n_jobs: int | None = None) -> float:
 
 
 def _gaps(X: Array, groups: Grouping, squared: bool = True) -> Array:
-    """Each row less the mean of its group, or its length."""
+    """Return each row less the mean of its group, or its length."""
     gaps = X - groups.means(X)[groups.labels]
     return gaps if squared else np.sqrt(np.einsum("ij,ij->i", gaps, gaps))

@@ -61,7 +61,7 @@ def gap_statistic(
     >>> int(np.argmax(gaps)) + 1
     3
     """
-    numbers = _checked("gap_statistic", n_clusters, {"n_references": n_references, "random_state": random_state})
+    numbers = _check("gap_statistic", n_clusters, {"n_references": n_references, "random_state": random_state})
     X = check_array(X, dtype=np.float64)
     own, *streams = generators(random_state, n_references + 1)
     seed = int(own.integers(2**31))
@@ -119,7 +119,7 @@ def cluster_stability(
     np.int64(3)
     """
     checked = {"n_pairs": n_pairs, "share": share, "random_state": random_state}
-    numbers = _checked("cluster_stability", n_clusters, checked)
+    numbers = _check("cluster_stability", n_clusters, checked)
     X = check_array(X, dtype=np.float64)
     size = max(int(share * len(X)), 1)
     found = np.zeros((n_pairs, len(numbers)))
@@ -204,7 +204,7 @@ def choose_n_clusters(
     values = {"criterion": criterion, "sample_size": sample_size, "random_state": random_state}
     rules = {"criterion": Choice(*_CRITERIA), "sample_size": Integer(2), "random_state": Seed()}
     check_parameters("choose_n_clusters", rules, values)
-    numbers = _checked("choose_n_clusters", n_clusters, {"n_references": n_references, "n_pairs": n_pairs})
+    numbers = _check("choose_n_clusters", n_clusters, {"n_references": n_references, "n_pairs": n_pairs})
     X = check_array(X, dtype=np.float64)
     seeds = [int(seed.generate_state(1)[0] % 2**31) for seed in seed_sequence(random_state).spawn(4)]
     curves = {name: np.full(len(numbers), np.nan) for name in ("silhouette", "calinski_harabasz", "davies_bouldin")}
@@ -220,11 +220,11 @@ def choose_n_clusters(
     )
     stability = cluster_stability(estimator, X, numbers, n_pairs=n_pairs, random_state=seeds[3])
     curves["stability"] = np.where(np.array(numbers) > 1, stability, np.nan)
-    choices = {name: _chosen(name, np.array(numbers), curves) for name in _CRITERIA}
+    choices = {name: _choose(name, np.array(numbers), curves) for name in _CRITERIA}
     return ClusterNumberChoice(choices[criterion], criterion, np.array(numbers), curves, choices)
 
 
-def _chosen(name: str, numbers: Array, curves: dict[str, Array]) -> int:
+def _choose(name: str, numbers: Array, curves: dict[str, Array]) -> int:
     curve = curves[name]
     if name == "gap":
         good = curve[:-1] >= curve[1:] - curves["gap_error"][1:]
@@ -236,7 +236,7 @@ def _chosen(name: str, numbers: Array, curves: dict[str, Array]) -> int:
     return int(numbers[np.nanargmin(curve) if name == "davies_bouldin" else np.nanargmax(curve)])
 
 
-def _checked(subject: str, n_clusters: Sequence[int], values: dict[str, Any]) -> list[int]:
+def _check(subject: str, n_clusters: Sequence[int], values: dict[str, Any]) -> list[int]:
     rules = {
         "n_references": Integer(1),
         "n_pairs": Integer(1),

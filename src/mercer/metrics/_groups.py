@@ -9,7 +9,7 @@ from sklearn.utils import check_X_y, column_or_1d
 
 from mercer.errors import DataError
 
-__all__ = ["Grouping", "checked_pair", "grouped_rows", "table_of"]
+__all__ = ["Grouping", "check_pair", "group_rows", "table_of"]
 
 Array = Any
 
@@ -49,18 +49,18 @@ class Grouping:
         return np.concatenate([[0], np.cumsum(self.counts)]).astype(np.int64)
 
     def means(self, X: Array) -> Array:
-        """The mean of each group's rows."""
+        """Return the mean of each group's rows."""
         ordered = np.asarray(X, dtype=np.float64)[self.order]
         return np.add.reduceat(ordered, self.starts[:-1], axis=0) / self.counts[:, None]
 
 
-def grouped_rows(subject: str, X: Any, labels: Any) -> tuple[Array, Grouping]:
+def group_rows(subject: str, X: Any, labels: Any) -> tuple[Array, Grouping]:
     """Check dense rows and their labels."""
     X, labels = check_X_y(X, labels, dtype=[np.float64, np.float32], estimator=subject)
     return X, Grouping.of(subject, labels)
 
 
-def checked_pair(subject: str, labels_true: Any, labels_pred: Any) -> tuple[Array, Array]:
+def check_pair(subject: str, labels_true: Any, labels_pred: Any) -> tuple[Array, Array]:
     """Check two labellings of the same rows."""
     pair = [column_or_1d(np.asarray(labels)) for labels in (labels_true, labels_pred)]
     if len(pair[0]) != len(pair[1]) or not len(pair[0]):
@@ -73,9 +73,7 @@ def checked_pair(subject: str, labels_true: Any, labels_pred: Any) -> tuple[Arra
 
 
 def table_of(subject: str, labels_true: Any, labels_pred: Any) -> Array:
-    """How many rows have each pair of labels: a row for each true label, a column for each other."""
-    true, pred = (
-        np.unique(labels, return_inverse=True)[1] for labels in checked_pair(subject, labels_true, labels_pred)
-    )
+    """Return how many rows have each pair of labels: a row for each true label, a column for each other."""
+    true, pred = (np.unique(labels, return_inverse=True)[1] for labels in check_pair(subject, labels_true, labels_pred))
     shape = (true.max() + 1, pred.max() + 1)
     return np.bincount(true * shape[1] + pred, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)

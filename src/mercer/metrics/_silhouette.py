@@ -26,8 +26,12 @@ from mercer.metrics._groups import Grouping
 __all__ = ["SilhouetteEstimate", "silhouette_interval", "silhouette_samples", "silhouette_score"]
 
 Array = Any
-# Rows in a work item, rows they meet at a time (their products fill the first-level cache), and in a native call.
-_ROWS, _TILE, _CALL = 64, 256, 2**18
+# Rows in a work item.
+_ROWS = 64
+# Rows that a work item is compared with at a time: their products fill the first-level cache.
+_TILE = 256
+# Rows in a native call.
+_CALL = 2**18
 # Below this share of the norms a squared distance has lost half its digits.
 _DOUBT = 1e-9
 
@@ -65,7 +69,7 @@ def silhouette_samples(
     >>> silhouette_samples([[0.0], [1.0], [10.0], [11.0]], [0, 0, 1, 1]).round(4)
     array([0.9048, 0.8947, 0.8947, 0.9048])
     """
-    X, groups = _checked("silhouette_samples", X, labels, metric)
+    X, groups = _check("silhouette_samples", X, labels, metric)
     return _silhouettes(X, groups, np.arange(len(groups.labels)), metric, n_jobs, kwds)
 
 
@@ -171,7 +175,7 @@ def silhouette_interval(
     rules = {"sample_size": Integer(2), "confidence": Real(0, 1, closed="neither"), "random_state": Seed()}
     values = {"sample_size": sample_size, "confidence": confidence, "random_state": random_state}
     check_parameters("silhouette_interval", rules | {"n_jobs": Integer() | Nothing()}, values | {"n_jobs": n_jobs})
-    X, groups = _checked("silhouette_interval", X, labels, metric)
+    X, groups = _check("silhouette_interval", X, labels, metric)
     n = len(groups.labels)
     size = min(sample_size, n)
     drawn = np.sort(np.random.default_rng(seed_sequence(random_state)).choice(n, size, replace=False))
@@ -182,7 +186,7 @@ def silhouette_interval(
     return SilhouetteEstimate(mean, mean - reach, mean + reach, size)
 
 
-def _checked(subject: str, X: Any, labels: Any, metric: Any) -> tuple[Any, Grouping]:
+def _check(subject: str, X: Any, labels: Any, metric: Any) -> tuple[Any, Grouping]:
     X, labels = check_X_y(X, labels, accept_sparse=["csr"], estimator=subject)
     if _is_precomputed(metric):
         tolerance = 100.0 * float(np.finfo(X.dtype).eps) if X.dtype.kind == "f" else 0.0
@@ -202,7 +206,7 @@ def _is_precomputed(metric: Any) -> bool:
 def _silhouettes(
     X: Any, groups: Grouping, wanted: Array, metric: Any, n_jobs: int | None, options: dict[str, Any]
 ) -> Array:
-    """The silhouettes of some rows against all, a tile of rows at a time."""
+    """Return the silhouettes of some rows against all, a tile of rows at a time."""
     euclidean = isinstance(metric, str) and metric in ("euclidean", "l2") and not options and not issparse(X)
     summing = _euclidean_sums(X, groups) if euclidean else _other_sums(X, groups, metric, options)
     found = np.empty(len(wanted))
@@ -216,7 +220,7 @@ def _silhouettes(
 
 
 def _from_sums(sums: Array, groups: Grouping, rows: Array) -> Array:
-    """Silhouettes from the sums of distances to every group."""
+    """Compute silhouettes from the sums of distances to every group."""
     place, own = np.arange(len(rows)), groups.labels[rows]
     others = groups.counts[own] - 1
     within = sums[place, own] / np.maximum(others, 1)

@@ -34,13 +34,13 @@ class BernoulliComponents:
     probabilities: Array
 
     def natural(self) -> Array:
-        """What [1, x] is multiplied by to give the log share plus the log probability of x, (k, d + 1)."""
+        """Return what [1, x] is multiplied by to give the log share plus the log probability of x, (k, d + 1)."""
         p = np.clip(self.probabilities, np.finfo(np.float64).tiny, 1.0 - np.finfo(np.float64).eps)
         zeros = np.log1p(-p)
         return np.column_stack([np.log(self.weights) + zeros.sum(axis=1), np.log(p) - zeros])
 
     def log_prior(self, alpha: float) -> float:
-        """The log density of independent Beta(1 + alpha, 1 + alpha) priors, up to a constant."""
+        """Return the log density of independent Beta(1 + alpha, 1 + alpha) priors, up to a constant."""
         p = np.clip(self.probabilities, np.finfo(np.float64).tiny, 1.0 - np.finfo(np.float64).eps)
         return alpha * float(np.sum(np.log(p) + np.log1p(-p)))
 
@@ -55,15 +55,15 @@ class BernoulliModel:
     threshold: float | None
 
     def expectation(self, components: BernoulliComponents) -> Binarised:
-        """The statistic that makes the E step."""
+        """Return the statistic that makes the E step."""
         return Binarised(Expectation(components.natural(), None, "linear", self.hard), self.threshold)
 
     def objective(self, expected: ExpectedSums, components: BernoulliComponents) -> float:
-        """The mean log-likelihood plus the log prior over the weight."""
+        """Return the mean log-likelihood plus the log prior over the weight."""
         return (expected.bound + components.log_prior(self.alpha)) / self.weight
 
     def maximisation(self, expected: ExpectedSums, components: BernoulliComponents) -> BernoulliComponents:
-        """The mode of the posterior, given the rows as they were shared out."""
+        """Return the mode of the posterior, given the rows as they were shared out."""
         counts = expected.table[:, 0]
         weights = np.maximum(counts / counts.sum(), np.finfo(np.float64).tiny)
         totals = counts[:, None] + 2.0 * self.alpha
@@ -72,12 +72,12 @@ class BernoulliModel:
         return BernoulliComponents(weights, p)
 
     def gain(self, expected: ExpectedSums, components: BernoulliComponents, better: BernoulliComponents) -> float:
-        """By how much `better` raises the expected complete-data objective, per unit of weight."""
+        """Return the rise of the expected complete-data objective from `parameters` to `better`, per unit of weight."""
         gain = float(np.sum((better.natural() - components.natural()) * expected.table))
         return (gain + better.log_prior(self.alpha) - components.log_prior(self.alpha)) / self.weight
 
     def slack(self, components: BernoulliComponents, better: BernoulliComponents) -> float:
-        """None: the M step is exact."""
+        """Return zero: the M step is exact."""
         return 0.0
 
 
@@ -105,7 +105,7 @@ class BernoulliMixture(MixtureModel):
     max_iter : an integer in [0, inf), default=100
         Most iterations of one run.
     n_init : an integer in [1, inf), default=1
-        Runs from different first components, of which the best is kept.
+        Runs from different first components; the best run is kept.
     init_params : one of 'kmeans', 'k-means++', 'random', 'random_from_data', default='kmeans'
         The first components: those of the clusters of k-means, of the rows nearest to each of k rows drawn far from one
         another or at random, or of rows shared out at random.
@@ -235,7 +235,7 @@ class BernoulliMixture(MixtureModel):
             )
             raise DataError(message)
         engine = ExpectationMaximisation(
-            prepare=self._prepared,
+            prepare=self._prepare,
             start=self._start,
             n_init=self.n_init,
             max_iter=self.max_iter,
@@ -249,8 +249,8 @@ class BernoulliMixture(MixtureModel):
         self._conclude(outcome, cure="try other first components, or raise max_iter or tol")
         return self
 
-    def _prepared(self) -> Any:
-        """A generator that looks at the rows and returns the model."""
+    def _prepare(self) -> Any:
+        """Check that the rows are binary, and return the model; a generator of requests."""
         found = yield BinaryCheck()
         if self.binarize is None and found.n_other:
             message = (
@@ -261,7 +261,7 @@ class BernoulliMixture(MixtureModel):
         return BernoulliModel(float(self.alpha), float(found.weight), self.assignment == "hard", self.binarize)
 
     def _start(self, model: BernoulliModel, seed: np.random.SeedSequence) -> Any:
-        """A generator of first components, smoothed by one pseudo-row: a probability of zero would stay so for ever."""
+        """Find first components, smoothed by one pseudo-row: a probability of zero would stay so for ever."""
         k = self.n_components
         if self.init_params == "random":
             sums = yield Binarised(random_sums(k, seed, None, "linear"), model.threshold)

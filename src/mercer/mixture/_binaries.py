@@ -15,7 +15,7 @@ Array = Any
 
 
 def binary_block(block: Block, threshold: float | None) -> Block:
-    """A block of zeros and ones, in the type of the rows; sparse rows keep what they store."""
+    """Return a block of zeros and ones, in the type of the rows; sparse rows keep the entries they store."""
     if threshold is None:
         return block
     xp = block.xp
@@ -44,7 +44,7 @@ class Binarised(Statistic):
         return self.statistic.on_run(binary_block(block, self.threshold), unit)
 
     def scores(self, block: Block) -> Array:
-        """The score of each row for each component."""
+        """Return the score of each row for each component."""
         return self.statistic.scores(binary_block(block, self.threshold))
 
 

@@ -38,12 +38,12 @@ class GaussianComponents:
 
     @classmethod
     def of(cls, kind: str, weights: Array, means: Array, covariances: Array) -> "GaussianComponents":
-        """From covariances, which must be positive definite."""
+        """Make components from covariances, which must be positive definite."""
         return cls(kind, weights, means, covariances, _inverse_factors(kind, covariances))
 
     @classmethod
     def from_factors(cls, kind: str, weights: Array, means: Array, factors: Array) -> "GaussianComponents":
-        """From factors of the inverse covariances."""
+        """Make components from factors of the inverse covariances."""
         if kind in ("full", "tied"):
             inverses = np.linalg.inv(factors)
             return cls(kind, weights, means, np.swapaxes(inverses, -1, -2) @ inverses, factors)
@@ -54,20 +54,20 @@ class GaussianComponents:
         return self.means.shape[1]
 
     def precisions(self) -> Array:
-        """The inverse covariances, shaped by `kind`."""
+        """Return the inverse covariances, shaped by `kind`."""
         if self.kind in ("full", "tied"):
             return self.factors @ np.swapaxes(self.factors, -1, -2)
         return self.factors**2
 
     def each_factor(self) -> Array:
-        """A factor per component: (k, d, d), or (k, d) for independent columns."""
+        """Return a factor per component: (k, d, d), or (k, d) for independent columns."""
         k, d = self.means.shape
         if self.kind == "tied":
             return np.broadcast_to(self.factors, (k, d, d))
         return np.repeat(self.factors[:, None], d, axis=1) if self.kind == "spherical" else self.factors
 
     def each_covariance(self) -> Array:
-        """A full covariance per component, (k, d, d)."""
+        """Return a full covariance per component, (k, d, d)."""
         k, d = self.means.shape
         if self.kind == "full":
             return self.covariances
@@ -76,12 +76,12 @@ class GaussianComponents:
         return np.reshape(self.covariances, (k, -1, 1)) * np.eye(d)
 
     def precision_traces(self) -> Array:
-        """The trace of each inverse covariance, (k,)."""
+        """Return the trace of each inverse covariance, (k,)."""
         factors = self.each_factor()
         return np.sum(factors**2, axis=tuple(range(1, factors.ndim)))
 
-    def collapsed(self, floor: float) -> Array:
-        """The components with no more than twice the floor for a variance, in a direction where all rows have more."""
+    def find_collapsed(self, floor: float) -> Array:
+        """Return the components whose least variance is at most twice the floor where the rows have more."""
         middle = self.weights @ self.means
         steps = self.means - middle
         each = self.each_covariance()
@@ -91,11 +91,11 @@ class GaussianComponents:
         return np.flatnonzero(np.linalg.eigvalsh(each)[:, 0] <= 2.0 * floor)
 
     def log_shares(self) -> Array:
-        """The logarithms of the weights; a weight of zero counts as the least positive number."""
+        """Return the logarithms of the weights; a weight of zero counts as the least positive number."""
         return np.log(np.maximum(self.weights, np.finfo(np.float64).tiny))
 
     def offsets(self) -> Array:
-        """Log share of each component plus the log of its density at its mean."""
+        """Return the log share of each component plus the log of its density at its mean."""
         factors = self.each_factor()
         diagonals = np.einsum("kii->ki", factors) if factors.ndim == 3 else factors
         return self.log_shares() + np.sum(np.log(diagonals), axis=1) - 0.5 * self.n_columns * _LOG_2_PI
@@ -121,7 +121,7 @@ def _inverse_factors(kind: str, covariances: Array) -> Array:
 
 
 def natural(components: GaussianComponents, reference: Array, form: str) -> Array:
-    """What features about `reference`, (d,) or one for each component, are multiplied by to give scores, (k, p).
+    """Return what features about `reference`, (d,) or one per component, are multiplied by to give scores, (k, p).
 
     The linear form is for components with one covariance: it leaves out the part of the scores that all have in common.
     """
@@ -141,8 +141,8 @@ def natural(components: GaussianComponents, reference: Array, form: str) -> Arra
     return theta
 
 
-def _unfolded(packed: Array, d: int) -> Array:
-    """Symmetric matrices (k, d, d) from their upper triangles, row by row."""
+def _unfold(packed: Array, d: int) -> Array:
+    """Return symmetric matrices (k, d, d) from their upper triangles, row by row."""
     first, second = pairs(d)
     full = np.empty((len(packed), d, d))
     full[:, first, second] = packed
@@ -163,7 +163,7 @@ class GaussianMoments:
     def of(
         cls, table: Array, form: str, reference: Array, previous: GaussianComponents, scatter: Array = None
     ) -> "GaussianMoments":
-        """From features summed by responsibility.
+        """Compute moments from features summed by responsibility.
 
         Parameters
         ----------
@@ -185,10 +185,10 @@ class GaussianMoments:
         squares = table[:, d + 1 :]
         if kind == "tied":
             inner = np.einsum("k,ki,kj->ij", table[:, 0], steps, steps)
-            outer = scatter if form == "linear" else _unfolded(squares.sum(axis=0)[None], d)[0]
+            outer = scatter if form == "linear" else _unfold(squares.sum(axis=0)[None], d)[0]
             return cls(kind, weights, reference + steps, (outer - inner) / total)
         if kind == "full":
-            covariances = _unfolded(squares / counts[:, None], d) - steps[:, :, None] * steps[:, None, :]
+            covariances = _unfold(squares / counts[:, None], d) - steps[:, :, None] * steps[:, None, :]
         elif kind == "diag":
             covariances = squares / counts[:, None] - steps**2
         else:
@@ -198,12 +198,12 @@ class GaussianMoments:
         return cls(kind, weights, reference + steps, covariances)
 
     def with_floor(self, floor: float) -> GaussianComponents:
-        """Components with `floor` (``reg_covar``) added to every variance."""
+        """Make components with `floor` (``reg_covar``) added to every variance."""
         ridge = floor * np.eye(self.means.shape[1]) if self.kind in ("full", "tied") else floor
         return GaussianComponents.of(self.kind, self.weights, self.means, self.covariances + ridge)
 
-    def blended(self, other: "GaussianMoments", share: float) -> "GaussianMoments":
-        """The moments of these rows and of others, of which the others make up `share`."""
+    def blend(self, other: "GaussianMoments", share: float) -> "GaussianMoments":
+        """Return the moments of these rows and of others together; the others make up `share` of the weight."""
         weights = (1.0 - share) * self.weights + share * other.weights
         parts = share * other.weights / weights
         steps = other.means - self.means

@@ -220,6 +220,6 @@ def expectation_maximisation(
 
 
 def _value(thing: Any) -> Any:
-    """A generator that asks for nothing and returns `thing`."""
+    """Return `thing`, as a generator that asks for nothing."""
     return thing
     yield

@@ -56,7 +56,7 @@ class CentredExpectation(Statistic):
         return ExpectedSums(table, float(bound))
 
     def scores(self, block: Block) -> Array:
-        """Log share plus log density of each component at each row, (n, k)."""
+        """Return the log share plus the log density of each component at each row, (n, k)."""
         xp, columns = block.xp, []
         if xp is np and block.n * self.means.size <= _FEW:
             return self._few_scores(block.X)
@@ -67,13 +67,13 @@ class CentredExpectation(Statistic):
         return xp.stack(columns, axis=1)
 
     def _few_scores(self, X: Array) -> Array:
-        """The same of a few rows, for all components at once."""
+        """Return the scores of a few rows, for all components at once."""
         gaps = X[None, :, :] - self.means[:, None, :]
         white = np.matmul(gaps, self.factors) if self.factors.ndim == 3 else gaps * self.factors[:, None, :]
         return self.offset - 0.5 * np.einsum("qid,qid->iq", white, white)
 
     def _features(self, block: Block, q: int, heavy: Array) -> Array:
-        """The summed features of one component."""
+        """Return the summed features of one component."""
         xp, rows = block.xp, block.centre(self.means[q, :])
         # Roots on both factors keep the product symmetric, which lets the BLAS form one triangle only.
         root = xp.sqrt(heavy)[:, None]
@@ -134,7 +134,7 @@ class MissingExpectation(Statistic):
         return ExpectedSums(np.column_stack([first, moments, self._squares(scatter)]), bound)
 
     def scores(self, block: Block) -> Array:
-        """Log share plus log density of the observed entries, by component, (n, k)."""
+        """Return the log share plus the log density of the observed entries, by component, (n, k)."""
         out = np.empty((block.n, len(self.means)))
         for rows, seen in _patterns(block):
             out[rows] = self._scores(block.X[rows][:, seen].astype(np.float64), seen, self._conditionals(seen))
@@ -147,7 +147,7 @@ class MissingExpectation(Statistic):
         return squares.sum(axis=1, keepdims=True) if self.form == "spherical" else squares
 
     def _conditionals(self, seen: Array) -> list[_Conditional]:
-        """Per component: the factor of the observed columns' covariance, and the regression of the others on them."""
+        """Return per component the factor of the observed columns' covariance and the regression on them."""
         made = []
         for weight, covariance in zip(self.weights, self.covariances):
             factor = np.linalg.cholesky(covariance[np.ix_(seen, seen)])
@@ -169,7 +169,7 @@ class MissingExpectation(Statistic):
 
 
 def _patterns(block: Block) -> list[tuple[Array, Array]]:
-    """The rows of each pattern of observed columns, and the pattern."""
+    """Return the rows of each pattern of observed columns, and the pattern."""
     found, numbers = np.unique(~np.isnan(block.X), axis=0, return_inverse=True)
     numbers = numbers.reshape(-1)
     return [(np.flatnonzero(numbers == number), seen) for number, seen in enumerate(found)]

@@ -18,9 +18,9 @@ from mercer._source.memory import require_memory
 from mercer._source.namespace import to_numpy
 from mercer.errors import DataError
 from mercer.mixture._components import GaussianComponents, GaussianMoments
-from mercer.mixture._gaussian_model import GaussianModel, prepared
+from mercer.mixture._gaussian_model import GaussianModel, prepare_model
 from mercer.mixture._gaussian_parts import GaussianParts
-from mercer.mixture._given import given_factors, given_means, given_weights, started
+from mercer.mixture._given import complete_start, read_factors, read_means, read_weights
 from mercer.mixture._starts import first_components
 
 __all__ = ["GaussianMixture"]
@@ -54,7 +54,7 @@ class GaussianMixture(GaussianParts):
     max_iter : an integer in [0, inf), default=100
         Most iterations of one run.
     n_init : an integer in [1, inf), default=1
-        Runs from different first components, of which the likeliest is kept.
+        Runs from different first components; the likeliest is kept.
     init_params : one of 'kmeans', 'k-means++', 'random', 'random_from_data', default='kmeans'
         The first components: those of the clusters of k-means, of the rows nearest to each of k rows drawn far from one
         another or at random, or of rows shared out at random.
@@ -217,7 +217,7 @@ class GaussianMixture(GaussianParts):
         self._forecast(source.n_features)
         n_init = 1 if goes_on else self.n_init
         engine = ExpectationMaximisation(
-            prepare=self._prepared,
+            prepare=self._prepare,
             start=self._starter(source, self._earlier() if goes_on else None),
             n_init=n_init,
             max_iter=self.max_iter,
@@ -273,8 +273,8 @@ class GaussianMixture(GaussianParts):
         return self
 
     def _with_batch(self, source: Source, before: GaussianComponents | None, share: float) -> Any:
-        """A generator of the components after one more batch."""
-        model = yield from self._prepared()
+        """Return the components after one more batch; a generator of requests."""
+        model = yield from self._prepare()
         start = self._starter(source, before)
         components = yield from start(model, seed_sequence(self.random_state))
         moments = model.moments((yield model.expectation(components)), components)
@@ -284,10 +284,10 @@ class GaussianMixture(GaussianParts):
         square = self.covariance_type in ("full", "tied")
         ridge = self.reg_covar * (np.eye(components.n_columns) if square else np.ones(1))
         kept = GaussianMoments(before.kind, before.weights, before.means, before.covariances - ridge)
-        return model.components(kept.blended(moments, share))
+        return model.components(kept.blend(moments, share))
 
     def _earlier(self) -> GaussianComponents:
-        """The components to go on from, which must be as many and of the type that is asked for now."""
+        """Return the components to go on from, which must be as many and of the type that is asked for now."""
         k, d = self.means_.shape
         shape = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}[self.covariance_type]
         if k != self.n_components or tuple(self.covariances_.shape) != shape:
@@ -305,13 +305,13 @@ class GaussianMixture(GaussianParts):
         purpose = f"the covariances of {self.n_components} components with {d} columns"
         require_memory(type(self).__name__, 8.0 * 8 * count, purpose, "use covariance_type='diag', or fewer columns")
 
-    def _prepared(self) -> Any:
-        return prepared(type(self).__name__, self.covariance_type, self.reg_covar, self.assignment == "hard")
+    def _prepare(self) -> Any:
+        return prepare_model(type(self).__name__, self.covariance_type, self.reg_covar, self.assignment == "hard")
 
     def _starter(self, source: Source, before: GaussianComponents | None) -> Any:
-        """From the model and a seed to a generator of first components."""
-        weights, means = given_weights(self), given_means(self, source.n_features)
-        factors = given_factors(self, source.n_features)
+        """Return a function from the model and a seed to a generator of first components."""
+        weights, means = read_weights(self), read_means(self, source.n_features)
+        factors = read_factors(self, source.n_features)
 
         def start(model: GaussianModel, seed: np.random.SeedSequence) -> Any:
             if before is not None:
@@ -319,7 +319,7 @@ class GaussianMixture(GaussianParts):
             found = None
             if weights is None or means is None or factors is None:
                 found = yield from first_components(model, self.init_params, self.n_components, means, seed)
-            return started(found, self.covariance_type, weights, means, factors)
+            return complete_start(found, self.covariance_type, weights, means, factors)
 
         return start
 
@@ -329,7 +329,7 @@ class GaussianMixture(GaussianParts):
 
     def _store(self, state: Restarts) -> None:
         super()._store(state)
-        self.collapsed_ = state.choose()[0].parameters.collapsed(self.reg_covar)
+        self.collapsed_ = state.choose()[0].parameters.find_collapsed(self.reg_covar)
         if len(self.collapsed_):
             message = (
                 f"{type(self).__name__}: component {self.collapsed_[0]} collapsed (of {len(self.collapsed_)} in "

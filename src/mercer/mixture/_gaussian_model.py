@@ -12,7 +12,7 @@ from mercer.errors import DataError
 from mercer.mixture._components import FORM_OF, GaussianComponents, GaussianMoments, natural
 from mercer.mixture._gaussian_expectation import CentredExpectation, MissingExpectation, ObservedCounts
 
-__all__ = ["GaussianModel", "prepared"]
+__all__ = ["GaussianModel", "prepare_model"]
 
 Array = Any
 # Features of a row at most; beyond, a product for each component is as fast and needs no features.
@@ -53,7 +53,7 @@ class GaussianModel:
     missing: bool = False
 
     def expectation(self, components: GaussianComponents) -> Any:
-        """The statistic that makes the E step."""
+        """Return the statistic that makes the E step."""
         if self.missing:
             covariances = components.each_covariance()
             form = FORM_OF[self.kind]
@@ -75,7 +75,7 @@ class GaussianModel:
         return n_features_of(self.form, len(self.centre)) > _MOST_FEATURES
 
     def is_apart(self, components: GaussianComponents) -> bool:
-        """Whether sums are taken about the components' own means."""
+        """Return whether sums are taken about the components' own means."""
         if self.missing or self.is_wide:
             return True
         if self.kind in ("full", "tied"):
@@ -85,33 +85,33 @@ class GaussianModel:
         return not bool(np.all(spreads <= _WIDEST * self.weight))
 
     def _about(self, components: GaussianComponents) -> tuple[str, Array]:
-        """The form of the sums of an E step, and what they are about."""
+        """Return the form of the sums of an E step, and what they are about."""
         if self.is_apart(components):
             return FORM_OF[self.kind], components.means
         return self.form, self.centre
 
     def _common(self, components: GaussianComponents, form: str) -> float:
-        """What the linear form leaves out of the bound: the part of all scores that components have in common."""
+        """Return what the linear form leaves out of the bound: the part of the scores common to all components."""
         if form != "linear":
             return 0.0
         return -0.5 * float(np.sum(components.precisions() * self.scatter))
 
     def objective(self, expected: ExpectedSums, components: GaussianComponents) -> float:
-        """The mean log-likelihood; when hard, that of rows and labels together."""
+        """Return the mean log-likelihood; when hard, that of rows and labels together."""
         form, _ = self._about(components)
         return (expected.bound + self._common(components, form)) / expected.weight
 
     def maximisation(self, expected: ExpectedSums, components: GaussianComponents) -> GaussianComponents:
-        """Shares, means and covariances of the rows as they were shared out."""
+        """Return shares, means and covariances of the rows as the responsibilities share them out."""
         return self.components(self.moments(expected, components))
 
     def moments(self, expected: ExpectedSums, components: GaussianComponents) -> GaussianMoments:
-        """The same before the floor is added to variances."""
+        """Return the moments of the M step, before the floor is added to variances."""
         form, reference = self._about(components)
         return GaussianMoments.of(expected.table, form, reference, components, self.scatter)
 
     def components(self, moments: GaussianMoments) -> GaussianComponents:
-        """Components from moments; one without a density is an error that says what to do."""
+        """Make components from moments; raise with a cure if one has no density."""
         try:
             return moments.with_floor(self.floor)
         except CollapseError as error:
@@ -123,24 +123,27 @@ class GaussianModel:
             raise CollapseError(error.component, cure) from error
 
     def gain(self, expected: ExpectedSums, components: GaussianComponents, better: GaussianComponents) -> float:
-        """By how much `better` raises the expected complete-data log-likelihood, per unit of weight."""
+        """Return the rise of the expected complete-data log-likelihood to `better`, per unit of weight."""
         form, reference = self._about(components)
         steps = natural(better, reference, form) - natural(components, reference, form)
         gain = float(np.sum(steps * expected.table))
         return (gain + self._common(better, form) - self._common(components, form)) / expected.weight
 
     def slack(self, components: GaussianComponents, better: GaussianComponents) -> float:
-        """The M step maximises the likelihood less floor / 2 times the trace of the precisions: it loses no more."""
+        """Return the most that the floor on variances costs.
+
+        The M step maximises the likelihood less floor / 2 times the trace of the precisions, so it loses no more.
+        """
         return 0.5 * self.floor * float(better.weights @ components.precision_traces())
 
 
 def _columns(model: GaussianModel) -> Array:
-    """The scatter of each column for diagonal covariances; for spherical ones that of all."""
+    """Return the scatter of each column for diagonal covariances; for spherical ones that of all."""
     return model.scatter if model.kind == "diag" else model.scatter.sum(keepdims=True)
 
 
-def prepared(subject: str, kind: str, floor: float, hard: bool) -> Any:
-    """A generator that looks at the rows and returns the model; NaN among them are missing entries."""
+def prepare_model(subject: str, kind: str, floor: float, hard: bool) -> Any:
+    """Measure the rows, in which NaN are missing entries, and return the model; a generator of requests."""
     diagonal = kind in ("diag", "spherical")
     sums = yield Moments(diagonal=diagonal)
     if np.isfinite(sums.mean).all() and np.isfinite(sums.scatter).all():

@@ -29,7 +29,7 @@ class GaussianDensity:
     components: GaussianComponents
 
     def scores(self, block: Block) -> Array:
-        """Log share plus log density of each component at each row; of what was observed of it."""
+        """Return the log share plus the log density of each component at the observed entries of each row."""
         if block.xp is not np or np.isfinite(np.sum(block.X, dtype=np.float64)):
             return self.complete.scores(block)
         if np.isinf(block.X).any():
@@ -56,7 +56,7 @@ class GaussianParts(MixtureModel):
     precisions_cholesky_: Array
 
     def _components(self) -> GaussianComponents:
-        """The fitted components, in NumPy's float64."""
+        """Return the fitted components, in NumPy's float64."""
         parts = (to_numpy(one) for one in (self.weights_, self.means_, self.precisions_cholesky_))
         weights, means, factors = (np.asarray(one, dtype=np.float64) for one in parts)
         if "covariances_" in vars(self):
@@ -127,9 +127,9 @@ class GaussianParts(MixtureModel):
             Of full covariances, fitted.
         """
         check_is_fitted(self)
-        chosen, parts = self._chosen(columns), self._components()
+        chosen, parts = self._choose(columns), self._components()
         covariances = parts.each_covariance()[:, chosen[:, None], chosen]
-        return self._made(parts.weights, parts.means[:, chosen], covariances)
+        return self._make(parts.weights, parts.means[:, chosen], covariances)
 
     def conditional(self, columns: Any, values: Any) -> "GaussianParts":
         """Return the mixture of the other columns, given the values of some.
@@ -150,7 +150,7 @@ class GaussianParts(MixtureModel):
             Of full covariances, over the columns that are left, in their order; fitted.
         """
         check_is_fitted(self)
-        chosen, parts = self._chosen(columns), self._components()
+        chosen, parts = self._choose(columns), self._components()
         rest = np.setdiff1d(np.arange(parts.n_columns), chosen)
         values = np.asarray(values, dtype=np.float64).reshape(-1)
         if len(values) != len(chosen) or len(rest) == 0:
@@ -170,9 +170,9 @@ class GaussianParts(MixtureModel):
         slopes = np.linalg.solve(covariances[:, chosen[:, None], chosen], np.swapaxes(across, 1, 2))
         means = parts.means[:, rest] + np.einsum("kgr,kg->kr", slopes, values - parts.means[:, chosen])
         left = covariances[:, rest[:, None], rest] - across @ slopes
-        return self._made(shares / shares.sum(), means, 0.5 * (left + np.swapaxes(left, 1, 2)))
+        return self._make(shares / shares.sum(), means, 0.5 * (left + np.swapaxes(left, 1, 2)))
 
-    def _chosen(self, columns: Any) -> Array:
+    def _choose(self, columns: Any) -> Array:
         chosen, d = np.atleast_1d(np.asarray(columns)), self.means_.shape[1]
         whole = chosen.ndim == 1 and len(chosen) > 0 and chosen.dtype.kind in "iu"
         if not whole or len(np.unique(chosen)) < len(chosen) or chosen.min() < 0 or chosen.max() >= d:
@@ -180,8 +180,8 @@ class GaussianParts(MixtureModel):
             raise DataError(message)
         return chosen
 
-    def _made(self, weights: Array, means: Array, covariances: Array) -> Any:
-        """A fitted mixture of full covariances with given components."""
+    def _make(self, weights: Array, means: Array, covariances: Array) -> Any:
+        """Make a fitted mixture of full covariances with given components."""
         other = clone(self).set_params(covariance_type="full", weights_init=None, means_init=None, precisions_init=None)
         weights = np.maximum(weights, np.finfo(np.float64).tiny)
         components = GaussianComponents.of("full", weights, means, covariances)

@@ -9,12 +9,12 @@ from mercer._source.namespace import to_numpy
 from mercer.errors import DataError
 from mercer.mixture._components import GaussianComponents
 
-__all__ = ["given_factors", "given_means", "given_weights", "started"]
+__all__ = ["complete_start", "read_factors", "read_means", "read_weights"]
 
 Array = Any
 
 
-def _checked(estimator: Any, value: Any, name: str, shape: tuple[int, ...]) -> Array:
+def _check(estimator: Any, value: Any, name: str, shape: tuple[int, ...]) -> Array:
     options = {"dtype": [np.float64, np.float32], "ensure_2d": False, "allow_nd": True, "estimator": estimator}
     value = check_array(to_numpy(value), **options).astype(np.float64)
     if value.shape != shape:
@@ -26,12 +26,12 @@ def _checked(estimator: Any, value: Any, name: str, shape: tuple[int, ...]) -> A
     return value
 
 
-def given_weights(estimator: Any) -> Array:
-    """``weights_init``, or None."""
+def read_weights(estimator: Any) -> Array:
+    """Check ``weights_init``; return it, or None."""
     if estimator.weights_init is None:
         return None
     subject = type(estimator).__name__
-    weights = _checked(estimator, estimator.weights_init, "weights", (estimator.n_components,))
+    weights = _check(estimator, estimator.weights_init, "weights", (estimator.n_components,))
     if np.any(weights < 0) or np.any(weights > 1):
         # The two values in this order, as scikit-learn gives them.
         message = (
@@ -48,20 +48,20 @@ def given_weights(estimator: Any) -> Array:
     return np.maximum(weights, np.finfo(np.float64).tiny)
 
 
-def given_means(estimator: Any, d: int) -> Array:
-    """``means_init``, or None."""
+def read_means(estimator: Any, d: int) -> Array:
+    """Check ``means_init``; return it, or None."""
     if estimator.means_init is None:
         return None
-    return _checked(estimator, estimator.means_init, "means", (estimator.n_components, d))
+    return _check(estimator, estimator.means_init, "means", (estimator.n_components, d))
 
 
-def given_factors(estimator: Any, d: int) -> Array:
-    """The factors of ``precisions_init``, or None."""
+def read_factors(estimator: Any, d: int) -> Array:
+    """Return the factors of ``precisions_init``, or None."""
     if estimator.precisions_init is None:
         return None
     kind, k = estimator.covariance_type, estimator.n_components
     shape = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}[kind]
-    precisions = _checked(estimator, estimator.precisions_init, f"{kind} precision", shape)
+    precisions = _check(estimator, estimator.precisions_init, f"{kind} precision", shape)
     if kind in ("diag", "spherical"):
         if not np.all(precisions > 0):
             _refuse(estimator, kind, "positive")
@@ -80,8 +80,8 @@ def _refuse(estimator: Any, kind: str, rule: str) -> None:
     raise DataError(message)
 
 
-def started(found: Any, kind: str, weights: Array, means: Array, factors: Array) -> Any:
-    """First components: what was given, and the rest as it was found."""
+def complete_start(found: Any, kind: str, weights: Array, means: Array, factors: Array) -> Any:
+    """Return the first components: what was given, and the rest as it was estimated."""
     weights = found.weights if weights is None else weights
     means = found.means if means is None else means
     if factors is not None:

@@ -43,7 +43,7 @@ class _RowValues:
         return parts[0] if len(parts) == 1 else block.xp.concat(parts)
 
     def of(self, block: Block) -> Array:
-        """The same of a few rows at once."""
+        """Return the score of a few rows at once."""
         xp, scores = block.xp, self.density.scores(block)
         if self.what == "label":
             return xp.argmax(scores, axis=1)
@@ -97,11 +97,11 @@ class MixtureModel(DensityMixin, Estimator):
     verbose_interval: int
 
     def _density(self) -> Any:
-        """What gives the scores of rows, from the fitted attributes."""
+        """Return the statistic whose ``scores`` gives log densities, from the fitted attributes."""
         raise NotImplementedError  # each mixture defines its own
 
     def _n_parameters(self) -> int:
-        """The number of free parameters."""
+        """Return the number of free parameters."""
         raise NotImplementedError  # each mixture defines its own
 
     def _values(self, X: Any, what: str) -> Array:

@@ -94,7 +94,7 @@ def select_mixture(
         message = "select_mixture: n_components and covariance_types must name at least one each; got none. Add some."
         raise ParameterError(message)
     models = [clone(base).set_params(**settings).fit(X, sample_weight=sample_weight) for settings in tried]
-    records = [settings | _measured(model, X, sample_weight) for settings, model in zip(tried, models)]
+    records = [settings | _measure(model, X, sample_weight) for settings, model in zip(tried, models)]
     table = {name: [record[name] for record in records] for name in records[0]}
     half = -0.5 * np.array(table["bic"])
     odds = np.exp(half - half.max())
@@ -102,8 +102,8 @@ def select_mixture(
     return MixtureSelection(models[int(np.argmin(table[criterion]))], criterion, table)
 
 
-def _measured(model: MixtureModel, X: Any, sample_weight: Any) -> dict[str, Any]:
-    """What one more pass says of a fitted mixture."""
+def _measure(model: MixtureModel, X: Any, sample_weight: Any) -> dict[str, Any]:
+    """Measure a fitted mixture by one more pass."""
     sums, p = model._sums(X, sample_weight), model._n_parameters()
     bic = float(p * np.log(sums.weight) - 2.0 * sums.log_density)
     return {

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from mercer._solver.centres.assignment import Memory
+from mercer._solver.centres.first_centres import column_moments, plus_plus, random_rows
 from mercer._solver.centres.lloyd import Lloyd
-from mercer._solver.centres.plus_plus import plus_plus
-from mercer._solver.centres.starts import Race, column_moments, random_rows
+from mercer._solver.centres.row_draw import Race
 from mercer._solver.expectation_maximisation import CollapseError
 from mercer._solver.relay import answer_requests, relay
 from mercer._source import Block, Source, open_source
@@ -25,11 +25,13 @@ from mercer.mixture._gaussian_expectation import CentredExpectation
 __all__ = ["first_centres", "first_components", "nearest_scores", "random_sums"]
 
 Array = Any
-# With missing entries, centres are looked for among so many rows at most, drawn at random.
+# Most rows, drawn at random, in which centres are searched for if entries are missing.
 _MOST_ROWS = 2**15
-# As in k-means by itself.
-_MAX_ITER, _TOL = 300, 1e-4
-# Numbers in the features of some rows at most.
+# Most iterations of the k-means that finds the start: the default of KMeans.
+_MAX_ITER = 300
+# Its tolerance, relative to the mean variance of the columns: the default of KMeans.
+_TOL = 1e-4
+# Most values in the features of the rows of one tile.
 _TILE = 2**20
 
 
@@ -42,7 +44,7 @@ class _Remembered:
 
 
 def first_centres(rule: str, k: int, seed: np.random.SeedSequence) -> Any:
-    """A generator of k centres by the rule that ``init_params`` names."""
+    """Choose k centres by the rule that ``init_params`` names; a generator of requests."""
     generator = np.random.default_rng(seed)
     if rule == "random_from_data":
         return (yield from random_rows(k, generator))
@@ -50,19 +52,19 @@ def first_centres(rule: str, k: int, seed: np.random.SeedSequence) -> Any:
     if rule == "k-means++":
         return centres
     memory = yield _Remembered()
-    lloyd = Lloyd(lambda _: _given(centres), column_moments, 1, _MAX_ITER, _TOL, memory, seed)
+    lloyd = Lloyd(lambda _: _return_centres(centres), column_moments, 1, _MAX_ITER, _TOL, memory, seed)
     # Mixtures report the steps of EM alone.
     solution = yield from relay(lloyd.solve(), lambda step: None)
     return solution.state.best.centres
 
 
-def _given(centres: Array) -> Any:
+def _return_centres(centres: Array) -> Any:
     return centres
     yield
 
 
 def nearest_scores(centres: Array, shift: Array, n_features: int) -> Array:
-    """Scores, about `shift`, whose largest is that of the nearest centre; (k, n_features)."""
+    """Return scores, about `shift`, whose largest is that of the nearest centre; (k, n_features)."""
     steps = np.asarray(centres, dtype=np.float64) - shift
     theta = np.zeros((len(steps), n_features))
     theta[:, 0] = -0.5 * np.einsum("ij,ij->i", steps, steps)
@@ -89,7 +91,7 @@ class RandomShares(Statistic):
         return ExpectedSums(table, 0.0)
 
     def _shares(self, block: Block) -> Array:
-        """Drawn for each block that an array in memory would have, so that larger blocks draw the same."""
+        """Draw shares from one stream per block that an array in memory would have, whatever this block is."""
         size, parts = rows_per_block(block.X.shape[1]), []
         for start in range(0, block.n, size):
             seed = np.random.SeedSequence(self.seed, spawn_key=(block.start + start,))
@@ -99,12 +101,12 @@ class RandomShares(Statistic):
 
 
 def random_sums(k: int, seed: np.random.SeedSequence, shift: Array, form: str) -> RandomShares:
-    """The request for sums by random responsibilities."""
+    """Return the request for sums by random responsibilities."""
     return RandomShares(tuple(seed.generate_state(4).tolist()), k, shift, form)
 
 
 def first_components(model: Any, rule: str, k: int, means: Array, seed: np.random.SeedSequence) -> Any:
-    """A generator of the first components; given `means`, rows go to the nearest of them."""
+    """Find the first components; given `means`, rows go to the nearest of them. A generator of requests."""
     if model.missing:
         return (yield from _among_missing(model, rule, k, means, seed))
     middle = np.broadcast_to(model.centre, (k, len(model.centre)))
@@ -129,13 +131,13 @@ def first_components(model: Any, rule: str, k: int, means: Array, seed: np.rando
 
 
 def _moments(model: Any, sums: ExpectedSums, form: str, reference: Array) -> GaussianMoments:
-    """Moments of the rows given to each centre; a centre without rows has the variances of all."""
+    """Compute the moments of the rows given to each centre; a centre without rows has the variances of all."""
     alone = _round(model.kind, reference, _variances(model))
     return GaussianMoments.of(sums.table, form, reference, alone, model.scatter)
 
 
 def _round(kind: str, means: Array, variances: Array) -> GaussianComponents:
-    """Components of equal shares with given means, and the variances of the columns for their covariance."""
+    """Make components of equal shares with given means, and the variances of the columns for their covariance."""
     k, d = means.shape
     level = float(np.mean(variances))
     covariances = {
@@ -148,14 +150,14 @@ def _round(kind: str, means: Array, variances: Array) -> GaussianComponents:
 
 
 def _variances(model: Any) -> Array:
-    """The variance of each column, with one in the place of zero."""
+    """Return the variance of each column, with one in the place of zero."""
     scatter = model.scatter if FORM_OF[model.kind] != "full" else np.diagonal(model.scatter)
     variances = scatter / model.weight
     return np.where(variances > 0, variances, 1.0)
 
 
 def _among_missing(model: Any, rule: str, k: int, means: Array, seed: np.random.SeedSequence) -> Any:
-    """First components from some rows, each missing entry replaced by the mean of its column."""
+    """Find first components among a sample of rows whose missing entries are replaced by column means."""
     rows = (yield Race(tuple(seed.generate_state(4).tolist()), _MOST_ROWS)).rows
     rows = np.where(np.isnan(rows), model.centre, rows).astype(np.float64)
     variances = rows.var(axis=0)

@@ -13,7 +13,7 @@ from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer.neighbors._row_tree import RowTree
 
-__all__ = ["BandwidthSearch", "BandwidthState", "given_bandwidth", "reference_bandwidth", "rule_factor"]
+__all__ = ["BandwidthSearch", "BandwidthState", "read_bandwidth", "reference_bandwidth", "rule_factor"]
 
 Array = Any
 # The share of a gap at which golden-section search looks next.
@@ -26,14 +26,14 @@ _BRACKET = (
 
 
 def rule_factor(rule: str, n: float, d: int) -> float:
-    """Scott's and Silverman's bandwidth for n rows with unit variances."""
+    """Return Scott's or Silverman's bandwidth for n rows with unit variances."""
     if rule == "scott":
         return float(n ** (-1 / (d + 4)))
     return float((n * (d + 2) / 4) ** (-1 / (d + 4)))
 
 
 def reference_bandwidth(tree: RowTree) -> float:
-    """Silverman's bandwidth times the root mean variance of the columns; zero when all rows are equal."""
+    """Return Silverman's bandwidth times the root mean variance of the columns; zero when all rows are equal."""
     weight = tree.weight if len(tree.weight) else None
     variances = []
     for column in tree.data.T:
@@ -81,7 +81,7 @@ class BandwidthSearch:
     max_iter: int
 
     def solve(self, state: BandwidthState | None) -> Solver:
-        """The solver."""
+        """Return the solver."""
         state = state or BandwidthState(np.empty(0), np.empty(0))
         gap, wanted = math.inf, self.start
         while len(state.tried) < self.max_iter:
@@ -102,7 +102,7 @@ class BandwidthSearch:
 
 
 def _look(state: BandwidthState) -> tuple[float, float]:
-    """How far the nearest tried bandwidths around the best are, and what to try next."""
+    """Return how far the nearest tried bandwidths around the best are, and what to try next."""
     order = np.argsort(state.tried, kind="stable")
     tried, scores = np.log(state.tried[order]), state.scores[order]
     best = int(np.argmax(scores))
@@ -115,8 +115,8 @@ def _look(state: BandwidthState) -> tuple[float, float]:
     return float(max(below, above)), float(wanted)
 
 
-def given_bandwidth(bandwidth: Any) -> Solver:
-    """The solver where there is nothing to search for: one step, of objective zero."""
+def read_bandwidth(bandwidth: Any) -> Solver:
+    """Return the solver where there is nothing to search for: one step, of objective zero."""
     state = BandwidthState(np.array([bandwidth], dtype=np.float64), np.zeros(1))
     yield Step(0.0, state)
     return Solution(state, True, Certificate.none(_GIVEN))

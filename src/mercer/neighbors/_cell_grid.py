@@ -55,7 +55,7 @@ class GridPlan:
 
     @classmethod
     def of(cls, tree: RowTree, bandwidth: Array, rtol: float) -> "GridPlan":
-        """The lattice for a relative error of `rtol` wherever a millionth of the weight in reach is felt."""
+        """Return the lattice for a relative error of `rtol` wherever a millionth of the weight in reach is felt."""
         wanted, d = max(1e-6 * rtol, 1e-15), len(bandwidth)
         p = next((p for p in range(2, 24) if interpolation_error(p, d) <= wanted), 24)
         sides = (tree.upper[0] - tree.lower[0]) / bandwidth
@@ -69,7 +69,7 @@ class GridPlan:
         return math.prod(float(side * self.p) for side in self.shape)
 
     def seconds(self, n: int) -> float:
-        """About how long it takes to make the lattice and to read off n points: 20 GFlop/s, and 1 ns a node."""
+        """Estimate the seconds to make the lattice and to read off n points: 20 GFlop/s, and 1 ns a node."""
         products = 2.0 * self.size * self.p * (_BAND + 2 * self.reach) * len(self.shape) / 2e10
         return products + 2e-9 * n * self.p ** len(self.shape)
 
@@ -119,8 +119,8 @@ class CellGrid:
         for start in range(0, len(tree.data), _RUN):
             rows = slice(start, start + _RUN)
             scratch = np.empty((d, plan.p)), np.empty(plan.p**d)
-            density_grid.spread(tree.data[rows], tree.weight[rows], *place, *scratch, charges, near)
-        potential = _convolved(charges, plan, nodes, threads)
+            density_grid.distribute_weights(tree.data[rows], tree.weight[rows], *place, *scratch, charges, near)
+        potential = _convolve(charges, plan, nodes, threads)
         reached = _box_sums(near.reshape(plan.shape), plan.reach).ravel()
         tail = tree.total * math.exp(-0.5 * plan.reach**2)
         # Sums of products of up to Lebesgue's constant round by some 2^-48 of the weight in reach. Positions round by
@@ -129,7 +129,7 @@ class CellGrid:
         return cls(*place, potential, reached, interpolation_error(plan.p, d) + rounding, tail)
 
     def sums_at(self, points: Array, threads: int) -> tuple[Array, Array]:
-        """The sum at each point, and a bound of its error: infinite outside of the lattice."""
+        """Return the sum at each point, and a bound of its error: infinite outside of the lattice."""
         sums, reached = np.empty(len(points)), np.empty(len(points))
         place = self.origin, self.inverse, self.shape, self.nodes, self.barycentric, self.potential, self.reached
 
@@ -143,14 +143,14 @@ class CellGrid:
 
 
 def interpolation_error(p: int, d: int) -> float:
-    """A bound of the error of a unit Gaussian from anywhere in a cell to anywhere in a cell, with p nodes a side."""
+    """Bound the error of a unit Gaussian between any points of two cells that have p nodes a side."""
     one = 2 * 1.0865 * 4.0**-p / math.sqrt(math.factorial(p))
     lebesgue = 1 + 2 / math.pi * math.log(p)
     return one * sum(lebesgue**i for i in range(2 * d))
 
 
-def _convolved(charges: Array, plan: GridPlan, nodes: Array, threads: int) -> Array:
-    """Gaussian sums at all nodes of unit charges at all nodes, one column after the other."""
+def _convolve(charges: Array, plan: GridPlan, nodes: Array, threads: int) -> Array:
+    """Return Gaussian sums at all nodes of unit charges at all nodes, one column after the other."""
     d, p = len(plan.shape), plan.p
     # From (cells, nodes of a cell) to an axis for each column, on which all nodes of the lattice stand in order.
     axes = [axis for pair in zip(range(d), range(d, 2 * d), strict=True) for axis in pair]
@@ -166,7 +166,7 @@ def _convolved(charges: Array, plan: GridPlan, nodes: Array, threads: int) -> Ar
 
 
 def _band_product(band: Array, rows: Array, overlap: int, threads: int) -> Array:
-    """The product of the banded matrix, whose rows repeat `band` further and further right, with `rows`."""
+    """Return the product of the banded matrix, whose rows repeat `band` further and further right, with `rows`."""
     step, out = len(band), np.empty_like(rows)
     strips = -(-rows.shape[1] // _STRIP)
 
@@ -182,7 +182,7 @@ def _band_product(band: Array, rows: Array, overlap: int, threads: int) -> Array
 
 
 def _box_sums(near: Array, reach: int) -> Array:
-    """The sum over all cells no more than `reach` + 1 away along each axis."""
+    """Return the sum over all cells no more than `reach` + 1 away along each axis."""
     for axis in range(near.ndim):
         size = near.shape[axis]
         summed = np.insert(np.cumsum(near, axis=axis), 0, 0.0, axis=axis)

@@ -14,33 +14,11 @@ import numpy as np
 from mercer._source import Block
 from mercer._statistic import Statistic
 
-__all__ = ["MOST_BINS", "CellCounts", "CellSums", "Cells", "Extent", "ExtentSums"]
+__all__ = ["MOST_BINS", "CellCounts", "CellSums", "Cells"]
 
 Array = Any
 # Bins of a column at most: a key has two bytes for each.
 MOST_BINS = 2**16 - 1
-
-
-@dataclass(frozen=True)
-class ExtentSums:
-    """Least and largest value of each column."""
-
-    low: Array
-    high: Array
-
-    def __add__(self, other: "ExtentSums") -> "ExtentSums":
-        return ExtentSums(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
-
-
-@dataclass(frozen=True)
-class Extent(Statistic):
-    """The smallest box around the rows of positive weight."""
-
-    def of(self, block: Block) -> ExtentSums:
-        X = block.X if block.weight is None else block.X[block.weight > 0]
-        if len(X) == 0:
-            return ExtentSums(np.full(block.X.shape[1], np.inf), np.full(block.X.shape[1], -np.inf))
-        return ExtentSums(X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,16 +44,16 @@ class Cells:
         return math.prod(self.shape)
 
     def bins_of(self, X: Array) -> tuple[Array, Array]:
-        """The bin of each value of each row, and whether the row is inside the box."""
+        """Return the bin of each value of each row, and whether the row is inside the box."""
         bins, inside = np.empty(X.shape, np.uint16), np.ones(len(X), bool)
         for column, edges in enumerate(self.edges):
             values = X[:, column]
             inside &= (values >= edges[0]) & (values <= edges[-1])
-            bins[:, column] = self._found(values, edges, self._rates[column])
+            bins[:, column] = self._find_bins(values, edges, self._rates[column])
         return bins, inside
 
-    def _found(self, values: Array, edges: Array, rate: float) -> Array:
-        """The bin of each value, the first or last for those outside."""
+    def _find_bins(self, values: Array, edges: Array, rate: float) -> Array:
+        """Return the bin of each value, the first or last for those outside."""
         last = len(edges) - 2
         if rate == 0:
             return np.clip(np.searchsorted(edges, values, side="right") - 1, 0, last)
@@ -98,20 +76,20 @@ class Cells:
         return rates
 
     def keys_of(self, bins: Array) -> Array:
-        """A key for each row of bins: the number of the cell, or where that is too long the bins as bytes, in order."""
+        """Return a key for each row of bins: the index of the cell, or the bins as bytes where that is too long."""
         if self.count < 2**62:
             return np.ravel_multi_index(tuple(bins.T.astype(np.intp)), self.shape)
         # Big-endian, so that keys have the order of their bins.
         return np.ascontiguousarray(bins.astype(">u2")).view(f"S{2 * bins.shape[1]}").ravel()
 
     def bins_with(self, keys: Array) -> Array:
-        """The bins that keys stand for."""
+        """Return the bins that keys stand for."""
         if keys.dtype.kind != "S":
             return np.column_stack(np.unravel_index(keys, self.shape)).astype(np.uint16)
         return np.ascontiguousarray(keys).view(">u2").reshape(len(keys), len(self.edges)).astype(np.uint16)
 
     def log_volumes(self, bins: Array) -> Array:
-        """The logarithm of the volume of each cell."""
+        """Return the logarithm of the volume of each cell."""
         return sum(np.log(np.diff(edges))[bins[:, column]] for column, edges in enumerate(self.edges))
 
     @property
@@ -129,7 +107,7 @@ class CellSums:
 
     def __add__(self, other: "CellSums") -> "CellSums":
         keys = np.concatenate([self.keys, other.keys])
-        return gathered(keys, np.concatenate([self.weights, other.weights]))
+        return gather_counts(keys, np.concatenate([self.weights, other.weights]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,11 +123,11 @@ class CellCounts(Statistic):
         bins, inside = self.cells.bins_of(X)
         if not inside.all():
             bins, weight = bins[inside], None if weight is None else weight[inside]
-        return gathered(self.cells.keys_of(bins), np.ones(len(bins)) if weight is None else weight)
+        return gather_counts(self.cells.keys_of(bins), np.ones(len(bins)) if weight is None else weight)
 
 
-def gathered(keys: Array, weights: Array) -> CellSums:
-    """The sum of the weights of each key."""
+def gather_counts(keys: Array, weights: Array) -> CellSums:
+    """Return the sum of the weights of each key."""
     if keys.dtype.kind != "S" and len(keys) and keys.max() < 4 * len(keys):
         # A table of all cells up to the last is shorter work than sorting.
         table = np.bincount(keys, weights)

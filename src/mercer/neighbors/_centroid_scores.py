@@ -31,7 +31,7 @@ class SquaredScores:
         return (self.offsets - lengths) - own[:, None] + 2.0 * (rows @ centres.T)
 
     def _of_sparse(self, block: Block) -> Array:
-        """The square written out, so that sparse rows stay sparse."""
+        """Compare stored values one by one; each of the others is a zero, |c| away from the centre."""
         squares = self.scale * self.scale
         own = block.X.multiply(block.X) @ squares
         lengths = np.sum(self.centres**2 * squares, axis=1)
@@ -57,7 +57,7 @@ class AbsoluteScores:
         return xp.stack(columns, axis=1)
 
     def _of_sparse(self, block: Block) -> Array:
-        """Stored values are compared one by one; each of the others is a zero, |c| away from the centre."""
+        """Compare stored values one by one; each of the others is a zero, |c| away from the centre."""
         X, n = block.X, block.n
         rows, columns = np.repeat(np.arange(n), np.diff(X.indptr)), []
         for k, centre in enumerate(self.centres):

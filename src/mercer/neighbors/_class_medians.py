@@ -15,7 +15,7 @@ _CHUNK = 2**18
 
 
 def class_medians(source: Source, classes: Array) -> Array:
-    """The median of each column over the rows of each class (k, d), a few columns at a time."""
+    """Return the median of each column over the rows of each class (k, d), a few columns at a time."""
     X, medians = source.whole(), np.empty((len(classes), source.n_features))
     X = X.tocsc() if issparse(X) else X
     for k, label in enumerate(classes):
@@ -30,7 +30,7 @@ def class_medians(source: Source, classes: Array) -> Array:
 
 
 def _median(values: Array, weight: Array) -> Array:
-    """Half of the weight is on either side; where a row ends the first half exactly, the mean of it and the next."""
+    """Return the weighted median; where a row ends the first half exactly, the mean of it and the next."""
     if weight is None:
         return np.median(values, axis=0)
     values, weight = values[weight > 0], weight[weight > 0]

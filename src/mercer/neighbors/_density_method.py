@@ -80,20 +80,20 @@ class Method:
                 raise ParameterError(message)
 
     def log_constant(self, tree: RowTree, bandwidth: Any) -> float:
-        """The logarithm of what sums are divided by: the weight of all rows times the volume of a bump."""
+        """Return the logarithm of what sums are divided by: the weight of all rows times the volume of a bump."""
         d = tree.data.shape[1]
         sides = d * math.log(bandwidth) if isinstance(bandwidth, float) else float(np.sum(np.log(bandwidth)))
         return math.log(tree.total) + log_volume(self.profile, d, self.norm or 2.0) + sides
 
     def sums(self, tree: RowTree, bandwidth: Any, rtol: float, atol: float) -> Any:
-        """What sums over the rows, to errors relative and absolute; `atol` in units of sums."""
+        """Return what sums over the rows, to errors relative and absolute; `atol` in units of sums."""
         if not self.is_euclidean:
             return PairSums(tree, self.profile, float(bandwidth), self.metric, self.metric_params, self.threads)
         columns = np.full(tree.data.shape[1], bandwidth, dtype=np.float64)
         return TreeSums(tree, self.profile, columns, rtol, atol, self.algorithm == "brute", self.threads)
 
     def log_sums(self, tree: RowTree, bandwidth: Any, grid: CellGrid | None, points: Array) -> Array:
-        """The logarithm of the sum at each point, by the lattice where its error is small enough."""
+        """Return the logarithm of the sum at each point, by the lattice where its error is small enough."""
         atol = self.atol * (math.exp(self.log_constant(tree, bandwidth))) if self.atol else 0.0
         sums = self.sums(tree, bandwidth, self.rtol, atol)
         if grid is None:
@@ -107,7 +107,7 @@ class Method:
         return found
 
     def log_left_out(self, tree: RowTree, bandwidth: float, locations: Locations, leaves: Array, rtol: float) -> Array:
-        """The logarithm of the sum at each row of some leaves over all rows but its equals, to a relative error."""
+        """Return the logarithm of the sum at each row of some leaves over all rows but its equals, to error `rtol`."""
         sums = self.sums(tree, bandwidth, rtol, 0.0)
         rows = tree.rows_of(leaves)
         columns = np.full(tree.data.shape[1], bandwidth)
@@ -127,7 +127,7 @@ class Method:
         return found
 
     def make_grid(self, tree: RowTree, bandwidth: Any) -> CellGrid | None:
-        """The lattice, where it is asked for or is faster for as many points as there are rows; else None."""
+        """Return the lattice, where it is asked for or is faster for as many points as there are rows; else None."""
         n, d = tree.data.shape
         columns = np.full(d, bandwidth, dtype=np.float64)
         rtol = self.rtol if self.rtol or not self.atol else 1e-6
@@ -137,7 +137,7 @@ class Method:
         return None if plan is None else CellGrid.build(tree, columns, plan, self.threads, self.subject)
 
     def _plan(self, tree: RowTree, columns: Array, rtol: float, n_points: int) -> GridPlan | None:
-        """The lattice for so many points, where it is possible and faster than the tree."""
+        """Return the lattice for `n_points` points, where it is possible and faster than the tree."""
         possible = self.profile == "gaussian" and self.is_euclidean and self.algorithm in ("auto", "grid")
         if not possible or rtol == 0:
             return None

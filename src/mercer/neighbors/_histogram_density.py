@@ -16,9 +16,10 @@ from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Block, Source
 from mercer._source.memory import require_memory
 from mercer._statistic import Moments
+from mercer._statistic.extent import Extent, ExtentSums
 from mercer._statistic.pair import Pair
 from mercer.errors import ParameterError
-from mercer.neighbors._cells import MOST_BINS, CellCounts, Cells, Extent, ExtentSums
+from mercer.neighbors._cells import MOST_BINS, CellCounts, Cells
 
 __all__ = ["HistogramDensity"]
 
@@ -189,7 +190,7 @@ class HistogramDensity(Estimator):
         return _Lookup(cells, cells.keys_of(self.bins_), self.weights_, float(self.smoothing))
 
     def _solver(self, source: Source) -> Callable[[Any], Solver]:
-        """Two passes and one step."""
+        """Solve by two passes and one step."""
 
         def solve(state: Any) -> Solver:
             if isinstance(self.bins, str):
@@ -210,7 +211,7 @@ class HistogramDensity(Estimator):
         return solve
 
     def _edges(self, source: Source, box: ExtentSums, width: Array = None) -> list[Array]:
-        """The edges of each column; those of a `width` where the number of bins is not given."""
+        """Return the edges of each column; those of a `width` where the number of bins is not given."""
         d = source.n_features
         given = None if isinstance(self.bins, str) or np.ndim(self.bins) == 0 else list(self.bins)  # type: ignore[arg-type]
         if given is not None and (len(given) != d or len({np.ndim(one) for one in given}) != 1):
@@ -220,13 +221,13 @@ class HistogramDensity(Estimator):
             )
             raise ParameterError(message)
         if given is not None and np.ndim(given[0]) == 1:
-            return [_checked_edges(one) for one in given]
+            return [_check_edges(one) for one in given]
         if width is not None:
             with np.errstate(divide="ignore", invalid="ignore"):
                 counts = np.where(width > 0, np.ceil((box.high - box.low) / width), 1)
             counts = np.clip(counts, 1, MOST_BINS).astype(int)
         else:
-            counts = np.array([_checked_count(one) for one in (given or [self.bins] * d)])
+            counts = np.array([_check_count(one) for one in (given or [self.bins] * d)])
         if self.strategy == "quantile":
             return [_quantiles(source, column, count) for column, count in enumerate(counts)]
         return [_even_edges(*sides) for sides in zip(box.low, box.high, counts, strict=True)]
@@ -285,7 +286,7 @@ class _Lookup:
 
 
 def _even_edges(low: float, high: float, count: int) -> Array:
-    """Edges at equal distances; a column of one value has a bin around it."""
+    """Return edges at equal distances; a column of one value has a bin around it."""
     if low == high:
         half = max(0.5, abs(low) * 2.0**-20)
         low, high = low - half, high + half
@@ -295,7 +296,7 @@ def _even_edges(low: float, high: float, count: int) -> Array:
 
 
 def _quantiles(source: Source, column: int, count: int) -> Array:
-    """Edges with equal weights between them; those that fall together count once."""
+    """Return edges with equal weights between them; equal edges count once."""
     values, weight = source.whole()[:, column].astype(np.float64), source.weight
     shares = np.linspace(0, 1, count + 1)
     if weight is not None:
@@ -304,14 +305,14 @@ def _quantiles(source: Source, column: int, count: int) -> Array:
     return edges if len(edges) > 1 else _even_edges(edges[0], edges[0], 1)
 
 
-def _checked_count(given: Any) -> int:
+def _check_count(given: Any) -> int:
     if not Integer(1, MOST_BINS).accepts(given):
         message = f"HistogramDensity: bins of a column must be an integer in [1, {MOST_BINS}]; got {given!r}."
         raise ParameterError(message)
     return int(given)
 
 
-def _checked_edges(given: Any) -> Array:
+def _check_edges(given: Any) -> Array:
     edges = np.array(given, dtype=np.float64)
     rising = len(edges) >= 2 and np.isfinite(edges).all() and (np.diff(edges) > 0).all()
     if not rising or len(edges) > MOST_BINS + 1:

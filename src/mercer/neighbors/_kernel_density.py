@@ -15,7 +15,7 @@ from mercer.errors import DataError, ParameterError
 from mercer.neighbors._bandwidth import (
     BandwidthSearch,
     BandwidthState,
-    given_bandwidth,
+    read_bandwidth,
     reference_bandwidth,
     rule_factor,
 )
@@ -49,8 +49,8 @@ class KernelDensity(Estimator):
         :math:`(W (d + 2) / 4)^{-1/(d+4)}`, both for columns of unit variance. ``'cross_validation'`` maximises
         :math:`\sum_i w_i \log \hat p_{-i}(x_i)`, where row i and all its repetitions are left out.
     algorithm : one of 'kd_tree', 'ball_tree', 'auto', 'grid', 'brute', default='auto'
-        How sums are taken; all keep `rtol` and `atol`. The trees are one here: boxes around rows, the far ones of which
-        are not opened. ``'grid'`` is for Gaussians in few columns: polynomials in the cells of a lattice, made once by
+        How sums are taken; all keep `rtol` and `atol`. Both trees are one here: boxes around rows, and far boxes are
+        not opened. ``'grid'`` is for Gaussians in few columns: polynomials in the cells of a lattice, made once by
         ``fit``; it needs an `rtol` or an `atol`. ``'brute'`` meets every row. ``'auto'`` takes the grid where that is
         the fastest, else the tree.
     kernel : one of 'gaussian', 'tophat', 'epanechnikov', 'exponential', 'linear', 'cosine', default='gaussian'
@@ -279,7 +279,7 @@ class KernelDensity(Estimator):
         return (centres + steps * self.bandwidth_).astype(tree.data.dtype, copy=False)
 
     def _points(self, X: Any) -> Array:
-        """The points as an array: a few of NumPy as they are, others after a thorough look."""
+        """Return the points as an array: a few of NumPy as they are, others after a thorough look."""
         rows = few_rows(self, X)
         return open_new_rows(self, X).whole() if rows is None else rows
 
@@ -289,7 +289,7 @@ class KernelDensity(Estimator):
         return Method(type(self).__name__, *how, self._threads() if threads is None else threads)
 
     def _columns(self, d: int) -> Array | None:
-        """The bandwidth of each column, where one was given for each."""
+        """Return the bandwidth of each column, where one was given for each."""
         if isinstance(self.bandwidth, str) or np.ndim(self.bandwidth) == 0:
             return None
         columns = np.array(self.bandwidth, dtype=np.float64)
@@ -308,21 +308,21 @@ class KernelDensity(Estimator):
         return columns
 
     def _solver(self, tree: RowTree, columns: Array | None) -> Callable[[Any], Solver]:
-        """What finds the bandwidth: a search, or nothing to do."""
+        """Return the solver that finds the bandwidth: a search, or one that has nothing to do."""
         if columns is not None or not isinstance(self.bandwidth, str):
-            return lambda state: given_bandwidth(self.bandwidth if columns is None else columns)
+            return lambda state: read_bandwidth(self.bandwidth if columns is None else columns)
         if self.bandwidth != "cross_validation":
             factor = rule_factor(self.bandwidth, tree.total, tree.data.shape[1])
-            return lambda state: given_bandwidth(factor)
+            return lambda state: read_bandwidth(factor)
         start = reference_bandwidth(tree)
         if start == 0:
             got = "n_samples=1" if len(tree.data) == 1 else "one row, repeated"
             message = f"KernelDensity: bandwidth='cross_validation' needs two different rows; got {got}. Give a number."
             raise DataError(message)
-        return BandwidthSearch(self._left_out(tree), float(np.log(start)), self.tol, self.max_iter).solve
+        return BandwidthSearch(self._make_score(tree), float(np.log(start)), self.tol, self.max_iter).solve
 
-    def _left_out(self, tree: RowTree) -> Callable[[float], float]:
-        """From log h to the mean log-density of rows, each left out of its own together with its equals."""
+    def _make_score(self, tree: RowTree) -> Callable[[float], float]:
+        """Return a function from log h to the mean log-density of rows, each left out of its own with its equals."""
         purpose = f"finding equal rows among {len(tree.data)}"
         require_memory(
             type(self).__name__, 3.0 * tree.data.nbytes, purpose, "fit to a sample of the rows, or give a number"

@@ -168,7 +168,7 @@ class NearestCentroid(JointScores, ClassModel):
 
     @available_if(_is_euclidean)
     def decision_function(self, X: Any) -> Any:
-        """-|(x - c_k) / s|^2 + 2 log P_k for each row and class.
+        """Return -|(x - c_k) / s|^2 + 2 log P_k for each row and class.
 
         Parameters
         ----------
@@ -185,7 +185,7 @@ class NearestCentroid(JointScores, ClassModel):
 
     @available_if(_is_euclidean)
     def predict_proba(self, X: Any) -> Any:
-        """The softmax of the scores of :meth:`decision_function`.
+        """Return the softmax of the scores of :meth:`decision_function`.
 
         Parameters
         ----------
@@ -201,7 +201,7 @@ class NearestCentroid(JointScores, ClassModel):
 
     @available_if(_is_euclidean)
     def predict_log_proba(self, X: Any) -> Any:
-        """The logarithm of :meth:`predict_proba`.
+        """Return the logarithm of :meth:`predict_proba`.
 
         Parameters
         ----------
@@ -237,7 +237,7 @@ class NearestCentroid(JointScores, ClassModel):
         return state, float(squares.sum()) / sums.weight
 
     def _squares(self, state: CentroidState) -> Array:
-        """Squares of each column about the centres of the classes."""
+        """Return the sums of squares of each column about the centres of the classes."""
         away = state.sums.weights[:, None] * (state.sums.means - state.centres) ** 2
         return np.sum(state.sums.scatter + away, axis=0)
 
@@ -291,7 +291,7 @@ class NearestCentroid(JointScores, ClassModel):
             return self._nearness(1.0 / np.where(spread > 0, spread, 1.0), 2.0 * np.log(priors))
 
     def _judge(self) -> Any:
-        """Equal priors leave the plain distance to decide."""
+        """Return the scores; equal priors leave the plain distance to decide."""
         priors = to_numpy(self.class_prior_)
         if np.abs(priors * len(priors) - 1.0).max() > 1e-5:
             return self._scorer()

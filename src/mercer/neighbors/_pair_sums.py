@@ -41,18 +41,18 @@ class PairSums:
     threads: int = 1
 
     def log_at(self, points: Array) -> Array:
-        """The logarithm of the sum at each point."""
+        """Return the logarithm of the sum at each point."""
         return self._log_sums(points, self._logarithms)
 
     def log_left_out(self, locations: Locations, leaves: Array) -> Array:
-        """The logarithm of the sum at each row of some leaves of the tree, over all rows but those equal to it."""
+        """Return the logarithm of the sum at each row of some leaves, over all rows but those equal to it."""
         rows = self.tree.rows_of(leaves)
 
-        def left_out(distances: Array, start: int) -> Array:
+        def log_others(distances: Array, start: int) -> Array:
             own = locations.of_row[rows[start : start + len(distances)]]
             return np.where(own[:, None] == locations.of_row, -np.inf, self._logarithms(distances, start))
 
-        return self._log_sums(self.tree.data[rows].astype(np.float64, copy=False), left_out)
+        return self._log_sums(self.tree.data[rows].astype(np.float64, copy=False), log_others)
 
     def _log_sums(self, points: Array, logarithms: Any) -> Array:
         metric = DistanceMetric.get_metric(self.metric, **self.metric_params)
@@ -68,7 +68,7 @@ class PairSums:
         return found
 
     def _logarithms(self, distances: Array, start: int) -> Array:
-        """The logarithm of each weight times the profile; exact where the profile itself would underflow."""
+        """Return the logarithm of each weight times the profile; exact where the profile itself would underflow."""
         with np.errstate(divide="ignore"):
             if self.profile == "gaussian":
                 terms = -0.5 * distances**2

@@ -23,12 +23,12 @@ _VALUES: dict[str, Callable[[Array], Array]] = {
 
 
 def value(profile: str, r: Array) -> Array:
-    """The profile k(r), one at zero."""
+    """Return the profile k(r), one at zero."""
     return _VALUES[profile](r)
 
 
 def log_volume(profile: str, d: int, p: float = 2.0) -> float:
-    r"""The logarithm of :math:`\int k(\lVert u \rVert_p)\, du` over d dimensions.
+    r"""Return the logarithm of :math:`\int k(\lVert u \rVert_p)\, du` over d dimensions.
 
     In polar coordinates it is the volume of the unit ball of the norm times :math:`\int d\, r^{d-1} k(r)\, dr`.
     """
@@ -53,7 +53,7 @@ def log_volume(profile: str, d: int, p: float = 2.0) -> float:
 
 
 def draw_steps(profile: str, n: int, d: int, p: float, random: np.random.Generator) -> Array:
-    """`n` independent steps whose density over d dimensions is proportional to the profile of their p-norm.
+    """Draw `n` independent steps whose density over d dimensions is proportional to the profile of their p-norm.
 
     Coordinates with density proportional to exp(-|x|^p), over their norm, have the direction of a point drawn evenly
     from the ball of that norm.
@@ -70,7 +70,7 @@ def draw_steps(profile: str, n: int, d: int, p: float, random: np.random.Generat
 
 
 def _draw_radii(profile: str, n: int, d: int, random: np.random.Generator) -> Array:
-    """Distances with density proportional to r^(d-1) k(r)."""
+    """Draw distances with density proportional to r^(d-1) k(r)."""
     match profile:
         case "gaussian":
             return np.sqrt(2 * random.gamma(0.5 * d, size=n))

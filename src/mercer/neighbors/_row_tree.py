@@ -65,7 +65,7 @@ class RowTree:
         return -(-len(self.data) // leaves)
 
     def some_leaves(self, n_rows: int | None) -> Array:
-        """The numbers of leaves with `n_rows` rows or a few more, evenly spread; of all leaves for None."""
+        """Return the numbers of leaves with `n_rows` rows or a few more, evenly spread; of all leaves for None."""
         first, stop = len(self.bounds) // 2, len(self.bounds)
         wanted = stop - first if n_rows is None else -(-n_rows * (stop - first) // len(self.data))
         if wanted >= stop - first:
@@ -73,7 +73,7 @@ class RowTree:
         return first + np.arange(wanted) * (stop - first) // wanted
 
     def rows_of(self, leaves: Array) -> Array:
-        """The rows of some leaves, one leaf after the other."""
+        """Return the rows of some leaves, one leaf after the other."""
         return np.concatenate([np.arange(*self.bounds[leaf]) for leaf in leaves])
 
 
@@ -143,7 +143,7 @@ def build_tree(X: Array, weight: Array, unit: Array, leaf_size: int, *, threads:
 
 
 def _masses(weight: Array, bounds: Array) -> Array:
-    """The weight of each node, that of a node being the sum of its children's."""
+    """Return the weight of each node, that of a node being the sum of its children's."""
     leaves = len(bounds) // 2
     mass = np.diff(bounds, axis=1)[:, 0].astype(float)
     if len(weight):

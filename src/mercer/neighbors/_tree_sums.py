@@ -15,12 +15,13 @@ from mercer.neighbors._row_tree import Locations, RowTree, build_tree
 __all__ = ["TreeSums"]
 
 Array = Any
-# Points in a tile, at least: enough to share the layout of a leaf, few enough to stay near one another.
+# Least points in a tile: enough to share the layout of a leaf, few enough to stay near one another.
 _TILE = 8
 # Work in one native call, in pairs of a point and a row times what each costs: some ten milliseconds.
 _WORK = 2**26
-# Below this a sum has lost digits to numbers that are not normal, or is nothing at all.
+# A smaller sum has lost digits to subnormal numbers, or is zero.
 _UNDERFLOW = 1e-290
+# Relative error of sums that are exact to rounding: half a unit in the last place of float64.
 _EXACT = 2.0**-53
 
 
@@ -49,11 +50,11 @@ class TreeSums:
     threads: int = 1
 
     def log_at(self, points: Array) -> Array:
-        """The logarithm of the sum at each point."""
+        """Return the logarithm of the sum at each point."""
         return self._log_sums(points)[0]
 
     def log_left_out(self, locations: Locations, leaves: Array) -> Array:
-        """The logarithm of the sum at each row of some leaves, over all rows but those equal to it."""
+        """Return the logarithm of the sum at each row of some leaves, over all rows but those equal to it."""
         tree = self.tree
         points = tree.data[tree.rows_of(leaves)].astype(np.float64, copy=False)
         # A leaf is a tile, or several in its box where it would keep native code for too long.
@@ -63,10 +64,10 @@ class TreeSums:
         tiles = np.column_stack([starts, np.append(starts[1:], len(points))])
         boxes = leaves.repeat(parts)
         sums = self._sums(points, tiles, tree.lower[boxes], tree.upper[boxes], apart=True)
-        return self._rescued(points, sums, locations)[0]
+        return self._rescue(points, sums, locations)[0]
 
     def gradient_of_log(self, points: Array) -> Array:
-        """The gradient of :meth:`log_at`; NaN where the sum is zero."""
+        """Return the gradient of :meth:`log_at`; NaN where the sum is zero."""
         exact = TreeSums(self.tree, self.profile, self.bandwidth, threads=self.threads)
         logarithms, shift = exact._log_sums(points)
         sums = np.exp(logarithms + shift)
@@ -82,16 +83,16 @@ class TreeSums:
             return np.where(sums[:, None] > 0, slopes / sums[:, None], np.nan)
 
     def _log_sums(self, points: Array) -> tuple[Array, Array]:
-        """The logarithms, and what was added to exponents to find each."""
+        """Return the logarithms, and what was added to exponents to find each."""
         if len(points) <= _TILE:
             numbers = np.arange(len(points))
             tiles = np.column_stack([numbers, numbers + 1]), points, points
-            return self._rescued(points, self._sums(points, *tiles))
+            return self._rescue(points, self._sums(points, *tiles))
         near = build_tree(points, None, self.bandwidth, min(_TILE, self._points_at_once), threads=self.threads)
         leaves = near.leaves
         sums = np.empty(len(points))
         sums[near.order] = self._sums(near.data, near.bounds[leaves], near.lower[leaves], near.upper[leaves])
-        return self._rescued(points, sums)
+        return self._rescue(points, sums)
 
     def _sums(self, points: Array, tiles: Array, lower: Array, upper: Array, apart: bool = False) -> Array:
         sums = np.empty(len(points))
@@ -113,8 +114,8 @@ class TreeSums:
             run_numbered(add, -(-len(tiles) // run), self.threads)
         return sums
 
-    def _rescued(self, points: Array, sums: Array, locations: Locations | None = None) -> tuple[Array, Array]:
-        """Logarithms, of which those of sums that underflow are found again relative to the nearest row's."""
+    def _rescue(self, points: Array, sums: Array, locations: Locations | None = None) -> tuple[Array, Array]:
+        """Return logarithms; those of sums that underflow are computed again relative to the nearest row's."""
         shift = np.zeros(len(points))
         far = np.flatnonzero(sums < _UNDERFLOW) if self.profile in ("gaussian", "exponential") else ()
         if len(far):
@@ -135,7 +136,7 @@ class TreeSums:
             return np.log(sums) - shift, shift
 
     def _nearest_squares(self, points: Array, different: Array | None) -> Array:
-        """The squared distance in bandwidths to the nearest row; among `different` rows, to the nearest but itself."""
+        """Return the squared distance in bandwidths to the nearest row, or to the second nearest of `different`."""
         rows = self.tree.data if different is None else self.tree.data[different]
         _, found = KDTree(rows / self.bandwidth).query(points / self.bandwidth, k=[1 if different is None else 2])
         # Column by column, as native code adds them, so that the nearest row's exponent is zero to the last bit.
@@ -152,14 +153,15 @@ class TreeSums:
         return max(1, _WORK // (n * (d + 8)))
 
     def _call(self, function: Callable[..., None], *arguments: Any, out: Array) -> None:
-        """Call native code with the tree before its own arguments and scratch after them."""
+        """Call native code with the rows and the record of the tree before its own arguments."""
         tree, kind = self.tree, PROFILES.index(self.profile)
         nodes = tree.bounds, tree.lower, tree.upper, tree.mass
         longest = max(2, tree.largest_leaf)
         scratch = np.empty((tree.data.shape[1], longest)), np.empty((3, longest)), np.empty(64, np.intp)
-        function(kind, tree.data, tree.weight, 1 / self.bandwidth, *nodes, *arguments, *scratch, out)
+        record = density_sums.Tree(kind, tree.weight, 1 / self.bandwidth, nodes, scratch)
+        function(tree.data, record, *arguments, out)
 
 
 def _starts(sizes: Array) -> Array:
-    """Where each of some consecutive pieces begins."""
+    """Return where each of some consecutive pieces begins."""
     return np.cumsum(sizes) - sizes

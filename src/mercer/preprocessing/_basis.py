@@ -13,10 +13,10 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Block, Source
 from mercer._source.memory import require_memory
-from mercer._statistic import Statistic
+from mercer._statistic.extent import Extent
 from mercer.errors import DataError
 
-__all__ = ["Basis", "BasisState", "Extent"]
+__all__ = ["Basis", "BasisState"]
 
 _DEFINED = "A basis is defined by its parameters and the range of the rows; nothing is optimised."
 
@@ -40,27 +40,6 @@ class BasisState:
     def to_unit(self, rows: np.ndarray) -> np.ndarray:
         """Return the rows with the range of each column mapped to [-1, 1]."""
         return (rows - self.low) / self.half - np.where(self.high > self.low, 1.0, 0.0)
-
-
-@dataclass(frozen=True)
-class ExtentSums:
-    """The lowest and the highest value of each column; the sum of two covers the rows of both."""
-
-    low: Any
-    high: Any
-
-    def __add__(self, other: "ExtentSums") -> "ExtentSums":
-        return ExtentSums(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
-
-
-@dataclass(frozen=True)
-class Extent(Statistic):
-    """The range of each column."""
-
-    def of(self, block: Block) -> ExtentSums:
-        xp = block.xp
-        low, high = xp.min(block.X, axis=0), xp.max(block.X, axis=0)
-        return ExtentSums(xp.astype(low, block.wide), xp.astype(high, block.wide))
 
 
 @dataclass(frozen=True, eq=False)

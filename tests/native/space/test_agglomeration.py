@@ -68,7 +68,7 @@ def test_chains_of_points_and_of_a_matrix_build_wards_tree(points, agglomeration
     slots = pack(X).shape[0] * LANES
     sizes = numpy.where(numpy.arange(slots) < 21, 1.0, 0.0)
     chain = numpy.empty(22, dtype=numpy.intp)
-    scratch = (numpy.empty(3), numpy.empty(3), numpy.empty(LANES), numpy.empty(1))
+    scratch = (numpy.empty((2, 3)), numpy.empty(LANES), numpy.empty(1))
     panels, names, made, done, left = pack(X), numpy.arange(slots), numpy.empty(1, dtype=numpy.intp), 0, 0
     while done < 20:
         rest = (pairs[done:], heights[done:], made)

@@ -34,7 +34,10 @@ def direct_distances(X, centres):
 def test_labels_are_the_first_of_the_nearest_whatever_the_products_round(assignment, shape, real):
     X, centres, _ = draw(*shape, real)
     expected = direct_distances(X, centres)
-    for search in (Centres(centres).search, lambda *out: assignment.search_directly(X, centres, *out[1:])):
+    for search in (
+        Centres(centres).search_by_products,
+        lambda *out: assignment.search_by_distances(X, centres, *out[1:]),
+    ):
         labels, distances = numpy.full(len(X), -1, numpy.int32), numpy.full(len(X), numpy.nan)
         search(X, labels, distances)
         numpy.testing.assert_array_equal(labels, expected.argmin(axis=1))

@@ -75,7 +75,7 @@ def test_searches_within_a_radius_find_what_a_full_search_finds(natives, real):
     given = numpy.where(counted, found, NO_LABEL).astype(numpy.int32)
     lowest = numpy.where(places, given[None], NO_LABEL).min(axis=1)
     spread = numpy.where(counted, found, numpy.where(lowest == NO_LABEL, -1, lowest))
-    numpy.testing.assert_array_equal(tree.spread(radius, given), spread)
+    numpy.testing.assert_array_equal(tree.share_labels(radius, given), spread)
 
 
 @pytest.mark.parametrize("real", REALS)

@@ -76,7 +76,7 @@ def find(
     nearest: cython.Py_ssize_t,
     best: cython.double,
 ) -> cython.Py_ssize_t:
-    """The slot from `start` on that is nearest to x, the lowest among equals; `nearest` if none is below `best`."""
+    """Return the slot from `start` on nearest to x, the lowest among equals; `nearest` if none is below `best`."""
     i: cython.Py_ssize_t
     stop: cython.Py_ssize_t
     below: cython.int
@@ -185,7 +185,7 @@ def pop_closest(
     nearest: cython.Py_ssize_t[::1],
     bounds: cython.double[::1],
 ) -> cython.Py_ssize_t:
-    """The slot with the closest later neighbour; bounds that turn out too low are raised on the way."""
+    """Return the slot with the closest later neighbour; bounds that turn out too low are raised on the way."""
     x: cython.Py_ssize_t
     i: cython.Py_ssize_t
     while True:
@@ -247,7 +247,7 @@ def span_matrix(
     pairs: cython.Py_ssize_t[:, ::1],
     heights: cython.double[::1],
 ) -> cython.Py_ssize_t:
-    """What `span_points` of ``points`` does, from a matrix; slots that came get `absent` infinity."""
+    """Compute what `span_points` of ``points`` does, from a matrix; slots that came get `absent` infinity."""
     turn: cython.Py_ssize_t
     i: cython.Py_ssize_t
     slot: cython.Py_ssize_t = first
@@ -275,7 +275,7 @@ def span_matrix(
 @cython.nogil
 @cython.exceptval(check=False)
 def root(parents: cython.Py_ssize_t[::1], node: cython.Py_ssize_t) -> cython.Py_ssize_t:
-    """The oldest ancestor; the way to it is cut short."""
+    """Return the oldest ancestor; the way to it is cut short."""
     top: cython.Py_ssize_t = node
     while parents[top] >= 0:
         top = parents[top]

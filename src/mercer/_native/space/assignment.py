@@ -1,4 +1,4 @@
-"""Rows to their nearest centres: the search, and the sums that k-means takes over each cluster.
+"""Find the nearest centre of each row, and add up the rows of each cluster as k-means needs it.
 
 Scores ||c||^2 / 2 - x . c come from the BLAS, a tile of rows at a time. Their rounding can be bounded; wherever the two
 best scores are closer than that bound, the distances in question are taken directly, in float64. So a label depends on
@@ -19,9 +19,53 @@ else:
 
     int32_t = cython.int
 
-__all__ = ["assign_run", "search", "search_directly"]
+__all__ = ["Rows", "assign_run", "search_by_distances", "search_by_products"]
 
 real = cython.fused_type(cython.float, cython.double)
+
+# Rows of `scores`: the least score of each row of a tile, and the runner-up.
+LEAST = cython.declare(cython.Py_ssize_t, 0)
+SECOND = cython.declare(cython.Py_ssize_t, 1)
+# Bounds are lowered by these shares, which exceed all rounding done on them.
+BOUND_ROUNDING = cython.declare(cython.double, 1.0 - 1e-15)
+LIMIT_ROUNDING = cython.declare(cython.double, 1.0 - 1e-12)
+
+
+@cython.final
+@cython.cclass
+class Rows:
+    """What a search writes for each of n rows, and what it knows of them and of the centres.
+
+    Parameters
+    ----------
+    labels, distances : (n,), written: the nearest centre and the squared distance to it
+    lower : (n,) or empty, written: a lower bound on the distance to every other centre
+    weight : (n,), or empty when all weights are one
+    drift : (k,): for rows of each centre, how far any other centre has moved since the last pass; empty to search all
+    half_gap : (k,): half the distance of each centre to its nearest other one
+    listed : (m,), the rows of a block to search for
+    nearest : (t,) scratch, the centre of least score of each row of a tile
+    reach : the largest norm among the shifted centres
+    rounding : a score's error is at most this times (||x|| + ||c||)^2 / 2
+    """
+
+    labels: int32_t[::1]
+    distances: cython.double[::1]
+    lower: cython.double[::1]
+    weight: cython.const[cython.double][::1]
+    drift: cython.const[cython.double][::1]
+    half_gap: cython.const[cython.double][::1]
+    listed: int32_t[::1]
+    nearest: int32_t[::1]
+    reach: cython.double
+    rounding: cython.double
+
+    def __init__(self, out, weight, moves, scratch, errors):
+        self.labels, self.distances, self.lower = out
+        self.weight = weight
+        self.drift, self.half_gap = moves
+        self.listed, self.nearest = scratch
+        self.reach, self.rounding = errors
 
 
 @cython.cfunc
@@ -53,7 +97,7 @@ def two_least(
     least: real[::1],
     second: real[::1],
 ) -> cython.void:
-    """Of offset[j] - products[j, i]: the least over j, its lowest j, and the runner-up, for each column i."""
+    """Write the least of offset[j] - products[j, i] over j, its lowest j, and the runner-up, for each column i."""
     i: cython.Py_ssize_t
     j: cython.Py_ssize_t
     number: int32_t
@@ -102,24 +146,20 @@ def resolve(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def find(
+def find_listed(
     X: cython.const[real][:, ::1],
-    rows: cython.const[int32_t][::1],
+    first: cython.Py_ssize_t,
+    count: cython.Py_ssize_t,
     centres: cython.const[real][:, ::1],
     shift: cython.const[real][::1],
     shifted: cython.const[real][:, ::1],
     offset: cython.const[real][::1],
-    reach: cython.double,
-    rounding: cython.double,
-    labels: int32_t[::1],
-    distances: cython.double[::1],
-    lower: cython.double[::1],
     tile: real[:, ::1],
     products: real[:, ::1],
-    found: int32_t[::1],
     scores: real[:, ::1],
+    rows: Rows,
 ) -> cython.void:
-    """What `search` does."""
+    """Search for the first `count` rows listed; row 0 of `X` is row `first` of `rows`."""
     start: cython.Py_ssize_t
     stop: cython.Py_ssize_t
     i: cython.Py_ssize_t
@@ -131,58 +171,59 @@ def find(
     gap: cython.double
     least: cython.double
     distance: cython.double
-    for index in range((rows.shape[0] + width - 1) // width):
+    for index in range((count + width - 1) // width):
         start = index * width
-        stop = min(start + width, rows.shape[0])
-        gather(X, rows[start:stop], shift, tile)
+        stop = min(start + width, count)
+        gather(X, rows.listed[start:stop], shift, tile)
         blas.multiply_transposed(shifted, tile[: stop - start], products)
-        two_least(products, offset, found[: stop - start], scores[0], scores[1])
+        two_least(products, offset, rows.nearest[: stop - start], scores[LEAST], scores[SECOND])
         for i in range(stop - start):
-            row = rows[start + i]
-            label = found[i]
-            least = scores[0, i]
-            gap = scores[1, i] - least
+            row = rows.listed[start + i]
+            label = rows.nearest[i]
+            least = scores[LEAST, i]
+            gap = scores[SECOND, i] - least
             distance = inline.squared_distance(X[row], centres[label])
             # ||x|| <= reach + distance, all relative to the shift.
-            error = 0.5 * rounding * (2.0 * reach + sqrt(distance)) * (2.0 * reach + sqrt(distance))
+            error = 0.5 * rows.rounding * (2.0 * rows.reach + sqrt(distance)) * (2.0 * rows.reach + sqrt(distance))
+            # Two scores that each err by at most `error` are in doubtful order within twice that.
             if gap <= 2.0 * error:
                 label = resolve(X[row], i, least + 2.0 * error, centres, offset, products)
                 distance = inline.squared_distance(X[row], centres[label])
                 gap = 0.0
-            labels[row] = cython.cast(int32_t, label)
-            distances[row] = distance
-            if lower.shape[0] > 0:
-                lower[row] = sqrt(max(0.0, distance + 2.0 * gap - 4.0 * error))
+            rows.labels[first + row] = cython.cast(int32_t, label)
+            rows.distances[first + row] = distance
+            if rows.lower.shape[0] > 0:
+                # Scores are half of squared distances: the runner-up is farther by twice the gap, less both errors.
+                rows.lower[first + row] = sqrt(max(0.0, distance + 2.0 * gap - 4.0 * error))
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def list_doubtful(
-    X: cython.const[real][:, ::1],
-    centres: cython.const[real][:, ::1],
-    drift: cython.const[cython.double][::1],
-    half_gap: cython.const[cython.double][::1],
-    labels: cython.const[int32_t][::1],
-    distances: cython.double[::1],
-    lower: cython.double[::1],
-    rows: int32_t[::1],
+    X: cython.const[real][:, ::1], first: cython.Py_ssize_t, centres: cython.const[real][:, ::1], rows: Rows
 ) -> cython.Py_ssize_t:
-    """List in `rows` the rows whose nearest centre may have changed; return how many. Distances are those of now."""
+    """List the rows of a block whose nearest centre may have changed; return how many. Distances are those of now.
+
+    A row keeps its centre if that is nearer than any other can be: nearer than the lower bound of the last pass less
+    what the other centres have moved, or than half the way to the nearest other centre (Hamerly, 2010).
+    """
     i: cython.Py_ssize_t
     label: cython.Py_ssize_t
     count: cython.Py_ssize_t = 0
     bound: cython.double
+    distance: cython.double
     for i in range(X.shape[0]):
-        if drift.shape[0] > 0:
-            label = labels[i]
-            distances[i] = inline.squared_distance(X[i], centres[label])
-            # The factors keep the bounds on the safe side of all rounding done on them.
-            lower[i] = max(0.0, lower[i] * (1.0 - 1e-15) - drift[label])
-            bound = max(lower[i], half_gap[label]) * (1.0 - 1e-12)
-            if distances[i] < bound * bound:
+        if rows.drift.shape[0] > 0:
+            label = rows.labels[first + i]
+            distance = inline.squared_distance(X[i], centres[label])
+            rows.distances[first + i] = distance
+            bound = max(0.0, rows.lower[first + i] * BOUND_ROUNDING - rows.drift[label])
+            rows.lower[first + i] = bound
+            bound = max(bound, rows.half_gap[label]) * LIMIT_ROUNDING
+            if distance < bound * bound:
                 continue
-        rows[count] = cython.cast(int32_t, i)
+        rows.listed[count] = cython.cast(int32_t, i)
         count += 1
     return count
 
@@ -213,65 +254,43 @@ def add_members(
         sums[label, d + 1] += w * distances[i]
 
 
-def search(
+def search_by_products(
     X: cython.const[real][:, ::1],
-    rows: cython.const[int32_t][::1],
     centres: cython.const[real][:, ::1],
     shift: cython.const[real][::1],
     shifted: cython.const[real][:, ::1],
     offset: cython.const[real][::1],
-    reach: cython.double,
-    rounding: cython.double,
-    labels: int32_t[::1],
-    distances: cython.double[::1],
-    lower: cython.double[::1],
     tile: real[:, ::1],
     products: real[:, ::1],
-    found: int32_t[::1],
     scores: real[:, ::1],
+    rows: Rows,
 ):
     """Find the centre nearest to each listed row; among equals the lowest.
 
     Parameters
     ----------
     X : (n, d) rows of a block
-    rows : which of them to search for
     centres : (k, d)
     shift, shifted, offset : (d,), (k, d), (k,): a point amid the centres, the centres minus it, and half the squared
         norms of those; near the data, so that scores do not cancel
-    reach : the largest norm among `shifted`
-    rounding : a score's error is at most this times (||x|| + ||c||)^2 / 2
-    labels, distances : (n,), written for the listed rows: the nearest centre and the squared distance to it
-    lower : (n,) or empty, written: a lower bound on the distance to every other centre
-    tile, products, found, scores : (t, d), (k, t), (t,), (2, t) scratch
+    tile, products, scores : (t, d), (k, t), (2, t) scratch
+    rows : which rows to search for, and where the answers are written
     """
     with cython.nogil:
-        find(
-            X, rows, centres, shift, shifted, offset, reach, rounding,
-            labels, distances, lower, tile, products, found, scores,
-        )  # fmt: skip
+        find_listed(X, 0, rows.listed.shape[0], centres, shift, shifted, offset, tile, products, scores, rows)
 
 
 def assign_run(
     X: cython.const[real][:, ::1],
     unit: cython.Py_ssize_t,
-    weight: cython.const[cython.double][::1],
     centres: cython.const[real][:, ::1],
     shift: cython.const[real][::1],
     shifted: cython.const[real][:, ::1],
     offset: cython.const[real][::1],
-    reach: cython.double,
-    rounding: cython.double,
-    drift: cython.const[cython.double][::1],
-    half_gap: cython.const[cython.double][::1],
-    labels: int32_t[::1],
-    distances: cython.double[::1],
-    lower: cython.double[::1],
-    rows: int32_t[::1],
     tile: real[:, ::1],
     products: real[:, ::1],
-    found: int32_t[::1],
     scores: real[:, ::1],
+    rows: Rows,
     sums: cython.double[:, :, ::1],
 ) -> cython.Py_ssize_t:
     """Assign the rows of a run of blocks, and add them up block by block; return how many were searched for.
@@ -279,13 +298,8 @@ def assign_run(
     Parameters
     ----------
     X : (n, d) rows of m blocks of `unit` rows, the last maybe shorter
-    weight : (n,), or empty when all weights are one
-    centres, shift, shifted, offset, reach, rounding, tile, products, found, scores : as in `search`
-    drift : (k,): for rows of each centre, how far any other centre has moved since the last pass; empty to search all
-    half_gap : (k,): half the distance to the nearest other centre
-    labels, distances : (n,), written; with `drift`, labels are those of the last pass
-    lower : (n,), lowered; or empty
-    rows : (unit,) scratch
+    centres, shift, shifted, offset, tile, products, scores : as in `search_by_products`
+    rows : with ``drift``, labels and bounds are those of the last pass; ``listed`` is (unit,) scratch
     sums : (m, k, d + 2), added to: per block and centre the sum of its rows, their weight, their squared distances
     """
     block: cython.Py_ssize_t
@@ -297,26 +311,22 @@ def assign_run(
         for block in range(sums.shape[0]):
             start = block * unit
             stop = min(start + unit, X.shape[0])
-            count = list_doubtful(
-                X[start:stop], centres, drift, half_gap, labels[start:stop], distances[start:stop],
-                lower[start:stop], rows,
-            )  # fmt: skip
-            find(
-                X[start:stop], rows[:count], centres, shift, shifted, offset, reach, rounding, labels[start:stop],
-                distances[start:stop], lower[start:stop], tile, products, found, scores,
-            )  # fmt: skip
-            add_members(X[start:stop], weight[start:stop], labels[start:stop], distances[start:stop], sums[block])
+            count = list_doubtful(X[start:stop], start, centres, rows)
+            find_listed(X[start:stop], start, count, centres, shift, shifted, offset, tile, products, scores, rows)
+            add_members(
+                X[start:stop], rows.weight[start:stop], rows.labels[start:stop], rows.distances[start:stop], sums[block]
+            )
             searched += count
     return searched
 
 
-def search_directly(
+def search_by_distances(
     X: cython.const[real][:, ::1],
     centres: cython.const[real][:, ::1],
     labels: int32_t[::1],
     distances: cython.double[::1],
 ):
-    """Find the centre nearest to each row by all distances in turn: the definition of `search`, and for few rows."""
+    """Find the centre nearest to each row from all distances: the oracle of `search_by_products`, fast for few rows."""
     i: cython.Py_ssize_t
     j: cython.Py_ssize_t
     distance: cython.double

@@ -33,12 +33,8 @@ UNLABELLED = cython.declare(cython.int, -2)
 class Walk:
     """A walk down a tree for a group of rows: near children first, nodes out of reach left out.
 
-    Parameters
-    ----------
-    nodes, boxes : (2 m - 1, 2), (2 m - 1, 2, d): the tree
-    box : (2, d) scratch, the box of the group
-    stack, gaps : (128,), (128,) scratch, nodes to visit and their distances to the box
-    near : (32,) scratch, distances to the rows of a leaf
+    `nodes` (2 m - 1, 2) and `boxes` (2 m - 1, 2, d) are the tree. Scratch are `box` (2, d), that of the group, `stack`
+    and `gaps` (128,), nodes to visit and their distances to it, and `near` (32,), distances to the rows of a leaf.
     """
 
     nodes: cython.const[cython.int][:, ::1]
@@ -50,8 +46,7 @@ class Walk:
     top: cython.Py_ssize_t
 
     def __init__(self, nodes, boxes, box, stack, gaps, near):
-        self.nodes, self.boxes = nodes, boxes
-        self.box, self.stack, self.gaps, self.near = box, stack, gaps, near
+        self.nodes, self.boxes, self.box, self.stack, self.gaps, self.near = nodes, boxes, box, stack, gaps, near
 
     @cython.cfunc
     @cython.nogil
@@ -143,27 +138,31 @@ def count_within(
     start: cython.Py_ssize_t
     stop: cython.Py_ssize_t
     node: cython.Py_ssize_t
-    place: cython.Py_ssize_t
+    leaf: cython.Py_ssize_t
     open_rows: cython.Py_ssize_t
+    near: cython.double[::1] = walk.near
+    boxes: cython.const[cython.double][:, :, ::1] = walk.boxes
     with cython.nogil:
         for number in range((rows.shape[0] + group - 1) // group):
             start = number * group
             stop = min(start + group, rows.shape[0])
             walk.begin(rows, start, stop)
-            for i in range(start, stop):
-                totals[i] = 0.0
+            totals[start:stop] = 0.0
             open_rows = stop - start
             while open_rows > 0:
                 node = walk.next_leaf(radius)
                 if node < 0:
                     break
-                place = walk.nodes[node, FIRST_LEAF] * space.width()
+                leaf = walk.nodes[node, FIRST_LEAF]
                 for i in range(start, stop):
-                    if totals[i] >= enough or not measure(leaves, walk, node, rows[i], radius):
+                    # Spelled out: this is the hottest loop, and calling `measure` costs it a tenth.
+                    if totals[i] >= enough or space.point_gap(boxes, node, rows[i]) > radius:
+                        continue
+                    if not space.leaf_distances(leaves, leaf, rows[i], radius, near):
                         continue
                     for j in range(space.width()):
-                        if walk.near[j] <= radius:
-                            totals[i] += 1.0 if weight.shape[0] == 0 else weight[place + j]
+                        if near[j] <= radius:
+                            totals[i] += 1.0 if weight.shape[0] == 0 else weight[leaf * space.width() + j]
                     if totals[i] >= enough:
                         open_rows -= 1
 
@@ -198,6 +197,7 @@ def find_links(
     node: cython.Py_ssize_t
     shared: cython.int
     open_rows: cython.Py_ssize_t
+    near: cython.double[::1] = walk.near
     with cython.nogil:
         for number in range((rows.shape[0] + group - 1) // group):
             start = number * group
@@ -227,7 +227,7 @@ def find_links(
                         continue
                     for j in range(space.width()):
                         place = walk.nodes[node, FIRST_LEAF] * space.width() + j
-                        if walk.near[j] <= radius and labels[place] >= 0 and labels[place] != own[i]:
+                        if near[j] <= radius and labels[place] >= 0 and labels[place] != own[i]:
                             links[i] = cython.cast(cython.int, place)
                             open_rows -= 1
                             break
@@ -260,6 +260,7 @@ def lowest_within(
     stop: cython.Py_ssize_t
     node: cython.Py_ssize_t
     highest: cython.int
+    near: cython.double[::1] = walk.near
     with cython.nogil:
         for number in range((rows.shape[0] + group - 1) // group):
             start = number * group
@@ -283,7 +284,7 @@ def lowest_within(
                     if lowest[node] < out[i] and measure(leaves, walk, node, rows[i], radius):
                         for j in range(space.width()):
                             place = walk.nodes[node, FIRST_LEAF] * space.width() + j
-                            if walk.near[j] <= radius and labels[place] < out[i]:
+                            if near[j] <= radius and labels[place] < out[i]:
                                 out[i] = labels[place]
                     highest = out[i] if out[i] > highest else highest
 
@@ -313,6 +314,7 @@ def kth_nearest(
     stop: cython.Py_ssize_t
     node: cython.Py_ssize_t
     bound: cython.double
+    near: cython.double[::1] = walk.near
     with cython.nogil:
         for number in range((rows.shape[0] + group - 1) // group):
             start = number * group
@@ -321,21 +323,20 @@ def kth_nearest(
             nearest[: stop - start, :] = INFINITY
             # The farthest k-th distance of the group: nodes beyond it serve no row.
             bound = INFINITY
-            while True:
-                node = walk.next_leaf(bound)
-                if node < 0:
-                    break
+            node = walk.next_leaf(bound)
+            while node >= 0:
                 bound = 0.0
                 for i in range(stop - start):
                     if measure(leaves, walk, node, rows[start + i], nearest[i, k - 1]):
                         for j in range(space.width()):
-                            if walk.near[j] < nearest[i, k - 1]:
+                            if near[j] < nearest[i, k - 1]:
                                 r = k - 1
-                                while r > 0 and nearest[i, r - 1] > walk.near[j]:
+                                while r > 0 and nearest[i, r - 1] > near[j]:
                                     nearest[i, r] = nearest[i, r - 1]
                                     r -= 1
-                                nearest[i, r] = walk.near[j]
+                                nearest[i, r] = near[j]
                     bound = nearest[i, k - 1] if nearest[i, k - 1] > bound else bound
+                node = walk.next_leaf(bound)
             for i in range(stop - start):
                 for r in range(out.shape[1]):
                     out[start + i, r] = nearest[i, k - out.shape[1] + r]
@@ -372,27 +373,27 @@ def climb(
     stop: cython.Py_ssize_t
     node: cython.Py_ssize_t
     leaf: cython.Py_ssize_t
+    near: cython.double[::1] = walk.near
     with cython.nogil:
         for number in range((rows.shape[0] + group - 1) // group):
             start = number * group
             stop = min(start + group, rows.shape[0])
             walk.begin(rows, start, stop)
             lanes[: stop - start, :, :] = 0.0
-            while True:
-                node = walk.next_leaf(radius)
-                if node < 0:
-                    break
+            node = walk.next_leaf(radius)
+            while node >= 0:
                 leaf = walk.nodes[node, FIRST_LEAF]
                 for i in range(start, stop):
                     if measure(leaves, walk, node, rows[i], radius):
                         for j in range(space.width()):
-                            walk.near[j] = inline.exp(-sharpness * walk.near[j]) if walk.near[j] <= radius else 0.0
-                            walk.near[j] *= weight[leaf * space.width() + j]
-                            lanes[i - start, d, j] += walk.near[j]
+                            near[j] = inline.exp(-sharpness * near[j]) if near[j] <= radius else 0.0
+                            near[j] *= weight[leaf * space.width() + j]
+                            lanes[i - start, d, j] += near[j]
                         for k in range(d):
                             # A free place of the last leaf is infinite: zero times it must not become NaN.
                             for j in range(space.width()):
-                                lanes[i - start, k, j] += walk.near[j] * leaves[leaf, k, j] if walk.near[j] > 0 else 0.0
+                                lanes[i - start, k, j] += near[j] * leaves[leaf, k, j] if near[j] > 0 else 0.0
+                node = walk.next_leaf(radius)
             for i in range(start, stop):
                 sums[i] = inline.sum(lanes[i - start, d])
                 for k in range(d):

@@ -183,7 +183,7 @@ def split(
     first: cython.Py_ssize_t,
     stop: cython.Py_ssize_t,
 ):
-    """Box the nodes from `first` to `stop`, and give the rows of each to its children, where the tree has any.
+    """Enclose the nodes from `first` to `stop`, and give the rows of each to its children, where the tree has any.
 
     Parameters
     ----------

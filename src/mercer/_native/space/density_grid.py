@@ -6,7 +6,7 @@ of that node, by the barycentric formula; at nodes themselves, where that divide
 
 import cython
 
-__all__ = ["read_off", "spread"]
+__all__ = ["distribute_weights", "read_off"]
 
 real = cython.fused_type(cython.float, cython.double)
 
@@ -83,7 +83,7 @@ def unfold(shares: cython.const[cython.double][:, ::1], out: cython.double[::1])
         size *= width
 
 
-def spread(
+def distribute_weights(
     X: cython.const[real][:, ::1],
     weight: cython.const[cython.double][::1],
     origin: cython.const[cython.double][::1],

@@ -1,10 +1,10 @@
-"""Sums of a radial profile over all rows of a tree, at tiles of near points, to a stated error.
+"""Sum a radial profile over all rows of a tree, at tiles of near points, to a stated error.
 
-The tree is that of ``row_tree``; a tile is a box of points at which sums are wanted. A node whose profile hardly varies
-over a tile is not opened: half of what it varies by, times the weight of all rows, is no more than the error allowed,
-so that all nodes treated so together err by no more than that. Near nodes are met first, which makes the sums so far,
-and with them a relative allowance, large soon. Distances are measured in bandwidths, differences before they are
-scaled, so that nothing is lost far from the origin.
+``box_tree.split`` builds the tree; a tile is a box of points at which sums are wanted. A node whose profile hardly
+varies over a tile is not opened: half of what it varies by, times the weight of all rows, is no more than the error
+allowed, so that all nodes treated in this way err together by no more than that. Near nodes are met first: the sums so
+far, and with them a relative allowance, grow large soon. Differences are taken before they are divided by bandwidths,
+so that no digits are lost far from the origin.
 """
 
 import cython
@@ -17,17 +17,56 @@ else:
 
     from mercer._native.shared import inline
 
-__all__ = ["sum_slopes", "sum_tiles"]
+__all__ = ["Tree", "sum_slopes", "sum_tiles"]
 
 real = cython.fused_type(cython.float, cython.double)
 
-# The profiles by number.
+# The profiles by index; the one above these is the cosine.
 GAUSSIAN = cython.declare(cython.int, 0)
 TOPHAT = cython.declare(cython.int, 1)
 EPANECHNIKOV = cython.declare(cython.int, 2)
 EXPONENTIAL = cython.declare(cython.int, 3)
 LINEAR = cython.declare(cython.int, 4)
 HALF_PI = cython.declare(cython.double, 1.5707963267948966)
+# Columns of `bounds`: the first row of a node, and the row after its last.
+BEGIN = cython.declare(cython.Py_ssize_t, 0)
+END = cython.declare(cython.Py_ssize_t, 1)
+# Rows of `scratch`: squared distances and profiles of the rows of a leaf; least and greatest squares of a node.
+SQUARE = cython.declare(cython.Py_ssize_t, 0)
+VALUE = cython.declare(cython.Py_ssize_t, 1)
+SPAN = cython.declare(cython.Py_ssize_t, 2)
+# A node whose rows add less than this share of the sum is lost in its rounding.
+NEGLIGIBLE = cython.declare(cython.double, 1e-17)
+
+
+@cython.final
+@cython.cclass
+class Tree:
+    """The nodes of a tree of n rows, the profile that is summed over them, and scratch.
+
+    Parameters
+    ----------
+    kind, weight : which profile; (n,), weights in the order of the tree, empty when all are one
+    inverse : (d,), one over the bandwidth of each column
+    bounds, lower, upper, mass : (m, 2), (m, d), (m, d), (m,): rows, boxes and weights of the nodes
+    panel, scratch, stack : (d, l), (3, l), (64,) scratch; l rows at most in a leaf
+    """
+
+    kind: cython.int
+    weight: cython.const[cython.double][::1]
+    inverse: cython.const[cython.double][::1]
+    bounds: cython.const[cython.Py_ssize_t][:, ::1]
+    lower: cython.const[cython.double][:, ::1]
+    upper: cython.const[cython.double][:, ::1]
+    mass: cython.const[cython.double][::1]
+    panel: cython.double[:, ::1]
+    scratch: cython.double[:, ::1]
+    stack: cython.Py_ssize_t[::1]
+
+    def __init__(self, kind, weight, inverse, nodes, scratch):
+        self.kind, self.weight, self.inverse = kind, weight, inverse
+        self.bounds, self.lower, self.upper, self.mass = nodes
+        self.panel, self.scratch, self.stack = scratch
 
 
 @cython.cfunc
@@ -104,18 +143,17 @@ def slope(kind: cython.int, square: cython.double[::1], value: cython.double[::1
 @cython.nogil
 @cython.exceptval(check=False)
 def box_gap(
-    lower: cython.const[cython.double][::1],
-    upper: cython.const[cython.double][::1],
+    tree: Tree,
+    node: cython.Py_ssize_t,
     tile_lower: cython.const[cython.double][::1],
     tile_upper: cython.const[cython.double][::1],
-    inverse: cython.const[cython.double][::1],
 ) -> cython.double:
-    """Return the least squared distance between two boxes."""
+    """Return the least squared distance between the box of a node and a tile."""
     j: cython.Py_ssize_t
     step: cython.double
     total: cython.double = 0.0
-    for j in range(lower.shape[0]):
-        step = max(0.0, max(lower[j] - tile_upper[j], tile_lower[j] - upper[j])) * inverse[j]
+    for j in range(tile_lower.shape[0]):
+        step = max(0.0, max(tree.lower[node, j] - tile_upper[j], tile_lower[j] - tree.upper[node, j])) * tree.inverse[j]
         total += step * step
     return total
 
@@ -124,18 +162,17 @@ def box_gap(
 @cython.nogil
 @cython.exceptval(check=False)
 def box_span(
-    lower: cython.const[cython.double][::1],
-    upper: cython.const[cython.double][::1],
+    tree: Tree,
+    node: cython.Py_ssize_t,
     tile_lower: cython.const[cython.double][::1],
     tile_upper: cython.const[cython.double][::1],
-    inverse: cython.const[cython.double][::1],
 ) -> cython.double:
-    """Return the greatest squared distance between two boxes."""
+    """Return the greatest squared distance between the box of a node and a tile."""
     j: cython.Py_ssize_t
     step: cython.double
     total: cython.double = 0.0
-    for j in range(lower.shape[0]):
-        step = max(upper[j] - tile_lower[j], tile_upper[j] - lower[j]) * inverse[j]
+    for j in range(tile_lower.shape[0]):
+        step = max(tree.upper[node, j] - tile_lower[j], tile_upper[j] - tree.lower[node, j]) * tree.inverse[j]
         total += step * step
     return total
 
@@ -183,51 +220,47 @@ def measure(
 @cython.nogil
 @cython.exceptval(check=False)
 def put_children(
+    tree: Tree,
     node: cython.Py_ssize_t,
     depth: cython.Py_ssize_t,
-    lower: cython.const[cython.double][:, ::1],
-    upper: cython.const[cython.double][:, ::1],
     tile_lower: cython.const[cython.double][::1],
     tile_upper: cython.const[cython.double][::1],
-    inverse: cython.const[cython.double][::1],
-    stack: cython.Py_ssize_t[::1],
 ) -> cython.void:
     """Put the two children of a node on the stack, the nearer on top."""
     left: cython.Py_ssize_t = 2 * node + 1
-    near: cython.double = box_gap(lower[left], upper[left], tile_lower, tile_upper, inverse)
-    far: cython.double = box_gap(lower[left + 1], upper[left + 1], tile_lower, tile_upper, inverse)
-    stack[depth] = left if near > far else left + 1
-    stack[depth + 1] = left + 1 if near > far else left
+    right: cython.Py_ssize_t = left + 1
+    near: cython.double = box_gap(tree, left, tile_lower, tile_upper)
+    far: cython.double = box_gap(tree, right, tile_lower, tile_upper)
+    tree.stack[depth] = left if near > far else right
+    tree.stack[depth + 1] = right if near > far else left
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def add_leaf(
-    kind: cython.int,
-    shift: cython.double,
-    weight: cython.const[cython.double][::1],
-    inverse: cython.const[cython.double][::1],
-    points: cython.const[cython.double][:, ::1],
+    tree: Tree,
     begin: cython.Py_ssize_t,
+    size: cython.Py_ssize_t,
+    shift: cython.double,
+    points: cython.const[cython.double][:, ::1],
     apart: cython.bint,
-    panel: cython.double[:, ::1],
-    square: cython.double[::1],
-    value: cython.double[::1],
     sums: cython.double[::1],
 ) -> cython.double:
-    """Add to the sum at each point those over the rows in `panel`; return the least of all sums."""
+    """Add to the sum at each point those over the `size` rows in the panel; return the least of all sums."""
     i: cython.Py_ssize_t
     j: cython.Py_ssize_t
     least: cython.double = 1.7976931348623157e308
+    square: cython.double[::1] = tree.scratch[SQUARE, :size]
+    value: cython.double[::1] = tree.scratch[VALUE, :size]
     for i in range(points.shape[0]):
-        measure(points[i], inverse, panel, square)
-        profile(kind, shift, square, value)
+        measure(points[i], tree.inverse, tree.panel, square)
+        profile(tree.kind, shift, square, value)
         if apart:
-            for j in range(square.shape[0]):
+            for j in range(size):
                 value[j] = value[j] if square[j] > 0.0 else 0.0
-        if weight.shape[0] > 0:
-            sums[i] += inline.dot(weight[begin : begin + value.shape[0]], value)
+        if tree.weight.shape[0] > 0:
+            sums[i] += inline.dot(tree.weight[begin : begin + size], value)
         else:
             sums[i] += inline.sum(value)
         least = sums[i] if sums[i] < least else least
@@ -235,14 +268,8 @@ def add_leaf(
 
 
 def sum_tiles(
-    kind: cython.int,
     X: cython.const[real][:, ::1],
-    weight: cython.const[cython.double][::1],
-    inverse: cython.const[cython.double][::1],
-    bounds: cython.const[cython.Py_ssize_t][:, ::1],
-    lower: cython.const[cython.double][:, ::1],
-    upper: cython.const[cython.double][:, ::1],
-    mass: cython.const[cython.double][::1],
+    tree: Tree,
     points: cython.const[cython.double][:, ::1],
     tiles: cython.const[cython.Py_ssize_t][:, ::1],
     tile_lower: cython.const[cython.double][:, ::1],
@@ -251,25 +278,18 @@ def sum_tiles(
     rtol: cython.double,
     atol: cython.double,
     apart: cython.bint,
-    panel: cython.double[:, ::1],
-    scratch: cython.double[:, ::1],
-    stack: cython.Py_ssize_t[::1],
     sums: cython.double[::1],
 ):
     """Write the weighted sum of exp(shift) times the profile over all rows, at each point of some tiles.
 
     Parameters
     ----------
-    kind : which profile
-    X, weight : (n, d), (n,): rows in the order of the tree, and weights; empty when all are one
-    inverse : (d,), one over the bandwidth of each column
-    bounds, lower, upper, mass : the nodes of the tree: rows, boxes, weights
+    X : (n, d), rows in the order of the tree
     points : (m, d), tile by tile
-    tiles, tile_lower, tile_upper : (t, 2), (t, d): the points and boxes of the tiles
+    tiles, tile_lower, tile_upper : (t, 2), (t, d), (t, d): the points and boxes of the tiles
     shift : added to the exponents of the Gaussian and the exponential profile
     rtol, atol : no sum errs by more than rtol times itself plus atol; negative to meet every row
     apart : whether rows that are equal to a point are left out of its sum
-    panel, scratch, stack : (d, l), (3, l), (64,), scratch; l rows at most in a leaf
     sums : (m,), written
     """
     tile: cython.Py_ssize_t
@@ -283,106 +303,98 @@ def sum_tiles(
     half: cython.double
     least: cython.double
     surplus: cython.double
+    span: cython.double[::1] = tree.scratch[SPAN, :2]
+    value: cython.double[::1] = tree.scratch[VALUE, :2]
     with cython.nogil:
         for tile in range(tiles.shape[0]):
-            first = tiles[tile, 0]
-            stop = tiles[tile, 1]
+            first = tiles[tile, BEGIN]
+            stop = tiles[tile, END]
             for i in range(first, stop):
                 sums[i] = 0.0
+            # The least sum of the tile so far, and how much of it nodes that were not opened may have added too much.
             least = 0.0
             surplus = 0.0
-            stack[0] = 0
+            tree.stack[0] = 0
             depth = 1
             while depth > 0:
                 depth -= 1
-                node = stack[depth]
-                begin = bounds[node, 0]
-                end = bounds[node, 1]
-                scratch[2, 0] = box_gap(lower[node], upper[node], tile_lower[tile], tile_upper[tile], inverse)
-                if not apart or scratch[2, 0] > 0.0:
-                    scratch[2, 1] = box_span(lower[node], upper[node], tile_lower[tile], tile_upper[tile], inverse)
-                    profile(kind, shift, scratch[2, :2], scratch[1, :2])
-                    half = 0.5 * (scratch[1, 0] - scratch[1, 1])
-                    if half * mass[0] <= rtol * (least - surplus) + atol:
-                        half *= mass[node]
+                node = tree.stack[depth]
+                begin = tree.bounds[node, BEGIN]
+                end = tree.bounds[node, END]
+                span[0] = box_gap(tree, node, tile_lower[tile], tile_upper[tile])
+                if not apart or span[0] > 0.0:
+                    span[1] = box_span(tree, node, tile_lower[tile], tile_upper[tile])
+                    profile(tree.kind, shift, span, value)
+                    half = 0.5 * (value[0] - value[1])
+                    if half * tree.mass[0] <= rtol * (least - surplus) + atol:
+                        half *= tree.mass[node]
                         for i in range(first, stop):
-                            sums[i] += half + mass[node] * scratch[1, 1]
-                        least += half + mass[node] * scratch[1, 1]
+                            sums[i] += half + tree.mass[node] * value[1]
+                        least += half + tree.mass[node] * value[1]
                         surplus += half
                         continue
-                if 2 * node + 2 < bounds.shape[0]:
-                    put_children(node, depth, lower, upper, tile_lower[tile], tile_upper[tile], inverse, stack)
+                if 2 * node + 2 < tree.bounds.shape[0]:
+                    put_children(tree, node, depth, tile_lower[tile], tile_upper[tile])
                     depth += 2
                     continue
-                lay_out(X, begin, end, panel)
-                least = add_leaf(
-                    kind, shift, weight, inverse, points[first:stop], begin, apart, panel,
-                    scratch[0, : end - begin], scratch[1, : end - begin], sums[first:stop],
-                )  # fmt: skip
+                lay_out(X, begin, end, tree.panel)
+                least = add_leaf(tree, begin, end - begin, shift, points[first:stop], apart, sums[first:stop])
 
 
 def sum_slopes(
-    kind: cython.int,
     X: cython.const[real][:, ::1],
-    weight: cython.const[cython.double][::1],
-    inverse: cython.const[cython.double][::1],
-    bounds: cython.const[cython.Py_ssize_t][:, ::1],
-    lower: cython.const[cython.double][:, ::1],
-    upper: cython.const[cython.double][:, ::1],
-    mass: cython.const[cython.double][::1],
+    tree: Tree,
     points: cython.const[cython.double][:, ::1],
     shift: cython.const[cython.double][::1],
     sums: cython.const[cython.double][::1],
-    panel: cython.double[:, ::1],
-    scratch: cython.double[:, ::1],
-    stack: cython.Py_ssize_t[::1],
     slopes: cython.double[:, ::1],
 ):
     """Write the weighted sum of exp(shift) times the gradient of the profile over all rows, at each point.
 
     Parameters
     ----------
-    points, shift, sums : (m, d), (m,), (m,): points, what was added to exponents there, and what `sum_tiles` found
-    slopes : (m, d), written
-    others : as in `sum_tiles`. Rows of which the profile is lost in the rounding of the sum are left out.
+    X, tree : as in `sum_tiles`
+    points, shift, sums : (m, d), (m,), (m,): points, what was added to exponents there, and what `sum_tiles` wrote
+    slopes : (m, d), written. Rows whose profile is lost in the rounding of the sum are left out.
     """
     i: cython.Py_ssize_t
     j: cython.Py_ssize_t
     k: cython.Py_ssize_t
     node: cython.Py_ssize_t
     begin: cython.Py_ssize_t
-    end: cython.Py_ssize_t
+    size: cython.Py_ssize_t
     depth: cython.Py_ssize_t
     total: cython.double
+    weighted: cython.bint = tree.weight.shape[0] > 0
+    square: cython.double[::1] = tree.scratch[SQUARE]
+    value: cython.double[::1] = tree.scratch[VALUE]
     with cython.nogil:
         for i in range(points.shape[0]):
             for j in range(points.shape[1]):
                 slopes[i, j] = 0.0
-            stack[0] = 0
+            tree.stack[0] = 0
             depth = 1
             while depth > 0:
                 depth -= 1
-                node = stack[depth]
-                begin = bounds[node, 0]
-                end = bounds[node, 1]
-                scratch[2, 0] = box_gap(lower[node], upper[node], points[i], points[i], inverse)
-                profile(kind, shift[i], scratch[2, :1], scratch[1, :1])
-                if scratch[1, 0] * mass[0] <= 1e-17 * sums[i]:
+                node = tree.stack[depth]
+                begin = tree.bounds[node, BEGIN]
+                size = tree.bounds[node, END] - begin
+                square[0] = box_gap(tree, node, points[i], points[i])
+                profile(tree.kind, shift[i], square[:1], value[:1])
+                if value[0] * tree.mass[0] <= NEGLIGIBLE * sums[i]:
                     continue
-                if 2 * node + 2 < bounds.shape[0]:
-                    put_children(node, depth, lower, upper, points[i], points[i], inverse, stack)
+                if 2 * node + 2 < tree.bounds.shape[0]:
+                    put_children(tree, node, depth, points[i], points[i])
                     depth += 2
                     continue
-                lay_out(X, begin, end, panel)
-                measure(points[i], inverse, panel, scratch[0, : end - begin])
-                profile(kind, shift[i], scratch[0, : end - begin], scratch[1, : end - begin])
-                slope(kind, scratch[0, : end - begin], scratch[1, : end - begin])
+                lay_out(X, begin, begin + size, tree.panel)
+                measure(points[i], tree.inverse, tree.panel, square[:size])
+                profile(tree.kind, shift[i], square[:size], value[:size])
+                slope(tree.kind, square[:size], value[:size])
                 for j in range(points.shape[1]):
                     total = 0.0
-                    for k in range(end - begin):
+                    for k in range(size):
                         total += (
-                            (panel[j, k] - points[i, j])
-                            * scratch[1, k]
-                            * (weight[begin + k] if weight.shape[0] > 0 else 1.0)
+                            (tree.panel[j, k] - points[i, j]) * value[k] * (tree.weight[begin + k] if weighted else 1.0)
                         )
-                    slopes[i, j] += total * inverse[j] * inverse[j]
+                    slopes[i, j] += total * tree.inverse[j] * tree.inverse[j]

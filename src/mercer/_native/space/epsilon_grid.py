@@ -12,16 +12,42 @@ if cython.compiled:
 else:
     int64_t = cython.longlong
 
-__all__ = ["find_borders", "find_cores", "first_rows", "link_cells"]
+__all__ = ["Cells", "find_borders", "find_cores", "first_rows", "link_cells"]
 
 real = cython.fused_type(cython.float, cython.double)
+
+# Columns of `runs`: the first cell of a run, and the cell after its last.
+BEGIN = cython.declare(cython.Py_ssize_t, 0)
+END = cython.declare(cython.Py_ssize_t, 1)
+
+
+@cython.final
+@cython.cclass
+class Cells:
+    """The cells of a grid that hold rows, and the runs of them within reach of the cell that is visited.
+
+    Parameters
+    ----------
+    keys, starts : (m,), (m + 1,), each cell's key and its first row
+    offsets, span : (r,), what to add to a key for the start of each run within reach, and the length of a run less one
+    runs : (r, 2) scratch
+    """
+
+    keys: cython.const[int64_t][::1]
+    starts: cython.const[int64_t][::1]
+    offsets: cython.const[int64_t][::1]
+    runs: int64_t[:, ::1]
+    span: int64_t
+
+    def __init__(self, keys, starts, offsets, runs, span):
+        self.keys, self.starts, self.offsets, self.runs, self.span = keys, starts, offsets, runs, span
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def first_from(keys: cython.const[int64_t][::1], key: int64_t) -> int64_t:
-    """The first cell whose key is at least `key`."""
+    """Return the first cell whose key is at least `key`."""
     low: int64_t = 0
     high: int64_t = keys.shape[0]
     middle: int64_t
@@ -45,23 +71,20 @@ def reach(
     span: int64_t,
     runs: int64_t[:, ::1],
 ) -> cython.void:
-    """Write the runs of cells within reach of a cell: for each offset the first, and the one after the last.
-
-    Unless `fresh`, `runs` holds those of an earlier cell.
-    """
+    """Write the runs of cells within reach of a cell; unless `fresh`, they hold those of an earlier cell."""
     r: cython.Py_ssize_t
     key: int64_t
     for r in range(offsets.shape[0]):
         key = keys[cell] + offsets[r]
         if fresh:
-            runs[r, 0] = first_from(keys, key)
-            runs[r, 1] = runs[r, 0]
-        while runs[r, 0] < keys.shape[0] and keys[runs[r, 0]] < key:
-            runs[r, 0] += 1
-        if runs[r, 1] < runs[r, 0]:
-            runs[r, 1] = runs[r, 0]
-        while runs[r, 1] < keys.shape[0] and keys[runs[r, 1]] <= key + span:
-            runs[r, 1] += 1
+            runs[r, BEGIN] = first_from(keys, key)
+            runs[r, END] = runs[r, BEGIN]
+        while runs[r, BEGIN] < keys.shape[0] and keys[runs[r, BEGIN]] < key:
+            runs[r, BEGIN] += 1
+        if runs[r, END] < runs[r, BEGIN]:
+            runs[r, END] = runs[r, BEGIN]
+        while runs[r, END] < keys.shape[0] and keys[runs[r, END]] <= key + span:
+            runs[r, END] += 1
 
 
 @cython.cfunc
@@ -69,7 +92,7 @@ def reach(
 @cython.inline
 @cython.exceptval(check=False)
 def distance(Z: cython.const[real][:, ::1], i: cython.Py_ssize_t, j: cython.Py_ssize_t) -> cython.double:
-    """Squared distance of two rows."""
+    """Return the squared distance of two rows."""
     k: cython.Py_ssize_t
     part: cython.double
     total: cython.double = 0.0
@@ -89,7 +112,7 @@ def count(
     stop: cython.Py_ssize_t,
     radius: cython.double,
 ) -> cython.Py_ssize_t:
-    """How many of the rows from `start` to `stop` are within the radius of row i."""
+    """Return how many of the rows from `start` to `stop` are within the radius of row i."""
     j: cython.Py_ssize_t
     total: cython.Py_ssize_t = 0
     x: cython.double = Z[0, i]
@@ -120,16 +143,12 @@ def count(
 
 def find_cores(
     Z: cython.const[real][:, ::1],
-    keys: cython.const[int64_t][::1],
-    starts: cython.const[int64_t][::1],
+    cells: Cells,
     first: cython.Py_ssize_t,
     stop: cython.Py_ssize_t,
-    offsets: cython.const[int64_t][::1],
-    span: int64_t,
     radius: cython.double,
     weight: cython.const[cython.double][::1],
     enough: cython.double,
-    runs: int64_t[:, ::1],
     core: cython.char[::1],
 ):
     """Mark the rows of cells `first` to `stop` that have enough weight within the radius; a weightless row never is.
@@ -137,11 +156,8 @@ def find_cores(
     Parameters
     ----------
     Z : (d, n), rows in the order of cells, feature by feature
-    keys, starts : (m,), (m + 1,), each cell's key and its first row
-    offsets, span : (r,), what to add to a key for the start of each run within reach, and the length of a run less one
     radius : squared; rows at this distance count
     weight : (n,), or empty when all are one
-    runs : (r, 2) scratch
     core : (n,), written for the rows of these cells
     """
     cell: cython.Py_ssize_t
@@ -153,9 +169,14 @@ def find_cores(
     total: cython.double
     within: cython.double
     weighted: cython.bint = weight.shape[0] > 0
+    # Local views: the compiler cannot keep the fields of a record in registers while rows are written.
+    keys: cython.const[int64_t][::1] = cells.keys
+    starts: cython.const[int64_t][::1] = cells.starts
+    offsets: cython.const[int64_t][::1] = cells.offsets
+    runs: int64_t[:, ::1] = cells.runs
     with cython.nogil:
         for cell in range(first, stop):
-            reach(keys, cell, cell == first, offsets, span, runs)
+            reach(keys, cell, cell == first, offsets, cells.span, runs)
             begin = starts[cell]
             end = starts[cell + 1]
             within = cython.cast(cython.double, end - begin)
@@ -172,12 +193,12 @@ def find_cores(
                     continue
                 total = 0.0
                 for r in range(offsets.shape[0]):
-                    if runs[r, 0] == runs[r, 1]:
+                    if runs[r, BEGIN] == runs[r, END]:
                         continue
                     if not weighted:
-                        total += count(Z, i, starts[runs[r, 0]], starts[runs[r, 1]], radius)
+                        total += count(Z, i, starts[runs[r, BEGIN]], starts[runs[r, END]], radius)
                     else:
-                        for j in range(starts[runs[r, 0]], starts[runs[r, 1]]):
+                        for j in range(starts[runs[r, BEGIN]], starts[runs[r, END]]):
                             if distance(Z, i, j) <= radius:
                                 total += weight[j]
                     if total >= enough:
@@ -196,7 +217,7 @@ def touches(
     stop: cython.Py_ssize_t,
     radius: cython.double,
 ) -> cython.bint:
-    """Whether a core row from `start` to `stop` is within the radius of row i."""
+    """Return whether a core row from `start` to `stop` is within the radius of row i."""
     j: cython.Py_ssize_t
     for j in range(start, stop):
         if core[j] and distance(Z, i, j) <= radius:
@@ -225,7 +246,7 @@ def enclose(
 @cython.nogil
 @cython.exceptval(check=False)
 def gap(Z: cython.const[real][:, ::1], i: cython.Py_ssize_t, box: cython.const[cython.double][:, ::1]) -> cython.double:
-    """Squared distance from row i to a box; never above the computed distance to a row inside it."""
+    """Return the squared distance from row i to a box; never above the computed distance to a row inside it."""
     k: cython.Py_ssize_t
     part: cython.double
     total: cython.double = 0.0
@@ -243,7 +264,7 @@ def gap(Z: cython.const[real][:, ::1], i: cython.Py_ssize_t, box: cython.const[c
 @cython.inline
 @cython.exceptval(check=False)
 def root_of(parent: cython.int[::1], x: cython.int) -> cython.int:
-    """The representative of x; halves the path to it."""
+    """Return the representative of x, and halve the path to it."""
     while parent[x] != x:
         parent[x] = parent[parent[x]]
         x = parent[x]
@@ -252,17 +273,13 @@ def root_of(parent: cython.int[::1], x: cython.int) -> cython.int:
 
 def link_cells(
     Z: cython.const[real][:, ::1],
-    keys: cython.const[int64_t][::1],
-    starts: cython.const[int64_t][::1],
+    cells: Cells,
     first: cython.Py_ssize_t,
     stop: cython.Py_ssize_t,
-    offsets: cython.const[int64_t][::1],
-    span: int64_t,
     radius: cython.double,
     core: cython.const[cython.char][::1],
     cores: cython.const[cython.char][::1],
     box: cython.double[:, ::1],
-    runs: int64_t[:, ::1],
     parent: cython.int[::1],
 ):
     """Unite cells `first` to `stop` with those within reach that hold a core row within the radius of one of theirs.
@@ -275,13 +292,17 @@ def link_cells(
     r: cython.Py_ssize_t
     one: cython.int
     two: cython.int
+    keys: cython.const[int64_t][::1] = cells.keys
+    starts: cython.const[int64_t][::1] = cells.starts
+    offsets: cython.const[int64_t][::1] = cells.offsets
+    runs: int64_t[:, ::1] = cells.runs
     with cython.nogil:
         for cell in range(first, stop):
-            reach(keys, cell, cell == first, offsets, span, runs)
+            reach(keys, cell, cell == first, offsets, cells.span, runs)
             if cores[cell] == 0:
                 continue
             for r in range(offsets.shape[0]):
-                for other in range(runs[r, 0], runs[r, 1]):
+                for other in range(runs[r, BEGIN], runs[r, END]):
                     if other <= cell or cores[other] == 0:
                         continue
                     one = root_of(parent, cython.cast(cython.int, cell))
@@ -303,7 +324,7 @@ def first_rows(
     parent: cython.int[::1],
     lowest: cython.int[::1],
 ):
-    """Point each cell of `parent` at its representative; write the lowest number of a core row of each to `lowest`."""
+    """Point each cell of `parent` at its representative; write the lowest index of a core row of each to `lowest`."""
     cell: cython.Py_ssize_t
     i: cython.Py_ssize_t
     root: cython.int
@@ -318,17 +339,13 @@ def first_rows(
 
 def find_borders(
     Z: cython.const[real][:, ::1],
-    keys: cython.const[int64_t][::1],
-    starts: cython.const[int64_t][::1],
+    cells: Cells,
     first: cython.Py_ssize_t,
     stop: cython.Py_ssize_t,
-    offsets: cython.const[int64_t][::1],
-    span: int64_t,
     radius: cython.double,
     core: cython.const[cython.char][::1],
     clusters: cython.const[cython.int][::1],
     none: cython.int,
-    runs: int64_t[:, ::1],
     labels: cython.int[::1],
 ):
     """Label the rows of cells `first` to `stop`: a core row as its cell, others as the lowest core row within reach.
@@ -340,16 +357,20 @@ def find_borders(
     i: cython.Py_ssize_t
     r: cython.Py_ssize_t
     best: cython.int
+    keys: cython.const[int64_t][::1] = cells.keys
+    starts: cython.const[int64_t][::1] = cells.starts
+    offsets: cython.const[int64_t][::1] = cells.offsets
+    runs: int64_t[:, ::1] = cells.runs
     with cython.nogil:
         for cell in range(first, stop):
-            reach(keys, cell, cell == first, offsets, span, runs)
+            reach(keys, cell, cell == first, offsets, cells.span, runs)
             for i in range(starts[cell], starts[cell + 1]):
                 if core[i]:
                     labels[i] = clusters[cell]
                     continue
                 best = clusters[cell]
                 for r in range(offsets.shape[0]):
-                    for other in range(runs[r, 0], runs[r, 1]):
+                    for other in range(runs[r, BEGIN], runs[r, END]):
                         if clusters[other] < best and touches(Z, core, i, starts[other], starts[other + 1], radius):
                             best = clusters[other]
                 labels[i] = best if best < none else -1

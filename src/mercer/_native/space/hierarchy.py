@@ -15,7 +15,7 @@ __all__ = ["condense", "merge_edges"]
 @cython.inline
 @cython.exceptval(check=False)
 def root_of(parent: cython.int[::1], x: cython.int) -> cython.int:
-    """The representative of x; halves the path to it."""
+    """Return the representative of x; halves the path to it."""
     while parent[x] != x:
         parent[x] = parent[parent[x]]
         x = parent[x]

@@ -22,7 +22,7 @@ def lower(keys, start, values, bound):
 
 
 def cheaper(values, sizes, start, size, bound):
-    """Whether a value times the share of its size, from `start` on, and of `size` may be below `bound`."""
+    """Return whether a value times the share of its size, from `start` on, and of `size` may be below `bound`."""
     others = numpy.asarray(sizes)[start : start + values.shape[0]]
     with numpy.errstate(all="ignore"):
         return bool((values * (size * others) < bound * (1 + 1e-12) * (size + others)).any())

@@ -150,7 +150,7 @@ def find_ward(
     scratch: cython.double[::1],
     least: cython.double[::1],
 ) -> cython.Py_ssize_t:
-    """The cluster that costs least to join to `slot`, among equals `previous`, then the lowest; the cost to `least`."""
+    """Return the cluster that costs least to join to `slot`, among equals `previous`, then the lowest."""
     j: cython.Py_ssize_t
     panel: cython.Py_ssize_t
     lane: cython.Py_ssize_t
@@ -190,8 +190,7 @@ def chain_points(
     chain: cython.Py_ssize_t[::1],
     length: cython.Py_ssize_t,
     searches: cython.Py_ssize_t,
-    point: cython.double[::1],
-    other: cython.double[::1],
+    ends: cython.double[:, ::1],
     scratch: cython.double[::1],
     least: cython.double[::1],
     pairs: cython.Py_ssize_t[:, ::1],
@@ -207,7 +206,7 @@ def chain_points(
     names : (m w,), what `pairs` calls a slot
     chain, length : the slots of the chain, and how many they are
     searches : how many nearest neighbours may be looked for
-    point, other, scratch, least : (d,), (d,), (w,), (1,)
+    ends, scratch, least : (2, d), (w,), (1,) scratch: the means of two clusters, distances, the least cost
     pairs, heights : (t, 2), (t,), written; a height is the square root of twice the growth of the sum of squares
     made : (1,), the number of merges made
 
@@ -221,6 +220,8 @@ def chain_points(
     nearest: cython.Py_ssize_t = 0
     previous: cython.Py_ssize_t = -1
     total: cython.double
+    point: cython.double[::1] = ends[0]
+    other: cython.double[::1] = ends[1]
     with cython.nogil:
         while turn < pairs.shape[0] and searches > 0:
             if length == 0:

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
-from mercer._solver.centres.centres import Centres, nearest
+from mercer._solver.centres.centres import Centres
 from mercer._source import Source
 from mercer._source.block import Block
 from mercer._source.file.local_table import LocalTable
@@ -20,11 +20,11 @@ __all__ = ["Assignment", "AssignmentSums", "Farthest", "Memory"]
 Array = Any
 
 _NONE = np.empty(0)
-# Numbers in the tables of a run of blocks at most; beyond, a block takes so long that runs gain nothing.
+# Most values in the tables of a run of blocks; beyond, one block is work enough for a call.
 _LARGEST_TABLE = 2**20
 # The gaps between k centres cost k^2 d once per pass; up to here that is little beside the rows.
 _MOST_GAPS = 512
-# A bounded pass that had to search this share of the rows did not pay for its bookkeeping: the next one searches all.
+# A pass with bounds that searched more than this share of the rows did not pay: the next one searches all rows.
 _WORTHLESS = 0.75
 
 
@@ -43,7 +43,7 @@ class AssignmentSums(Sums):
         return float(self.costs.sum())
 
     def means(self, otherwise: Array) -> Array:
-        """The mean of each centre's rows, in the type of `otherwise`, which stands in where a centre has none."""
+        """Return the mean of each centre's rows, in the type of `otherwise`, which replaces the mean of no rows."""
         taken = self.weights > 0
         means = otherwise.astype(np.float64)
         means[taken] = self.sums[taken] / self.weights[taken, None]
@@ -67,12 +67,12 @@ class RowMemory:
         return self.lower is not None
 
     def of(self, block: Block, number: int) -> tuple[tuple[Array, Array, Array], bool]:
-        """What pass `number` left of the rows of a block, to be written over, and whether it is there."""
+        """Return what pass `number` left for the rows of a block, to be written over, and whether it is there."""
         rows = slice(block.start, block.start + block.n)
         return (self.labels[rows], self.distances[rows], self.lower[rows]), True
 
     def complete(self, block: Block, number: int) -> None:
-        """Note that pass `number` has been over a block."""
+        """Record that pass `number` has been over a block."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,15 +111,15 @@ class Memory:
 
     @classmethod
     def of(cls, source: Source, always: bool = False) -> "Memory":
-        """A memory for the rows of `source`; one that holds sums only where rows have no table."""
+        """Return a memory for the rows of `source`; without a table of rows it holds sums only."""
         return cls(_row_memory(source), source.n_rows, always)
 
     def holds(self, centres: Array) -> bool:
-        """Whether the last pass was one for `centres`."""
+        """Return whether the last pass was one for `centres`."""
         return self.centres is not None and np.array_equal(self.centres, centres)
 
     def assignment(self, centres: Array) -> "Assignment":
-        """The pass for `centres`, given those of the pass before."""
+        """Return the pass for `centres`, given those of the pass before."""
         drift = half_gap = None
         bounded = self.rows is not None and self.rows.has_bounds and self.useful
         if bounded and self.centres is not None and len(self.centres) == len(centres):
@@ -145,7 +145,7 @@ def _row_memory(source: Source) -> "RowMemory | LocalRowMemory | None":
 
 
 def _largest_other_move(before: Array, after: Array) -> Array:
-    """For each centre, how far any other centre has moved; rounded up."""
+    """Return, for each centre, how far any other centre has moved; rounded up."""
     step = after.astype(np.float64) - before
     moves = np.sqrt(np.einsum("ij,ij->i", step, step)) * (1.0 + 1e-12)
     if len(moves) == 1:
@@ -157,7 +157,7 @@ def _largest_other_move(before: Array, after: Array) -> Array:
 
 
 def _half_gaps(centres: Array) -> Array:
-    """Half the distance of each centre to its nearest other one; rounded down."""
+    """Return half the distance of each centre to its nearest other one; rounded down."""
     k = len(centres)
     if not 1 < k <= _MOST_GAPS:
         return np.zeros(k)
@@ -178,7 +178,7 @@ class Assignment(Statistic):
 
     def of(self, block: Block) -> AssignmentSums:
         xp = block.xp
-        labels, costs = self.centres.nearest(block)
+        labels, costs = self.centres.search_by_array(block)
         if isinstance(self.memory, RowMemory):
             self.memory.labels[block.start : block.start + block.n] = xp.astype(labels, xp.int32, copy=False)
         groups = block.group(labels, self.centres.k)
@@ -206,7 +206,7 @@ class Assignment(Statistic):
         return self._sparse(block) if block.is_sparse else super().on(block)
 
     def _sparse(self, block: Block) -> AssignmentSums:
-        labels, distances = nearest(block, self.centres)
+        labels, distances = self.centres.find_nearest(block)
         if isinstance(self.memory, RowMemory):
             self.memory.labels[block.start : block.start + block.n] = labels
             self.memory.distances[block.start : block.start + block.n] = distances
@@ -251,7 +251,7 @@ class Farthest(Statistic):
 
     def of(self, block: Block) -> FarthestRows:
         xp = block.xp
-        labels, distances = nearest(block, self.centres)
+        labels, distances = self.centres.find_nearest(block)
         weight = xp.ones_like(distances) if block.weight is None else block.weight
         eligible = weight > 0
         if self.within is not None:

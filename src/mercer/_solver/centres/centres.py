@@ -1,4 +1,4 @@
-"""Centres made ready for searching: which of them is nearest to each row of a block."""
+"""Find which of k centres is nearest to each row of a block."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,26 +10,26 @@ from mercer._native.space import assignment
 from mercer._source.block import Block, SparseBlock
 from mercer._source.namespace import namespace_of
 
-__all__ = ["Centres", "nearest"]
+__all__ = ["Centres"]
 
 Array = Any
 
 # The scores of this many rows and centres stay in the second-level cache; 256 rows fill the BLAS.
 _SCORES = 2**16
-# Up to this many distances, taking them one by one costs less than preparing the centres for the BLAS.
+# Number of distances up to which computing them all costs less than preparing the centres for the BLAS.
 _FEW = 2048
 _NONE = np.empty(0)
 
 
 @dataclass(frozen=True)
 class Centres:
-    """k centres in the rows' own precision, and what a search among them needs."""
+    """k centres in the rows' own precision, and the tables that a search among them needs."""
 
     centres: Array
 
     @property
     def k(self) -> int:
-        """How many there are."""
+        """The number of centres."""
         return self.centres.shape[0]
 
     @cached_property
@@ -79,62 +79,55 @@ class Centres:
     ) -> int:
         """Assign the rows of a run of blocks and add them up in `table`; return how many were searched for.
 
-        `rows` holds labels, distances and lower bounds, written over; see ``assign_run`` in the native module.
+        `rows` holds labels, distances and lower bounds, written over; `drift` and `half_gap` are as in the native
+        record ``Rows``, or None to search for all rows.
         """
-        return assignment.assign_run(  # type: ignore[call-arg]
-            X,
-            unit,
-            _NONE if weight is None else weight,
-            *self._ready(),
-            _NONE if drift is None else drift,
-            _NONE if half_gap is None else half_gap,
-            *rows,
-            np.empty(min(unit, X.shape[0]), np.int32),
-            *self._scratch(),
-            table,
-        )
+        moves = _NONE if drift is None else drift, _NONE if half_gap is None else half_gap
+        listed = np.empty(min(unit, X.shape[0]), np.int32)
+        record = self._make_rows(rows, listed, _NONE if weight is None else weight, moves)
+        return assignment.assign_run(X, unit, *self._prepare(), record, table)  # type: ignore[call-arg]
 
-    def _ready(self) -> tuple[Any, ...]:
-        """The centres and what the native search asks of them."""
-        return self.centres, self.shift, self.shifted, self.offset, self.reach, self.rounding
+    def _make_rows(
+        self, out: tuple[Array, ...], listed: Array, weight: Array = _NONE, moves: tuple[Array, Array] = (_NONE, _NONE)
+    ) -> assignment.Rows:
+        """Return the record of rows that a native search reads and writes."""
+        scratch = listed, np.empty(self.workspace[0], np.int32)
+        return assignment.Rows(out, weight, moves, scratch, (self.reach, self.rounding))
 
-    def _scratch(self) -> tuple[Array, ...]:
-        """Room for a tile of rows, its products, and the best of them."""
+    def _prepare(self) -> tuple[Array, ...]:
+        """Return the centres as the native search reads them, and room for a tile of rows, its products and scores."""
         width, n_features = self.workspace
         real = self.centres.dtype
-        return (
-            np.empty((width, n_features), real),
-            np.empty((self.k, width), real),
-            np.empty(width, np.int32),
-            np.empty((2, width), real),
-        )
+        tile, products = np.empty((width, n_features), real), np.empty((self.k, width), real)
+        return self.centres, self.shift, self.shifted, self.offset, tile, products, np.empty((2, width), real)
 
-    def search(self, X: Array, labels: Array, distances: Array, lower: Array = _NONE, rows: Array = None) -> None:
-        """Write the nearest centre of each dense row, the squared distance to it, and a bound on all others."""
-        rows = np.arange(X.shape[0], dtype=np.int32) if rows is None else rows
-        assignment.search(X, rows, *self._ready(), labels, distances, lower, *self._scratch())  # type: ignore[call-arg]
+    def search_by_products(self, X: Array, labels: Array, distances: Array) -> None:
+        """Write the nearest centre of each dense row and the squared distance to it, by native matrix products."""
+        record = self._make_rows((labels, distances, _NONE), np.arange(X.shape[0], dtype=np.int32))
+        assignment.search_by_products(X, *self._prepare(), record)  # type: ignore[call-arg]
 
     def search_sparse(self, X: Any, labels: Array, distances: Array) -> None:
-        """As :meth:`search`, for CSR rows; each row's products are summed in the order of its stored values."""
+        """Search as :meth:`search_by_products` for CSR rows; products are summed in the order of stored values."""
         wide = np.ascontiguousarray(self.centres.T, dtype=np.float64)
         rows = max(32, 2**20 // self.k)
         for start in range(0, X.shape[0], rows):
             part = X[start : start + rows]
             scores = self.half_norms - part @ wide
-            found = scores.argmin(axis=1)
-            least = np.take_along_axis(scores, found[:, None], axis=1)[:, 0]
-            labels[start : start + rows] = found
+            best = scores.argmin(axis=1)
+            least = np.take_along_axis(scores, best[:, None], axis=1)[:, 0]
+            labels[start : start + rows] = best
             squares = SparseBlock(part, start).sum_squares()
             distances[start : start + rows] = np.maximum(0.0, squares + 2.0 * least)
 
-    def nearest(self, block: Block) -> tuple[Array, Array]:
-        """The nearest centre of each dense row by array operations, from |x - c|^2 / 2 less what all centres share, and
-        the squared distance to it.
+    def search_by_array(self, block: Block) -> tuple[Array, Array]:
+        """Return the nearest centre of each dense row and the squared distance to it, by array operations.
+
+        Centres are compared by |x - c|^2 / 2 without the terms that do not depend on c.
         """
         return block.nearest(self.centres, self.shifted, self.offset, self.shift)
 
     def distances(self, block: Block) -> Array:
-        """Squared distance of each row to each of a few centres, by array operations, relative to the shift."""
+        """Return the squared distance of each row to each of a few centres, by array operations about the shift."""
         xp = block.xp
         rows = block.X - self.shift
         squares = xp.sum(rows * rows, axis=1, dtype=block.wide)
@@ -142,11 +135,11 @@ class Centres:
         distance = squares[:, None] - 2.0 * products + xp.sum(self.shifted**2, axis=1, dtype=block.wide)[None, :]
         return xp.clip(distance, 0.0, None)
 
-    def far(self, block: Block) -> Array:
-        """As :meth:`lengths`, by array operations, in tiles of rows."""
-        return block.xp.concat([self._far(block, tile) for tile in block.tiles(4 * self.k)])
+    def lengths_by_array(self, block: Block) -> Array:
+        """Compute :meth:`lengths` by array operations, in tiles of rows."""
+        return block.xp.concat([self._lengths_of_tile(block, tile) for tile in block.tiles(4 * self.k)])
 
-    def _far(self, block: Block, part: slice) -> Array:
+    def _lengths_of_tile(self, block: Block, part: slice) -> Array:
         xp = block.xp
         rows = xp.astype(block.X[part, :], block.wide, copy=False) - self.shift
         centres = xp.astype(self.centres, block.wide, copy=False) - self.shift
@@ -165,13 +158,13 @@ class Centres:
         return xp.astype(xp.sqrt(squares), block.X.dtype, copy=False)
 
     def _doubt(self, eps: float) -> float:
-        """What a squared distance must be, relative to the norms, for eight digits of it to be left."""
+        """Return the least squared distance, relative to the norms, that keeps eight digits."""
         return 2.0**24 * (self.centres.shape[1] + 8) * eps
 
     def lengths(self, X: Array) -> Array:
-        """Distance of each dense row to each centre, in the rows' type.
+        """Return the distance of each dense row to each centre, in the rows' type.
 
-        By matrix products in float64, relative to the shift; where that leaves fewer than eight digits, directly.
+        Matrix products in float64 give them, about the shift; where these leave fewer than eight digits, differences.
         """
         rows, centres = X.astype(np.float64) - self.shift, self.centres.astype(np.float64) - self.shift
         row_norms, centre_norms = np.einsum("ij,ij->i", rows, rows), np.einsum("ij,ij->i", centres, centres)
@@ -187,18 +180,20 @@ class Centres:
             result[i, j] = np.einsum("ij,ij->i", step, step)
         return np.sqrt(result, out=result).astype(X.dtype, copy=False)
 
+    def find_nearest(self, block: Block) -> tuple[Array, Array]:
+        """Return the nearest centre of each row, among equals the lowest, and the squared distance to it.
 
-def nearest(block: Block, centres: Centres) -> tuple[Array, Array]:
-    """The nearest centre of each row of a block (among equals the lowest), and the squared distance to it."""
-    if not (block.is_sparse or block.is_native):
-        found, squares = centres.nearest(block)
-        return block.xp.astype(found, block.xp.int32, copy=False), squares
-    labels = np.empty(block.n, dtype=np.int32)
-    distances = np.empty(block.n)
-    if block.is_sparse:
-        centres.search_sparse(block.X, labels, distances)
-    elif block.n * centres.k <= _FEW:
-        assignment.search_directly(block.X, centres.centres, labels, distances)
-    else:
-        centres.search(block.X, labels, distances)
-    return labels, distances
+        The way depends on where the rows are, how many there are, and whether they are sparse.
+        """
+        if not (block.is_sparse or block.is_native):
+            labels, squares = self.search_by_array(block)
+            return block.xp.astype(labels, block.xp.int32, copy=False), squares
+        labels = np.empty(block.n, dtype=np.int32)
+        distances = np.empty(block.n)
+        if block.is_sparse:
+            self.search_sparse(block.X, labels, distances)
+        elif block.n * self.k <= _FEW:
+            assignment.search_by_distances(block.X, self.centres, labels, distances)
+        else:
+            self.search_by_products(block.X, labels, distances)
+        return labels, distances

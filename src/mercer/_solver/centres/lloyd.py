@@ -13,7 +13,7 @@ from mercer._solver.centres.assignment import AssignmentSums, Farthest, Memory
 from mercer._solver.centres.centres import Centres
 from mercer._solver.restarts import Restarts, keep_best_run
 
-__all__ = ["Lloyd", "LloydRun", "certify_fixed_point", "move_centres", "squared_shift"]
+__all__ = ["Lloyd", "LloydRun", "certify_fixed_point", "measure_shift", "move_centres"]
 
 Array = Any
 # Runs whose inertias differ by less than this share of them ended in one optimum: rounding, which is another for dense
@@ -98,7 +98,7 @@ class Lloyd:
         while not run.stopped and run.iteration < self.max_iter:
             sums = self.memory.learn((yield self.memory.assignment(run.centres)))
             centres = yield from move_centres(run.centres, sums)
-            shift = squared_shift(centres, run.centres)
+            shift = measure_shift(centres, run.centres)
             run = LloydRun(run.iteration + 1, centres, sums.cost, np.inf, shift <= tolerance)
             extra = {"shift": float(np.sqrt(shift))}
             yield Step(sums.cost, run, certify_fixed_point(shift, tolerance), extra)
@@ -107,11 +107,11 @@ class Lloyd:
             sums = self.memory.learn((yield self.memory.assignment(run.centres)))
         # Where squared distances overflow, nothing is known of the run.
         known = sums.cost < np.inf
-        shift = squared_shift(sums.means(run.centres), run.centres) if known else np.inf
+        shift = measure_shift(sums.means(run.centres), run.centres) if known else np.inf
         return replace(run, inertia=sums.cost, shift=shift, stopped=run.stopped and known)
 
 
-def squared_shift(after: Array, before: Array) -> float:
+def measure_shift(after: Array, before: Array) -> float:
     """Return the summed squared moves of all centres."""
     step = after.astype(np.float64) - before
     return float(np.einsum("ij,ij->", step, step))

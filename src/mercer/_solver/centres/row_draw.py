@@ -1,4 +1,4 @@
-"""Rows drawn with replacement, in proportion to a mass that each row has: its weight, or weight times distance."""
+"""Draw rows in proportion to a mass that each row has: its weight, or weight times squared distance."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._source import Source
-from mercer._source.block import Block
-from mercer._source.namespace import namespace_of
+from mercer._source.block import Block, rows_per_block
+from mercer._source.namespace import namespace_of, to_numpy
 from mercer._statistic import Statistic
 
-__all__ = ["BlockTotals", "DrawnRows", "RowDraw", "WeightedRows"]
+__all__ = ["BlockTotals", "DrawnRows", "Race", "RowDraw", "WeightedRows"]
 
 Array = Any
 
@@ -82,6 +82,57 @@ class DrawnRows:
 
 
 @dataclass(frozen=True, eq=False)
+class FirstRows:
+    """Rows with their times, earliest first; adding keeps the `count` earliest."""
+
+    count: int
+    times: Array
+    numbers: Array
+    rows: Array
+
+    def __add__(self, other: "FirstRows") -> "FirstRows":
+        mine, others = (self.times, self.numbers, self.rows), (other.times, other.numbers, other.rows)
+        parts = [np.concatenate(pair) for pair in zip(mine, others, strict=True)]
+        order = np.argsort(parts[0], stable=True)[: self.count]
+        return FirstRows(self.count, *(part[order] for part in parts))
+
+
+@dataclass(frozen=True, eq=False)
+class Race(Statistic):
+    """The first `count` rows drawn without replacement, each next one in proportion to its weight.
+
+    The row with the least of independent exponential times, of rate its weight, comes next; equal rows together have
+    the rate of their summed weight, which is why a weight stands for repetitions. Each block draws from a stream of
+    its own, so that blocks may be anywhere.
+    """
+
+    seed: tuple[int, ...]
+    count: int
+
+    def of(self, block: Block) -> FirstRows:
+        xp = block.xp
+        times = xp.asarray(self._times(block), dtype=block.wide, device=block.device)
+        if block.weight is not None:
+            with np.errstate(divide="ignore"):
+                times = times / block.weight
+        order = xp.argsort(times, stable=True)[: min(self.count, block.n)]
+        first = xp.take(times, order)
+        order = xp.take(order, xp.nonzero(xp.isfinite(first))[0])
+        rows = block.X[order].toarray() if block.is_sparse else to_numpy(xp.take(block.X, order, axis=0))
+        first, numbers = to_numpy(first)[: len(rows)], to_numpy(order) + block.start
+        return FirstRows(self.count, first.astype(np.float64, copy=False), numbers, rows)
+
+    def _times(self, block: Block) -> Array:
+        """Draw a time per row, from one stream per block that an array in memory would have, whatever this block is."""
+        size = block.n if block.is_sparse else rows_per_block(block.X.shape[1])
+        parts = []
+        for start in range(0, block.n, size):
+            seed = np.random.SeedSequence(self.seed, spawn_key=(block.start + start,))
+            parts.append(np.random.default_rng(seed).standard_exponential(min(size, block.n - start)))
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+@dataclass(frozen=True, eq=False)
 class _Weight:
     """The mass of a row is its weight."""
 
@@ -114,7 +165,7 @@ class RowDraw:
         self.ends = None if weight is None else source.xp.cumulative_sum(weight)
 
     def rows(self, generator: np.random.Generator, count: int) -> Array:
-        """Row numbers; unit weights draw the same ones as no weights."""
+        """Return `count` row indices; unit weights draw the same ones as no weights."""
         places = generator.random(count)
         if self.ends is None:
             return np.minimum((places * self.n_rows).astype(np.int64), self.n_rows - 1)

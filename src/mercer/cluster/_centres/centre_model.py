@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base import Estimator, few_rows, open_new_rows
 from mercer._solver import Step
 from mercer._solver.centres.assignment import Assignment
-from mercer._solver.centres.centres import Centres, nearest
+from mercer._solver.centres.centres import Centres
 from mercer._source import Block, Source
 from mercer._source.block import DenseBlock
 from mercer._source.memory import require_memory
@@ -44,7 +44,7 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
             Where the rows are.
         """
         if (rows := few_rows(self, X)) is not None and rows.shape[0] * len(self.cluster_centers_) <= _FEW:
-            return nearest(DenseBlock(rows, 0), self._ready(rows.dtype))[0]
+            return self._ready(rows.dtype).find_nearest(DenseBlock(rows, 0))[0]
         source = open_new_rows(self, X, accept_sparse="csr")
         return source.map(_NearestLabels(self._ready(source.dtype)))
 
@@ -70,7 +70,7 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         return source.map(Lengths(centres))
 
     def _ready(self, dtype: Any) -> Centres:
-        """The centres in the rows' own type."""
+        """Return the centres in the rows' own type."""
         centres = self.cluster_centers_
         if centres.dtype == dtype:
             return Centres(centres)
@@ -114,7 +114,7 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         raise AttributeError(message)
 
     def _describe_step(self, number: int, step: Step) -> str:
-        """A line about a step."""
+        """Return a line about a step."""
         details = "".join(f", {name} {value:.6g}" for name, value in step.extra.items())
         return f"{type(self).__name__}: Iteration {number}, inertia {step.objective:.6g}{details}"
 
@@ -136,7 +136,7 @@ class _NearestLabels:
     centres: Centres
 
     def __call__(self, block: Block) -> Array:
-        return nearest(block, self.centres)[0]
+        return self.centres.find_nearest(block)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,4 +148,4 @@ class Lengths:
     def __call__(self, block: Block) -> Array:
         if block.is_sparse:
             return euclidean_distances(block.X, self.centres.centres)
-        return self.centres.lengths(block.X) if block.is_native else self.centres.far(block)
+        return self.centres.lengths(block.X) if block.is_native else self.centres.lengths_by_array(block)

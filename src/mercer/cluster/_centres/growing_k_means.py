@@ -11,8 +11,8 @@ from mercer._plain import plain
 from mercer._solver import Solution, Solver, Step
 from mercer._solver.centres.assignment import AssignmentSums, Farthest, Memory
 from mercer._solver.centres.centres import Centres
-from mercer._solver.centres.lloyd import certify_fixed_point, move_centres, squared_shift
-from mercer._solver.centres.starts import column_moments
+from mercer._solver.centres.first_centres import column_moments
+from mercer._solver.centres.lloyd import certify_fixed_point, measure_shift, move_centres
 from mercer.cluster._centres.centre_model import CentreModel
 
 __all__ = ["GrowingKMeans"]
@@ -58,13 +58,13 @@ class Growth:
             if centres is None:
                 break
             state = GrowingState(centres, 0, False)
-        shift = squared_shift(sums.means(state.centres), state.centres)
+        shift = measure_shift(sums.means(state.centres), state.centres)
         return Solution(state, reached, certify_fixed_point(shift, tolerance))
 
     def _iterate(self, state: GrowingState, tolerance: float) -> Any:
         sums = self.memory.learn((yield self.memory.assignment(state.centres)))
         centres = yield from move_centres(state.centres, sums)
-        shift = squared_shift(centres, state.centres)
+        shift = measure_shift(centres, state.centres)
         iteration = state.iteration + 1
         state = GrowingState(centres, iteration, shift <= tolerance or iteration >= self.max_iter)
         yield Step(sums.cost, state, certify_fixed_point(shift, tolerance), {"n_clusters": float(len(centres))})

@@ -11,12 +11,12 @@ from mercer._base import fitting, seed_sequence
 from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
 from mercer._solver import Step
 from mercer._solver.centres.assignment import Memory
+from mercer._solver.centres.first_centres import column_moments
 from mercer._solver.centres.lloyd import Lloyd
-from mercer._solver.centres.starts import column_moments
 from mercer._solver.restarts import Restarts, keep_history_of
 from mercer._source import Source
 from mercer.cluster._centres.centre_model import CentreModel
-from mercer.cluster._centres.starting import check_enough_rows, first_centres, given_centres, number_of_starts
+from mercer.cluster._centres.init_rules import check_enough_rows, first_centres, number_of_starts, read_centres
 
 __all__ = ["KMeans"]
 
@@ -44,7 +44,7 @@ class KMeans(CentreModel):
         positions with the data's mean and spread. A callable is called as ``init(X, n_clusters, random_state=...)``;
         an array of shape (k, d) is used as it is.
     n_init : one of 'auto' or an integer in [1, inf), default='auto'
-        Runs with different first centres, of which the best is kept. ``'auto'`` is 1 for k-means++ and for given
+        Runs with different first centres; the best run is kept. ``'auto'`` is 1 for k-means++ and for given
         centres, else 10.
     max_iter : an integer in [1, inf), default=300
         Most iterations of one run.
@@ -171,7 +171,7 @@ class KMeans(CentreModel):
         check_enough_rows(self, source.n_rows)
         n_init = number_of_starts(self, otherwise=10)
         memory = Memory.of(source, always=self.algorithm == "elkan")
-        given = given_centres(self, source)
+        given = read_centres(self, source)
         lloyd = Lloyd(
             start=lambda seed: first_centres(self, source, given, seed),
             moments=column_moments,

@@ -10,8 +10,8 @@ from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, No
 from mercer._solver.restarts import Restarts
 from mercer._solver.tiled_matrix import kernel_matrix
 from mercer._source.memory import require_memory
+from mercer.cluster._centres.init_rules import check_enough_rows
 from mercer.cluster._centres.kernel_lloyd import KernelLloyd
-from mercer.cluster._centres.starting import check_enough_rows
 from mercer.cluster._pairwise.energy import DistanceMatrix, SquaredDistances
 from mercer.errors import DataError
 from mercer.kernels import Kernel, as_kernel
@@ -172,7 +172,7 @@ class KernelKMeans(ClusterMixin, Estimator):
         check_enough_rows(self, len(rows))
         weight = np.ones(len(rows)) if source.weight is None else source.weight
         distances, diagonal = self._distances(rows)
-        start = self._checked_start(len(rows))
+        start = self._check_start(len(rows))
         n_init = self.n_init if isinstance(start, str) else 1
         seed = seed_sequence(self.random_state).generate_state(8)
         solver = KernelLloyd(distances, diagonal, weight, self.n_clusters, start, n_init, self.max_iter, seed)
@@ -200,7 +200,7 @@ class KernelKMeans(ClusterMixin, Estimator):
         return self._nearest(rows, np.eye(self.n_clusters)[self.labels_] * self.training_weight_[:, None])
 
     def _nearest(self, rows: Any, shares: Any) -> np.ndarray:
-        """The nearest of the means of the training rows by their shares."""
+        """Return the nearest of the means of the training rows by their shares."""
         sizes = shares.sum(axis=0)
         shares = shares / np.where(sizes > 0, sizes, 1.0)
         found = []
@@ -217,7 +217,7 @@ class KernelKMeans(ClusterMixin, Estimator):
         return self._kernel(others)(rows, others.astype(np.float64, copy=False))
 
     def _distances(self, rows: Any) -> tuple[DistanceMatrix | SquaredDistances, Any]:
-        """Squared distances in feature space, and each row's kernel with itself."""
+        """Return the squared distances in feature space, and each row's kernel with itself."""
         n = len(rows)
         if self.kernel == "linear":
             # About the mean fewer digits cancel; means of clusters keep their distances.
@@ -229,7 +229,7 @@ class KernelKMeans(ClusterMixin, Estimator):
         cure = "use kernel='linear', or cluster fewer rows and predict the others"
         require_memory(type(self).__name__, 16.0 * n * n, f"the {n} x {n} kernels", cure)
         if self.kernel == "precomputed":
-            matrix = _checked_kernels(type(self).__name__, rows)
+            matrix = _check_kernels(type(self).__name__, rows)
         else:
             kernel = self._kernel(rows)
             matrix = kernel_matrix(kernel, kernel.prepare(rows.astype(np.float64)), self._threads())
@@ -239,7 +239,7 @@ class KernelKMeans(ClusterMixin, Estimator):
         matrix += diagonal
         return DistanceMatrix(matrix, None, self._threads()), diagonal
 
-    def _checked_start(self, n_rows: int) -> Any:
+    def _check_start(self, n_rows: int) -> Any:
         if isinstance(self.start, str):
             return self.start
         labels = np.asarray(self.start)
@@ -265,8 +265,8 @@ class KernelKMeans(ClusterMixin, Estimator):
         return tags
 
 
-def _checked_kernels(subject: str, matrix: Any) -> Any:
-    """A copy of a matrix of kernels, or an error if it is none."""
+def _check_kernels(subject: str, matrix: Any) -> Any:
+    """Return a copy of a matrix of kernels; raise if it is not symmetric with a non-negative diagonal."""
     if matrix.shape != (len(matrix), len(matrix)):
         message = f"{subject}: kernels must be a square matrix; got shape {matrix.shape}. Give k(x, y) of all pairs."
         raise DataError(message)

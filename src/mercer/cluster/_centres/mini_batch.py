@@ -9,7 +9,7 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step, Take
 from mercer._solver.centres.assignment import Assignment, AssignmentSums
 from mercer._solver.centres.centres import Centres
-from mercer._solver.centres.lloyd import squared_shift
+from mercer._solver.centres.lloyd import measure_shift
 from mercer._solver.centres.row_draw import RowDraw
 from mercer._solver.restarts import child_seed
 from mercer._source import ArraySource, Block, Source
@@ -47,17 +47,17 @@ class MiniBatchState:
 
     @classmethod
     def begin(cls, seed: Array, centres: Array) -> "MiniBatchState":
-        """The state before the first batch."""
+        """Return the state before the first batch."""
         return cls(centres.dtype.name, seed, 0, centres.astype(np.float64), np.zeros(len(centres)), 0)
 
     def model_centres(self) -> Array:
-        """The centres in the precision of the data."""
+        """Return the centres in the precision of the data."""
         return self.centres.astype(self.real)
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """A statistic of some rows only: those numbered `rows`, drawn by weight, a slice of them, or all when None."""
+    """A statistic of some rows only: those with indices `rows`, a slice of them, or all when None."""
 
     statistic: Statistic
     rows: Array = None
@@ -89,7 +89,7 @@ class BatchDraw:
         self.draw = RowDraw(source) if source.random_access else None
 
     def rows(self, generator: np.random.Generator, step: int) -> Any:
-        """Row numbers, or a slice."""
+        """Return the row indices of a batch, or a slice."""
         if self.draw is not None:
             return self.draw.rows(generator, self.size)
         # Whole batches only, so that none is made of a few rows.
@@ -99,7 +99,7 @@ class BatchDraw:
 
 @dataclass(frozen=True)
 class MiniBatch:
-    """The solver and what it is told; parameters as in ``MiniBatchKMeans``."""
+    """The solver and its settings; parameters as in ``MiniBatchKMeans``."""
 
     start: Any
     draw: BatchDraw
@@ -128,14 +128,14 @@ class MiniBatch:
         counts = state.counts + sums.weights
         divisor = np.where(counts > 0, counts, 1.0)[:, None]
         centres = state.centres + (sums.sums - sums.weights[:, None] * state.centres) / divisor
-        shift = squared_shift(centres, state.centres)
+        shift = measure_shift(centres, state.centres)
         size = sums.searched
         unmoved = state.unmoved + size
         if self.reassignment_ratio > 0 and (unmoved >= 10 * len(counts) or (counts == 0).any()):
             centres, counts = yield from self._replace_light(centres, counts, generator, rows, size)
             unmoved = 0
         state = replace(state, step=state.step + 1, centres=centres, counts=counts, unmoved=unmoved)
-        return self._judged(state, sums, shift)
+        return self._apply_stopping_rules(state, sums, shift)
 
     def _replace_light(
         self, centres: Array, counts: Array, generator: np.random.Generator, rows: Array, size: int
@@ -155,8 +155,8 @@ class MiniBatch:
         counts[light] = np.delete(counts, light).min()
         return centres, counts
 
-    def _judged(self, state: MiniBatchState, sums: AssignmentSums, shift: float) -> MiniBatchState:
-        """The state with its stopping rules brought up to date; the first batch tells of the first centres only."""
+    def _apply_stopping_rules(self, state: MiniBatchState, sums: AssignmentSums, shift: float) -> MiniBatchState:
+        """Return the state after its stopping rules; the cost of the first batch judges the first centres only."""
         mean_cost = sums.cost / float(sums.weights.sum())
         if state.step == 1:
             return replace(state, mean_cost=mean_cost)

@@ -11,14 +11,14 @@ from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, No
 from mercer._solver import Step
 from mercer._solver.centres.assignment import Assignment
 from mercer._solver.centres.centres import Centres
+from mercer._solver.centres.first_centres import column_moments
 from mercer._solver.centres.row_draw import RowDraw, WeightedRows
-from mercer._solver.centres.starts import column_moments
 from mercer._solver.relay import answer_requests
 from mercer._solver.restarts import child_seed
 from mercer._source import ArraySource, Source
 from mercer.cluster._centres.centre_model import CentreModel
+from mercer.cluster._centres.init_rules import check_enough_rows, first_centres, number_of_starts, read_centres
 from mercer.cluster._centres.mini_batch import BatchDraw, MiniBatch, MiniBatchState
-from mercer.cluster._centres.starting import check_enough_rows, first_centres, given_centres, number_of_starts
 
 __all__ = ["MiniBatchKMeans"]
 
@@ -56,7 +56,7 @@ class MiniBatchKMeans(CentreModel):
         End when a batch's squared moves of all centres sum to at most `tol` times the mean variance of the columns;
         0 switches this rule off.
     max_no_improvement : an integer in [0, inf) or None, default=10
-        End after so many batches without a new least smoothed cost; None switches this rule off.
+        End after this number of batches without a new least smoothed cost; None switches this rule off.
     init_size : an integer in [1, inf) or None, default=None
         Rows drawn for the first centres; None means three times the batch size, or three times k if that is more.
     n_init : one of 'auto' or an integer in [1, inf), default='auto'
@@ -242,10 +242,10 @@ class MiniBatchKMeans(CentreModel):
         )
 
     def _starter(self, source: Source, batch_size: int) -> Callable[[np.random.SeedSequence], Any]:
-        """From a seed to the best of several first centres."""
+        """Return a function from a seed to the best of several first centres."""
         n_init = number_of_starts(self, otherwise=3)
         size = self._sample_size(source.n_rows, batch_size)
-        given = given_centres(self, source)
+        given = read_centres(self, source)
         if given is not None:
             return lambda _: given
         check_enough_rows(self, source.n_rows)

@@ -9,13 +9,13 @@ from mercer._base import fitting, open_new_rows, seed_sequence
 from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule, Seed
 from mercer._plain import plain
 from mercer._solver import Solution, Solver, Step
-from mercer._solver.centres.lloyd import certify_fixed_point, squared_shift
+from mercer._solver.centres.lloyd import certify_fixed_point, measure_shift
 from mercer._source import Block
 from mercer._source.namespace import to_numpy
 from mercer._statistic import Moments
 from mercer._statistic.expectation import Expectation, ExpectedSums, compute_responsibilities
 from mercer.cluster._centres.centre_model import CentreModel
-from mercer.cluster._centres.starting import check_enough_rows
+from mercer.cluster._centres.init_rules import check_enough_rows
 
 __all__ = ["SoftKMeans"]
 
@@ -53,29 +53,29 @@ class Softness:
     scatter: float
 
     def expectation(self, centres: Array) -> Expectation:
-        """Shares in proportion to exp(-beta distance^2); what all centres have in common is left out."""
+        """Ask for rows shared out in proportion to exp(-beta |x - c|^2), without the factor common to all centres."""
         steps = centres - self.centre
         theta = np.column_stack([-self.beta * np.einsum("ij,ij->i", steps, steps), 2.0 * self.beta * steps])
         return Expectation(theta, self.centre, "linear")
 
-    def moved(self, sums: ExpectedSums, centres: Array) -> Array:
-        """Each centre at the mean of the rows as they were shared out."""
+    def move_to_means(self, sums: ExpectedSums, centres: Array) -> Array:
+        """Return each centre at the mean of its share of the rows."""
         counts = sums.table[:, :1]
         return np.where(counts > 0, self.centre + sums.table[:, 1:] / np.where(counts > 0, counts, 1.0), centres)
 
     def cost(self, sums: ExpectedSums, centres: Array) -> float:
-        """The mean over rows of the expected squared distance to their centre."""
+        """Return the mean over rows of the expected squared distance to their centre."""
         steps = centres - self.centre
         lengths = np.einsum("ij,ij->i", steps, steps) @ sums.table[:, 0]
         return float(self.scatter + lengths - 2.0 * np.sum(steps * sums.table[:, 1:])) / sums.weight
 
     def free_energy(self, sums: ExpectedSums) -> float:
-        """-1 / beta times the mean log of the summed exp(-beta distance^2): what an iteration lowers."""
+        """Return -1 / beta times the mean of log sum_q exp(-beta |x - c_q|^2), which an iteration lowers."""
         return (self.scatter - sums.bound / self.beta) / sums.weight
 
 
 def count_distinct(centres: Array, reach: float) -> int:
-    """How many centres there are that are farther than `reach` from all before them."""
+    """Return how many centres there are that are farther than `reach` from all before them."""
     kept: list[Array] = []
     for centre in centres:
         if all(np.linalg.norm(centre - one) > reach for one in kept):
@@ -85,7 +85,7 @@ def count_distinct(centres: Array, reach: float) -> int:
 
 @dataclass(frozen=True)
 class Cooling:
-    """The solver and what it is told; parameters as in ``SoftKMeans``."""
+    """The solver and its settings; parameters as in ``SoftKMeans``."""
 
     k: int
     beta: float | None
@@ -110,7 +110,7 @@ class Cooling:
             model = Softness(float(betas[state.level]), centre, float(np.trace(sums.scatter)))
             state = yield from self._settle(model, state, tolerance, scale)
             last = yield model.expectation(state.centres)
-            shift = squared_shift(model.moved(last, state.centres), state.centres)
+            shift = measure_shift(model.move_to_means(last, state.centres), state.centres)
             state = replace(
                 state,
                 level=state.level + 1,
@@ -122,7 +122,7 @@ class Cooling:
         return Solution(state, bool(shift <= tolerance), certify_fixed_point(shift, tolerance))
 
     def schedule(self, covariance: Array) -> Array:
-        """Inverse temperatures of all levels, rising evenly in their logarithm."""
+        """Return the inverse temperatures of all levels, rising evenly in their logarithm."""
         critical = critical_beta(covariance)
         end = _END * critical if self.beta is None else self.beta
         if self.n_levels == 1 or end <= _BEGIN * critical:
@@ -137,8 +137,8 @@ class Cooling:
             state = replace(state, centres=state.centres + nudge, stopped=False)
         while not state.stopped and state.iteration < self.max_iter:
             sums = yield model.expectation(state.centres)
-            centres = model.moved(sums, state.centres)
-            shift = squared_shift(centres, state.centres)
+            centres = model.move_to_means(sums, state.centres)
+            shift = measure_shift(centres, state.centres)
             state = replace(state, centres=centres, iteration=state.iteration + 1, stopped=bool(shift <= tolerance))
             extra = {"beta": model.beta, "shift": float(np.sqrt(shift))}
             yield Step(model.free_energy(sums), state, certify_fixed_point(shift, tolerance), extra)
@@ -146,7 +146,7 @@ class Cooling:
 
 
 def critical_beta(covariance: Array) -> float:
-    """The inverse temperature at which a single centre splits: 1 / (2 lambda), lambda the largest variance."""
+    """Return the inverse temperature at which a single centre splits: 1 / (2 lambda), lambda the largest variance."""
     largest = float(np.linalg.eigvalsh(covariance)[-1])
     return 0.5 / largest if largest > 0 else 1.0
 

@@ -15,7 +15,7 @@ Array = Any
 
 
 def linkage_of(edges: Array, lengths: Array) -> Array:
-    """SciPy's linkage matrix of a spanning tree: merges by length, ties by the rows' numbers.
+    """Return SciPy's linkage matrix of a spanning tree: merges by length, ties by row indices.
 
     The left part of a merge is the one on the side of row 0.
     """
@@ -60,7 +60,7 @@ class CondensedTree:
         return cls(belongs[:n].copy(), fallen[:n].copy(), *kept)
 
     def stabilities(self) -> Array:
-        """Per cluster: the sum, over its rows, of the levels they spend in it."""
+        """Return, per cluster, the sum over its rows of the levels that they spend in it."""
         stability = np.zeros(len(self.parents))
         with np.errstate(invalid="ignore"):
             np.add.at(stability, self.belongs, self.fallen - self.births[self.belongs])
@@ -71,14 +71,14 @@ class CondensedTree:
         return np.where(np.isnan(stability), 0.0, stability)
 
     def select(self, method: str, single: bool, epsilon: float, most: int | None) -> Array:
-        """Which clusters are kept; none lies below another."""
+        """Choose the clusters to keep; none lies below another."""
         children = np.bincount(self.parents[1:], minlength=len(self.parents))
         if method == "leaf":
             kept = (children == 0) & (np.arange(len(children)) > 0)
         else:
             kept = self._excess_of_mass(single, np.inf if most is None else most)
         if epsilon > 0 and len(self.parents) > 1 and not kept[0]:
-            kept = self._coarsened(kept, epsilon, single)
+            kept = self._coarsen(kept, epsilon, single)
         return kept
 
     def _excess_of_mass(self, single: bool, most: float) -> Array:
@@ -95,14 +95,14 @@ class CondensedTree:
         return self._topmost(kept)
 
     def _topmost(self, kept: Array) -> Array:
-        """Those kept that lie below no other."""
+        """Return which of the clusters kept lie below no other."""
         covered = np.zeros(len(kept), bool)
         for node in range(1, len(kept)):
             parent = self.parents[node]
             covered[node] = covered[parent] or kept[parent]
         return kept & ~covered
 
-    def _coarsened(self, kept: Array, epsilon: float, single: bool) -> Array:
+    def _coarsen(self, kept: Array, epsilon: float, single: bool) -> Array:
         """Replace clusters that split off at less than `epsilon` by the first above that did not."""
         found = np.zeros(len(kept), bool)
         for cluster in np.flatnonzero(kept):
@@ -117,7 +117,7 @@ class CondensedTree:
         return self._topmost(found)
 
     def owners(self, kept: Array) -> Array:
-        """The kept cluster that each cluster lies in, or is; -1 where there is none."""
+        """Return the kept cluster that each cluster lies in, or is; -1 where there is none."""
         owners = np.where(kept, np.arange(len(kept)), -1)
         for node in range(1, len(kept)):
             if not kept[node]:
@@ -125,18 +125,18 @@ class CondensedTree:
         return owners
 
     def deaths(self) -> Array:
-        """The highest level at which a row, or a part, leaves each cluster."""
+        """Return the highest level at which a row, or a part, leaves each cluster."""
         deaths = np.zeros(len(self.parents))
         np.maximum.at(deaths, self.belongs, self.fallen)
         np.maximum.at(deaths, self.parents[1:], self.births[1:])
         return deaths
 
     def single_level(self, epsilon: float) -> float:
-        """The level that a row must reach to be in the root, where that is the only cluster."""
+        """Return the level that a row must reach to be in the root, where that is the only cluster."""
         return 1.0 / epsilon if epsilon > 0 else float(self.deaths()[0])
 
     def labels(self, kept: Array, epsilon: float) -> tuple[Array, Array]:
-        """The label of each row, -1 for noise, and how deep it is in its cluster, from 0 to 1."""
+        """Return the label of each row, -1 for noise, and how deep it is in its cluster, from 0 to 1."""
         owner = self.owners(kept)[self.belongs]
         if kept[0]:
             owner = np.where(self.fallen >= self.single_level(epsilon), owner, -1)

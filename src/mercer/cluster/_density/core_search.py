@@ -8,7 +8,7 @@ from scipy.sparse import issparse
 
 from mercer._base.preparation import prepare_once
 from mercer._source.threads import run_numbered
-from mercer.cluster._density.precomputed import spread_out
+from mercer.cluster._density.precomputed import densify
 from mercer.cluster._density.space_tree import NO_LABEL, SpaceTree
 from mercer.cluster._metric import Metric
 
@@ -20,7 +20,7 @@ _RUN = 512
 
 
 def core_search(model: Any) -> Any:
-    """What labels rows by the fitted model's core rows."""
+    """Return the search that labels rows by the fitted model's core rows."""
     return prepare_once(model, (model.components_, model.eps), lambda: _search_of(model))
 
 
@@ -34,7 +34,7 @@ def _search_of(model: Any) -> Any:
         placed = labels[tree.order].astype(np.int32)
         return TreeSearch(tree, placed, tree.lowest(placed), model.eps)
     cores = model.core_sample_indices_ if metric.name == "precomputed" else None
-    return TileSearch(rows, cores, labels, metric if cores is not None else metric.settled(rows), model.eps)
+    return TileSearch(rows, cores, labels, metric if cores is not None else metric.settle_scales(rows), model.eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,4 +96,4 @@ class TileSearch:
     def _near(self, rows: Array) -> Array:
         if self.cores is None:
             return self.metric.distances(rows, self.rows) <= self.eps
-        return spread_out(rows)[:, self.cores] <= self.eps
+        return densify(rows)[:, self.cores] <= self.eps

@@ -15,7 +15,7 @@ from mercer._solver.request import Dense
 from mercer._source import open_source
 from mercer.cluster._density.core_search import core_search
 from mercer.cluster._density.dbscan_search import cluster_rows, search_used
-from mercer.cluster._density.precomputed import checked_distances
+from mercer.cluster._density.precomputed import check_distances
 from mercer.cluster._metric import Metric, MetricName
 
 __all__ = ["DBSCAN", "dbscan"]
@@ -182,7 +182,7 @@ class DBSCAN(ClusterMixin, Estimator):
         self
         """
         if isinstance(self.metric, str) and self.metric == "precomputed":
-            rows = checked_distances(self, X)
+            rows = check_distances(self, X)
             source = open_source(rows, None, check_weight(self, sample_weight, rows.shape[0]), self._threads())
         else:
             source = self._open(X, None, sample_weight, accept_sparse="csr")

@@ -12,7 +12,7 @@ from mercer.cluster._density.neighbour_lists import (
     MatrixRows,
     MetricTree,
     cluster_lists,
-    numbered,
+    number_components,
 )
 from mercer.cluster._density.space_tree import NO_LABEL, SpaceTree
 from mercer.cluster._metric import TREES, Metric
@@ -24,7 +24,7 @@ Array = Any
 
 
 def search_used(model: Any, rows: Array, metric: Metric) -> str:
-    """The search that suits rows and metric, or the one that was asked for."""
+    """Return the search that suits rows and metric, or the one that was asked for."""
     if isinstance(metric.name, str) and metric.name == "precomputed":
         return "precomputed"
     if model.algorithm == "brute":
@@ -50,7 +50,7 @@ def _check_tree(model: Any, possible: bool, what: str, cure: str) -> None:
 def cluster_rows(
     model: Any, used: str, rows: Array, metric: Metric, weight: Array, threads: int
 ) -> tuple[Array, Array]:
-    """Labels of all rows, and which are core."""
+    """Return the labels of all rows, and which rows are core."""
     subject = type(model).__name__
     if used == "grid":
         return cluster_grid(rows, model.eps, model.min_samples, weight, threads, subject)
@@ -59,9 +59,9 @@ def cluster_rows(
     if used == "precomputed":
         lists: Any = Graph(rows, model.eps) if issparse(rows) else MatrixRows(rows, metric, model.eps)
     elif used == "brute":
-        lists = DistanceTiles(rows, metric.settled(rows), model.eps)
+        lists = DistanceTiles(rows, metric.settle_scales(rows), model.eps)
     else:
-        lists = MetricTree(rows, metric.settled(rows).tree(used, rows, model.leaf_size), model.eps)
+        lists = MetricTree(rows, metric.settle_scales(rows).tree(used, rows, model.leaf_size), model.eps)
     return cluster_lists(lists, model.min_samples, weight, threads)
 
 
@@ -73,7 +73,7 @@ def _cluster_tree(tree: SpaceTree, eps: float, min_samples: int, weight: Array) 
     core[tree.order] = placed
     components = np.empty(tree.n, np.int32)
     components[tree.order] = tree.components(eps, placed)
-    labels = numbered(components)
+    labels = number_components(components)
     given = np.where(placed, labels[tree.order], NO_LABEL).astype(np.int32)
-    labels[tree.order] = tree.spread(eps, given)
+    labels[tree.order] = tree.share_labels(eps, given)
     return labels, core

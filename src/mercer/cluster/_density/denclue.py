@@ -9,7 +9,7 @@ from sklearn.base import ClusterMixin
 from mercer._base import Estimator, check_new_rows, fitting
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule
 from mercer._base.preparation import prepare_once
-from mercer._solver.centres.starts import column_moments
+from mercer._solver.centres.first_centres import column_moments
 from mercer._solver.relay import answer_requests
 from mercer.cluster._density.hill_climbing import Ascent, GaussianDensity, HillState, attractors_of, clusters_of
 from mercer.cluster._density.space_tree import SpaceTree
@@ -26,9 +26,9 @@ class DENCLUE(ClusterMixin, Estimator):
 
     .. math:: f(x) = \frac{1}{W} \sum_i w_i (2 \pi h^2)^{-d/2} \exp(-\lVert x - x_i \rVert^2 / 2 h^2) .
 
-    Each row climbs it, by steps to the mean of all rows weighted by their Gaussians, each of which raises f. Where it
-    ends is its *attractor*. Attractors with f below the noise level `xi` and all rows that climb to them are noise;
-    attractors that a path of rows above `xi` joins make one cluster, which may so have any shape.
+    Each row climbs it, by steps to the mean of all rows weighted by their Gaussians; every step raises f. The end of
+    the path is the row's *attractor*. Attractors with f below the noise level `xi` and all rows that climb to them are
+    noise; attractors that a path of rows above `xi` joins make one cluster, which can have any shape.
 
     Parameters
     ----------
@@ -144,13 +144,15 @@ class DENCLUE(ClusterMixin, Estimator):
         """
         source = self._open(X, None, sample_weight)
         rows, weight = source.whole(), source.weight
-        self.bandwidth_ = self._bandwidth(source)
-        self._fit_rows, self._fit_weight = rows, weight
-        density = self._density()
-        tree = density.tree
+        bandwidth = self._bandwidth(source)
+        tree = SpaceTree(rows, self._threads(), "DENCLUE")
+        density = GaussianDensity(tree, weight, bandwidth)
         ascent = Ascent(density, None if weight is None else weight[tree.order], self.tol, self.max_iter)
         first = ascent.start(tree.rows(0, tree.n))
-        outcome = self._drive(lambda state: ascent.solve(state or first), source, max_steps=self.max_iter)
+        known = {"bandwidth_": bandwidth, "_fit_rows": rows, "_fit_weight": weight}
+        outcome = self._drive(
+            lambda state: ascent.solve(state or first), source, max_steps=self.max_iter, attributes=known
+        )
         self._store(outcome.state, density)
         self._conclude(outcome)
         return self

@@ -14,15 +14,18 @@ from mercer._source.threads import run_numbered
 __all__ = ["EpsilonGrid", "cluster_grid", "suits_grid"]
 
 Array = Any
-# Cells handled in one call, and rows whose cells are numbered at a time.
-_RUN, _ROWS = 1024, 2**16
+# Cells in one native call: some milliseconds of work.
+_RUN = 1024
+# Rows whose cells are computed at a time, which bounds the temporary arrays.
+_ROWS = 2**16
 # Diagonals are a trifle short of epsilon, so that rounding cannot put two rows farther apart into one cell.
 _SHORT = 1 - 1e-9
+# Keys of cells must fit into 64-bit integers, with room for the offsets of neighbours.
 _MOST_KEYS = 2**62
 
 
 def suits_grid(X: Array, eps: float) -> bool:
-    """Whether rows are few-dimensional, and so near to each other, that the cells can be numbered."""
+    """Return whether rows are few-dimensional, and so near to each other, that the cells can be numbered."""
     if X.shape[1] > 3:
         return False
     extents = X.max(axis=0).astype(float) - X.min(axis=0)
@@ -36,7 +39,7 @@ def _side(eps: float, d: int) -> float:
 
 
 def _reach(d: int) -> int:
-    """How many cells away a neighbour can be, along each axis."""
+    """Return how many cells away a neighbour can be, along each axis."""
     return math.ceil(math.sqrt(d) / _SHORT)
 
 
@@ -86,14 +89,14 @@ class EpsilonGrid:
         return cls(Z, order, keys, starts, _offsets(strides, reach), 2 * reach, eps**2, threads)
 
     def cluster(self, min_samples: int, weight: Array) -> tuple[Array, Array]:
-        """Labels of the sorted rows, and which are core."""
+        """Return the labels of the sorted rows, and which rows are core."""
         core = self._cores(min_samples, weight)
         clusters = self._clusters(core)
         labels = np.empty(len(core), np.int32)
         none = np.iinfo(np.int32).max
 
         def work(first: int, stop: int) -> None:
-            epsilon_grid.find_borders(*self._cells(first, stop), core, clusters, none, self._runs(), labels)
+            epsilon_grid.find_borders(self.Z, self._cells(), first, stop, self.radius, core, clusters, none, labels)
 
         self._each(work)
         return labels, core
@@ -103,20 +106,20 @@ class EpsilonGrid:
         placed = np.empty(0) if weight is None else weight[self.order]
 
         def work(first: int, stop: int) -> None:
-            epsilon_grid.find_cores(*self._cells(first, stop), placed, min_samples, self._runs(), core)
+            epsilon_grid.find_cores(self.Z, self._cells(), first, stop, self.radius, placed, min_samples, core)
 
         self._each(work)
         return core
 
     def _clusters(self, core: Array) -> Array:
-        """The label of each cell, clusters counted in the order of their first core rows."""
+        """Return the label of each cell, clusters counted in the order of their first core rows."""
         cores = np.maximum.reduceat(core, self.starts[:-1])
         parent = np.arange(len(self.keys), dtype=np.int32)
-        box, runs = np.empty((2, len(self.Z))), self._runs()
+        box, cells = np.empty((2, len(self.Z))), self._cells()
         # On one thread: what is united already costs no distance, so that this is a small part of the work.
         for first in range(0, len(self.keys), _RUN):
-            cells = self._cells(first, min(first + _RUN, len(self.keys)))
-            epsilon_grid.link_cells(*cells, core, cores, box, runs, parent)
+            stop = min(first + _RUN, len(self.keys))
+            epsilon_grid.link_cells(self.Z, cells, first, stop, self.radius, core, cores, box, parent)
         # Per representative the lowest core row, then its rank; cells without a core row keep what is above all labels.
         labels = np.full(len(self.keys), np.iinfo(np.int32).max, np.int32)
         epsilon_grid.first_rows(self.starts, self.order, core, parent, labels)
@@ -126,12 +129,10 @@ class EpsilonGrid:
             parent[start : start + _ROWS] = labels[parent[start : start + _ROWS]]
         return parent
 
-    def _cells(self, first: int, stop: int) -> tuple[Array, Array, Array, int, int, Array, int, float]:
-        """What native code reads of some cells."""
-        return self.Z, self.keys, self.starts, first, stop, self.offsets, self.span, self.radius
-
-    def _runs(self) -> Array:
-        return np.empty((len(self.offsets), 2), np.int64)
+    def _cells(self) -> epsilon_grid.Cells:
+        """Return the record of cells that one native call works on."""
+        runs = np.empty((len(self.offsets), 2), np.int64)
+        return epsilon_grid.Cells(self.keys, self.starts, self.offsets, runs, self.span)
 
     def _each(self, function: Any) -> None:
         total = len(self.keys)
@@ -141,7 +142,7 @@ class EpsilonGrid:
 
 
 def _offsets(strides: list[int], reach: int) -> Array:
-    """What to add to a cell's key for the start of each run within reach, the nearest runs first."""
+    """Return what to add to a cell's key for the start of each run within reach, the nearest runs first."""
     steps = itertools.product(range(-reach, reach + 1), repeat=len(strides) - 1)
     nearest_first = sorted(steps, key=lambda step: (sum(one * one for one in step), step))
     runs = [sum(one * stride for one, stride in zip(step, strides)) - reach for step in nearest_first]
@@ -151,7 +152,7 @@ def _offsets(strides: list[int], reach: int) -> Array:
 def cluster_grid(
     X: Array, eps: float, min_samples: int, weight: Array, threads: int, subject: str
 ) -> tuple[Array, Array]:
-    """Labels of all rows, and which are core."""
+    """Return the labels of all rows, and which rows are core."""
     grid = EpsilonGrid.of(X, eps, threads, subject)
     found, core = grid.cluster(min_samples, weight)
     order = grid.order

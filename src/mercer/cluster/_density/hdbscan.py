@@ -22,13 +22,13 @@ from mercer.cluster._density.condensed_tree import CondensedTree
 from mercer.cluster._density.hdbscan_search import (
     MISSING,
     build_linkage,
-    checked_sizes,
+    check_sizes,
     finite_rows,
     row_states,
     search_used,
 )
 from mercer.cluster._density.join_search import JoinSearch
-from mercer.cluster._density.neighbour_lists import numbered
+from mercer.cluster._density.neighbour_lists import number_components
 from mercer.cluster._metric import Metric, MetricName
 
 __all__ = ["HDBSCAN"]
@@ -221,7 +221,7 @@ class HDBSCAN(ClusterMixin, Estimator):
         self
         """
         rows, states = finite_rows(self, X)
-        k = checked_sizes(self, rows)
+        k = check_sizes(self, rows)
         threads = self._threads()
         source = open_source(rows, threads=threads)
         metric = Metric(self.metric, self.metric_params)
@@ -267,7 +267,7 @@ class HDBSCAN(ClusterMixin, Estimator):
             means = [np.asarray(depth[one] @ rows[one]).ravel() / depth[one].sum() for one in members]
             self.centroids_ = np.array(means, rows.dtype).reshape(shape)
         if self.store_centers in ("medoid", "both"):
-            metric = metric.settled(rows)
+            metric = metric.settle_scales(rows)
             chosen = [_medoid(metric, rows[one], depth[one]) for one in members]
             medoids: Any = rows[[one[i] for one, i in zip(members, chosen)]] if members else np.empty(shape, rows.dtype)
             self.medoids_ = medoids.toarray() if issparse(medoids) else medoids
@@ -326,7 +326,7 @@ class HDBSCAN(ClusterMixin, Estimator):
         parts = connected_components(graph, directed=False)[1][:n]
         large = np.bincount(parts)[parts] >= min_cluster_size
         labels = np.where(self.labels_ < -1, self.labels_, 0)
-        labels[self.labels_ >= -1] = numbered(np.where(large, parts, -1))
+        labels[self.labels_ >= -1] = number_components(np.where(large, parts, -1))
         return labels
 
     def __sklearn_tags__(self) -> Any:
@@ -338,7 +338,7 @@ class HDBSCAN(ClusterMixin, Estimator):
 
 
 def _medoid(metric: Metric, rows: Array, weight: Array) -> int:
-    """The row with the least weighted distance to all, by tiles."""
+    """Return the row with the least weighted distance to all, by tiles."""
     size = max(1, 2**20 // rows.shape[0])
     parts = [metric.distances(rows[i : i + size], rows) @ weight for i in range(0, rows.shape[0], size)]
     return int(np.argmin(np.concatenate(parts)))

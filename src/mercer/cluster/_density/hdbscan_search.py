@@ -7,7 +7,7 @@ from scipy.sparse import issparse
 
 from mercer._source.threads import run_numbered
 from mercer.cluster._density.condensed_tree import linkage_of
-from mercer.cluster._density.precomputed import checked_distances
+from mercer.cluster._density.precomputed import check_distances
 from mercer.cluster._density.space_tree import SpaceTree
 from mercer.cluster._density.spanning_tree import Boruvka, all_distances, core_distances, graph_edges, walk_edges
 from mercer.cluster._metric import TREES, Metric
@@ -17,18 +17,21 @@ __all__ = [
     "INFINITE",
     "MISSING",
     "build_linkage",
-    "checked_sizes",
+    "check_sizes",
     "finite_rows",
     "row_states",
     "search_used",
 ]
 
 Array = Any
-INFINITE, MISSING = -2, -3
+# scikit-learn's label of a row with infinity.
+INFINITE = -2
+# scikit-learn's label of a row with NaN.
+MISSING = -3
 
 
 def finite_rows(model: Any, X: Any) -> tuple[Array, Array]:
-    """The rows without NaN and infinity, and for each row given 0, or the label that says what it has."""
+    """Return the rows without NaN and infinity, and for each row given 0, or the label that says what it has."""
     _check_choices(model)
     if model._is_precomputed():
         rows = _distances(model, X)
@@ -44,7 +47,7 @@ def finite_rows(model: Any, X: Any) -> tuple[Array, Array]:
 
 
 def row_states(rows: Array) -> Array:
-    """For each row 0, or the label of one with infinity or NaN."""
+    """Return, for each row, 0 or the label of rows with infinity or NaN."""
     if issparse(rows):
         numbers = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
         missing = np.bincount(numbers, np.isnan(rows.data), rows.shape[0]) > 0
@@ -79,7 +82,7 @@ def _distances(model: Any, X: Any) -> Array:
     if not issparse(X) and np.isnan(np.asarray(X, float)).any():
         message = "HDBSCAN: np.nan values found in precomputed-dense distances; put infinity where one is missing."
         raise DataError(message)
-    D = checked_distances(model, X, ensure_all_finite=issparse(X))
+    D = check_distances(model, X, ensure_all_finite=issparse(X))
     if issparse(D):
         uneven = bool(abs(D - D.T).max() > 1e-8 + 1e-5 * abs(D).max())
     else:
@@ -95,8 +98,8 @@ def _distances(model: Any, X: Any) -> Array:
     return D
 
 
-def checked_sizes(model: Any, rows: Array) -> int:
-    """The number of rows, themselves counted, within the core distance."""
+def check_sizes(model: Any, rows: Array) -> int:
+    """Return the number of rows, themselves counted, within the core distance."""
     n = rows.shape[0]
     if n == 1:
         message = "HDBSCAN: n_samples=1 while HDBSCAN requires more than one sample; give more rows."
@@ -114,7 +117,7 @@ def checked_sizes(model: Any, rows: Array) -> int:
 
 
 def search_used(model: Any, rows: Array, metric: Metric) -> str:
-    """How the spanning tree is found: ``"boruvka"`` in a tree of boxes, ``"prim"`` row by row, or of a ``"graph"``."""
+    """Choose how to find the spanning tree: ``"boruvka"`` in a tree of boxes, ``"prim"`` row by row, or ``"graph"``."""
     if model._is_precomputed():
         return "graph" if issparse(rows) else "prim"
     dense = metric.is_euclidean and not issparse(rows)
@@ -122,7 +125,7 @@ def search_used(model: Any, rows: Array, metric: Metric) -> str:
 
 
 def build_linkage(model: Any, used: str, rows: Array, metric: Metric, k: int, threads: int) -> tuple[Array, Array]:
-    """The tree of merges, and the core distances."""
+    """Return the tree of merges, and the core distances."""
     if used == "boruvka":
         search = Boruvka(SpaceTree(rows, threads, "HDBSCAN"), k, model.alpha)
         return linkage_of(*search.edges()), search.core_distances()
@@ -132,7 +135,7 @@ def build_linkage(model: Any, used: str, rows: Array, metric: Metric, k: int, th
         return linkage_of(edges, lengths), core
     if model._is_precomputed():
         return _walk(lambda row: np.ascontiguousarray(rows[row], np.float64), rows.shape[0], k, model.alpha, threads)
-    metric = metric.settled(rows)
+    metric = metric.settle_scales(rows)
     by_rows = issparse(rows) or model.algorithm == "brute" or metric.is_euclidean
     tree = None if by_rows else _tree_for(model.algorithm, metric)
     core = None if tree is None else _tree_core_distances(metric.tree(tree, rows, model.leaf_size), rows, k, threads)
@@ -140,7 +143,7 @@ def build_linkage(model: Any, used: str, rows: Array, metric: Metric, k: int, th
 
 
 def _tree_for(algorithm: str, metric: Metric) -> str | None:
-    """Which of scikit-learn's trees knows the metric, of all or of the one that was asked for."""
+    """Return the name of scikit-learn's tree that knows the metric: of any tree, or of the one that was asked for."""
     return next((tree for tree in TREES if algorithm in ("auto", tree) and metric.suits_tree(tree)), None)
 
 

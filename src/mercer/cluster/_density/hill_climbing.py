@@ -12,14 +12,15 @@ from mercer._native.space import box_search
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source.threads import run_numbered
-from mercer.cluster._density.neighbour_lists import numbered
+from mercer.cluster._density.neighbour_lists import number_components
 from mercer.cluster._density.space_tree import WIDTH, SpaceTree
 
 __all__ = ["Ascent", "GaussianDensity", "HillState", "attractors_of", "clusters_of"]
 
 Array = Any
-# What is left out of a sum weighs less than exp(-40), 4e-18, of a row at its centre.
+# Squared radius of a sum in bandwidths: a row beyond adds less than exp(-40), 4e-18, of a row at the centre.
 _CUT = 80.0
+# Rows in one native call: some milliseconds of work.
 _RUN = 512
 
 
@@ -42,7 +43,7 @@ class GaussianDensity:
         self.log_scale = -math.log(total) - tree.d * (math.log(bandwidth) + 0.5 * math.log(2 * math.pi))
 
     def climb(self, rows: Array, group: int = WIDTH) -> tuple[Array, Array]:
-        """The logarithm of the density at some rows, and the next point on each one's way up.
+        """Return the logarithm of the density at some rows, and the next point on each one's way up.
 
         Rows in groups share a walk down the tree; a row asked for alone gives the same bits whatever rows are beside.
         """
@@ -86,11 +87,11 @@ class Ascent:
     group: int = WIDTH
 
     def start(self, rows: Array) -> HillState:
-        """Before the first step."""
+        """Return the state before the first step."""
         return HillState(rows, np.full(len(rows), -np.inf), np.full(len(rows), np.inf), np.ones(len(rows), bool))
 
     def advance(self, state: HillState) -> HillState:
-        """One step of all rows that still move."""
+        """Take one step with all rows that still move."""
         moving = np.flatnonzero(state.moving)
         log_density, means = self.density.climb(state.points[moving], self.group)
         moves = np.sqrt(np.sum((means - state.points[moving]) ** 2, axis=1)) / self.density.bandwidth
@@ -121,14 +122,14 @@ class Ascent:
 
 
 def attractors_of(points: Array, log_density: Array, bandwidth: float, threads: int) -> tuple[Array, Array]:
-    """The attractor of each row, numbered from the densest down, and each attractor's densest row.
+    """Return the attractor of each row, numbered from the densest down, and each attractor's densest row.
 
     Ways that lead to one attractor end near it, not on it: ends within half a bandwidth of each other are one.
     """
     tree = SpaceTree(points, threads, "DENCLUE")
     components = np.empty(tree.n, np.int32)
     components[tree.order] = tree.components(0.5 * bandwidth, np.ones(tree.n, bool))
-    groups = numbered(components)
+    groups = number_components(components)
     order = np.lexsort((-log_density, groups))
     tops = order[np.unique(groups[order], return_index=True)[1]]
     # Densities that differ by rounding alone are equal; then coordinates decide, so that no order of rows does.
@@ -139,7 +140,7 @@ def attractors_of(points: Array, log_density: Array, bandwidth: float, threads: 
 
 
 def clusters_of(tree: SpaceTree, groups: Array, peaks: Array, dense: Array, bandwidth: float) -> Array:
-    """The cluster of each attractor, -1 for noise: attractors are one cluster if a path of dense rows joins them.
+    """Return the cluster of each attractor, -1 for noise; a path of dense rows joins attractors to one cluster.
 
     Consecutive rows of a path are within a bandwidth of each other; `dense` says which rows are above the noise level,
     and `peaks` which attractors are.
@@ -150,4 +151,4 @@ def clusters_of(tree: SpaceTree, groups: Array, peaks: Array, dense: Array, band
     size = len(peaks) + tree.n
     links = coo_array((np.ones(len(rows), np.int8), (groups[rows], len(peaks) + components[rows])), (size, size))
     parts = connected_components(links, directed=False)[1][: len(peaks)]
-    return numbered(np.where(peaks, parts, -1))
+    return number_components(np.where(peaks, parts, -1))

@@ -7,7 +7,7 @@ import numpy as np
 
 from mercer._source.threads import run_numbered
 from mercer.cluster._density.condensed_tree import CondensedTree
-from mercer.cluster._density.precomputed import spread_out
+from mercer.cluster._density.precomputed import densify
 from mercer.cluster._metric import Metric
 
 __all__ = ["JoinSearch"]
@@ -33,17 +33,17 @@ class JoinSearch:
 
     @classmethod
     def of(cls, model: Any, tree: CondensedTree, kept: Array) -> "JoinSearch":
-        """What a fitted model needs to predict."""
+        """Return the search of a fitted model."""
         k = model.min_cluster_size if model.min_samples is None else model.min_samples
         metric, owners = Metric(model.metric, model.metric_params), tree.owners(kept)
         if model._fit_rows is not None:
-            metric = metric.settled(model._fit_rows)
+            metric = metric.settle_scales(model._fit_rows)
         labels = np.where(owners >= 0, (np.cumsum(kept) - 1)[owners], -1)
         level = tree.single_level(model.cluster_selection_epsilon) if kept[0] else 0.0
         return cls(model._fit_rows, model.core_distances_, k, model.alpha, metric, tree, labels, level)
 
     def labels(self, rows: Array, threads: int) -> Array:
-        """The cluster that each row would join, or -1."""
+        """Return the cluster that each row would join, or -1."""
         found = np.empty(rows.shape[0], np.int64)
         size = max(1, 2**20 // len(self.core))
 
@@ -58,7 +58,7 @@ class JoinSearch:
         return found
 
     def _labels(self, rows: Array) -> Array:
-        """At the row of the fit to which its mutual reachability is least, at that level of the hierarchy."""
+        """Return each row's cluster at the fitted row of least mutual reachability, at that level of the hierarchy."""
         distances = self._distances(rows)
         reach = np.maximum(distances / self.alpha, self.core)
         if self.k > 1:
@@ -75,4 +75,4 @@ class JoinSearch:
     def _distances(self, rows: Array) -> Array:
         if self.rows is not None:
             return self.metric.distances(rows, self.rows)
-        return spread_out(rows)
+        return densify(rows)

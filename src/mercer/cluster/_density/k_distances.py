@@ -9,7 +9,7 @@ from sklearn.utils import check_array
 from mercer._base.parameter import Function, Integer, Nothing, check_parameters
 from mercer._source.threads import n_threads
 from mercer._statistic.knee import find_knee
-from mercer.cluster._density.precomputed import spread_out
+from mercer.cluster._density.precomputed import densify
 from mercer.cluster._density.space_tree import SpaceTree
 from mercer.cluster._density.spanning_tree import all_distances, core_distances
 from mercer.cluster._metric import Metric, MetricName
@@ -57,12 +57,12 @@ def k_distances(X: Any, k: int = 4, *, metric: Any = "euclidean", n_jobs: int | 
         return np.sqrt(np.sort(SpaceTree(rows, threads, "k_distances").kth_distances(k + 1)))
     if known.name == "precomputed":
         return np.sort(core_distances(lambda row: _own_distances(rows, row), n, k + 1, threads))
-    return np.sort(core_distances(all_distances(rows, known.settled(rows), threads), n, k + 1, threads))
+    return np.sort(core_distances(all_distances(rows, known.settle_scales(rows), threads), n, k + 1, threads))
 
 
 def _own_distances(D: Array, row: int) -> Array:
-    """A row of given distances, to itself zero whatever is stored."""
-    distances = spread_out(D[row : row + 1])[0].copy()
+    """Return a row of given distances; the distance to itself is zero whatever is stored."""
+    distances = densify(D[row : row + 1])[0].copy()
     distances[row] = 0.0
     return distances
 

@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from mercer._source.threads import run_numbered
 from mercer.cluster._metric import Metric
 
-__all__ = ["DistanceTiles", "Graph", "MatrixRows", "MetricTree", "Neighbours", "cluster_lists", "numbered"]
+__all__ = ["DistanceTiles", "Graph", "MatrixRows", "MetricTree", "Neighbours", "cluster_lists", "number_components"]
 
 Array = Any
 # Neighbours held at a time, per thread: 32 MiB of indices.
@@ -26,10 +26,10 @@ class Neighbours(Protocol):
     most_rows: int
 
     def sizes(self, start: int, stop: int) -> Array:
-        """The number of neighbours of some rows, themselves counted."""
+        """Return the number of neighbours of some rows, themselves counted."""
 
     def lists(self, start: int, stop: int) -> tuple[Array, Array]:
-        """The number of neighbours of some rows, and those of all of them, one list after the other."""
+        """Return the number of neighbours of some rows, and those of all of them, one list after the other."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,24 +118,24 @@ class Graph:
 
 
 def cluster_lists(neighbours: Neighbours, min_samples: int, weight: Array, threads: int) -> tuple[Array, Array]:
-    """Labels of all rows, and which are core."""
+    """Return the labels of all rows, and which rows are core."""
     n = neighbours.n
     rows = neighbours.most_rows
-    sizes = _joined(neighbours.sizes, [(i, min(i + rows, n)) for i in range(0, n, rows)], threads)
+    sizes = _join(neighbours.sizes, [(i, min(i + rows, n)) for i in range(0, n, rows)], threads)
     bounds = _cuts(sizes, rows)
     core = sizes >= min_samples
     if weight is not None:
-        core = _joined(lambda start, stop: _weights(neighbours, start, stop, weight), bounds, threads) >= min_samples
+        core = _join(lambda start, stop: _weights(neighbours, start, stop, weight), bounds, threads) >= min_samples
         core &= weight > 0
     components = _components(neighbours, bounds, core, threads)
-    labels = numbered(np.where(core, components, -1))
+    labels = number_components(np.where(core, components, -1))
     high = np.where(core, labels, n)
-    found = _joined(lambda start, stop: _lowest(neighbours, start, stop, core, high), bounds, threads)
+    found = _join(lambda start, stop: _lowest(neighbours, start, stop, core, high), bounds, threads)
     return np.where(core, labels, np.where(found == n, -1, found)), core
 
 
-def numbered(components: Array) -> Array:
-    """Components counted from 0 in the order of their first rows; negative ones become -1."""
+def number_components(components: Array) -> Array:
+    """Number components from 0 in the order of their first rows; negative ones become -1."""
     labels = np.full(len(components), -1, np.int64)
     members = np.flatnonzero(components >= 0)
     if len(members):
@@ -145,7 +145,7 @@ def numbered(components: Array) -> Array:
 
 
 def _cuts(sizes: Array, most_rows: int) -> list[tuple[int, int]]:
-    """Runs of rows with at most so many rows and neighbours; a longer list makes a run of its own."""
+    """Cut rows into runs with a bounded number of rows and neighbours; a longer list makes a run of its own."""
     ends, start, total = [0], 0, np.concatenate([[0], np.cumsum(sizes)])
     while start < len(sizes):
         stop = int(np.searchsorted(total, total[start] + _MOST, side="right")) - 1
@@ -154,7 +154,7 @@ def _cuts(sizes: Array, most_rows: int) -> list[tuple[int, int]]:
     return list(itertools.pairwise(ends))
 
 
-def _joined(function: Any, bounds: list[tuple[int, int]], threads: int) -> Array:
+def _join(function: Any, bounds: list[tuple[int, int]], threads: int) -> Array:
     parts: list[Array] = []
     run_numbered(lambda number: function(*bounds[number]), len(bounds), threads, parts.append)
     return np.concatenate(parts)
@@ -166,7 +166,7 @@ def _weights(neighbours: Neighbours, start: int, stop: int, weight: Array) -> Ar
 
 
 def _components(neighbours: Neighbours, bounds: list[tuple[int, int]], core: Array, threads: int) -> Array:
-    """Connected components of the core rows; each part is united with what the parts before it have united."""
+    """Find the connected components of the core rows; each part is united with the parts before it."""
     n, components = len(core), np.arange(len(core))
 
     def pairs(number: int) -> Array:
@@ -197,7 +197,7 @@ def _forest(rows: Array, columns: Array, n: int) -> Array:
 
 
 def _lowest(neighbours: Neighbours, start: int, stop: int, core: Array, high: Array) -> Array:
-    """The lowest of the labels `high` among the neighbours of each row, where some row is not core."""
+    """Return the lowest of the labels `high` among the neighbours of each row, where some row is not core."""
     if core[start:stop].all():
         return high[start:stop]
     sizes, columns = neighbours.lists(start, stop)

@@ -8,13 +8,13 @@ from scipy.sparse import issparse
 from mercer._base.validation import check_rows
 from mercer.errors import DataError
 
-__all__ = ["checked_distances", "spread_out"]
+__all__ = ["check_distances", "densify"]
 
 Array = Any
 
 
-def checked_distances(estimator: Any, X: Any, **options: Any) -> Array:
-    """A square matrix of distances without negative ones; dense, or CSR with what is near."""
+def check_distances(estimator: Any, X: Any, **options: Any) -> Array:
+    """Return a square matrix of distances, dense or CSR; raise if it is not square or has negative entries."""
     D = check_rows(estimator, X, threads=estimator._threads(), accept_sparse="csr", **options)
     subject = type(estimator).__name__
     if D.shape[0] != D.shape[1]:
@@ -34,8 +34,8 @@ def checked_distances(estimator: Any, X: Any, **options: Any) -> Array:
     return D
 
 
-def spread_out(D: Array) -> Array:
-    """Some rows of a sparse matrix of distances as a dense one: what is not stored is infinitely far."""
+def densify(D: Array) -> Array:
+    """Return rows of a sparse matrix of distances as a dense one: entries that are not stored are infinite."""
     if not issparse(D):
         return D
     dense = np.full(D.shape, np.inf)

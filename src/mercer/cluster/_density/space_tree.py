@@ -75,7 +75,7 @@ class SpaceTree:
         return box_search.Walk(self.nodes, self.boxes, *make_scratch(self.d))
 
     def rows(self, start: int, stop: int) -> Array:
-        """The rows at some places of the tree, as float64."""
+        """Return the rows at some places of the tree, as float64."""
         return self.X[self.order[start:stop]].astype(np.float64, copy=False)
 
     def _each_run(self, function: Callable[[int, int], None], leaves: int = _RUN) -> None:
@@ -92,7 +92,7 @@ class SpaceTree:
         self._each_run(lambda first, stop: function(first * WIDTH, min(stop * WIDTH, self.n)))
 
     def count_within(self, radius: float, weight: Array, enough: float) -> Array:
-        """The weight within `radius` of each row, in the order of the tree, as far as it is below `enough`."""
+        """Return the weight within `radius` of each row, in the order of the tree, as far as it is below `enough`."""
         totals = np.empty(self.n)
         placed = np.empty(0) if weight is None else weight[self.order]
 
@@ -104,7 +104,7 @@ class SpaceTree:
         return totals
 
     def components(self, radius: float, counted: Array) -> Array:
-        """Connected components of the counted rows within `radius` of each other, by place; -1 for other rows.
+        """Find connected components of the counted rows within `radius` of each other, by place; -1 for other rows.
 
         In each round every row looks for one row of another component; those that find none never will, and parts of
         the tree that belong to one component are skipped. So nothing is kept of a neighbourhood but one of its rows.
@@ -136,8 +136,8 @@ class SpaceTree:
         self.each_rows(work)
         return found
 
-    def spread(self, radius: float, labels: Array) -> Array:
-        """Labels by place, with those of rows that have none lowered to the lowest within `radius`, or -1.
+    def share_labels(self, radius: float, labels: Array) -> Array:
+        """Return labels by place; a row without one gets the lowest label within `radius`, or -1.
 
         A row that has no label, and gives none, has the label ``NO_LABEL``.
         """
@@ -152,20 +152,20 @@ class SpaceTree:
         return np.where(found == NO_LABEL, np.int32(-1), found)
 
     def lowest(self, labels: Array) -> Array:
-        """The lowest label of each node."""
+        """Return the lowest label of each node."""
         lowest = np.empty(len(self.nodes), np.int32)
         box_tree.lowest_labels(self.nodes, labels, lowest)
         return lowest
 
     def lowest_within(self, rows: Array, radius: float, labels: Array, lowest: Array, group: int = WIDTH) -> Array:
-        """The lowest of `labels`, given by place, within `radius` of each of some rows; ``NO_LABEL`` without one."""
+        """Return the lowest of `labels`, given by place, within `radius` of each row; ``NO_LABEL`` without one."""
         found = np.full(len(rows), NO_LABEL, np.int32)
         if len(rows):
             box_search.lowest_within(rows, group, self.leaves, self.walk(), radius**2, labels, lowest, found)
         return found
 
     def kth_distances(self, k: int) -> Array:
-        """The squared distance from each row to its k-th nearest, itself counted, in the order of the tree."""
+        """Return the squared distance from each row to its k-th nearest, itself counted, in the order of the tree."""
         out = np.empty((self.n, 1))
         self.each_rows(lambda start, stop: self.nearest(self.rows(start, stop), k, out[start:stop]))
         return out[:, 0]

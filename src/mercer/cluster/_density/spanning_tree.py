@@ -21,7 +21,7 @@ from mercer.errors import DataError
 __all__ = ["Boruvka", "all_distances", "core_distances", "graph_edges", "walk_edges"]
 
 Array = Any
-# Up to this many numbers all distances are kept rather than made again, row by row.
+# Most distances that are kept (256 MiB) rather than computed again row by row.
 _MATRIX = 2**25
 
 
@@ -51,13 +51,13 @@ class Boruvka:
         self.partner, self.weight = np.full(n, -1, np.int32), np.zeros(n)
 
     def core_distances(self) -> Array:
-        """Core distances in the order of rows."""
+        """Return the core distances in the order of rows."""
         distances = np.empty(self.tree.n)
         distances[self.tree.order] = np.sqrt(self.core)
         return distances
 
     def edges(self) -> tuple[Array, Array]:
-        """The edges of the tree and their lengths."""
+        """Return the edges of the tree and their lengths."""
         n, found = self.tree.n, 0
         edges, lengths = np.empty((n - 1, 2), np.int32), np.empty(n - 1)
         while found < n - 1:
@@ -72,7 +72,7 @@ class Boruvka:
         return edges, np.sqrt(lengths)
 
     def _limits(self) -> Array:
-        """For each row that must search: the lightest edge known of its component. Negative for others."""
+        """Return the weight of the component's lightest known edge for rows that must search; negative for others."""
         known = (self.partner >= 0) & (self.labels[self.partner] != self.labels)
         lightest = np.full(self.tree.n, np.inf)
         np.minimum.at(lightest, self.labels[known], self.weight[known])
@@ -81,7 +81,7 @@ class Boruvka:
         return limits
 
     def _seeds(self, limits: Array) -> Array:
-        """Only the most promising row of each component that knows no edge: what it finds spares the others."""
+        """Return limits that let only one row search per component without a known edge: the most promising one."""
         blind = np.flatnonzero(np.isinf(limits))
         blind = blind[np.argsort(self.weight[blind], kind="stable")]
         first = blind[np.unique(self.labels[blind], return_index=True)[1]]
@@ -108,7 +108,7 @@ class Boruvka:
 
 
 def all_distances(rows: Array, metric: Metric, threads: int) -> Callable[[int], Array]:
-    """From a row's number to its distances to all rows: looked up if all fit, else made when asked for."""
+    """Return a function from a row index to its distances to all rows, which are kept if all fit into memory."""
     n = rows.shape[0]
     if n * n > _MATRIX or 16 * n * n > count_allowed_bytes():
         return lambda row: metric.distances(rows[row : row + 1], rows)[0]
@@ -123,7 +123,7 @@ def all_distances(rows: Array, metric: Metric, threads: int) -> Callable[[int], 
 
 
 def core_distances(row: Callable[[int], Array], n: int, k: int, threads: int) -> Array:
-    """The distance from each row to its k-th nearest, itself counted."""
+    """Return the distance from each row to its k-th nearest, itself counted."""
     core = np.empty(n)
 
     def work(number: int) -> None:
@@ -135,7 +135,7 @@ def core_distances(row: Callable[[int], Array], n: int, k: int, threads: int) ->
 
 
 def walk_edges(row: Callable[[int], Array], core: Array, alpha: float) -> tuple[Array, Array]:
-    """The edges of the tree and their lengths by Prim's algorithm, which asks for each row's distances once."""
+    """Return the edges of the tree and their lengths by Prim's algorithm, which asks for each row's distances once."""
     n = len(core)
     visited, source, weight = np.zeros(n, np.int8), np.full(n, -1, np.int32), np.full(n, np.inf)
     edges, lengths = np.empty((n - 1, 2), np.int32), np.empty(n - 1)
@@ -148,7 +148,7 @@ def walk_edges(row: Callable[[int], Array], core: Array, alpha: float) -> tuple[
 
 
 def graph_edges(D: Array, k: int, alpha: float, farthest: float, subject: str) -> tuple[Array, Array, Array]:
-    """The edges and lengths of a sparse graph of distances, and its core distances."""
+    """Return the edges and lengths of a sparse graph of distances, and its core distances."""
     stored = np.diff(D.indptr)
     if stored.min() < k:
         message = (

@@ -1,6 +1,7 @@
 """Agglomerative clustering."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +18,7 @@ from mercer._source.block import DenseBlock
 from mercer.cluster._distances import check_distances
 from mercer.cluster._hierarchy.constrained import Graph, merge_graph
 from mercer.cluster._hierarchy.linkage import METHODS, merging
-from mercer.cluster._hierarchy.merging import SQUARED, Merges, run_alone, told
+from mercer.cluster._hierarchy.merging import SQUARED, Merges, run_alone, yield_steps
 from mercer.cluster._hierarchy.nearest_cluster import NearestCluster
 from mercer.cluster._hierarchy.tree import Tree
 from mercer.errors import DataError, ParameterError
@@ -179,10 +180,13 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         graph = None
         if self.connectivity is not None:
             graph = Graph.of(type(self).__name__, rows, self.connectivity, self.metric)
-        self._rows = rows
         given = {"n_leaves_": len(rows), "n_connected_components_": 1 if graph is None else graph.n_components}
-        outcome = self._drive(lambda start: self._solver(source, graph, start), source, attributes=given)
-        del self._rows
+        outcome = self._drive(
+            lambda start: self._solver(source, graph, start),
+            source,
+            fitted=partial(self._attributes_of, X=rows),
+            attributes=given,
+        )
         self._conclude(outcome, cure="raise max_time")
         return self
 
@@ -216,12 +220,12 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
     def _solver(self, source: Source, graph: Graph | None, start: Merges | None) -> Solver:
         X = source.whole()
         if self.memory is None:
-            return told(self._calls(X, graph), len(X), start)
+            return yield_steps(self._calls(X, graph), len(X), start)
         cached = check_memory(self.memory).cache(_all_merges, ignore=["calls"])
         key = (self.linkage, self.metric, self._last_number(len(X)) if graph is not None else 1)
         edges = None if graph is None else (graph.left, graph.right)
-        pairs, heights = cached(X, key, edges, calls=told(self._calls(X, graph), len(X), None))
-        return told(iter([Merges(pairs, heights)]), len(X), start)
+        pairs, heights = cached(X, key, edges, calls=yield_steps(self._calls(X, graph), len(X), None))
+        return yield_steps(iter([Merges(pairs, heights)]), len(X), start)
 
     def _calls(self, X: Array, graph: Graph | None) -> Iterator[Merges]:
         X = X.astype(np.float64, copy=False)
@@ -236,14 +240,14 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         return merging(type(self).__name__, rows, matrix, self.linkage, self.metric, None, self._threads())
 
     def _last_number(self, n: int) -> int:
-        """How many clusters a constrained tree ends with."""
+        """Return how many clusters a constrained tree ends with."""
         full = self.compute_full_tree
         if full == "auto":
             full = self.n_clusters is None or self.n_clusters < max(100, 0.02 * n)
         return 1 if full or self.n_clusters is None else self.n_clusters
 
-    def _fitted(self, merges: Merges) -> dict[str, Any]:
-        X = self._rows
+    def _attributes_of(self, merges: Merges, X: Array) -> dict[str, Any]:
+        """Return the fitted attributes of some merges of the rows, or distances, `X`."""
         in_order = self.linkage in ("centroid", "median") or self.connectivity is not None
         tree = Tree.of(merges, len(X), in_order)
         number = self.n_clusters
@@ -284,13 +288,13 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
 
 
 def _all_merges(X: Array, key: Any, edges: Any, calls: Solver) -> tuple[Array, Array]:
-    """The merges that `calls` end with; what they depend on is named beside them for the memory."""
+    """Return the merges that `calls` end with; what they depend on is named beside them for the memory."""
     merges = run_alone(calls)
     return merges.pairs, merges.heights
 
 
 def _means(X: Array, labels: Array, sizes: Array) -> Array:
-    """The mean of each cluster, summed in row order."""
+    """Return the mean of each cluster, summed in row order."""
     totals = np.zeros((len(sizes), X.shape[1]))
     np.add.at(totals, labels, X)
     return totals / sizes[:, None]

@@ -60,7 +60,7 @@ class Graph:
 
 
 def _bridges(X: Array, labels: Array, count: int, metric: Any) -> Array:
-    """The closest pair of rows of every two components."""
+    """Return the closest pair of rows of every two components."""
     members = [np.flatnonzero(labels == label) for label in range(count)]
     found = []
     for i, first in enumerate(members):
@@ -101,7 +101,7 @@ class _Forest:
     heap: list[tuple[float, int, int]] = field(default_factory=list)
 
     def gap(self, a: int, b: int) -> float:
-        """The distance of two clusters by their means."""
+        """Return the distance of two clusters by their means."""
         step = self.means[a] - self.means[b]
         share = 2 * self.sizes[a] * self.sizes[b] / (self.sizes[a] + self.sizes[b]) if self.linkage == "ward" else 1.0
         return float(np.sqrt(share * (step @ step)))
@@ -134,7 +134,7 @@ class _Forest:
         self.neighbours.append(beside)
 
     def pop(self) -> tuple[float, int, int]:
-        """The closest pair that is still there."""
+        """Return the closest pair that is still there."""
         while True:
             distance, a, b = heapq.heappop(self.heap)
             if self.alive[a] and self.alive[b]:

@@ -21,7 +21,7 @@ from mercer.cluster._hierarchy.merging import (
     run_alone,
     span_matrix,
     span_points,
-    told,
+    yield_steps,
 )
 from mercer.cluster._hierarchy.tree import Tree, canonical, widest_gap
 from mercer.cluster._packed_points import safe_scale, square_matrix
@@ -52,7 +52,7 @@ def linkage(
     metric : a string or a callable, default='euclidean'
         As in SciPy's ``pdist``; not looked at when `X` holds distances.
     sample_weight : array-like of shape (n,), default=None
-        A positive weight for each row, which stands for so many equal rows: they would merge first, at height zero.
+        A positive weight for each row: a row of weight w counts as w equal rows, which merge first, at height zero.
     n_jobs : an integer in (-inf, inf) or None, default=None
         Threads that measure distances; changes no result.
 
@@ -81,7 +81,7 @@ def linkage(
         "n_jobs": Integer() | Nothing(),
     }
     check_parameters("linkage", rules, locals())
-    X, matrix = _opened(X, method, metric)
+    X, matrix = _open_rows(X, method, metric)
     n = len(matrix) if X is None else len(X)
     weight = check_weight(None, sample_weight, n)
     if weight is not None and weight.min() <= 0:
@@ -89,12 +89,12 @@ def linkage(
         raise DataError(message)
     with one_blas_thread():
         calls = merging("linkage", X, matrix, method, metric, weight, n_threads(n_jobs))
-        merges = run_alone(told(calls, n, None))
+        merges = run_alone(yield_steps(calls, n, None))
     return Tree.of(merges, n, method in ("centroid", "median"), weight).matrix()
 
 
-def _opened(X: Any, method: str, metric: Any) -> tuple[Any, Any]:
-    """Rows, or a matrix that may be overwritten."""
+def _open_rows(X: Any, method: str, metric: Any) -> tuple[Any, Any]:
+    """Return rows, or a matrix that may be overwritten."""
     X = check_array(X, dtype=np.float64, order="C", ensure_2d=False, input_name="X", estimator="linkage")
     if X.ndim == 1:
         n = int(np.ceil(np.sqrt(2 * len(X))))
@@ -122,7 +122,7 @@ def _forecast(subject: str, n: int) -> None:
 def merging(
     subject: str, X: Any, matrix: Any, method: str, metric: Any, weight: Array | None, threads: int
 ) -> Iterator[Merges]:
-    """The merges of rows, or of a matrix of distances that is overwritten, as they are made."""
+    """Return the merges of rows, or of a matrix of distances that is overwritten, as they are made."""
     euclidean = X is not None and isinstance(metric, str) and metric in ("euclidean", "l2")
     scale = safe_scale(X) if euclidean else 1.0
     X = X if scale == 1.0 else X * scale

@@ -15,7 +15,16 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer.cluster._packed_points import LANES, pack_points, unpack_points
 
-__all__ = ["LINKAGES", "Merges", "merge_matrix", "merge_points", "run_alone", "span_matrix", "span_points", "told"]
+__all__ = [
+    "LINKAGES",
+    "Merges",
+    "merge_matrix",
+    "merge_points",
+    "run_alone",
+    "span_matrix",
+    "span_points",
+    "yield_steps",
+]
 
 Array = Any
 # As the native code numbers them.
@@ -41,7 +50,7 @@ class Merges:
     heights: Any
 
 
-def told(calls: Iterator[Merges], n: int, start: Merges | None) -> Solver:
+def yield_steps(calls: Iterator[Merges], n: int, start: Merges | None) -> Solver:
     """Yield a step after each of `calls`, but those that `start` already knows of."""
     known = 0 if start is None else len(start.heights)
     merges = Merges(np.empty((0, 2), dtype=np.intp), np.empty(0))
@@ -55,7 +64,7 @@ def told(calls: Iterator[Merges], n: int, start: Merges | None) -> Solver:
 
 
 def run_alone(solver: Solver) -> Merges:
-    """The answer of a solver that asks for nothing."""
+    """Return the answer of a solver that asks for nothing."""
     while True:
         try:
             next(solver)
@@ -64,7 +73,7 @@ def run_alone(solver: Solver) -> Merges:
 
 
 def _turns(left: int, cost: Callable[[int], float]) -> Iterator[int]:
-    """How many merges to make in each call, where `cost` says what one costs with so many clusters left."""
+    """Yield how many merges to make in each call; ``cost(left)`` is the cost of one with `left` clusters left."""
     while left > 1:
         count = int(min(left - 1, max(1, _WORK // max(1.0, cost(left)))))
         yield count
@@ -72,7 +81,7 @@ def _turns(left: int, cost: Callable[[int], float]) -> Iterator[int]:
 
 
 def span_matrix(matrix: Array) -> Iterator[Merges]:
-    """Single linkage from a matrix, by Prim's algorithm."""
+    """Yield single linkage from a matrix, by Prim's algorithm."""
     n = len(matrix)
     pairs, heights = np.empty((n - 1, 2), dtype=np.intp), np.empty(n - 1)
     keys, absent, made, slot = np.full(n, np.inf), np.zeros(n), 0, 0
@@ -84,11 +93,11 @@ def span_matrix(matrix: Array) -> Iterator[Merges]:
 
 
 def span_points(X: Array) -> Iterator[Merges]:
-    """Single linkage of rows by Prim's algorithm, in O(n) memory."""
+    """Yield single linkage of rows by Prim's algorithm, in O(n) memory."""
     n, d = X.shape
     panels = pack_points(X)
     pairs, heights = np.empty((n - 1, 2), dtype=np.intp), np.empty(n - 1)
-    keys, names = _padded(np.full(n, np.inf)), _padded(np.arange(n, dtype=np.intp), 0)
+    keys, names = _pad(np.full(n, np.inf)), _pad(np.arange(n, dtype=np.intp), 0)
     point, scratch = np.empty(d), np.empty(LANES)
     made = slot = 0
     for count in _turns(n, lambda left: 1.5 * left * (d + 2)):
@@ -99,18 +108,18 @@ def span_points(X: Array) -> Iterator[Merges]:
         if n - made < _IN_USE * len(names):
             # A point that came is erased; the one that came last still has to be measured from.
             keep = np.flatnonzero(np.isfinite(panels[:, 0, :]).ravel())
-            panels, keys, names = pack_points(unpack_points(panels)[keep]), _padded(keys[keep]), _padded(names[keep], 0)
+            panels, keys, names = pack_points(unpack_points(panels)[keep]), _pad(keys[keep]), _pad(names[keep], 0)
             slot = int(np.searchsorted(keep, slot))
 
 
 def merge_points(X: Array, weight: Array | None) -> Iterator[Merges]:
-    """Ward's hierarchy of rows by a chain of nearest neighbours, in O(n) memory."""
+    """Yield Ward's hierarchy of rows by a chain of nearest neighbours, in O(n) memory."""
     n, d = X.shape
     panels = pack_points(X)
-    sizes = _padded(np.ones(n) if weight is None else weight, 0.0)
+    sizes = _pad(np.ones(n) if weight is None else weight, 0.0)
     names, chain, length = np.arange(len(sizes), dtype=np.intp), np.empty(n + 1, dtype=np.intp), 0
     pairs, heights = np.empty((n - 1, 2), dtype=np.intp), np.empty(n - 1)
-    scratch = (np.empty(d), np.empty(d), np.empty(LANES), np.empty(1))
+    scratch = (np.empty((2, d)), np.empty(LANES), np.empty(1))
     made, count = 0, np.empty(1, dtype=np.intp)
     while made < n - 1:
         searches = _searches(len(names) * (d + 4))
@@ -120,25 +129,25 @@ def merge_points(X: Array, weight: Array | None) -> Iterator[Merges]:
         yield Merges(pairs[:made], heights[:made])
         if n - made < _IN_USE * len(names):
             keep = np.flatnonzero(sizes)
-            panels, sizes, names = pack_points(unpack_points(panels)[keep]), _padded(sizes[keep], 0.0), names[keep]
-            names = _padded(names, 0)
+            panels, sizes, names = pack_points(unpack_points(panels)[keep]), _pad(sizes[keep], 0.0), names[keep]
+            names = _pad(names, 0)
             chain[:length] = np.searchsorted(keep, chain[:length])
 
 
 def _searches(cost: float) -> int:
-    """How many nearest neighbours to look for in a call, where one costs so many numbers; a merge takes about three."""
+    """Return how many nearest neighbours to search for in a call if one costs `cost`; a merge takes about three."""
     return int(max(4.0, _WORK / cost))
 
 
-def _padded(values: Array, rest: float = np.inf) -> Array:
-    """`values` with as many more as fill the last panel."""
+def _pad(values: Array, rest: float = np.inf) -> Array:
+    """Return `values` extended to fill the last panel."""
     whole = np.full(-(-len(values) // LANES) * LANES, rest, dtype=values.dtype)
     whole[: len(values)] = values
     return whole
 
 
 def merge_matrix(matrix: Array, linkage: str, weight: Array | None) -> Iterator[Merges]:
-    """Any linkage but single, from a matrix that is overwritten: distances, squared where the linkage has them so."""
+    """Yield any linkage but single from a matrix of distances, squared if the linkage needs it, that is overwritten."""
     n = len(matrix)
     np.fill_diagonal(matrix, np.inf)
     sizes, absent = np.ones(n) if weight is None else weight.copy(), np.zeros(n)
@@ -165,12 +174,12 @@ def merge_matrix(matrix: Array, linkage: str, weight: Array | None) -> Iterator[
         yield Merges(pairs[:made], heights[:made])
         if reducible and 1 < n - made < _IN_USE * len(matrix):
             keep = np.flatnonzero(sizes)
-            matrix, sizes, absent, names = _compacted(matrix, keep), sizes[keep], absent[keep], names[keep]
+            matrix, sizes, absent, names = _compact(matrix, keep), sizes[keep], absent[keep], names[keep]
             chain[:length] = np.searchsorted(keep, chain[:length])
 
 
-def _compacted(matrix: Array, keep: Array) -> Array:
-    """The kept rows and columns, moved to the front of the same memory."""
+def _compact(matrix: Array, keep: Array) -> Array:
+    """Return the kept rows and columns, moved to the front of the same memory."""
     m = len(keep)
     front = matrix.reshape(-1)[: m * m].reshape(m, m)
     # Line i of the front ends before line keep[i] of the matrix does, so nothing is overwritten that is still needed.

@@ -44,7 +44,7 @@ class NearestCluster:
         return np.argmin(gaps, axis=1)
 
     def _by_pairs(self, X: Array) -> Array:
-        distances = X if self.exemplars is None else self._measured(X)
+        distances = X if self.exemplars is None else self._measure(X)
         if self.linkage == "single":
             nearest = distances == np.min(distances, axis=1)[:, None]
             return np.min(np.where(nearest, self.labels, len(self.sizes)), axis=1)
@@ -54,7 +54,7 @@ class NearestCluster:
         linked = reach.reduceat(distances[:, order], starts, axis=1)
         return np.argmin(linked / self.sizes if reach is np.add else linked, axis=1)
 
-    def _measured(self, X: Array) -> Array:
+    def _measure(self, X: Array) -> Array:
         if callable(self.metric):
             both = np.concatenate([X, self.exemplars])
             return np.asarray(self.metric(both))[: len(X), len(X) :]

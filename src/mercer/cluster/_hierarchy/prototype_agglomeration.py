@@ -9,14 +9,14 @@ from sklearn.base import ClusterMixin
 from mercer._base import Estimator, few_rows, fitting, open_new_rows, seed_sequence
 from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._solver.centres.assignment import Assignment, Memory
-from mercer._solver.centres.centres import Centres, nearest
+from mercer._solver.centres.centres import Centres
+from mercer._solver.centres.first_centres import column_moments
 from mercer._solver.centres.lloyd import Lloyd
-from mercer._solver.centres.starts import column_moments
 from mercer._solver.restarts import Restarts
 from mercer._source import Block
 from mercer._source.block import DenseBlock
+from mercer.cluster._centres.init_rules import first_centres
 from mercer.cluster._centres.k_means import KMeans
-from mercer.cluster._centres.starting import first_centres
 from mercer.cluster._hierarchy.linkage import METHODS, cut_linkage, linkage
 from mercer.cluster._hierarchy.tree import canonical
 from mercer.errors import DataError
@@ -163,7 +163,7 @@ class PrototypeAgglomeration(ClusterMixin, Estimator):
         )
         outcome = self._drive(lloyd.solve, source, max_steps=self.max_iter)
         weight = source.reduce(Assignment(Centres(self.prototypes_))).weights
-        for name, value in self._merged(self.prototypes_[weight > 0], weight[weight > 0]).items():
+        for name, value in self._merge(self.prototypes_[weight > 0], weight[weight > 0]).items():
             setattr(self, name, value)
         self._number(source.map(self._label()))
         self._conclude(outcome, cure="raise max_iter or tol")
@@ -176,7 +176,7 @@ class PrototypeAgglomeration(ClusterMixin, Estimator):
         rank[labels] = self.labels_
         self.prototype_labels_ = rank[self.prototype_labels_]
 
-    def _merged(self, prototypes: Array, weight: Array | None) -> dict[str, Any]:
+    def _merge(self, prototypes: Array, weight: Array | None) -> dict[str, Any]:
         labels, Z = np.zeros(1, dtype=np.int64), np.empty((0, 4))
         if len(prototypes) > 1:
             Z = linkage(prototypes, self.linkage, sample_weight=weight, n_jobs=self.n_jobs)
@@ -191,7 +191,7 @@ class PrototypeAgglomeration(ClusterMixin, Estimator):
         }
 
     def _fitted(self, state: Restarts) -> dict[str, Any]:
-        return self._merged(state.choose()[0].centres, None)
+        return self._merge(state.choose()[0].centres, None)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
         """Fit to `X` and return ``labels_``."""
@@ -231,4 +231,4 @@ class _NearestPrototype:
     labels: Array
 
     def __call__(self, block: Block) -> Array:
-        return self.labels[nearest(block, self.prototypes)[0]]
+        return self.labels[self.prototypes.find_nearest(block)[0]]

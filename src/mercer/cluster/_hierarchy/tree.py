@@ -50,7 +50,7 @@ class Tree:
 
     @classmethod
     def read(cls, Z: Array) -> "Tree":
-        """The tree of a linkage matrix."""
+        """Return the tree of a linkage matrix."""
         n, children = len(Z) + 1, Z[:, :2].astype(np.intp)
         leaf = np.arange(2 * n - 1)
         for i, (left, _) in enumerate(children):
@@ -58,19 +58,19 @@ class Tree:
         return cls(n, leaf[children], children, Z[:, 2], Z[:, 3])
 
     def matrix(self) -> Array:
-        """SciPy's linkage matrix."""
+        """Return SciPy's linkage matrix."""
         return np.column_stack([self.children, self.heights, self.counts])
 
     def cut_at_number(self, n_clusters: int) -> Array:
-        """Labels after all merges but the last ``n_clusters - 1``; of more clusters where merges are missing."""
+        """Return labels after all merges but the last ``n_clusters - 1``; of more clusters where merges are missing."""
         return self._labels(slice(0, max(0, self.n - n_clusters)))
 
     def cut_at_height(self, height: float) -> Array:
-        """Labels after all merges below `height`."""
+        """Return labels after all merges below `height`."""
         return self._labels(self.monotone_heights() < height)
 
     def monotone_heights(self) -> Array:
-        """Of each cluster the greatest height in it; where the tree has no inversions, the heights."""
+        """Return the greatest height in each cluster: its own height where the tree has no inversions."""
         highest = self.heights.copy()
         if np.all(np.diff(highest) >= 0):
             return highest
@@ -87,7 +87,7 @@ class Tree:
 
 
 def canonical(labels: Array) -> Array:
-    """The same partition, its clusters numbered in the order of their first rows."""
+    """Return the same partition, its clusters numbered in the order of their first rows."""
     _, first, where = np.unique(labels, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
@@ -95,7 +95,7 @@ def canonical(labels: Array) -> Array:
 
 
 def widest_gap(heights: Array) -> int:
-    """The number of clusters that lasts longest while the height grows; among equals the fewest."""
+    """Return the number of clusters that lasts longest while the height grows; among equals the fewest."""
     rising = np.maximum.accumulate(np.concatenate([[0.0], heights]))
     gaps = np.diff(rising)
     return int(len(gaps) - (len(gaps) - 1 - np.argmax(gaps[::-1])) + 1)

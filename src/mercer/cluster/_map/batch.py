@@ -10,12 +10,12 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.centres.assignment import Assignment, AssignmentSums, Memory
 from mercer._solver.centres.centres import Centres
-from mercer._solver.centres.lloyd import squared_shift
+from mercer._solver.centres.lloyd import measure_shift
 from mercer._source import Source
 from mercer._statistic import Moments
 from mercer.cluster._map.grid import Grid
 
-__all__ = ["BatchMap", "MapState", "Narrowing", "principal_plane", "smoothed"]
+__all__ = ["BatchMap", "MapState", "Narrowing", "principal_plane", "smooth"]
 
 Array = Any
 _STATEMENT = (
@@ -39,7 +39,7 @@ class MapState:
     single: bool
 
     def units(self) -> Array:
-        """The units in the type of the rows."""
+        """Return the units in the type of the rows."""
         return self.centres.astype(np.float32 if self.single else np.float64, copy=False)
 
 
@@ -53,15 +53,15 @@ class Narrowing:
     decay: str
 
     def at(self, epoch: float) -> float:
-        """The value at an epoch, or part of one, from zero."""
+        """Return the value at an epoch, or part of one, from zero."""
         share = min(1.0, epoch / (self.length - 1)) if self.length > 1 else 1.0
         if self.decay == "linear":
             return self.first + share * (self.last - self.first)
         return self.first * (self.last / self.first) ** share
 
 
-def smoothed(sums: AssignmentSums, neighbourhood: Array, centres: Array) -> Array:
-    """The mean of all rows for each unit, a row of unit p weighted by h_qp; a unit that no row reaches stays."""
+def smooth(sums: AssignmentSums, neighbourhood: Array, centres: Array) -> Array:
+    """Return the mean of all rows for each unit, a row of unit p weighted by h_qp; a unit that no row reaches stays."""
     weights = neighbourhood @ sums.weights
     reached = weights > 1e-300
     means = centres.astype(np.float64)
@@ -70,7 +70,7 @@ def smoothed(sums: AssignmentSums, neighbourhood: Array, centres: Array) -> Arra
 
 
 def principal_plane(grid: Grid, reach: float = 2.0) -> Any:
-    """Units spread evenly over the plane of the two leading principal axes, `reach` deviations to each side.
+    """Place units evenly on the plane of the two leading principal axes, `reach` deviations to each side.
 
     The longer side of the grid lies along the first axis. A sign is fixed by the entry of largest size, positive.
     """
@@ -155,8 +155,8 @@ class BatchMap:
         while not state.settled and state.epoch < self.max_iter:
             state = yield from self._iterate(state, tolerance, few if state.epoch + 1 < self.sigma.length else None)
         sums = self.memory.learn((yield self.memory.assignment(state.centres)))
-        shift = squared_shift(smoothed(sums, neighbourhood, state.centres), state.centres)
-        return Solution(state, state.settled, _fixed_point(shift, tolerance))
+        shift = measure_shift(smooth(sums, neighbourhood, state.centres), state.centres)
+        return Solution(state, state.settled, _certify(shift, tolerance))
 
     def _iterate(self, state: MapState, tolerance: float, few: Source | None) -> Any:
         sigma = self.sigma.at(state.epoch)
@@ -164,13 +164,13 @@ class BatchMap:
             sums = self.memory.learn((yield self.memory.assignment(state.centres)))
         else:
             sums = yield Among(Assignment(Centres(state.centres)), few)
-        centres = smoothed(sums, self.grid.neighbourhood(sigma), state.centres)
-        shift = squared_shift(centres, state.centres)
+        centres = smooth(sums, self.grid.neighbourhood(sigma), state.centres)
+        shift = measure_shift(centres, state.centres)
         narrow = state.epoch + 1 >= self.sigma.length
         state = MapState(state.seed, centres, state.epoch + 1, narrow and shift <= tolerance, state.single)
-        yield Step(sums.cost, state, _fixed_point(shift, tolerance), {"sigma": sigma, "shift": float(np.sqrt(shift))})
+        yield Step(sums.cost, state, _certify(shift, tolerance), {"sigma": sigma, "shift": float(np.sqrt(shift))})
         return state
 
 
-def _fixed_point(shift: float, tolerance: float) -> Certificate:
+def _certify(shift: float, tolerance: float) -> Certificate:
     return Certificate.of("fixed point", shift, tolerance, _STATEMENT)

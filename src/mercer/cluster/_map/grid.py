@@ -53,7 +53,7 @@ class Grid:
         return np.column_stack([column + 0.5 * (row % 2), _ROW_HEIGHT * row])
 
     def factors(self, sigma: float) -> tuple[Array, Array]:
-        """The factors of the neighbourhood between any two places across, and between any two up.
+        """Return the factors of the neighbourhood between any two places across, and between any two up.
 
         Across, places are half units apart; place 2 c + (row % 2) on a hexagonal grid, 2 c on a rectangular one.
         """
@@ -72,7 +72,7 @@ class Grid:
         return (2 * column + shift).astype(np.int32), row.astype(np.int32)
 
     def neighbourhood(self, sigma: float) -> Array:
-        """h = exp(-D^2 / (2 sigma^2)) between any two units, D their distance on the grid."""
+        """Return h = exp(-D^2 / (2 sigma^2)) between any two units, D their distance on the grid."""
         across, up = self.factors(sigma)
         column, row = self.places
         return across[np.ix_(column, column)] * up[np.ix_(row, row)]

@@ -88,7 +88,7 @@ class KernelBatchMap:
         return state
 
     def _first(self) -> Any:
-        """Labels by two coordinates in feature space, each along the line of two far rows (Faloutsos and Lin, 1995)."""
+        """Label rows by two coordinates in feature space, along lines of two far rows (Faloutsos and Lin, 1995)."""
         with one_blas_thread():
             sizes = np.array([self.weight.sum()])
             from_mean = self.distances.means(self.weight[:, None], sizes)[:, 0]
@@ -105,17 +105,17 @@ class KernelBatchMap:
         return row * self.grid.n_columns + column
 
     def _gaps(self, row: int, lines: list[Any]) -> Any:
-        """Squared distances to a row, less what the coordinates so far explain."""
+        """Return squared distances to a row, less what the coordinates so far explain."""
         gaps = self.distances.towards([row])[:, 0]
         return np.maximum(gaps - sum((line - line[row]) ** 2 for line in lines), 0.0)
 
     def _farthest(self, gaps: Any) -> int:
-        """The row of positive weight with the largest value; among equals the first."""
+        """Return the row of positive weight with the largest value; among equals the first."""
         return int(np.argmax(np.where(self.weight > 0, gaps, -1.0)))
 
 
 def _cells(values: Any, count: int) -> Any:
-    """Which of `count` equal parts of their range values lie in."""
+    """Return which of `count` equal parts of their range `values` lie in."""
     width = float(np.ptp(values)) or 1.0
     return np.minimum((count * (values - values.min()) / width).astype(np.int64), count - 1)
 

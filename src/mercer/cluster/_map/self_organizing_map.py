@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base import few_rows, fitting, open_new_rows, seed_sequence
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._solver.centres.assignment import Memory
-from mercer._solver.centres.centres import Centres, nearest
+from mercer._solver.centres.centres import Centres
+from mercer._solver.centres.first_centres import around_the_mean, column_moments
 from mercer._solver.centres.row_draw import RowDraw, WeightedRows
-from mercer._solver.centres.starts import around_the_mean, column_moments
 from mercer._solver.restarts import child_seed
 from mercer._source import ArraySource, Block, Source
 from mercer._source.block import DenseBlock
@@ -253,7 +253,7 @@ class SelfOrganizingMap(CentreModel):
         return OnlineMap(grid, start, sigma, rate, epochs, self.max_iter, seed, source.n_rows, source.host_dtype)
 
     def _some_rows(self, source: Source, size: int) -> Callable[[Any], Source]:
-        """From a seed to a source of `size` rows drawn in proportion to their weights."""
+        """Return a function from a seed to a source of `size` rows drawn in proportion to their weights."""
 
         def draw(seed: Any) -> Source:
             generator = np.random.default_rng(child_seed(seed, 1))
@@ -264,7 +264,7 @@ class SelfOrganizingMap(CentreModel):
         return draw
 
     def _first_units(self, source: Source, grid: Grid, seed: Any) -> Any:
-        """A generator of the first prototypes and the mean variance of the columns."""
+        """Choose the first prototypes; return them and the mean variance of the columns. A generator of requests."""
         if isinstance(self.init, str) and self.init == "pca":
             return (yield from principal_plane(grid))
         _, variance = yield from column_moments()
@@ -302,7 +302,7 @@ class SelfOrganizingMap(CentreModel):
             Across and up, in units of the grid; where the rows are.
         """
         if (rows := few_rows(self, X)) is not None:
-            labels, _ = nearest(DenseBlock(rows, 0), self._ready(rows.dtype))
+            labels, _ = self._ready(rows.dtype).find_nearest(DenseBlock(rows, 0))
             return self.positions_[labels].astype(rows.dtype, copy=False)
         source = open_new_rows(self, X, accept_sparse="csr")
         centres = self._ready(source.dtype)
@@ -364,5 +364,5 @@ class _Places:
     positions: Any
 
     def __call__(self, block: Block) -> Any:
-        labels, _ = nearest(block, self.centres)
+        labels, _ = self.centres.find_nearest(block)
         return block.xp.take(self.positions, labels, axis=0)

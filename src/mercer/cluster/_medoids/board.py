@@ -13,9 +13,12 @@ from mercer.cluster._row_distances import RowDistances
 __all__ = ["Board"]
 
 Array = Any
-# Distances of one work item: a quarter of a millisecond of looking. Work items of a round run side by side, and what
-# they measured is kept until the round's swaps are made.
-_ITEM, _MOST_ROWS, _ITEMS = 2**18, 64, 8
+# Distances in one work item: a quarter of a millisecond of search.
+_ITEM = 2**18
+# Most rows in a work item.
+_MOST_ROWS = 64
+# Work items of a round, which run side by side; their distances are kept until the round's swaps are made.
+_ITEMS = 8
 # A change that is smaller than this, relative to the total, may be rounding.
 _ROUNDING = 1e-12
 
@@ -34,7 +37,7 @@ class Board:
         self.memory: Array | None = None
 
     def shares(self) -> Array:
-        """The share of each candidate in all weight."""
+        """Return the share of each candidate in all weight."""
         weight = self.weight[self.candidates] if len(self.weight) else np.ones(self.n)
         return weight / weight.sum()
 
@@ -71,7 +74,7 @@ class Board:
         return _ITEMS * self._item_rows()
 
     def look(self, rows: Array, function: Callable[[Array, slice], Any]) -> list[Any]:
-        """``function(lines, part)`` for the distances of parts of `rows` to all rows, on all threads, in order.
+        """Call ``function(lines, part)`` for the distances of parts of `rows` to all rows, on all threads, in order.
 
         Lines of the last round stay as they are until the next call; those of earlier rounds are overwritten.
         """
@@ -92,7 +95,7 @@ class Board:
         return found
 
     def try_swaps(self, rows: Array) -> tuple[Array, Array, list[Array]]:
-        """By how much the best swap with each candidate changes the total, with which medoid; and the distances."""
+        """Return, per candidate, the change of the total by its best swap, with which medoid, and the distances."""
         change, which = np.empty(len(rows)), np.empty(len(rows), dtype=np.int32)
 
         def judge(lines: Array, part: slice) -> Array:
@@ -131,12 +134,12 @@ class Board:
         return last, float(np.min(change, initial=np.inf))
 
     def sums(self, rows: Array) -> Array:
-        """The weighted sum of distances from each of `rows` to all rows."""
+        """Return the weighted sum of distances from each of `rows` to all rows."""
         weight = self.weight if len(self.weight) else np.ones(self.n)
         return np.concatenate(self.look(rows, lambda lines, part: lines @ weight))
 
     def gains(self, rows: Array, near: Array) -> Array:
-        """By how much each of `rows` as one more medoid changes the total, where `near` are the distances so far."""
+        """Return the change of the total by each of `rows` as one more medoid; `near` are the distances so far."""
         change = np.empty(len(rows))
         self.look(rows, lambda lines, part: native.measure_gains(lines, self.weight, near, change[part]))
         return change

@@ -1,6 +1,7 @@
 """k-medoids clustering."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -47,7 +48,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     init : one of 'k-medoids++', 'build', 'random' or an array-like, default='k-medoids++'
         The first medoids: ``'k-medoids++'`` draws rows in proportion to their distance from those drawn before,
         ``'build'`` adds the row that lowers T most, k times (nothing is drawn, k passes over all pairs), ``'random'``
-        draws rows. An array holds the numbers of k rows, or k positions of which the nearest rows are taken.
+        draws rows. An array holds the indices of k rows, or k positions: the rows nearest to them are taken.
     max_iter : an integer in [1, inf), default=300
         Most passes over all rows; for ``'pam'``, most swaps.
     n_draws : an integer in [1, inf), default=5
@@ -166,15 +167,15 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         self
         """
         source = self._open(X, None, sample_weight)
-        rows = self._rows = source.whole()
+        rows = source.whole()
         if self._precomputed:
             check_distances(type(self).__name__, rows)
         weight = source.weight
         board = Board(open_distances(rows, self.metric, self.metric_params), weight, self._threads())
         self._check_choices(len(board.candidates))
         self.__dict__.pop("cluster_centers_", None)
-        outcome = self._drive(self._search(board), source, max_steps=self.max_iter)
-        del self._rows
+        fitted = partial(self._attributes_of, rows=rows)
+        outcome = self._drive(self._search(board), source, fitted=fitted, max_steps=self.max_iter)
         if not np.array_equal(board.medoids, self.medoid_indices_):
             board.place(self.medoid_indices_)
         self.labels_, self.inertia_ = board.nearest, board.total
@@ -214,7 +215,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         if self.method != "clara":
             return
         if not isinstance(self.init, str):
-            message = f"{name}: method='clara' starts in samples, of which init must be a name; got an array."
+            message = f"{name}: method='clara' starts in samples, so init must be a name; got an array."
             raise ParameterError(message)
         if self.draw_size is not None and self.draw_size < self.n_clusters:
             message = (
@@ -226,11 +227,10 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     def _precomputed(self) -> bool:
         return isinstance(self.metric, str) and self.metric == "precomputed"
 
-    def _fitted(self, state: MedoidState) -> dict[str, Any]:
-        found = {"medoid_indices_": state.medoids}
-        if not self._precomputed:
-            found["cluster_centers_"] = self._rows[state.medoids]
-        return found
+    def _attributes_of(self, state: MedoidState, rows: Array) -> dict[str, Any]:
+        """Return the fitted attributes of a state: the medoids, and their rows unless distances were given."""
+        attributes = {"medoid_indices_": state.medoids}
+        return attributes if self._precomputed else attributes | {"cluster_centers_": rows[state.medoids]}
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
         """Fit to `X` and return ``labels_``."""

@@ -13,18 +13,18 @@ Array = Any
 
 
 def first_medoids(board: Board, init: Any, k: int, seed: Any, metric: Any) -> Array:
-    """Rows to start from, by name or as given."""
+    """Choose the rows to start from, by name or as given."""
     if isinstance(init, str):
         generator = np.random.default_rng(seed)
         return {"build": _build, "random": _draw, "k-medoids++": _draw_apart}[init](board, k, generator)
     given = np.asarray(init)
     if given.ndim == 1 and given.dtype.kind in "iu":
-        return _checked_numbers(board, given, k)
+        return _check_indices(board, given, k)
     return _nearest_rows(board, given, k, metric)
 
 
 def _build(board: Board, k: int, generator: Any) -> Array:
-    """The row with the least sum of distances, then one by one the row that lowers the total most (Kaufman, 1990)."""
+    """Choose the row with the least sum of distances, then the row that lowers the total most (Kaufman, 1990)."""
     rows = board.candidates
     chosen = [int(rows[np.argmin(board.sums(rows))])]
     near = _line(board, chosen[0])
@@ -37,12 +37,12 @@ def _build(board: Board, k: int, generator: Any) -> Array:
 
 
 def _draw(board: Board, k: int, generator: np.random.Generator) -> Array:
-    """Different rows, in proportion to their weights."""
+    """Draw different rows, in proportion to their weights."""
     return generator.choice(board.candidates, k, replace=False, p=board.shares())
 
 
 def _draw_apart(board: Board, k: int, generator: np.random.Generator) -> Array:
-    """A row at random, then rows in proportion to weight times distance to the nearest so far."""
+    """Draw a row, then rows in proportion to weight times distance to the nearest so far."""
     weight = board.weight if len(board.weight) else np.ones(board.n)
     chosen: list[int] = []
     near = np.ones(board.n)
@@ -65,7 +65,7 @@ def _line(board: Board, row: int) -> Array:
     return np.array(board.distances.lines(np.array([row]))[0], dtype=np.float64)
 
 
-def _checked_numbers(board: Board, given: Array, k: int) -> Array:
+def _check_indices(board: Board, given: Array, k: int) -> Array:
     if given.shape != (k,) or len(np.unique(given)) != k or not np.isin(given, board.candidates).all():
         message = (
             f"{board.subject}: init must name {k} different rows of positive weight below {board.n}; got "
@@ -76,7 +76,7 @@ def _checked_numbers(board: Board, given: Array, k: int) -> Array:
 
 
 def _nearest_rows(board: Board, given: Array, k: int, metric: Any) -> Array:
-    """For each given position the nearest row that is not taken yet."""
+    """Return, for each given position, the nearest row that is not taken yet."""
     if metric == "precomputed" or given.ndim != 2 or given.shape != (k, board.distances.rows.shape[1]):
         message = (
             f"{board.subject}: init must be {k} row numbers, or {k} rows where distances are not precomputed; got an "

@@ -61,7 +61,7 @@ class MedoidSearch:
         return Solution(state, state.idle >= n, self._certificate(state, n))
 
     def _go_round(self, state: MedoidState, n: int) -> MedoidState:
-        """One pass over all candidates from the one whose turn it is; ends when none has helped for a whole pass."""
+        """Try all candidates from the one whose turn it is; end when none has helped for a whole pass."""
         board, seen, turn, idle, best = self.board, 0, state.turn, state.idle, state.best_change
         while seen < n and idle < n:
             count = min(board.round_rows, n - turn, n - seen)
@@ -119,7 +119,7 @@ class MedoidSearch:
         return Solution(state, bool(state.idle), none)
 
     def _centre_clusters(self) -> Array:
-        """The row of each cluster with the least sum of distances within it."""
+        """Return the row of each cluster with the least sum of distances within it."""
         board, medoids = self.board, self.board.medoids.copy()
         owned = np.isin(np.arange(board.n), board.candidates)
         for m in range(self.k):
@@ -151,7 +151,7 @@ class MedoidSearch:
         return Solution(state, True, none)
 
     def _medoids_of_sample(self, seed: Any, best: Array | None) -> Array:
-        """The medoids of rows drawn in proportion to their weights, among them the best medoids so far."""
+        """Return the medoids of rows drawn in proportion to their weights, among them the best medoids so far."""
         board, child = self.board, seed.spawn(2)
         generator = np.random.default_rng(child[0])
         size = min(len(board.candidates), self.draw_size or 80 + 4 * self.k)

@@ -64,14 +64,14 @@ class Field:
 
 
 def update(field: Array, beta: float) -> Array:
-    """exp(-beta e_q) / sum_r exp(-beta e_r) for each object."""
+    """Return exp(-beta e_q) / sum_r exp(-beta e_r) for each object."""
     scores = np.exp(-beta * (field - field.min(axis=1, keepdims=True)))
     scores /= scores.sum(axis=1, keepdims=True)
     return scores
 
 
 def count_distinct(memberships: Array, weight: Array) -> int:
-    """How many clusters differ: two are one where their shares of every object are alike to a hundredth."""
+    """Return how many clusters differ: two are one where their shares of every object are alike to a hundredth."""
     sizes = weight @ memberships
     alive = memberships[:, sizes > 1e-9 * weight.sum()]
     profiles = (alive / (weight @ alive)).T
@@ -102,7 +102,7 @@ class MeanFieldAnnealing:
         """Anneal from even memberships, or from a state."""
         if state is None:
             even = np.full((len(self.weight), self.n_clusters), 1.0 / self.n_clusters)
-            first, nothing = self._shaken(even, self.seed, 0), np.zeros(self.n_clusters)
+            first, nothing = self._shake(even, self.seed, 0), np.zeros(self.n_clusters)
             state = PairwiseState(self.seed, first, 0, 0, 0, self.beta, False, nothing)
         while not state.finished and state.iteration < self.max_iter:
             state = yield from self._iterate(state)
@@ -135,11 +135,11 @@ class MeanFieldAnnealing:
     def _colder(self, state: PairwiseState) -> PairwiseState:
         level = state.level + 1
         beta = min(self.beta * self.factor**level, self.beta_end)
-        shaken = self._shaken(state.memberships, state.seed, level)
+        shaken = self._shake(state.memberships, state.seed, level)
         return replace(state, memberships=shaken, level=level, at_level=0, beta=beta)
 
-    def _shaken(self, memberships: Array, seed: Array, level: int) -> Array:
-        """Memberships moved a little, in each cluster by the rank of the distance to a random object.
+    def _shake(self, memberships: Array, seed: Array, level: int) -> Array:
+        """Return memberships moved a little, in each cluster by the rank of the distance to a random object.
 
         Independent noise would average out over the objects of a cluster; this shifts the cluster as a whole. Ranks
         tell near objects apart as well as far ones.
@@ -168,7 +168,7 @@ class Sweeping:
     generator: np.random.Generator
 
     def answer(self, source: Source) -> tuple[Array, float, float, Array]:
-        """The labels afterwards, their cost, the share of offers taken, and half the mean distances within."""
+        """Return the labels afterwards, their cost, the share of offers taken, and half the mean distances within."""
         labels, n, random = self.labels.copy(), len(self.labels), self.generator
         members = np.eye(self.n_clusters)[:, labels] * self.weight
         sums = members @ self.matrix

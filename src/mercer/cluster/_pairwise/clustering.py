@@ -22,7 +22,7 @@ _ROWS = 512
 
 
 class PairwiseClustering(ClusterMixin, Estimator):
-    r"""Clusters of objects of which only distances are known, by mean-field or simulated annealing.
+    r"""Clusters of objects that are known by their distances alone, by mean-field or simulated annealing.
 
     Minimises, over memberships :math:`m_{qa}` of object a in one of M clusters,
 
@@ -191,7 +191,7 @@ class PairwiseClustering(ClusterMixin, Estimator):
         known = {"training_rows_": None if given else rows, "training_weight_": weight}
         outcome = self._drive(solver.solve, source, max_steps=self.max_iter, attributes=known)
         labels = np.eye(self.n_clusters)[self.labels_]
-        self.cost_ = mean_field(distances, labels, weight, self._checked_neighbourhood())[1]
+        self.cost_ = mean_field(distances, labels, weight, self._check_neighbourhood())[1]
         self._conclude(outcome, cure="raise max_iter or factor")
         return self
 
@@ -212,7 +212,7 @@ class PairwiseClustering(ClusterMixin, Estimator):
         """
         rows = check_new_rows(self, X)
         shares = self.memberships_ * self.training_weight_[:, None]
-        h = self._checked_neighbourhood()
+        h = self._check_neighbourhood()
         shares = shares if h is None else shares @ h.T
         sizes = shares.sum(axis=0)
         shares = shares / np.where(sizes > 0, sizes, 1.0)
@@ -221,7 +221,7 @@ class PairwiseClustering(ClusterMixin, Estimator):
         return (field if h is None else field @ h).argmin(axis=1).astype(np.int32)
 
     def _field_at(self, rows: Any, shares: Any) -> Any:
-        """The mean distances to all clusters, less what objects within one are apart by half."""
+        """Return the mean distances to all clusters, less what objects within one are apart by half."""
         if self.metric == "precomputed":
             return rows @ shares - self.spread_
         if self.metric == "sqeuclidean":
@@ -264,7 +264,7 @@ class PairwiseClustering(ClusterMixin, Estimator):
         # A hundred thousand times the first beta parts groups whose distances are that much smaller than the mean.
         end = max(self.beta_end or 1e5 * beta, beta)
         if self.solver == "mean_field":
-            h = self._checked_neighbourhood()
+            h = self._check_neighbourhood()
             k, top = self.n_clusters, self.max_iter
             return MeanFieldAnnealing(distances, weight, k, h, beta, end, self.factor, top, self.tol, seed)
         if self.neighbourhood is not None or distances.present is not None:
@@ -273,7 +273,7 @@ class PairwiseClustering(ClusterMixin, Estimator):
             raise DataError(message.replace("no a ", "no "))
         return SimulatedAnnealing(distances, weight, self.n_clusters, beta, end, self.factor, self.max_iter, seed)
 
-    def _checked_neighbourhood(self) -> Any:
+    def _check_neighbourhood(self) -> Any:
         if self.neighbourhood is None:
             return None
         h = check_array(self.neighbourhood, dtype=np.float64, input_name="neighbourhood", estimator=self)
@@ -330,6 +330,6 @@ def _check_distances(subject: str, matrix: Any) -> None:
 
 
 def _agree(rows: Any, columns: Any, tolerance: float) -> bool:
-    """Whether two parts of a matrix are the same, and missing in the same places."""
+    """Return whether two parts of a matrix are the same, and missing in the same places."""
     gaps = np.abs(rows - columns)
     return bool(np.all((gaps <= tolerance) | (np.isnan(rows) & np.isnan(columns))))

@@ -37,11 +37,11 @@ class DistanceMatrix:
     threads: int = 1
 
     def towards(self, objects: Array) -> Array:
-        """The distances of all objects to some; those missing are zero."""
+        """Return the distances of all objects to some; those missing are zero."""
         return self.distances[:, objects]
 
     def means(self, shares: Array, sizes: Array) -> Array:
-        """The mean distance of each object to each cluster."""
+        """Return the mean distance of each object to each cluster."""
         sums = np.empty((len(self.distances), shares.shape[1]))
         found = None if self.present is None else np.empty_like(sums)
 
@@ -68,11 +68,11 @@ class SquaredDistances:
     threads: int = 1
 
     def towards(self, objects: Array) -> Array:
-        """The distances of all objects to some."""
+        """Return the distances of all objects to some."""
         return self.norms[:, None] + self.norms[objects] - 2.0 * (self.rows @ self.rows[objects].T)
 
     def means(self, shares: Array, sizes: Array) -> Array:
-        """The mean distance of each object to each cluster."""
+        """Return the mean distance of each object to each cluster."""
         tree, size = SumTree(), rows_per_block(self.rows.shape[1])
         parts = [slice(start, start + size) for start in range(0, len(self.rows), size)]
         run_numbered(lambda number: self._sums(parts[number], shares), len(parts), self.threads, tree.add)
@@ -87,15 +87,15 @@ class SquaredDistances:
         return np.maximum(means, 0.0, out=means)
 
     def _sums(self, part: slice, shares: Array) -> Array:
-        """The rows summed by share, and below them their squared norms."""
+        """Return the rows summed by share, and below them their squared norms."""
         return np.vstack([self.rows[part].T @ shares[part], self.norms[part] @ shares[part]])
 
 
 def mean_field(
     distances: DistanceMatrix | SquaredDistances, memberships: Array, weight: Array, neighbourhood: Array = None
 ) -> tuple[Array, float, Array]:
-    """The derivative of the cost by each membership, for an object of unit weight; the cost; half of each cluster's
-    mean distance within.
+    """Return the derivative of the cost by each membership of an object of unit weight, the cost, and half of each
+    cluster's mean distance within.
     """
     n_clusters = memberships.shape[1]
     with one_blas_thread():

@@ -1,4 +1,4 @@
-"""From an estimator's parameters to its first centres."""
+"""Read the parameters ``init`` and ``n_init`` of an estimator, and choose its first centres."""
 
 import warnings
 from typing import Any
@@ -6,19 +6,18 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from mercer._solver.centres.plus_plus import plus_plus
-from mercer._solver.centres.starts import around_the_mean, in_the_box, random_rows
+from mercer._solver.centres.first_centres import around_the_mean, in_the_box, plus_plus, random_rows
 from mercer._source import Source
 from mercer._source.namespace import to_numpy
 from mercer.errors import DataError
 
-__all__ = ["check_enough_rows", "first_centres", "given_centres", "number_of_starts"]
+__all__ = ["check_enough_rows", "first_centres", "number_of_starts", "read_centres"]
 
 Array = Any
 
 
 def number_of_starts(estimator: Any, otherwise: int) -> int:
-    """How many runs ``n_init`` asks for."""
+    """Return the number of runs that ``n_init`` asks for; `otherwise` is what ``"auto"`` means for random starts."""
     name = type(estimator).__name__
     init, n_init = estimator.init, estimator.n_init
     given = not isinstance(init, str) and not callable(init)
@@ -42,14 +41,14 @@ def check_enough_rows(estimator: Any, n_rows: int) -> None:
         raise DataError(message)
 
 
-def given_centres(estimator: Any, source: Source) -> Array:
-    """The user's own first centres, checked; None if they are to be drawn."""
+def read_centres(estimator: Any, source: Source) -> Array:
+    """Return the user's own first centres, checked; None if they are to be drawn."""
     if isinstance(estimator.init, str) or callable(estimator.init):
         return None
-    return _checked(estimator, source, estimator.init)
+    return _check_centres(estimator, source, estimator.init)
 
 
-def _checked(estimator: Any, source: Source, centres: Any) -> Array:
+def _check_centres(estimator: Any, source: Source, centres: Any) -> Array:
     name = type(estimator).__name__
     centres = check_array(
         to_numpy(centres),
@@ -75,14 +74,14 @@ def _checked(estimator: Any, source: Source, centres: Any) -> Array:
 
 
 def first_centres(estimator: Any, source: Source, given: Array, seed: np.random.SeedSequence) -> Any:
-    """A generator of the first centres of one run, by the rule that ``init`` names."""
+    """Choose the first centres of one run by the rule that ``init`` names; a generator of requests."""
     if given is not None:
         return given
     k, init = estimator.n_clusters, estimator.init
     generator = np.random.default_rng(seed)
     if callable(init):
         state = np.random.RandomState(np.random.MT19937(seed))
-        return _checked(estimator, source, init(source.whole(), k, random_state=state))
+        return _check_centres(estimator, source, init(source.whole(), k, random_state=state))
     if init == "k-means++":
         centres, _ = yield from plus_plus(k, generator)
         return centres

@@ -1,8 +1,13 @@
-"""Greedy k-means++: first centres drawn one after the other, far from those before (Arthur and Vassilvitskii, 2007).
+"""Choose first centres: where k-means begins.
 
-Each further centre costs one pass: it brings each row's distance to the nearest centre up to date with the one chosen
-last, and measures what each candidate for the next one would leave. The totals of a block, kept for every candidate,
-then say in which blocks to draw.
+Each rule is a generator in the manner of a solver: it yields requests and returns the centres. Rows are drawn in
+proportion to weight and position alone, so that a row of weight two is drawn like two equal rows, and a row of weight
+zero never.
+
+Greedy k-means++ draws one centre after the other, far from those before (Arthur and Vassilvitskii, 2007). Each further
+centre costs one pass: it brings each row's distance to the nearest centre up to date with the one chosen last, and
+measures what each candidate for the next one would leave. The totals of a block, kept for every candidate, then say in
+which blocks to draw.
 """
 
 from dataclasses import dataclass, field
@@ -12,17 +17,55 @@ import numpy as np
 
 from mercer._native.space import seeding
 from mercer._solver.centres.centres import Centres
-from mercer._solver.centres.row_draw import BlockTotals, DrawnRows, WeightedRows
+from mercer._solver.centres.row_draw import BlockTotals, DrawnRows, Race, WeightedRows
 from mercer._source import Source
 from mercer._source.block import Block
 from mercer._source.file.local_table import LocalTable
-from mercer._statistic import Statistic
+from mercer._statistic import Moments, Statistic
+from mercer._statistic.extent import Extent
 
-__all__ = ["Nearness", "Potentials", "plus_plus"]
+__all__ = ["Nearness", "Potentials", "around_the_mean", "column_moments", "in_the_box", "plus_plus", "random_rows"]
 
 Array = Any
 _NONE = np.empty(0)
+# Rows in a tile whose products with all candidates stay in the second-level cache.
 _WIDTH = 256
+
+
+def column_moments() -> Any:
+    """Ask for the moments of the rows; return the weighted mean and variance of each column."""
+    sums = yield Moments(diagonal=True)
+    return sums.mean, sums.scatter / sums.weight
+
+
+def around_the_mean(k: int, generator: np.random.Generator, dtype: Any) -> Any:
+    """Draw k positions from the normal distribution with the mean and the variance of each column."""
+    mean, variance = yield from column_moments()
+    return (mean + np.sqrt(variance) * generator.standard_normal((k, len(mean)))).astype(dtype)
+
+
+def in_the_box(k: int, generator: np.random.Generator, dtype: Any) -> Any:
+    """Draw k positions evenly from the bounding box of the rows; return them as `dtype`, the type of the rows."""
+    box = yield Extent()
+    # The range is subtracted in the rows' own type, which fixes the bits of the positions.
+    low, high = box.low.astype(dtype), box.high.astype(dtype)
+    return (low + (high - low) * generator.random((k, len(low)))).astype(dtype)
+
+
+def random_rows(k: int, generator: np.random.Generator) -> Any:
+    """Draw k rows in proportion to their weights, at different positions as long as there are any."""
+    seed, taken = tuple(generator.integers(2**32, size=4).tolist()), 2 * k + 16
+    # Equal rows may be drawn; take more of the same draw until k differ or no row is left.
+    while True:
+        rows = (yield Race(seed, taken)).rows
+        _, first = np.unique(rows, axis=0, return_index=True)
+        if len(first) >= k or len(rows) < taken:
+            break
+        taken *= 8
+    others = np.setdiff1d(np.arange(len(rows)), first)
+    chosen = np.concatenate([np.sort(first), others])[:k]
+    chosen = np.resize(chosen, k)
+    return np.ascontiguousarray(rows[chosen])
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +81,7 @@ class Nearness:
     done: int = 0
 
     def of(self, block: Block) -> Array:
-        """For the rows of one block, wide."""
+        """Return the squared distances of the rows of one block, in its wide type."""
         xp = block.xp
         closest, first = self.begin(block)
         if block.is_sparse:
@@ -55,7 +98,7 @@ class Nearness:
         return closest
 
     def begin(self, block: Block) -> tuple[Array, int]:
-        """What is known of the rows of a block, to be brought up to date, and of how many centres."""
+        """Return what the table holds for the rows of a block, to be written over, and for how many centres."""
         if self.table is None:
             return block.xp.full(block.n, np.inf, dtype=block.wide, device=block.device), 0
         if isinstance(self.table, LocalTable):
@@ -64,12 +107,12 @@ class Nearness:
         return self.table[block.start : block.start + block.n], self.done
 
     def complete(self, block: Block) -> None:
-        """Note that what is known of a block has been brought up to date."""
+        """Record that the table is up to date for a block."""
         if isinstance(self.table, LocalTable):
             self.table.entry(block).stamp = self.centres.shape[0]
 
     def mass(self, block: Block) -> Array:
-        """Weight times squared distance of each row."""
+        """Return weight times squared distance of each row."""
         return block.weigh(self.of(block))
 
 
@@ -102,9 +145,7 @@ def _sparse_distances(block: Block, centres: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Potentials(Statistic):
-    """Per block and candidate: the weighted sum over the rows of the smaller of their nearness and the squared distance
-    to the candidate. Without candidates, of their nearness.
-    """
+    """Per block and candidate c, sum_i w_i min(nearness_i, |x_i - c|^2); without candidates, sum_i w_i nearness_i."""
 
     near: Nearness
     candidates: Array = field(default_factory=lambda: np.empty((0, 0)))
@@ -154,8 +195,8 @@ class Potentials(Statistic):
 def plus_plus(k: int, generator: np.random.Generator, n_trials: int | None = None) -> Any:
     """Draw k rows one after the other, each in proportion to weight times squared distance to those before it.
 
-    Of `n_trials` draws for a centre, that which leaves the smallest sum of squared distances is kept (greedily).
-    Returns the centres and their row numbers.
+    Each centre is the best of `n_trials` draws: the one that leaves the least sum of squared distances. Returns the
+    centres and their row indices.
     """
     trials = 2 + int(np.log(k)) if n_trials is None else n_trials
     numbers, centres = yield WeightedRows(generator.random(1))
