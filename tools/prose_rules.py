@@ -2,7 +2,8 @@
 """Check the rules of plain English that a program can check; print each breach.
 
 A function's docstring begins with a verb, its name does too, one constant stands on a line, and phrases that readers
-have stumbled over are not used. ``python tools/prose_rules.py PATH ...`` checks files or folders; by default the package.
+have stumbled over are not used. ``python tools/prose_rules.py PATH ...`` checks files or folders; by default the
+package.
 """
 
 import ast

@@ -51,11 +51,12 @@ cdef inline double value(const double[::1] b, const double[::1] slope, const dou
 
 
 cdef inline void add(const real[:, ::1] table, const Py_ssize_t[::1] slots, const double[::1] change,
-                     Py_ssize_t first, Py_ssize_t last, double[::1] slope) noexcept nogil:
-    """Add the rows of `table` in `slots`, each times its change, to `slope`, in columns from `first` to `last`."""
-    cdef Py_ssize_t r, k, a, b, c, d, whole = slots.shape[0] - slots.shape[0] % 4
+                     Py_ssize_t begin, Py_ssize_t end, Py_ssize_t first, Py_ssize_t last,
+                     double[::1] slope) noexcept nogil:
+    """Add the rows `slots[begin:end]` of `table`, each times its change, to `slope`, in columns from `first` to `last`."""
+    cdef Py_ssize_t r, k, a, b, c, d, whole = end - (end - begin) % 4
     cdef double p, s, t, u
-    for r in range(0, whole, 4):
+    for r in range(begin, whole, 4):
         a = slots[r]
         b = slots[r + 1]
         c = slots[r + 2]
@@ -66,7 +67,7 @@ cdef inline void add(const real[:, ::1] table, const Py_ssize_t[::1] slots, cons
         u = change[r + 3]
         for k in range(first, last):
             slope[k] += (p * table[a, k] + s * table[b, k]) + (t * table[c, k] + u * table[d, k])
-    for r in range(whole, slots.shape[0]):
+    for r in range(whole, end):
         a = slots[r]
         p = change[r]
         for k in range(first, last):

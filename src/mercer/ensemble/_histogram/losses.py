@@ -83,7 +83,7 @@ class BoostingLoss:
     ) -> None:
         """Gradients and curvatures of some blocks, and their sums, by the compiled twin where there is one."""
         if self.native:
-            boosting_gradients.look(self.native, scores, y, weight, unit, first, last, gradients, totals)
+            boosting_gradients.compute_loss(self.native, scores, y, weight, unit, first, last, gradients, totals)
             return
         for block in range(first, last):
             rows = slice(block * unit, min((block + 1) * unit, len(y)))

@@ -50,29 +50,35 @@ class Team:
         self.field = field
         width, size, d = field.bins.width, 2 * int(field.bins.offsets[-1]), field.d
         self.members = members = min(field.threads, max(1, field.n * d // _SHARE))
-        self.scales, self.units = np.empty(2), np.empty(2)
+        # Quanta of gradient and curvature in one unit of each, the inverse, and the bits that count rows.
+        quanta = np.array([0.0, 0.0, 0.0, 0.0, field.shift])
+        self.scales, self.units = quanta[:2], quanta[2:4]
+        # The rows of `features` that leaves.py names.
+        features = np.zeros((4, d + 1), np.int32)
+        features[0], features[1, :d], features[2, :d] = field.bins.offsets, field.bins.categorical, monotone
+        features[3] = monotone.any()
         self.allowed, self._chosen = np.ones((2, d), np.uint8), np.empty((2, d), np.int32)
         self._n_chosen, self._question = np.empty(2, np.int64), np.zeros(6, np.int64)
         nodes, best, cuts = np.empty((2, 6)), np.empty((2, d)), np.empty((2, d), np.int64)
         sums, sorted_bins = np.empty((members, 4, width)), np.empty((members, width), np.int32)
         # A cache line for each member, and for the words of control and whatever else is near.
         used, totals = np.zeros((members, 64), np.uint8), np.zeros((members, 8), np.int64)
-        self.piece, control = np.zeros(14, np.int64), np.zeros(48, np.int64)[8:40]
-        self.ground = boosting_growth.Ground(
+        self.piece, control = np.zeros(14, np.int64), np.zeros(48 + 8 * members, np.int64)[8:-8]
+        self.tasks = boosting_growth.TreeTasks(
             (field.codes, field.columns, field.counts, np.empty((field.n, 2), np.int64), field.order),
-            (field.bins.offsets, field.bins.categorical.astype(np.uint8), monotone, limits, self.scales, self.units),
+            (features, limits, quanta),
             (
                 *(np.empty((members, size), np.int64), np.empty((members, field.unit), np.uint16)),
                 *(sums, sorted_bins, used, totals),
             ),
             (nodes, self.allowed, best, cuts, self._chosen, self._n_chosen),
-            *(self.piece, control, field.shift, field.unit),
+            *(self.piece, control, field.unit),
         )
-        self.leader = boosting_leaves.Leader(
-            (field.bins.offsets, monotone, limits, self.units),
+        self.leader = boosting_leaves.TreeLeader(
+            (features, limits, quanta),
             (sums, sorted_bins, used, totals),
             (nodes, self.allowed, best, cuts, self._n_chosen),
-            *(self._question, self.piece, control, (field.n, field.n_blocks, field.shift, self.grain)),
+            *(self._question, self.piece, control, (field.n, field.n_blocks, self.grain)),
         )
         self._together, self._drawn = False, _ALL
         self._prepare(width, size)
@@ -89,13 +95,13 @@ class Team:
     def _hold(self, n_free: int) -> None:
         # Members look at arrays only while they have an item of work.
         walks = np.empty((self.members, 2, len(self.numbers)), np.int32)
-        self.ground.hold(self.field.spans, self.numbers, self.tables, walks, self.histograms)
-        self.leader.hold(self.numbers, self.reals, self.tables, self._queue)
-        self.leader.keep(self.histograms, self._free, n_free)
+        self.tasks.hold_nodes(self.field.spans, self.numbers, self.tables, walks, self.histograms)
+        self.leader.hold_nodes(self.numbers, self.reals, self.tables, self._queue)
+        self.leader.hold_histograms(self.histograms, self._free, n_free)
 
     def _widen(self) -> None:
         """Make room for twice as many nodes, or histograms of open leaves."""
-        field, n_free = self.field, self.leader.free_slots()
+        field, n_free = self.field, self.leader.count_free()
         if n_free == 0:
             count, size = self.histograms.shape
             more = np.empty((2 * count, size), np.int64)
@@ -114,10 +120,10 @@ class Team:
         if self._together:
             yield
             return
-        self.ground.call()
+        self.tasks.call()
         self._together = True
         try:
-            with accompanied(self.ground.help, self.ground.dismiss, self.members):
+            with accompanied(self.tasks.help, self.tasks.dismiss, self.members):
                 yield
         finally:
             self._together = False
@@ -128,17 +134,17 @@ class Team:
         Their gradients are (k, n, 2), and `losses` has a row for each block, see `Field.sums`.
         """
         self._n_scores = len(gradients)
-        self.ground.aim(gradients, scores, y, weight, losses)
+        self.tasks.hold_scores(gradients, scores, y, weight, losses)
 
     def draw(self, drawn: Array | None) -> None:
         """Let only some rows learn: how often each is drawn (n,); None for once each."""
-        self.ground.draw(_ALL if drawn is None else drawn, 0, 0.0)
+        self.tasks.hold_sample(_ALL if drawn is None else drawn, 0, 0.0)
 
     def draw_share(self, seed: int, share: float) -> None:
         """Draw each row once with a chance, by its number among the `uniform_numbers` of a seed."""
         if len(self._drawn) == 0:
             self._drawn = np.empty(self.field.n, np.int64)
-        self.ground.draw(self._drawn, seed, share)
+        self.tasks.hold_sample(self._drawn, seed, share)
 
     def restrict(self, side: int, columns: Array) -> None:
         """Add rows to histograms of some columns only, and search no others, from now on."""
@@ -147,7 +153,7 @@ class Team:
 
     def sow(self, output: int, direct: bool) -> None:
         """Let the others begin with the rows of a tree for a score, which `grow` goes on with."""
-        self.leader.sow(output, direct)
+        self.leader.start_tree(output, direct)
 
     def grow(self, direct: bool, ask: Callable[..., None] | None) -> int:
         """Grow the tree; how many nodes it has.
@@ -157,17 +163,17 @@ class Team:
         """
         leader = self.leader
         self.finish()
-        if leader.plant():
+        if leader.make_root():
             if ask is not None:
                 ask(*self._question[:5].tolist())
             self._search(direct)
-        while (step := leader.open()) != 0:
+        while (step := leader.open_leaf()) != 0:
             if step == _ROOM:
                 self._widen()
                 continue
             if step == _SEARCH and ask is not None:
                 ask(*self._question[:5].tolist())
-            leader.part()
+            leader.offer_split()
             self.finish()
             if step == _SEARCH:
                 self._search(direct)
@@ -177,14 +183,14 @@ class Team:
         """Find the best splits of the children."""
         wanted = self._question[3:5].tolist()
         if not direct:
-            self.leader.search(*wanted)
+            self.leader.offer_search(*wanted)
             self.finish()
             return
         for side in range(2):
             if wanted[side]:
-                self.leader.add(side)
+                self.leader.offer_child(side)
                 self.finish()
-                self.leader.search(side == 0, side == 1)
+                self.leader.offer_search(side == 0, side == 1)
                 self.finish()
 
     def move(self, values: Array | None, loss: int) -> None:
@@ -192,12 +198,12 @@ class Team:
 
         That is its number in slopes.pxd. `finish` must follow.
         """
-        self.ground.value(_NO_VALUES if values is None else values)
-        self.leader.move(loss, self._n_scores)
+        self.tasks.hold_values(_NO_VALUES if values is None else values)
+        self.leader.offer_scores(loss, self._n_scores)
 
     def finish(self) -> None:
         """Work until what was offered is done."""
-        while self.ground.advance(_LONG):
+        while self.tasks.advance(_LONG):
             pass
 
 
