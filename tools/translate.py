@@ -17,6 +17,10 @@ from make_definitions import write_definition
 # asks for what the other two advise against.
 EXPECTED = ("local variable 'arg' might be referenced", "Use boundscheck(False)", "Use initializedcheck(False)")
 
+# Imports of definitions: in a native module (`from cython.cimports.mercer... import`), in a module whose definition
+# file is made (`from mercer... import`) and in a definition file (`from mercer... cimport`).
+CIMPORT = re.compile(r"^ *from (?:cython\.cimports\.)?(mercer\._native\.[\w.]+) c?import (.+)$", re.MULTILINE)
+
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__)
@@ -39,26 +43,38 @@ def build_command(arguments):
     directives = [word for directive in arguments.directive for word in ("--directive", directive)]
     places = ["--include-dir", arguments.source_root, "--include-dir", arguments.definitions]
     places += ["--output-file", arguments.output]
-    return [*cython, "-Wextra", "--depfile", "--shared", arguments.shared, *places, *directives, arguments.module]
+    return [*cython, "-Wextra", "--shared", arguments.shared, *places, *directives, arguments.module]
 
 
 def make_definitions(arguments):
-    """Write the definition files that are made from Python; return the source of each by its path."""
+    """Write the definition files that are made from Python; return the source of each by its place under the root."""
     root, folder = Path(arguments.source_root).resolve(), Path(arguments.definitions).resolve()
-    made = {folder / Path(name).with_suffix(".pxd"): root / name for name in arguments.definition}
-    for target, source in made.items():
-        write_definition(source, target)
-        for package in target.relative_to(folder).parents[:-1]:
+    made = {Path(name).with_suffix(".pxd"): root / name for name in arguments.definition}
+    for place, source in made.items():
+        write_definition(source, folder / place)
+        for package in place.parents[:-1]:
             (folder / package / "__init__.py").touch()
     return made
 
 
-def correct_depfile(path, made):
-    """Let a module depend on the Python source of a definition file instead of on what was made from it."""
-    text = path.read_text(encoding="utf-8")
-    for target, source in made.items():
-        text = re.sub(rf"\S*{re.escape(str(target))}", str(source), text)
-    path.write_text(text, encoding="utf-8")
+def list_definitions(path, root, made):
+    """Return the files that a native module takes definitions from, directly or through others.
+
+    Cython's own depfile misses cimports inside ``if cython.compiled``. A file that is made counts as its source.
+    """
+    files, queue = set(), [path]
+    while queue:
+        for package, names in CIMPORT.findall(queue.pop().read_text(encoding="utf-8")):
+            folder = Path(*package.split("."))
+            for place in (
+                folder.with_suffix(".pxd"),
+                *(folder / f"{name.split()[0]}.pxd" for name in names.split(",")),
+            ):
+                file = made.get(place, root / place)
+                if file.exists() and file not in files:
+                    files.add(file)
+                    queue.append(file)
+    return files
 
 
 def main():
@@ -68,8 +84,10 @@ def main():
     said = (finished.stdout + finished.stderr).splitlines(keepends=True)
     remarks = "".join(line for line in said if not any(expected in line for expected in EXPECTED))
     sys.stderr.write(remarks)
-    if finished.returncode == 0 and made:
-        correct_depfile(Path(arguments.output + ".dep"), made)
+    if finished.returncode == 0 and not arguments.generate_shared:
+        module, root = Path(arguments.module).resolve(), Path(arguments.source_root).resolve()
+        files = sorted(str(file).replace(" ", r"\ ") for file in {module, *list_definitions(module, root, made)})
+        Path(arguments.output + ".dep").write_text(f"{arguments.output}: {' '.join(files)}\n", encoding="utf-8")
     refused = "warning:" in remarks or "performance hint:" in remarks
     return finished.returncode or int(refused)
 

@@ -1,8 +1,9 @@
 """Shapley values of trees: how much each column moves a row's score from the mean over the training rows.
 
-The values are exact for the game in which a column outside the coalition sends a row down both sides, weighted by the
-training rows that took them. A path keeps, for each distinct column on it, the shares of rows that follow it without
-and with that column known, and the weights of coalitions of each size; columns are taken in and out of it in O(depth).
+The values are exact for the game in which a row goes down both sides of a split by a column outside the coalition,
+weighted by the training rows that took each side (TreeSHAP, Lundberg et al., 2018). A path keeps, for each distinct
+column on it, the shares of rows that follow it without and with that column known, and the weights of coalitions of
+each size; a column is added or removed in O(depth).
 """
 
 import cython

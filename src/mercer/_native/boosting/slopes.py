@@ -158,19 +158,21 @@ def compute_logistic(
     loss: cython.double = 0.0
     size: cython.double = 0.0
     curvature: cython.double = 0.0
+    z = cython.declare(cython.double[64])
     small = cython.declare(cython.double[64])
     share = cython.declare(cython.double[64])
     lost = cython.declare(cython.double[64])
     for first in range(start, stop, 64):
         count = min(stop - first, 64)
         for i in range(count):
-            x = scores[first + i, 0]
-            small[i] = elementary.exp(x if x < 0.0 else -x)
+            z[i] = scores[first + i, 0]
+        for i in range(count):
+            small[i] = elementary.exp(z[i] if z[i] < 0.0 else -z[i])
         # expit(z) and log1p(exp(z)), both from the one exponential exp(-|z|).
         for i in range(count):
-            share[i] = (small[i] if scores[first + i, 0] < 0.0 else 1.0) / (1.0 + small[i])
+            share[i] = (small[i] if z[i] < 0.0 else 1.0) / (1.0 + small[i])
         for i in range(count):
-            x = scores[first + i, 0] if y[first + i] < 0.5 else -scores[first + i, 0]
+            x = z[i] if y[first + i] < 0.5 else -z[i]
             lost[i] = (x if x > 0.0 else 0.0) + elementary.log1p(small[i])
         for i in range(count):
             w = weight[first + i] if weighted else 1.0

@@ -67,7 +67,7 @@ def mirror(K, top, bottom, left, right):
 
 
 def sink(values, places, at, end, value, place):
-    """Put a value at a node of the heap of the first `end`, the greatest on top, or below what is greater."""
+    """Put a value at node `at` of a heap of `end` values, greatest on top, and move it down below greater ones."""
     child = 2 * at + 1
     while child < end:
         if child + 1 < end and (values[child + 1], places[child + 1]) > (values[child], places[child]):
@@ -87,7 +87,7 @@ def heap(values, places, count):
 
 
 def sort_heap(values, places, count):
-    """Put a heap in rising order; equals by place."""
+    """Sort a heap in rising order of value, then of place."""
     for k in range(count - 1, 0, -1):
         value, place = values[k], places[k]
         values[k], places[k] = values[0], places[0]

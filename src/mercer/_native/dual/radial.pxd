@@ -123,22 +123,22 @@ cdef inline real root(real x) noexcept nogil:
 
 
 cdef inline real distance(real square, real other, real dot) noexcept nogil:
-    """The squared distance, which rounding may leave below zero."""
-    # A literal would make doubles of floats, at twice the time.
+    """Return the squared distance, clipped at zero, since rounding may leave it below."""
+    # A literal would widen floats to double, at twice the time.
     cdef real s = (square + other) - (dot + dot), zero = 0
     return s if s > zero else zero
 
 
 cdef inline void profile(int kind, double shape, double scale, double factor, real square, const real[::1] others,
                          const real[::1] dots, real[::1] out) noexcept nogil:
-    """Write `factor` times the values of one row with others to `out`, from squared lengths and dot products."""
+    """Write `factor` times the kernel values of one row with others to `out`, from squared lengths and dot products."""
     cdef Py_ssize_t j, count = out.shape[0]
     cdef real r, a = shape, c = scale, f = factor, one = 1, three = 3
     if kind == 0:
         for j in range(count):
             out[j] = f * distance(square, others[j], dots[j])
     elif kind == 1:
-        # By powers of two, 1 / log 2 in a unit; `dots` is scratch that reaches to the end of a panel.
+        # As powers of two, exp(s) = 2^(s / log 2). `dots` has room up to the end of a panel, so whole vectors are read.
         if real is float:
             mercer_float_gaussian(square, &others[0], &dots[0], -1.4426950408889634 * scale, f, count, &out[0])
         else:

@@ -92,7 +92,7 @@ def resolve(
     best: cython.double = 0.0
     for j in range(offset.shape[0]):
         if offset[j] - products[j, column] <= limit:
-            distance = inline.squared_distance(x, centres[j])
+            distance = inline.distance_squared(x, centres[j])
             if label < 0 or distance < best:
                 best = distance
                 label = j
@@ -142,12 +142,12 @@ def find(
             label = found[i]
             least = scores[0, i]
             gap = scores[1, i] - least
-            distance = inline.squared_distance(X[row], centres[label])
+            distance = inline.distance_squared(X[row], centres[label])
             # ||x|| <= reach + distance, all relative to the shift.
             error = 0.5 * rounding * (2.0 * reach + sqrt(distance)) * (2.0 * reach + sqrt(distance))
             if gap <= 2.0 * error:
                 label = resolve(X[row], i, least + 2.0 * error, centres, offset, products)
-                distance = inline.squared_distance(X[row], centres[label])
+                distance = inline.distance_squared(X[row], centres[label])
                 gap = 0.0
             labels[row] = cython.cast(int32_t, label)
             distances[row] = distance
@@ -176,7 +176,7 @@ def list_doubtful(
     for i in range(X.shape[0]):
         if drift.shape[0] > 0:
             label = labels[i]
-            distances[i] = inline.squared_distance(X[i], centres[label])
+            distances[i] = inline.distance_squared(X[i], centres[label])
             # The factors keep the bounds on the safe side of all rounding done on them.
             lower[i] = max(0.0, lower[i] * (1.0 - 1e-15) - drift[label])
             bound = max(lower[i], half_gap[label]) * (1.0 - 1e-12)
@@ -323,9 +323,9 @@ def search_directly(
     with cython.nogil:
         for i in range(X.shape[0]):
             labels[i] = 0
-            distances[i] = inline.squared_distance(X[i], centres[0])
+            distances[i] = inline.distance_squared(X[i], centres[0])
             for j in range(1, centres.shape[0]):
-                distance = inline.squared_distance(X[i], centres[j])
+                distance = inline.distance_squared(X[i], centres[j])
                 if distance < distances[i]:
                     distances[i] = distance
                     labels[i] = cython.cast(int32_t, j)

@@ -136,7 +136,7 @@ class DualMachines:
 
     def _make_shared(self, state: MachineState, some: list[int], shared: Squares) -> None:
         """Compute the kernel matrix of each set of rows that several programs share, if all fit in the cache."""
-        wanted = {}
+        wanted: dict[tuple[int, bool], Array] = {}
         for k in some:
             program = self.programs[k]
             sides = (program.rows[: program.first], program.rows[program.first :])
